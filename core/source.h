@@ -94,6 +94,8 @@ struct ReaderState {
   virtual ~ReaderState() = default;
 
   std::vector<SourceOptionValue> options;  ///< By place in the descriptor's options; as many as there are.
+  FieldMask given_fields;                  ///< Figures of the same types that another source gives, so that they need not
+  NodeFieldMask given_node_fields;         ///< be read. Set before open and before each read.
   bool is_stale = true;                    ///< The last parse missed something that was kept: read it again.
   std::uint32_t parsed_cpu_count = 0;      ///< CPUs that the last parse found; 0: there was none.
   std::uint32_t parse_count = 0;           ///< Parses so far, modulo 2^32.
@@ -172,7 +174,9 @@ struct SourceDescriptor {
   bool is_roster;  ///< Creates and retires the allocator's types. Exactly one source of an allocator and system does.
   /// Where each figure that it owns, and each metric of the system that it yields, comes from.
   std::span<const MetricOrigin> origins = {};
-  FieldMask fields = fields_of(origins);  ///< Figures that it owns. No two sources own one, but see stands_in_for.
+  /// Figures that it owns. No two sources own one, but a source that stands in for a roster may own those of others, too:
+  /// see ReaderState::given_fields.
+  FieldMask fields = fields_of(origins);
   CpuFieldMask cpu_fields = cpu_fields_of(origins);     ///< Per-CPU figures that it owns.
   NodeFieldMask node_fields = node_fields_of(origins);  ///< Per-node figures that it owns.
   std::span<const SourceOption> options = {};           ///< Settings of its own.
@@ -182,10 +186,13 @@ struct SourceDescriptor {
   /// The roster of the same types, every figure of which this source has as well: while this one is up it is the roster, and
   /// the other one need not be read. "": there is none.
   std::string_view stands_in_for = {};
+  /// Its budget: the most descriptors that it keeps on any machine. kFilesVary: some for each CPU and program.
+  std::size_t max_files = 0;
+  static constexpr std::size_t kFilesVary = ~std::size_t{0};
   /// What it reads below /sys/kernel/debug, where a machine may not have debugfs mounted. Files or directories.
   std::span<const std::string_view> debugfs_paths = {};
-  /// Directories below which it opens files by name at every read, so that the daemon may not lock itself out of them. They
-  /// must be readable by anyone: privileges are gone by then.
+  /// Directories below which it opens files by name at every read, or single files, so that the daemon may not lock itself
+  /// out of them. They must be readable by anyone: privileges are gone by then.
   std::span<const std::string_view> reopened_directories = {};
   /// What a helper process must be able to do so that this source can attach to its events again once the privileges are
   /// gone: Linux capabilities by name, such as "CAP_BPF". Empty: it never does.

@@ -261,6 +261,7 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .options = kOptions,
     .interval = std::chrono::seconds(30),
+    .max_files = 2,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "kernels with memory allocation profiling, while vm.mem_profiling is 1; needs root or CAP_DAC_READ_SEARCH at start; "

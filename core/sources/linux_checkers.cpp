@@ -250,6 +250,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
+    .max_files = kFileCount,
     .debugfs_paths = kDebugfs,
     .notes =
         "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; "

@@ -128,15 +128,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 /// As an error of the directory, whichever file it was.
 Error of_directory(const Error& error) { return system_error(kDirectory, error.system_errno, error.path); }
 
-/// Lists the files of every area.
-Result<void> find_areas(KernelView& view, Finding finding, FileList& list) {
+/// Lists the files of every area. None is kept open: they are opened by name at each read.
+Result<void> find_areas(KernelView& view, FileList& list) {
   std::vector<std::string> areas;
   if (auto result = view.list_directory(kDirectory, areas); !result) return of_directory(result.error());
   if (areas.empty()) return system_error(kDirectory, ENOENT, "this machine has no area of contiguous memory");
   for (const std::string& area : areas) {
     for (const std::string_view file : kFiles) {
-      auto result = list_file(view, finding, std::string(kAreas) + area + std::string(file), list);
-      if (!result && file == kNeeded) return of_directory(result.error());
+      list.push_back(std::string(kAreas) + area + std::string(file));
     }
   }
   return {};
@@ -157,7 +156,7 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
   const auto listed = view.list_directory(kParent, names);
   if (!listed && listed.error().code != ErrorCode::kNotPresent) return of_directory(listed.error());
   if (std::find(names.begin(), names.end(), "cma") != names.end()) {
-    auto result = find_areas(view, finding, list);
+    auto result = find_areas(view, list);
     if (!result) list.clear();
     return result;
   }
@@ -184,7 +183,12 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  if (auto result = find_files(view, Finding::kWhenOpened, state); !result) return result;
+  return read(view, raw, state);
+}
+
+constexpr std::string_view kReopened[] = {kDirectory};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes,
@@ -207,6 +211,8 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kCma,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = 1,
+    .reopened_directories = kReopened,
     .notes =
         "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; "
         "without CMA_SYSFS there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",

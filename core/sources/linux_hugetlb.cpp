@@ -212,8 +212,8 @@ struct State final : ReaderState {
   Buffer scratch;  ///< One file.
 };
 
-/// Lists the files of every pool; those of nodes, which all kernels with NUMA have, are left out where they are not.
-Result<void> find_files(KernelView& view, Finding finding, State& state) {
+/// Lists the files of every pool. None is kept open: they are opened by name at each read.
+Result<void> find_files(KernelView& view, State& state) {
   FileList& list = state.list;
   list.clear();
   std::vector<std::string> pools;
@@ -222,11 +222,7 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
   if (pools.empty()) return system_error(kDirectory, ENOENT, "this kernel has no size of huge pages");
   for (const std::string& pool : pools) {
     for (const std::string_view file : kPoolFiles) {
-      const std::string path = std::string(kPools) + pool + std::string(file);
-      if (auto result = list_file(view, finding, path, list); !result && file == kNeeded) {
-        list.clear();
-        return system_error(kDirectory, result.error().system_errno, path);
-      }
+      list.push_back(std::string(kPools) + pool + std::string(file));
     }
   }
   std::vector<std::string> nodes;
@@ -237,7 +233,7 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
     if (!node_of(directory, rest)) continue;
     for (const std::string& pool : pools) {
       for (const std::string_view file : kNodeFiles) {
-        static_cast<void>(list_file(view, finding, directory + pool + std::string(file), list));
+        list.push_back(directory + pool + std::string(file));
       }
     }
   }
@@ -246,7 +242,7 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
+    if (auto result = find_files(view, state); !result) return result;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {
@@ -259,7 +255,12 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return result;
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  if (auto result = find_files(view, state); !result) return result;
+  return read(view, raw, state);
+}
+
+constexpr std::string_view kReopened[] = {kDirectory, kNodeDirectory};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "(nr_hugepages - free_hugepages) x page size"},
@@ -284,6 +285,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kHugetlb,
     .is_roster = true,
     .origins = kOrigins,
+    .reopened_directories = kReopened,
     .notes =
         "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
         "failed allocations of surplus pages are counted by linux_page; "

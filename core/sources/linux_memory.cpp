@@ -376,13 +376,14 @@ void find_files(KernelView& view, Finding finding, State& state) {
   if (view.list_directory(kCmaDirectory, areas)) {
     for (const std::string& area : areas) {
       for (const char* file : {"/alloc_pages_success", "/available_pages", "/release_pages_success", "/total_pages"}) {
-        static_cast<void>(list_file(view, finding, std::string(kCmaAreas) + area + file, list));
+        list.push_back(std::string(kCmaAreas) + area + file);
       }
     }
   }
-  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kSockstat, kTracing}) {
+  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing}) {
     static_cast<void>(list_file(view, finding, path, list));
   }
+  list.emplace_back(kSockstat);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
@@ -402,7 +403,8 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
   return {};
 }
 
-constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // see PosixFiles
+// For debugfs see PosixFiles. What anyone may read is not kept open; /proc/net is in reach anyway.
+constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};
 
@@ -454,6 +456,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
+    .max_files = 8,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

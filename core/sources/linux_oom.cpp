@@ -178,6 +178,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
+    .max_files = 2,
     .notes =
         "kills, stalls and reclaim of the whole machine since boot; "
         "oom_kills_total counts those in control groups that reached their limit as well; "

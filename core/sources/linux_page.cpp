@@ -441,6 +441,7 @@ const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .options = kOptions,
+    .max_files = 4,
     .notes =
         "a type is a zone with memory: \"node 0 Normal\"; "
         "pages that wait in the sets of CPUs count as in use, as the kernel has it; "

@@ -111,6 +111,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kPercpu,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = 2,
     .debugfs_paths = kDebugfs,
     .notes =
         "needs no privilege; bytes are the pages of all CPUs together, in use or not; "

@@ -123,6 +123,8 @@ struct State final : ReaderState {
   std::vector<PlannedCache> plan;  ///< Which files to read; empty: not known yet.
   std::uint64_t names_hash = 0;    ///< Of the directory's names when the plan was made.
   bool may_look = false;           ///< New caches could be opened, as far as is known.
+  FileSet left_out = 0;            ///< Files whose figures another source had when the plan was made.
+  bool has_counters = true;        ///< Of allocations, as far as is known (CONFIG_SLUB_STATS).
   bool is_told = false;            ///< Slabs and slots are told by slabinfo instead of kToldFiles.
   SlabCounts counts;               ///< By which.
   std::uint32_t reads = 0;         ///< Since what is gone was last tried.
@@ -136,6 +138,19 @@ void forget_gone(State& state) {
     for (PlannedFile& file : cache.files) file.is_gone = false;
   }
 }
+
+/// Files whose figures another source gives. Counting objects takes some of them all the same.
+FileSet given_files(const State& state) {
+  if (counts_objects(state)) return 0;
+  const auto& nodes = state.given_node_fields;
+  FileSet files = 0;
+  if (state.given_fields.has(Field::kSlabs) && nodes.has(NodeField::kHeldBytes)) files |= bit(kSlabsFile);
+  if (nodes.has(NodeField::kTotalObjects)) files |= bit(kTotalObjectsFile);
+  if (state.given_fields.has(Field::kPartialSlabs)) files |= bit(kPartialFile);
+  if (state.given_fields.has(Field::kCpuSlabs)) files |= bit(kCpuSlabsFile);
+  return files;
+}
+constexpr FileSet kAllButCounters = bit(kSlabsFile) | bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile);
 
 /// The error of a file, under one of the source's two names.
 Error of_source(Error error) {
@@ -155,11 +170,13 @@ class Planner {
 
   /// Errors: of the first file that is there and cannot be read. The old plan stays then.
   Result<void> make() {
+    given_ = given_files(state_);
+    if (given_ == kAllButCounters && !state_.has_counters) return needless();
     // Asked first: without the directory nothing needs the list of caches, which only root may read.
     const auto listed = view_.list_directories(kDirectory, state_.scratch);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
     const std::uint64_t names_hash = hash_of(state_.scratch.view());
-    if (keep_ && has_one_node(view_, state_.scratch)) {
+    if (keep_ && given_ == 0 && has_one_node(view_, state_.scratch)) {
       if (auto kept = keep_slab_counts_open(view_); !kept) return of_source(kept.error());
       state_.is_told = view_.kept_count() != 0;  // a capture, which keeps nothing open, has the files or it has not
     }
@@ -172,6 +189,7 @@ class Planner {
       if (auto result = add(cache); !result) return result;
     }
     state_.plan = std::move(plan_);
+    state_.left_out = given_;
     state_.may_look = static_cast<bool>(listed);
     state_.names_hash = names_hash;
     state_.next_count = 0;
@@ -184,6 +202,10 @@ class Planner {
  private:
   static std::string path_of(const SlabDirectory& cache, std::string_view file) {
     return std::string(kDirectory) + "/" + cache.directory + "/" + std::string(file);
+  }
+
+  [[nodiscard]] static Error needless() {
+    return system_error(kDirectory, ENOENT, "another source has every figure that this kernel has here");
   }
 
   /// Reads a file into the scratch; false when it is not there.
@@ -207,7 +229,8 @@ class Planner {
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty() || files_ != 0) continue;
       for (std::size_t file = 0; file < kFileCount; ++file) {
-        if (file == kObjectsFile || (state_.is_told && (kToldFiles & bit(static_cast<File>(file))) != 0)) continue;
+        const FileSet not_read = given_ | (state_.is_told ? kToldFiles : FileSet{0}) | bit(kObjectsFile);
+        if ((not_read & bit(static_cast<File>(file))) != 0) continue;
         const auto is_there = read(path_of(cache, kFileNames[file]));
         if (!is_there) return is_there.error();
         if (*is_there) files_ |= bit(static_cast<File>(file));
@@ -216,8 +239,12 @@ class Planner {
       if (!has_sheaf_counter) return has_sheaf_counter.error();
       if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
     }
+    if (files_ == 0 && given_ == kAllButCounters) {
+      state_.has_counters = false;
+      return needless();
+    }
     if (files_ == 0) return system_error(kDirectory, ENOENT, "has no cache that /proc/slabinfo lists");
-    state_.is_told = (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
+    state_.is_told = given_ == 0 && (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
     if (counts_objects(state_) && (state_.is_told || (files_ & bit(kSlabsFile)) != 0)) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
     for (const SlabDirectory& cache : caches_) {
@@ -257,6 +284,7 @@ class Planner {
   State& state_;
   bool keep_;
   std::vector<SlabDirectory> caches_;
+  FileSet given_ = 0;
   FileSet files_ = 0;
   std::size_t kept_ = 0;
   std::vector<PlannedCache> plan_;
@@ -377,8 +405,9 @@ Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.plan.empty()) {
-    if (auto made = Planner(view, state, false).make(); !made) return made;
+  if (state.plan.empty() || state.left_out != given_files(state)) {
+    auto made = Planner(view, state, false).make();
+    if (!made && (state.plan.empty() || made.error().code != ErrorCode::kPermission)) return made;
   } else {
     look_around(view, state);
   }
@@ -577,10 +606,12 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .options = kOptions,
     .interval = std::chrono::seconds(60),
+    .max_files = kMaxKeptFiles + 2,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
-        "needs root or CAP_DAC_READ_SEARCH at start, and keeps up to 4096 files open, two a cache on a machine with one "
-        "node, four on others (and four more with CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of "
+        "needs root or CAP_DAC_READ_SEARCH at start; opens nothing where linux_slab_bpf has the same figures, but with "
+        "count_objects or CONFIG_SLUB_STATS, else keeps two files a cache open on a machine with one node, four on others "
+        "(and four more with CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of "
         "caches without slabs none or one; what is read by "
         "default costs the kernel the same however many slabs a cache has; caches that appear after privileges were "
         "dropped have none of these figures until a restart, else at the next read; no slabs of CPUs since 7.0; counters "

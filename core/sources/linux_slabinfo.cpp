@@ -178,6 +178,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kSlab,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = 1,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes = "needs root or CAP_DAC_READ_SEARCH at start; caches that appear later have no object size",
     .steps = source_steps<State, open, read, parse>(),

@@ -375,9 +375,10 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_known_files(view, state.list, kPaths[kProtocols], bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
+/// Opens them by name at each read: none needs a privilege, and SCTP and IPv6 add some.
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenRead, state); }
 
-constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6
+constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // /proc/net is in reach anyway
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},

@@ -490,9 +490,12 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_known_files(view, state.list, {}, bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
+/// Opens them by name at each read: none needs a privilege, and modules add some.
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenRead, state); }
 
-constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // where modules add tables; /proc/net is in reach anyway
+// /proc/net is in reach anyway.
+constexpr std::string_view kReopened[] = {"/proc/key-users",  "/proc/loadavg", "/proc/sys/fs",
+                                          "/proc/sys/kernel", "/proc/sys/net", "/proc/sysvipc"};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,

@@ -252,6 +252,7 @@ const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
+    .max_files = 1,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; "

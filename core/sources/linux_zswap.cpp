@@ -165,6 +165,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kZswap,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = 7,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

@@ -51,6 +51,8 @@ struct Poller::Entry {
     return error.code == ErrorCode::kPermission && !descriptor->needs.empty() && config.enabled == Switch::kAuto &&
            !was_up && was_open_refused;
   }
+  /// Whether another source has figures of the same types, so that this one need not read them.
+  [[nodiscard]] bool has_giver() const { return giver != nullptr && giver->is_promising(); }
   /// Whether it is up, or opened and not read yet.
   [[nodiscard]] bool is_promising() const {
     return status.state == SourceState::kUp || (status.state == SourceState::kUnknown && is_open && refusal.empty());
@@ -63,6 +65,7 @@ struct Poller::Entry {
   const SourceDescriptor* descriptor;
   const Entry* stand_in = nullptr;       // the source that stands in for this one
   const Entry* replaced = nullptr;       // the roster that this one stands in for
+  const Entry* giver = nullptr;          // what stands in for the roster of this one's types, and may have its figures
   const std::size_t index;               // in the list of entries, and in that of published statuses
   std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
   SourceConfig config;
@@ -104,7 +107,10 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
     if (source->os != view_->os()) continue;
     auto entry = std::make_unique<Entry>(*source, entries_.size());
     for (const std::unique_ptr<Entry>& before : entries_) {
-      if (before->descriptor->stands_in_for != source->name) continue;
+      const std::string_view replaced = before->descriptor->stands_in_for;
+      if (replaced.empty() || before->descriptor->allocator != source->allocator) continue;
+      if (!source->is_roster && source->stands_in_for.empty()) entry->giver = before.get();
+      if (replaced != source->name) continue;
       entry->stand_in = before.get();
       before->replaced = entry.get();
     }
@@ -195,13 +201,15 @@ void Poller::open_sources() {
   note_boot_time();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
-    hand_over_options(*entry);
+    prepare(*entry);
     const Result<void> opened = open_source(*entry->reader, *view_);
     entry->is_open = opened.has_value();
     if (opened && options_.reads_when_opened) (void)read_source(*entry->reader, *view_);  // a poll says what is wrong
     // Said here, since the polls to come can only say that the file cannot be opened any more.
     entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
-    if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
+    if (entry->was_absent_at_start && entry->has_giver()) {
+      set_needless(*entry);
+    } else if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
       set_state(*entry, SourceState::kAbsent, to_string(opened.error()));
     }
     // As a state, so that the first poll does not say it again.
@@ -228,10 +236,20 @@ void Poller::note_boot_time() {
   metrics_.boot_time(static_cast<double>(told_ns) / 1e9);
 }
 
-void Poller::hand_over_options(Entry& entry) {
-  if (!entry.has_fresh_options || reader_.is_busy(*entry.reader)) return;
-  entry.reader->state->options.swap(entry.fresh_options);
+void Poller::prepare(Entry& entry) {
+  if (reader_.is_busy(*entry.reader)) return;
+  ReaderState& state = *entry.reader->state;
+  const bool has_giver = entry.has_giver();
+  state.given_fields = has_giver ? entry.giver->descriptor->fields : FieldMask();
+  state.given_node_fields = has_giver ? entry.giver->descriptor->node_fields : NodeFieldMask();
+  if (!entry.has_fresh_options) return;
+  state.options.swap(entry.fresh_options);
   entry.has_fresh_options = false;
+}
+
+void Poller::set_needless(Entry& entry) {
+  entry.outcome = {.kind = Outcome::Kind::kAbsent};
+  set_state(entry, SourceState::kSpared, std::string(entry.giver->descriptor->name) + " has its figures");
 }
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
@@ -355,7 +373,7 @@ void Poller::spare(Entry& entry) {
   entry.next_due_ns = INT64_MIN;  // at once, when it is needed
   // Captures have it all the same: not every reader of them runs what stands in for it.
   if (view_->wants_whole_polls()) {
-    hand_over_options(entry);
+    prepare(entry);
     (void)reader_.read(entry.reader, config_.poll.timeout);
   }
   if (entry.status.state == SourceState::kSpared || entry.status.state == SourceState::kAbsent) return;
@@ -370,7 +388,7 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
   if (entry.interval().count() > 0)
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
-  hand_over_options(entry);
+  prepare(entry);
   const std::int64_t begin_ns = clock_.monotonic_ns();
   Result<void> result = reader_.read(entry.reader, config_.poll.timeout);
   const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
@@ -379,7 +397,9 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
     entry.last_read_ns = now_ns;
     succeeded(entry, seconds);
   } else if (is_not_due(entry, result.error(), now_ns)) {  // its last values stay
-  } else if (reader_.is_cancelled()) {                     // A read that the stop cut short says nothing about its source.
+  } else if (result.error().code == ErrorCode::kNotPresent && entry.has_giver()) {
+    set_needless(entry);
+  } else if (reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
     was_cut_ = true;
   } else {
     failed(entry, result.error(), seconds, now_ns);

@@ -85,7 +85,8 @@ class Poller : public SourceStatuses {
   struct Entry;
 
   void note_boot_time();
-  void hand_over_options(Entry& entry);
+  void prepare(Entry& entry);
+  void set_needless(Entry& entry);
   void read_and_commit(Entry& entry, std::int64_t now_ns);
   [[nodiscard]] bool is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const;
   void spare(Entry& entry);

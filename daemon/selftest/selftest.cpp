@@ -150,6 +150,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                     .origin = source.origin,
                     .is_on_by_default = source.is_on_by_default && !waits_for_key(source),
                     .health = SourceHealth::kStuck,
+                    .max_files = source.max_files,
                     .types = 0,
                     .needs = {},
                     .reason = {},
@@ -196,6 +197,11 @@ std::string shortened_origin(std::string_view origin) {
   std::string text(origin.substr(0, origin.find(',')));
   if (more != 0) text += " and " + std::to_string(more) + " more";
   return text;
+}
+
+/// The budget of descriptors, below the heading FILES.
+std::string files_text(std::size_t max_files) {
+  return max_files == SourceDescriptor::kFilesVary ? "varies" : std::to_string(max_files);
 }
 
 std::string in_columns(std::string_view text, std::size_t width) {
@@ -252,15 +258,17 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
 std::string selftest_text(const SelfTest& test) {
   constexpr std::size_t kHealthWidth = 15;
   constexpr std::size_t kTypesWidth = 7;
+  constexpr std::size_t kFilesWidth = 8;
   std::size_t name_width = std::string_view("SOURCE").size();
   for (const SourceTrial& trial : test.trials) name_width = std::max(name_width, trial.source.size());
   std::string text = "kernel: " + test.kernel + "\naccount: " + test.account + "\n\n";
   text += in_columns("SOURCE", name_width + 2) + in_columns("STATE", kHealthWidth) + in_columns("TYPES", kTypesWidth) +
-          "WHERE, OR WHY NOT\n";
+          in_columns("FILES", kFilesWidth) + "WHERE, OR WHY NOT\n";
   for (const SourceTrial& trial : test.trials) {
     const bool works = trial.health == SourceHealth::kWorks;
     text += in_columns(trial.source, name_width + 2) + in_columns(to_string(trial.health), kHealthWidth) +
-            in_columns(works ? std::to_string(trial.types) : "-", kTypesWidth);
+            in_columns(works ? std::to_string(trial.types) : "-", kTypesWidth) +
+            in_columns(files_text(trial.max_files), kFilesWidth);
     if (!trial.needs.empty()) text += "needs " + std::string(trial.needs) + ": ";
     text += works ? shortened_origin(trial.origin) : trial.reason;
     text += trial.is_on_by_default ? "\n" : " (off unless the configuration switches it on)\n";

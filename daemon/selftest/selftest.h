@@ -35,10 +35,11 @@ struct SourceTrial {
   std::string_view origin;       ///< The kernel interface, for people.
   bool is_on_by_default = true;  ///< False: memstatd reads it only where the configuration says so.
   SourceHealth health = SourceHealth::kAbsent;
-  std::size_t types = 0;   ///< That it named; 0 also for a source that has statistics of the machine only.
-  std::string_view needs;  ///< The privilege that is missing, where that is why and it is known; "" otherwise.
-  std::string reason;      ///< Why it does not work, on one line; "" when it does.
-  std::string advice;      ///< What to do about it, on one line; "" when there is nothing to do.
+  std::size_t max_files = 0;  ///< Descriptors that it keeps at most, as SourceDescriptor has it.
+  std::size_t types = 0;      ///< That it named; 0 also for a source that has statistics of the machine only.
+  std::string_view needs;     ///< The privilege that is missing, where that is why and it is known; "" otherwise.
+  std::string reason;         ///< Why it does not work, on one line; "" when it does.
+  std::string advice;         ///< What to do about it, on one line; "" when there is nothing to do.
 
   /// Whether it should work and does not.
   [[nodiscard]] bool is_failure() const;

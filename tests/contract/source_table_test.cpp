@@ -4,7 +4,9 @@
 
 #include <map>
 #include <set>
+#include <string>
 
+#include "core/kernel/forwarding_view.h"
 #include "tests/support/source_cases.h"
 
 namespace memstat {
@@ -115,6 +117,28 @@ TEST(SourceTable, GivesEveryAllocatorAWordOfItsOwn) {
   std::set<std::string_view> words;
   for (std::size_t i = 0; i < kAllocatorCount; ++i) words.insert(to_string(static_cast<Allocator>(i)));
   EXPECT_EQ(words.size(), kAllocatorCount);
+}
+
+/// Notes which files are kept open. Thread safety: none.
+class KeepingView final : public ForwardingKernelView {
+ public:
+  using ForwardingKernelView::ForwardingKernelView;
+  Result<void> keep_open(std::string_view path) override {
+    auto result = ForwardingKernelView::keep_open(path);
+    if (result) kept.emplace(path);
+    return result;
+  }
+  std::set<std::string> kept;
+};
+
+TEST(SourceTable, HasNoSourceThatKeepsMoreFilesThanItsBudget) {
+  for (const SourceCase& value : all_source_cases()) {
+    const auto capture = open_fixture(value.capture);
+    KeepingView view(*capture);
+    SourceReader reader(*value.source);
+    static_cast<void>(open_source(reader, view));
+    EXPECT_LE(view.kept.size(), value.source->max_files) << value.source->name << " on " << value.capture;
+  }
 }
 
 TEST(SourceTable, HasCapturesThatShowEverySourceOnItsSystem) {

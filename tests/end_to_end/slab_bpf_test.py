@@ -82,6 +82,18 @@ class SlabBpf(unittest.TestCase):
                 self.assertFalse(page.series("memstat_source_up", source=SOURCE))
                 self.assertTrue(page.series("memstat_type_bytes", allocator="slab", type="dentry"))
 
+    def test_the_default_sources_hold_few_files(self):
+        with open("/sys/devices/system/node/online", encoding="ascii") as nodes:
+            if nodes.read().strip() != "0":
+                self.skipTest("this machine has several nodes")
+        with program.Daemon() as daemon:
+            page = self.first_page(daemon)
+            sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
+            self.assertEqual(sources["linux_slab_sysfs"]["state"], "spared", sources["linux_slab_sysfs"])
+            self.assertTrue(page.series("memstat_type_held_bytes", allocator="slab", type="dentry"))
+            files = sorted(os.readlink(f"/proc/{daemon.process.pid}/fd/{file}") for file in os.listdir(f"/proc/{daemon.process.pid}/fd"))
+            self.assertLessEqual(len(files), 64, files)
+
     def test_nothing_is_loaded_when_events_are_off(self):
         with program.temporary_directory() as directory:
             with program.Daemon("--config", self.configuration(directory, "events: {mode: off}\n")) as daemon:

@@ -189,6 +189,9 @@ def slab_caches(table, cpus, page_size):
     if table.lines[0] != "slab_caches 1":
         table.unknown(table.lines[0])
     name = None
+    rows = [line.split(" ") for line in table.lines[1:]]
+    nodes = range(max((int(row[1]) + 1 for row in rows if row[0] == "node"), default=0))
+    has_cpu_slabs = any(row[0] == "cpu" and row[2] != "0" for row in rows)  # since 7.0 CPUs hold none
     for line in table.lines[1:]:
         word, *rest = line.split(" ", 10)
         if word in ("type", "type_about"):
@@ -196,14 +199,26 @@ def slab_caches(table, cpus, page_size):
             name = clean(rest[9])
             used = max(objects - sum(free), 0)
             table.add.type("slab", name, bytes=used * size, objects=used, held_bytes=slabs * pages * page_size, free_objects=objects - used,
-                           object_size_bytes=object_size, object_footprint_bytes=size)
+                           object_size_bytes=object_size, object_footprint_bytes=size, slabs=slabs, partial_slabs=0)
+            if has_cpu_slabs:
+                table.add.type("slab", name, cpu_slabs=0)
+            for node in nodes:
+                table.add("memstat_node_held_bytes", 0, allocator="slab", type=name, node=str(node))
+                table.add("memstat_node_capacity_objects", 0, allocator="slab", type=name, node=str(node))
             for cpu in range(cpus):
                 table.add("memstat_cpu_free_objects", 0, allocator="slab", type=name, cpu=str(cpu))
         elif word == "cpu":
-            cpu, _, free, in_sheaves = map(int, rest)
+            cpu, cpu_slabs, free, in_sheaves = map(int, rest)
+            if has_cpu_slabs:
+                table.add.type("slab", name, cpu_slabs=cpu_slabs)
             if cpu < cpus:
                 table.add("memstat_cpu_free_objects", free + in_sheaves, allocator="slab", type=name, cpu=str(cpu))
-        elif word != "node":
+        elif word == "node":
+            node, slabs, objects, partial, _, _ = map(int, rest)
+            table.add.type("slab", name, partial_slabs=partial)
+            table.add("memstat_node_held_bytes", slabs * pages * page_size, allocator="slab", type=name, node=str(node))
+            table.add("memstat_node_capacity_objects", objects, allocator="slab", type=name, node=str(node))
+        else:
             table.unknown(line)
 
 

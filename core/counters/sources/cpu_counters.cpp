@@ -208,6 +208,7 @@ const SourceDescriptor descriptor{
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
+    .max_files = SourceDescriptor::kFilesVary,
     .needs = "CAP_PERFMON",
     .notes =
         "counts what key counters of the configuration says, and nothing without it, because most CPUs have four to "

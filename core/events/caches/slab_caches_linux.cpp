@@ -107,7 +107,9 @@ Result<void> SlabCaches::attach(const btf& /*types*/) {
   bpf_program* program = bpf_object__find_program_by_name(object_.get(), "look_at_cache");
   if (program == nullptr) return refused("the program", EINVAL);
   link_.reset(bpf_program__attach(program));
-  return link_ ? Result<void>() : refused(std::string("attaching to ") + kIterator, errno);
+  if (!link_) return refused(std::string("attaching to ") + kIterator, errno);
+  object_.reset();  // the link holds the program and its maps; their descriptors are of no more use
+  return {};
 }
 
 Result<void> SlabCaches::read(Buffer& out) {

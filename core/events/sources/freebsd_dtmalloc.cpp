@@ -297,6 +297,7 @@ const SourceDescriptor descriptor{
     .options = kOptions,
     .is_on_by_default = false,
     .is_traced = true,
+    .max_files = SourceDescriptor::kFilesVary,
     .needs = "root",
     .notes =
         "on where key events.mode is counters or full; needs root at start and the kernel module dtmalloc (kldload "

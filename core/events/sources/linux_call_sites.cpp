@@ -237,6 +237,7 @@ const SourceDescriptor descriptor{
     .options = kOptions,
     .is_on_by_default = false,
     .is_traced = true,
+    .max_files = SourceDescriptor::kFilesVary,
     .helper_capabilities = events::kAttachCapabilities,
     .needs = events::kAttachNeeds,
     .notes =

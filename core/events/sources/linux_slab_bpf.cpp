@@ -21,6 +21,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/events/attach/event_settings.h"
+#include "core/events/bpf/slab_caches_layout.h"
 #include "core/events/caches/slab_caches.h"
 #include "core/events/caches/slab_caches_rows.h"
 #include "core/source.h"
@@ -50,26 +51,37 @@ Result<void> read_pass(KernelView& view, RawBytes& raw, PassState& state) {
 class PassParser {
  public:
   PassParser(const RawBytes& raw, Staging& staging)
-      : rows_(events::kSlabCachesTable, raw.parts[0].view()),
-        page_size_(raw.page_size),
-        cpu_count_(raw.cpu_count),
-        staging_(staging) {}
+      : table_(raw.parts[0].view()), page_size_(raw.page_size), cpu_count_(raw.cpu_count), staging_(staging) {}
 
+  /// Nodes stand behind the types that have figures on them, so it begins with as many as there were last time.
   Result<void> parse() {
-    staging_.reset({}, 0);
-    if (auto result = rows_.take_version(); !result) return result;
-    staging_.reset(CpuFieldMask(CpuField::kFree), cpu_count_);
-    auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
-    if (result && staging_.types().empty()) return rows_.wrong(rows_.size(), "names no cache");
-    return result;
+    std::uint32_t nodes = staging_.node_count();
+    while (true) {
+      node_count_ = 0;
+      if (auto result = parse_with(nodes); !result || node_count_ == nodes) return result;
+      nodes = node_count_;
+    }
   }
 
  private:
+  Result<void> parse_with(std::uint32_t nodes) {
+    staging_.reset({}, 0);
+    events::TableReader rows(events::kSlabCachesTable, table_);
+    if (auto result = rows.take_version(); !result) return result;
+    staging_.reset(CpuFieldMask(CpuField::kFree), cpu_count_);
+    staging_.set_nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kTotalObjects), nodes);
+    have_cpus_slabs_ = false;
+    auto result = rows.take_rest([this](const events::TableRow& row) { return take(row); });
+    if (!result) return result;
+    if (staging_.types().empty()) return rows.wrong(rows.size(), "names no cache");
+    if (!have_cpus_slabs_) staging_.leave(FieldMask(Field::kCpuSlabs), {});
+    return {};
+  }
+
   bool take(const events::TableRow& row) {
     if (row.word == "type" || row.word == "type_about") return take_type(row);
     if (staging_.types().empty()) return false;
-    if (row.word == "cpu") take_cpu(row);
-    return true;
+    return row.word == "cpu" ? take_cpu(row) : take_node(row);
   }
 
   bool take_type(const events::TableRow& row) {
@@ -77,33 +89,61 @@ class PassParser {
         std::to_array<std::uint64_t, 9>({row.number[0], row.number[1], row.number[2], row.number[3], row.number[4],
                                          row.number[5], row.number[6], row.number[7], row.number[8]});
     const std::uint64_t free = saturating_sum(saturating_sum(on_lists, in_barns), saturating_sum(in_slabs, in_sheaves));
-    StagedType& type = staging_.add(row.name[0]);
-    type.fields = kFields;
-    Figures& figures = type.figures;
+    type_ = &staging_.add(row.name[0]);
+    cpu_rows_ = node_rows_ = 0;
+    type_->fields = kFields;
+    Figures& figures = type_->figures;
     // Counters are read one after the other, so more may seem to be free than there are.
     figures[Field::kFree] = std::min(free, objects);
     figures[Field::kCount] = objects - figures[Field::kFree];
     figures[Field::kSize] = object_size;
     figures[Field::kRSize] = size;
-    std::uint64_t slab_bytes = 0;
+    figures[Field::kSlabs] = slabs;
     return !__builtin_mul_overflow(figures[Field::kCount], size, &figures[Field::kBytes]) &&
-           !__builtin_mul_overflow(pages, page_size_, &slab_bytes) &&
-           !__builtin_mul_overflow(slabs, slab_bytes, &figures[Field::kHeldBytes]);
+           !__builtin_mul_overflow(pages, page_size_, &slab_bytes_) &&
+           !__builtin_mul_overflow(slabs, slab_bytes_, &figures[Field::kHeldBytes]);
   }
 
-  void take_cpu(const events::TableRow& row) {
-    if (row.number[0] >= cpu_count_) return;  // plugged in since the CPUs were counted: next time
+  bool take_node(const events::TableRow& row) {
+    const auto [node, slabs, objects, partial_slabs] =
+        std::to_array<std::uint64_t, 4>({row.number[0], row.number[1], row.number[2], row.number[3]});
+    if (node >= kMaxNodes) return false;
+    // The kernel part leaves out what is beyond that many, so their sum is not known.
+    if (++node_rows_ == MEMSTAT_CACHE_NODES) type_->fields.remove(Field::kPartialSlabs);
+    type_->figures[Field::kPartialSlabs] = saturating_sum(type_->figures[Field::kPartialSlabs], partial_slabs);
+    node_count_ = std::max(node_count_, static_cast<std::uint32_t>(node) + 1);
+    std::uint64_t held = 0;
+    if (__builtin_mul_overflow(slabs, slab_bytes_, &held)) return false;
+    if (node >= staging_.node_count()) return true;
+    staging_.node_figure(*type_, NodeField::kHeldBytes, static_cast<std::uint32_t>(node)) = held;
+    staging_.node_figure(*type_, NodeField::kTotalObjects, static_cast<std::uint32_t>(node)) = objects;
+    return true;
+  }
+
+  bool take_cpu(const events::TableRow& row) {
+    if (++cpu_rows_ == MEMSTAT_CACHE_CPUS) type_->fields.remove(Field::kCpuSlabs);
+    type_->figures[Field::kCpuSlabs] = saturating_sum(type_->figures[Field::kCpuSlabs], row.number[1]);
+    have_cpus_slabs_ = have_cpus_slabs_ || row.number[1] != 0;
+    if (row.number[0] >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
     staging_.set_cpu_figure(staging_.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(row.number[0]),
                             saturating_sum(row.number[2], row.number[3]));
+    return true;
   }
 
-  static constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes,
-                                     Field::kFree,  Field::kSize,  Field::kRSize};
+  static constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes,    Field::kFree,    Field::kSize,
+                                     Field::kRSize, Field::kSlabs, Field::kPartialSlabs, Field::kCpuSlabs};
 
-  events::TableReader rows_;
+  std::string_view table_;
   std::uint64_t page_size_;
   std::uint32_t cpu_count_;
   Staging& staging_;
+  std::uint32_t node_count_ = 0;  // one more than the highest node of the table so far
+  bool have_cpus_slabs_ = false;
+  // Of the type that is being read.
+  StagedType* type_ = nullptr;
+  std::uint64_t slab_bytes_ = 0;
+  std::uint32_t node_rows_ = 0;
+  std::uint32_t cpu_rows_ = 0;
 };
 
 Result<void> parse_pass(const RawBytes& raw, Staging& staging) { return PassParser(raw, staging).parse(); }
@@ -115,6 +155,11 @@ constexpr MetricOrigin kOriginsOfPass[] = {
     {Field::kFree, "objects - inuse of partial slabs + freelists and partial slabs of CPUs + sheaves of CPUs and barns"},
     {Field::kSize, "object_size of struct kmem_cache"},
     {Field::kRSize, "size of struct kmem_cache"},
+    {Field::kSlabs, "nr_slabs of each node"},
+    {Field::kPartialSlabs, "nr_partial of each node"},
+    {Field::kCpuSlabs, "slab and partial of struct kmem_cache_cpu, until 6.19"},
+    {NodeField::kHeldBytes, "nr_slabs of the node x pages of a slab x page size"},
+    {NodeField::kTotalObjects, "total_objects of the node"},
     {CpuField::kFree,
      "freelist and partial slabs of struct kmem_cache_cpu + main, spare and rcu_free of struct "
      "slub_percpu_sheaves"},
@@ -134,13 +179,15 @@ const SourceDescriptor descriptor{
     .is_on_by_default = false,
     .is_traced = true,
     .stands_in_for = "linux_slabinfo",
+    .max_files = 1,
     .needs = events::kAttachNeeds,
     .notes =
         "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
         "Linux "
         "6.13 with BTF; stands in for linux_slabinfo, which is not read while this one is up, and counts objects that lie "
         "free "
-        "in slabs and sheaves of CPUs as used; takes no lock, so that no allocation waits for it, and on "
+        "in slabs and sheaves of CPUs as used; has the figures of linux_slab_sysfs as well, whose files are then not even "
+        "opened; takes no lock, so that no allocation waits for it, and on "
         "lists "
         "that change while it looks, or have more than 10000 slabs, estimates the rest",
     .steps = source_steps<PassState, open_pass, read_pass, parse_pass>(),

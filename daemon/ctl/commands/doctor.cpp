@@ -16,14 +16,15 @@ namespace memstat::ctl {
 
 namespace {
 
-constexpr std::array<ReportColumn, 8> kDoctorColumns{{{.key = "source", .title = ""},
+constexpr std::array<ReportColumn, 9> kDoctorColumns{{{.key = "source", .title = ""},
                                                       {.key = "state", .title = ""},
                                                       {.key = "types", .title = "", .unit = Unit::kNumber},
                                                       {.key = "default", .title = ""},
                                                       {.key = "origin", .title = ""},
                                                       {.key = "reason", .title = ""},
                                                       {.key = "advice", .title = ""},
-                                                      {.key = "needs", .title = ""}}};
+                                                      {.key = "needs", .title = ""},
+                                                      {.key = "max_files", .title = "", .unit = Unit::kNumber}}};
 
 constexpr const char* kDefaultUrl = "http://127.0.0.1:8947";
 
@@ -103,6 +104,7 @@ std::string doctor_json(const SelfTest& test, const RunningDaemon* daemon) {
     json.field("default", trial.is_on_by_default ? "auto" : "off");
     json.field("state", to_string(trial.health));
     if (trial.health == SourceHealth::kWorks) json.field("types", trial.types);
+    if (trial.max_files != SourceDescriptor::kFilesVary) json.field("max_files", trial.max_files);
     if (!trial.needs.empty()) json.field("needs", trial.needs);
     if (!trial.reason.empty()) json.field("reason", trial.reason);
     if (!trial.advice.empty()) json.field("advice", trial.advice);
@@ -126,10 +128,11 @@ ReportTable doctor_table(const SelfTest& test) {
   ReportTable table("sources", kDoctorColumns);
   for (const SourceTrial& trial : test.trials) {
     const bool works = trial.health == SourceHealth::kWorks;
+    const bool has_budget = trial.max_files != SourceDescriptor::kFilesVary;
     table.add({std::string(trial.source), std::string(to_string(trial.health)),
                works ? Cell(std::uint64_t{trial.types}) : Cell(), std::string(trial.is_on_by_default ? "auto" : "off"),
                std::string(trial.origin), cell_of_text(trial.reason), cell_of_text(trial.advice),
-               cell_of_text(std::string(trial.needs))});
+               cell_of_text(std::string(trial.needs)), has_budget ? Cell(std::uint64_t{trial.max_files}) : Cell()});
   }
   return table;
 }

@@ -481,5 +481,53 @@ TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKn
   EXPECT_EQ(counts(), "7-9");
 }
 
+// ---- figures that another source has -------------------------------------------------------------------------------------
+
+class LinuxSlabSysfsGiven : public LinuxSlabSysfs {
+ protected:
+  void SetUp() override {
+    kernel_.counts_kept = true;
+    give();
+  }
+  void give() {
+    reader_.state->given_fields = FieldMask(Field::kSlabs, Field::kPartialSlabs, Field::kCpuSlabs);
+    reader_.state->given_node_fields = NodeFieldMask(NodeField::kHeldBytes, NodeField::kTotalObjects);
+  }
+};
+
+TEST_F(LinuxSlabSysfsGiven, AreNotReadAndNoFileIsKept) {
+  kernel_.add("a", files());
+  const auto opened = open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(kernel_.kept.empty());
+  kernel_.calls.clear();
+  kernel_.has_privileges = false;
+  EXPECT_NE(words().find("another source has every figure"), std::string::npos);
+  EXPECT_TRUE(kernel_.calls.empty()) << "it is known without a look";
+}
+
+TEST_F(LinuxSlabSysfsGiven, LeaveTheCountersOfAllocations) {
+  SlabKernel::Files counted = files();
+  counted.insert({{"alloc_fastpath", "7 C0=7\n"},
+                  {"alloc_slowpath", "1 C1=1\n"},
+                  {"free_fastpath", "4 C0=4\n"},
+                  {"free_slowpath", "0\n"}});
+  kernel_.add("a", counted);
+  ASSERT_TRUE(open());
+  EXPECT_EQ(kernel_.kept.size(), 4U);
+  EXPECT_EQ(words(), "a: numallocs=8 numfrees=4 cpu0: numallocs=7 numfrees=4 cpu1: numallocs=1 numfrees=0");
+}
+
+TEST_F(LinuxSlabSysfsGiven, AreReadAgainWhereTheOtherOneFails) {
+  kernel_.add("a", files());
+  ASSERT_FALSE(open());
+  reader_.state->given_fields = {};
+  reader_.state->given_node_fields = {};
+  EXPECT_EQ(words().substr(0, 40), "a: slabs=10 partial_slabs=3 cpu_slabs=2 ");
+  give();
+  EXPECT_NE(words().find("another source has every figure"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace memstat::linux_slab_sysfs_test

@@ -188,6 +188,53 @@ TEST_F(PollerStandInTest, ARecordingHasBothAndShowsTheSame) {
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
 }
 
+// ---- a contributor whose figures the one that stands in has
+// ----------------------------------------------------------------
+
+FieldMask given_when_read;
+Result<void> read_unless_given(KernelView& view, RawBytes& raw, ReaderState& state) {
+  given_when_read = state.given_fields;
+  if (state.given_fields.has(Field::kFailures)) return system_error("/fake/needless", ENOENT);
+  return read_fake<kFakeContributorFile>(view, raw);
+}
+
+class PollerGivenTest : public PollerStandInTest {
+ protected:
+  PollerGivenTest() {
+    stand_in_.fields = FieldMask(Field::kBytes, Field::kFailures);
+    sources_.contributor.steps =
+        source_steps<ReaderState, read_unless_given, read_unless_given, parse_fake<Field::kFailures>>();
+  }
+};
+
+TEST_F(PollerGivenTest, IsNotOpenedWhereTheOtherOneIs) {
+  start();
+  EXPECT_EQ(given_when_read, FieldMask(Field::kBytes, Field::kFailures)) << "when it was opened";
+  EXPECT_EQ(view().reads_of(kFakeContributorFile), 0);
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kSpared);
+  EXPECT_EQ(daemon_->status(sources_.contributor.name).error, "b_stand_in has its figures");
+  daemon_->poll();
+  EXPECT_EQ(view().reads_of(kFakeContributorFile), 0);
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kSpared);
+  EXPECT_FALSE(up(sources_.contributor.name));
+  EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
+}
+
+TEST_F(PollerGivenTest, IsReadAfterTheOtherOneFailed) {
+  start();
+  daemon_->poll();
+  view().fail(kStandInFile, EIO);
+  daemon_->poll();
+  daemon_->clock.advance(seconds(60));  // what is absent is tried again
+  daemon_->poll();
+  EXPECT_EQ(shown("failures_total", "b"), "2");
+  EXPECT_EQ(up(sources_.contributor.name), "1");
+  view().set(kStandInFile, "a 90\nb 180\n");
+  daemon_->poll();
+  daemon_->poll();
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kSpared) << "that it was up is no failure now";
+}
+
 TEST(ReadingOrder, HasThoseThatStandInBeforeRostersAndTheseBeforeOthers) {
   FakeSources sources;
   SourceDescriptor stand_in = fake_contributor();

@@ -33,7 +33,11 @@ class SelfTestTest : public testing::Test {
   const std::shared_ptr<FakeKernelView> view_ = std::make_shared<FakeKernelView>(OperatingSystem::kLinux);
   SourceDescriptor roster_ = fake_roster();
   SourceDescriptor contributor_ = fake_contributor();
-  const std::vector<const SourceDescriptor*> sources_{&contributor_, &roster_};
+  const std::vector<const SourceDescriptor*> sources_ = [this] {
+    roster_.max_files = 17;
+    contributor_.max_files = SourceDescriptor::kFilesVary;
+    return std::vector<const SourceDescriptor*>{&contributor_, &roster_};
+  }();
 };
 
 TEST_F(SelfTestTest, SourcesThatWorkSayHowManyTypesTheyHave) {
@@ -44,7 +48,8 @@ TEST_F(SelfTestTest, SourcesThatWorkSayHowManyTypesTheyHave) {
   EXPECT_EQ(test.trials[1].types, 2U);
   EXPECT_EQ(test.trials[1].reason + test.trials[1].advice, "");
   EXPECT_TRUE(test.is_healthy());
-  EXPECT_THAT(selftest_text(test), HasSubstr("z_roster       works          2      /fake/roster\n"));
+  EXPECT_THAT(selftest_text(test), HasSubstr("SOURCE         STATE          TYPES  FILES   WHERE, OR WHY NOT\n"));
+  EXPECT_THAT(selftest_text(test), HasSubstr("z_roster       works          2      17      /fake/roster\n"));
   EXPECT_THAT(selftest_text(test), HasSubstr("Every source that this kernel has works."));
 }
 
@@ -84,7 +89,8 @@ TEST_F(SelfTestTest, WhatAddsValuesAndLacksAPrivilegeIsNotPermittedWhichIsNoFaul
   EXPECT_EQ(test.trials[0].health, SourceHealth::kNotPermitted);
   EXPECT_EQ(test.trials[0].needs, "CAP_A,CAP_B");
   EXPECT_TRUE(test.is_healthy());
-  EXPECT_THAT(selftest_text(test), HasSubstr("a_contributor  not permitted  -      needs CAP_A,CAP_B: /fake/contributor: "));
+  EXPECT_THAT(selftest_text(test),
+              HasSubstr("a_contributor  not permitted  -      varies  needs CAP_A,CAP_B: /fake/contributor: "));
   EXPECT_THAT(selftest_text(test), HasSubstr("works or is not permitted"));
 }
 

@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -72,6 +74,49 @@ TEST_F(LinuxSlabBpf, HasWhatEachCpuHoldsFree) {
   EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kFree, 3), 4U);
 }
 
+TEST_F(LinuxSlabBpf, HasTheSlabsOfListsCpusAndNodes) {
+  const std::string nodes = "node 0 6 252 3 30 64\nnode 2 4 168 1 9 0\ncpu 0 2 5 3\ncpu 1 3 0 4\n";
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(parse(kStart + kDentry + nodes + "type 8 8 1 1 5 0 0 2 0 other\nnode 0 1 5 0 0 0\nend\n"));
+    EXPECT_EQ(figure(0, Field::kSlabs), 10U);
+    EXPECT_EQ(figure(0, Field::kPartialSlabs), 4U);
+    EXPECT_EQ(figure(0, Field::kCpuSlabs), 5U);
+    ASSERT_EQ(reader_.staging.node_count(), 3U);
+    const StagedType& dentry = reader_.staging.types()[0];
+    EXPECT_EQ(reader_.staging.node_figure(dentry, NodeField::kHeldBytes, 0), 6U * 2 * 4096);
+    EXPECT_EQ(reader_.staging.node_figure(dentry, NodeField::kTotalObjects, 0), 252U);
+    EXPECT_EQ(reader_.staging.node_figure(dentry, NodeField::kHeldBytes, 1), 0U);
+    EXPECT_EQ(reader_.staging.node_figure(dentry, NodeField::kTotalObjects, 2), 168U);
+    EXPECT_EQ(figure(1, Field::kPartialSlabs), 0U);
+    EXPECT_TRUE((reader_.staging.left_fields() & FieldMask(Field::kCpuSlabs)).empty());
+  }
+  ASSERT_TRUE(parse(kStart + kDentry + "end\n"));
+  EXPECT_EQ(reader_.staging.node_count(), 0U) << "whatever was there before";
+}
+
+TEST_F(LinuxSlabBpf, HasNoSlabsOfCpusWhereCpusHoldNone) {
+  ASSERT_TRUE(parse(kStart + kDentry + "cpu 0 0 0 3\nend\n"));
+  EXPECT_FALSE((reader_.staging.left_fields() & FieldMask(Field::kCpuSlabs)).empty());
+}
+
+TEST_F(LinuxSlabBpf, LeavesOutASumOfWhichRowsAreMissing) {
+  std::string nodes;
+  std::string cpus;
+  for (int i = 0; i < MEMSTAT_CACHE_NODES; ++i) nodes += "node " + std::to_string(i) + " 1 42 1 3 0\n";
+  for (int i = 0; i < MEMSTAT_CACHE_CPUS; ++i) cpus += "cpu " + std::to_string(i) + " 1 0 0\n";
+  ASSERT_TRUE(parse(kStart + kDentry + nodes + cpus + "end\n"));
+  const FieldMask given = reader_.staging.types()[0].fields;
+  EXPECT_FALSE(given.has(Field::kPartialSlabs));
+  EXPECT_FALSE(given.has(Field::kCpuSlabs));
+  EXPECT_TRUE(given.has(Field::kSlabs));
+}
+
+TEST_F(LinuxSlabBpf, RefusesANodeThatNoKernelHas) {
+  const std::string type = kStart + kDentry;
+  expect_refused(type + "node 1024 1 42 1 3 0\nend\n", type.size());
+  expect_refused(type + "node 0 18446744073709551615 42 1 3 0\nend\n", type.size());
+}
+
 TEST_F(LinuxSlabBpf, LeavesACpuThatCameAfterTheCpusWereCounted) {
   ASSERT_TRUE(parse(kStart + kDentry + "cpu 4 2 5 3\nend\n"));
   EXPECT_EQ(figure(0, Field::kFree), 106U) << "it is in the sums";
@@ -121,6 +166,14 @@ TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItStandsInFor) {
   EXPECT_TRUE((roster->cpu_fields - pass_source().cpu_fields).empty());
   EXPECT_TRUE((roster->node_fields - pass_source().node_fields).empty());
   EXPECT_TRUE(roster->options.empty()) << "what they say of types, such as top, would be lost";
+}
+
+TEST_F(LinuxSlabBpf, HasEveryFigureForWhichTheFilesOfCachesAreOpened) {
+  const SourceDescriptor* files = find_source("linux_slab_sysfs");
+  ASSERT_NE(files, nullptr);
+  const FieldMask counters(Field::kNumAllocs, Field::kNumFrees);  // with CONFIG_SLUB_STATS
+  EXPECT_EQ(files->fields - pass_source().fields, counters);
+  EXPECT_EQ(files->node_fields - pass_source().node_fields, NodeFieldMask(NodeField::kCount)) << "with count_objects";
 }
 
 TEST_F(LinuxSlabBpf, CreatesTheTypesWhereNobodyElseDoes) {
@@ -434,6 +487,18 @@ void run_without_privileges(Step step) {
   ASSERT_TRUE(WIFEXITED(status)) << status;
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this kernel has no such iterator, or this build no libbpf";
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(LiveSlabBpf, KeepsTheLinkOnly) {
+  const auto count = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = count();
+  const auto second = events::make_slab_caches();
+  ASSERT_TRUE(second->open());
+  EXPECT_EQ(count() - before, static_cast<std::ptrdiff_t>(pass_source().max_files));
+  Buffer out;
+  EXPECT_TRUE(second->read(out));
 }
 
 TEST_F(LiveSlabBpf, NeedsNoPrivilegesOnceItIsOpen) {
