@@ -39,10 +39,11 @@ struct Poller::Entry {
   }
 
   [[nodiscard]] bool is_off() const { return memstat::is_off(*descriptor, config); }
+  [[nodiscard]] bool is_ordered() const { return read != kNoRead; }
   /// How often it is read; 0: at each poll.
   [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
 
-  /// Whether another source has all that this one has. It was asked before, in this poll.
+  /// Whether another source has all that this one has. It was committed before, in this poll.
   [[nodiscard]] bool is_spared() const { return stand_in != nullptr && stand_in->status.state == SourceState::kUp; }
 
   /// Whether `error` is the lack of a privilege that it never had. With `enabled: on` it is a failure.
@@ -69,6 +70,8 @@ struct Poller::Entry {
   const std::size_t index;               // in the list of entries, and in that of published statuses
   std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
   SourceConfig config;
+  static constexpr std::size_t kNoRead = ~std::size_t{0};
+  std::size_t read = kNoRead;  // its place in the reads of this poll
   std::int64_t next_due_ns = INT64_MIN;
   std::int64_t last_read_ns = INT64_MIN;         // that succeeded
   Outcome outcome;                               // not yet told to the metrics
@@ -371,27 +374,35 @@ bool Poller::is_not_due(const Entry& entry, const Error& error, std::int64_t now
 
 void Poller::spare(Entry& entry) {
   entry.next_due_ns = INT64_MIN;  // at once, when it is needed
-  // Captures have it all the same: not every reader of them runs what stands in for it.
-  if (view_->wants_whole_polls()) {
-    prepare(entry);
-    (void)reader_.read(entry.reader, config_.poll.timeout);
-  }
   if (entry.status.state == SourceState::kSpared || entry.status.state == SourceState::kAbsent) return;
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
   set_state(entry, SourceState::kSpared, std::string(entry.stand_in->descriptor->name) + " stands in for it");
 }
 
-void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
-  if (entry.is_off()) return;
-  if (entry.is_spared()) return spare(entry);
+/// Orders a read of what is due. What another source will most likely stand in for is read for captures only: not every
+/// reader of them runs that other one.
+void Poller::order_read(Entry& entry, std::int64_t now_ns) {
+  const bool is_most_likely_spared = entry.stand_in != nullptr && entry.stand_in->is_promising();
+  if (entry.is_ordered() || entry.is_off() || (is_most_likely_spared && !view_->wants_whole_polls())) return;
   if (now_ns < entry.next_due_ns && !options_.is_replay) return;  // a capture has what was due when it was recorded
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
   if (entry.interval().count() > 0)
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
   prepare(entry);
-  const std::int64_t begin_ns = clock_.monotonic_ns();
-  Result<void> result = reader_.read(entry.reader, config_.poll.timeout);
-  const double seconds = static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9;
+  reads_.push_back({.source = entry.reader});
+  entry.read = reads_.size() - 1;
+}
+
+void Poller::commit(Entry& entry, std::int64_t now_ns) {
+  if (entry.is_off()) return;
+  if (entry.is_spared()) return spare(entry);
+  if (!entry.is_ordered()) {  // what should stand in for it failed in this poll, or it is not due
+    order_read(entry, now_ns);
+    if (!entry.is_ordered()) return;
+    reader_.read(std::span(reads_).subspan(entry.read), config_.poll.timeout);
+  }
+  Result<void> result = std::move(reads_[entry.read].result);
+  const double seconds = std::chrono::duration<double>(reads_[entry.read].took).count();
   if (result) result = commit_source(*entry.reader, *list_, generation_);
   if (result) {
     entry.last_read_ns = now_ns;
@@ -405,6 +416,15 @@ void Poller::read_and_commit(Entry& entry, std::int64_t now_ns) {
     failed(entry, result.error(), seconds, now_ns);
   }
   if (!reader_.is_busy(*entry.reader)) give_back_spent(*entry.reader);
+}
+
+/// All that is due is read before anything is committed, so that reader and poller wake each other up once.
+void Poller::read_and_commit(std::int64_t now_ns) {
+  reads_.clear();
+  for (const std::unique_ptr<Entry>& entry : entries_) entry->read = Entry::kNoRead;
+  for (const std::unique_ptr<Entry>& entry : entries_) order_read(*entry, now_ns);
+  reader_.read(reads_, config_.poll.timeout);
+  for (const std::unique_ptr<Entry>& entry : entries_) commit(*entry, now_ns);
 }
 
 /// What the sources that are up have beside the figures of types. Node figures and details are of tier full, and no other
@@ -460,7 +480,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   view_->begin_poll();
   note_boot_time();
-  for (const std::unique_ptr<Entry>& entry : entries_) read_and_commit(*entry, now_ns);
+  read_and_commit(now_ns);
   view_->end_poll();
   for (const std::unique_ptr<Entry>& entry : entries_) settle_refusal(*entry, now_ns);
   std::array<FieldMask, kAllocatorCount> live{};

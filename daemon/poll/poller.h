@@ -87,7 +87,9 @@ class Poller : public SourceStatuses {
   void note_boot_time();
   void prepare(Entry& entry);
   void set_needless(Entry& entry);
-  void read_and_commit(Entry& entry, std::int64_t now_ns);
+  void order_read(Entry& entry, std::int64_t now_ns);
+  void commit(Entry& entry, std::int64_t now_ns);
+  void read_and_commit(std::int64_t now_ns);
   [[nodiscard]] bool is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const;
   void spare(Entry& entry);
   void succeeded(Entry& entry, double seconds);
@@ -109,6 +111,7 @@ class Poller : public SourceStatuses {
   Options options_;
   Config config_;
   ReaderThread reader_;
+  std::vector<SourceRead> reads_;                // of this poll
   std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
   mutable Mutex status_mutex_;
   std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of the entries, as others may see them

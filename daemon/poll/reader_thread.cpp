@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/base/thread_name.h"
 
@@ -13,8 +14,9 @@ namespace memstat {
 
 /// Outlives the ReaderThread when a read is stuck.
 struct ReaderThread::Shared {
-  /// For one thread only: one that was late when it was given up for stuck must take its own source, not the next one's.
-  struct Job {
+  /// The next read of one thread only: one that was late when it was given up for stuck must take its own source, not the
+  /// next one's.
+  struct Turn {
     std::uint64_t worker;
     std::shared_ptr<SourceReader> source;
   };
@@ -23,26 +25,53 @@ struct ReaderThread::Shared {
   [[nodiscard]] bool is_read(const SourceReader& source) const MEMSTAT_REQUIRES(mutex) {
     return std::find(being_read.begin(), being_read.end(), &source) != being_read.end();
   }
-  [[nodiscard]] bool has_job(std::uint64_t number) const MEMSTAT_REQUIRES(mutex) {
-    return std::any_of(jobs.begin(), jobs.end(), [number](const Job& job) { return job.worker == number; });
+  [[nodiscard]] bool has_turn(std::uint64_t number) const MEMSTAT_REQUIRES(mutex) {
+    return std::any_of(turns.begin(), turns.end(), [number](const Turn& turn) { return turn.worker == number; });
   }
   /// Null when there is none for that thread.
-  std::shared_ptr<SourceReader> take_job(std::uint64_t number) MEMSTAT_REQUIRES(mutex) {
-    const auto job = std::find_if(jobs.begin(), jobs.end(), [number](const Job& one) { return one.worker == number; });
-    if (job == jobs.end()) return nullptr;
-    std::shared_ptr<SourceReader> source = std::move(job->source);
-    jobs.erase(job);
+  std::shared_ptr<SourceReader> take_turn(std::uint64_t number) MEMSTAT_REQUIRES(mutex) {
+    const auto turn = std::find_if(turns.begin(), turns.end(), [number](const Turn& one) { return one.worker == number; });
+    if (turn == turns.end()) return nullptr;
+    std::shared_ptr<SourceReader> source = std::move(turn->source);
+    turns.erase(turn);
     return source;
+  }
+  [[nodiscard]] bool is_done() const MEMSTAT_REQUIRES(mutex) { return at == batch.size(); }
+  /// Makes room, so that nothing throws once a read is under way.
+  void reserve(std::size_t reads) MEMSTAT_REQUIRES(mutex) {
+    batch.reserve(reads);
+    turns.reserve(turns.size() + reads);
+    being_read.reserve(being_read.size() + reads);
+  }
+  /// Gives the thread that reads now the source at `at`, if any.
+  void begin() MEMSTAT_REQUIRES(mutex) {
+    if (is_done()) return;
+    begun = system_clock().now();
+    being_read.push_back(batch[at]->source.get());
+    turns.push_back({.worker = worker, .source = batch[at]->source});
+  }
+  /// Ends the read at `at`.
+  void finish(Result<void> result) MEMSTAT_REQUIRES(mutex) {
+    batch[at]->result = std::move(result);
+    batch[at]->took = system_clock().now() - begun;
+    ++at;
+  }
+  /// Leaves the thread that reads now to the read that it is in.
+  void give_up() MEMSTAT_REQUIRES(mutex) {
+    ++worker;
+    ++stuck;
   }
 
   const std::shared_ptr<KernelView> view;
   Mutex mutex;
   CondVar wake_worker;
   CondVar wake_poller;
-  std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;  // number of the thread that reads now; older ones are stuck
-  std::vector<Job> jobs MEMSTAT_GUARDED_BY(mutex);     // not begun yet
+  std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;        // number of the thread that reads now; older ones are stuck
+  std::vector<SourceRead*> batch MEMSTAT_GUARDED_BY(mutex);  // of the caller of read(), who waits
+  std::size_t at MEMSTAT_GUARDED_BY(mutex) = 0;              // the one that is read now
+  TimePoint begun MEMSTAT_GUARDED_BY(mutex);                 // when that was begun
+  std::vector<Turn> turns MEMSTAT_GUARDED_BY(mutex);         // not begun yet
   std::vector<const SourceReader*> being_read MEMSTAT_GUARDED_BY(mutex);
-  Result<void> result MEMSTAT_GUARDED_BY(mutex);  // of what `worker` read last
   std::size_t stuck MEMSTAT_GUARDED_BY(mutex) = 0;
   bool must_stop MEMSTAT_GUARDED_BY(mutex) = false;
   bool is_cancelled MEMSTAT_GUARDED_BY(mutex) = false;
@@ -93,9 +122,9 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t num
   name_thread("memstatd-read");
   MutexLock lock(shared->mutex);
   while (true) {
-    shared->wake_worker.wait(shared->mutex,
-                             [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->has_job(number) || shared->must_stop; });
-    const std::shared_ptr<SourceReader> source = shared->take_job(number);
+    shared->wake_worker.wait(
+        shared->mutex, [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->has_turn(number) || shared->must_stop; });
+    const std::shared_ptr<SourceReader> source = shared->take_turn(number);
     if (source == nullptr) return;
     lock.unlock();
     Result<void> result = read_guarded(*source, *shared->view);
@@ -105,33 +134,61 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t num
       --shared->stuck;
       return;
     }
-    shared->result = std::move(result);
+    shared->finish(std::move(result));
+    shared->begin();
+    if (!shared->is_done()) continue;
+    lock.unlock();  // so that the poller need not wait for it
     shared->wake_poller.notify_one();
+    lock.lock();
   }
 }
 
-Result<void> ReaderThread::read(const std::shared_ptr<SourceReader>& source, std::chrono::nanoseconds timeout) {
-  MutexLock lock(shared_->mutex);
-  if (shared_->is_read(*source)) {
-    return timeout_error(*source, "a read of an earlier poll has not returned yet; the source is read again when it has");
-  }
-  if (shared_->is_cancelled) return timeout_error(*source, "memstatd is stopping");
-  if (!thread_.joinable()) {
-    thread_ = std::thread([shared = shared_, number = shared_->worker] { work(shared, number); });
-  }
-  shared_->being_read.push_back(source.get());
-  shared_->jobs.push_back({.worker = shared_->worker, .source = source});
-  shared_->wake_worker.notify_all();
-  shared_->wake_poller.wait_for(shared_->mutex, timeout, [&]() MEMSTAT_REQUIRES(shared_->mutex) {
-    return !shared_->is_read(*source) || shared_->is_cancelled;
-  });
-  if (!shared_->is_read(*source)) return std::move(shared_->result);
-  ++shared_->worker;
-  ++shared_->stuck;
-  thread_.detach();
+void ReaderThread::start(std::uint64_t number) {
+  thread_ = std::thread([shared = shared_, number] { work(shared, number); });
+}
+
+void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds timeout) {
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
-  return timeout_error(*source, "no answer within " + std::to_string(milliseconds) +
-                                    " ms (poll.timeout); the read continues on its own; other sources are not affected");
+  Shared& shared = *shared_;
+  MutexLock lock(shared.mutex);
+  shared.batch.clear();
+  shared.at = 0;
+  shared.reserve(reads.size());
+  for (SourceRead& read : reads) {
+    read.took = {};
+    if (shared.is_read(*read.source)) {
+      read.result = timeout_error(*read.source,
+                                  "a read of an earlier poll has not returned yet; the source is read again when it has");
+    } else {
+      shared.batch.push_back(&read);
+    }
+  }
+  if (!shared.is_done() && !shared.is_cancelled) {
+    if (!thread_.joinable()) start(shared.worker);
+    shared.begin();
+  }
+  while (!shared.is_done() && !shared.is_cancelled) {
+    lock.unlock();  // so that the thread need not wait for it
+    shared.wake_worker.notify_all();
+    lock.lock();
+    const TimePoint deadline = shared.begun + timeout;
+    const auto has_ended = [&shared]() MEMSTAT_REQUIRES(shared.mutex) { return shared.is_done() || shared.is_cancelled; };
+    if (shared.wake_poller.wait_until(shared.mutex, deadline, has_ended)) break;
+    if (shared.begun + timeout > system_clock().now()) continue;  // that one returned, and others after it
+    shared.give_up();
+    thread_.detach();
+    shared.finish(timeout_error(*shared.batch[shared.at]->source,
+                                "no answer within " + std::to_string(milliseconds) +
+                                    " ms (poll.timeout); the read continues on its own; other sources are not affected"));
+    if (shared.is_done()) break;
+    start(shared.worker);
+    shared.begin();
+  }
+  if (!shared.is_done() && shared.is_read(*shared.batch[shared.at]->source)) {
+    shared.give_up();
+    thread_.detach();
+  }
+  while (!shared.is_done()) shared.finish(timeout_error(*shared.batch[shared.at]->source, "memstatd is stopping"));
 }
 
 bool ReaderThread::is_busy(const SourceReader& source) const {

@@ -38,7 +38,7 @@ constexpr OwnMetric kOwnMetrics[] = {
      "1 while the source is not read because memstatd lacks the privilege that label needs names, and no type is lost "
      "without it."},
     {"memstat_source_read_bytes", kGauge, "Bytes that the kernel gave in the last read of the source."},
-    {"memstat_source_read_seconds", kHistogram, "Time from asking for a read of the source to having its bytes."},
+    {"memstat_source_read_seconds", kHistogram, "Time that a read of the source took."},
     {"memstat_source_types", kGauge, "Memory types that the source named in its last read."},
     {"memstat_source_up", kGauge,
      "1 when the last read of the source succeeded, 0 when it failed; no series while another source stands in for it or it "

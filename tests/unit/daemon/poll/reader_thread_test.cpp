@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <array>
 #include <chrono>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "tests/support/fake_kernel_view.h"
 
@@ -52,6 +55,12 @@ class ReaderThreadTest : public testing::Test {
     view_->release("/first");
     view_->release("/second");
   }
+  /// Reads this one only.
+  Result<void> read(const std::shared_ptr<SourceReader>& source, std::chrono::nanoseconds timeout) {
+    SourceRead one{.source = source};
+    reader_->read({&one, 1}, timeout);
+    return std::move(one.result);
+  }
   std::shared_ptr<FakeKernelView> view_ = std::make_shared<FakeKernelView>(OperatingSystem::kOther, 3);
   std::unique_ptr<ReaderThread> reader_ = std::make_unique<ReaderThread>(view_);
   std::shared_ptr<SourceReader> first_ = std::make_shared<SourceReader>(kFirst);
@@ -60,8 +69,8 @@ class ReaderThreadTest : public testing::Test {
 
 TEST_F(ReaderThreadTest, ReadsOneSourceAfterTheOther) {
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(reader_->read(first_, hours(1)));
-    ASSERT_TRUE(reader_->read(second_, hours(1)));
+    ASSERT_TRUE(read(first_, hours(1)));
+    ASSERT_TRUE(read(second_, hours(1)));
     EXPECT_EQ(first_->raw.parts[0].view(), "one");
     EXPECT_EQ(second_->raw.parts[0].view(), "two");
   }
@@ -72,56 +81,56 @@ TEST_F(ReaderThreadTest, ReadsOneSourceAfterTheOther) {
 
 TEST_F(ReaderThreadTest, AThreadThatIsLateTakesNoReadOfAnother) {
   for (int i = 0; i < 1000; ++i) {
-    static_cast<void>(reader_->read(first_, milliseconds(0)));
-    ASSERT_TRUE(reader_->read(second_, hours(1)));
+    static_cast<void>(read(first_, milliseconds(0)));
+    ASSERT_TRUE(read(second_, hours(1)));
   }
   while (reader_->is_busy(*first_)) std::this_thread::yield();
-  EXPECT_TRUE(reader_->read(first_, hours(1)));
+  EXPECT_TRUE(read(first_, hours(1)));
   EXPECT_EQ(reader_->stuck_count(), 0U);
 }
 
 TEST_F(ReaderThreadTest, HandsOnTheSourcesError) {
   view_->fail("/first", EACCES);
-  const auto result = reader_->read(first_, hours(1));
+  const auto result = read(first_, hours(1));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kPermission);
   EXPECT_EQ(result.error().source, "/first");
   EXPECT_EQ(result.error().path, "/first");
   EXPECT_EQ(result.error().system_errno, EACCES);
   view_->set("/first", "again");
-  EXPECT_TRUE(reader_->read(first_, hours(1)));
+  EXPECT_TRUE(read(first_, hours(1)));
 }
 
 TEST_F(ReaderThreadTest, WhatASourceThrowsIsAnErrorAndTheThreadGoesOn) {
   view_->make_throw("/first");
-  const auto result = reader_->read(first_, hours(1));
+  const auto result = read(first_, hours(1));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kIo);
   EXPECT_THAT(result.error().detail, HasSubstr("the fake kernel throws"));
-  EXPECT_TRUE(reader_->read(second_, hours(1)));
+  EXPECT_TRUE(read(second_, hours(1)));
 }
 
 TEST_F(ReaderThreadTest, AStuckSourceTimesOutWhileTheOthersAreRead) {
   view_->block("/first");
-  const auto result = reader_->read(first_, milliseconds(1));
+  const auto result = read(first_, milliseconds(1));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
   EXPECT_EQ(result.error().source, "/first");
   EXPECT_THAT(result.error().detail, HasSubstr("1 ms"));
   EXPECT_EQ(reader_->stuck_count(), 1U);
-  EXPECT_TRUE(reader_->read(second_, hours(1)));
-  EXPECT_TRUE(reader_->read(second_, hours(1)));
+  EXPECT_TRUE(read(second_, hours(1)));
+  EXPECT_TRUE(read(second_, hours(1)));
 }
 
 TEST_F(ReaderThreadTest, AStuckSourceIsNotReadAgainBeforeItReturns) {
   view_->block("/first");
-  ASSERT_FALSE(reader_->read(first_, milliseconds(1)));
+  ASSERT_FALSE(read(first_, milliseconds(1)));
   view_->wait_until_hanging("/first");
   for (int i = 0; i < 5; ++i) {
-    const auto result = reader_->read(first_, hours(1));
+    const auto result = read(first_, hours(1));
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
-    EXPECT_TRUE(reader_->read(second_, hours(1)));
+    EXPECT_TRUE(read(second_, hours(1)));
   }
   EXPECT_EQ(view_->reads_of("/first"), 1);
   EXPECT_EQ(reader_->stuck_count(), 1U) << "no thread is lost to each poll";
@@ -129,12 +138,12 @@ TEST_F(ReaderThreadTest, AStuckSourceIsNotReadAgainBeforeItReturns) {
 
 TEST_F(ReaderThreadTest, AStuckSourceRecoversOnceItReturns) {
   view_->block("/first");
-  ASSERT_FALSE(reader_->read(first_, milliseconds(1)));
+  ASSERT_FALSE(read(first_, milliseconds(1)));
   view_->wait_until_hanging("/first");
   view_->release("/first");
   ASSERT_TRUE(eventually([&] { return reader_->stuck_count() == 0; }));
   view_->set("/first", "fresh");
-  ASSERT_TRUE(reader_->read(first_, hours(1)));
+  ASSERT_TRUE(read(first_, hours(1)));
   EXPECT_EQ(first_->raw.parts[0].view(), "fresh");
   EXPECT_EQ(view_->reads_of("/first"), 2);
 }
@@ -142,25 +151,25 @@ TEST_F(ReaderThreadTest, AStuckSourceRecoversOnceItReturns) {
 TEST_F(ReaderThreadTest, TwoMayBeStuckAtOnce) {
   view_->block("/first");
   view_->block("/second");
-  ASSERT_FALSE(reader_->read(first_, milliseconds(1)));
-  ASSERT_FALSE(reader_->read(second_, milliseconds(1)));
+  ASSERT_FALSE(read(first_, milliseconds(1)));
+  ASSERT_FALSE(read(second_, milliseconds(1)));
   EXPECT_EQ(reader_->stuck_count(), 2U);
   view_->release("/second");
   ASSERT_TRUE(eventually([&] { return reader_->stuck_count() == 1; }));
-  EXPECT_TRUE(reader_->read(second_, hours(1)));
-  EXPECT_FALSE(reader_->read(first_, hours(1)));
+  EXPECT_TRUE(read(second_, hours(1)));
+  EXPECT_FALSE(read(first_, hours(1)));
 }
 
 TEST_F(ReaderThreadTest, CancelEndsAWaitAtOnceAndEveryLaterOne) {
   view_->block("/first");
   Result<void> result;
-  std::thread waiting([&] { result = reader_->read(first_, hours(1)); });
+  std::thread waiting([&] { result = read(first_, hours(1)); });
   view_->wait_until_hanging("/first");
   reader_->cancel();
   waiting.join();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
-  const auto later = reader_->read(second_, hours(1));
+  const auto later = read(second_, hours(1));
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().code, ErrorCode::kTimeout);
   EXPECT_EQ(view_->reads_of("/second"), 0);
@@ -168,7 +177,7 @@ TEST_F(ReaderThreadTest, CancelEndsAWaitAtOnceAndEveryLaterOne) {
 
 TEST_F(ReaderThreadTest, DestructionDoesNotWaitForAStuckRead) {
   view_->block("/first");
-  ASSERT_FALSE(reader_->read(first_, milliseconds(1)));
+  ASSERT_FALSE(read(first_, milliseconds(1)));
   view_->wait_until_hanging("/first");
   const std::weak_ptr<SourceReader> source = first_;
   first_.reset();
@@ -180,9 +189,84 @@ TEST_F(ReaderThreadTest, DestructionDoesNotWaitForAStuckRead) {
 }
 
 TEST_F(ReaderThreadTest, DestructionEndsAnIdleThread) {
-  ASSERT_TRUE(reader_->read(first_, hours(1)));
+  ASSERT_TRUE(read(first_, hours(1)));
   reader_.reset();
   EXPECT_EQ(view_.use_count(), 1) << "no thread holds the view any more";
+}
+
+// ---- several at once -----------------------------------------------------------------------------------------------------
+
+TEST_F(ReaderThreadTest, ReadsAllThatItIsHanded) {
+  view_->fail("/second", EIO);
+  const auto again = std::make_shared<SourceReader>(kFirst);
+  for (int i = 0; i < 3; ++i) {
+    std::array<SourceRead, 3> reads = {SourceRead{.source = first_}, {.source = second_}, {.source = again}};
+    reader_->read(reads, hours(1));
+    EXPECT_TRUE(reads[0].result && reads[2].result);
+    EXPECT_GT(reads[0].took.count(), 0);
+    ASSERT_FALSE(reads[1].result);
+    EXPECT_EQ(reads[1].result.error().system_errno, EIO);
+    EXPECT_EQ(again->raw.parts[0].view(), "one");
+  }
+  EXPECT_EQ(view_->reads_of("/first"), 6);
+  reader_->read({}, hours(1));
+}
+
+TEST_F(ReaderThreadTest, AFreshThreadReadsWhatWasHandedOverWithAStuckSource) {
+  view_->block("/first");
+  for (milliseconds timeout{10};; timeout *= 4) {  // a busy machine may take long for the other two
+    std::array<SourceRead, 3> reads = {SourceRead{.source = std::make_shared<SourceReader>(kSecondFake)},
+                                       {.source = std::make_shared<SourceReader>(kFirst)},
+                                       {.source = std::make_shared<SourceReader>(kSecondFake)}};
+    reader_->read(reads, timeout);
+    ASSERT_FALSE(reads[1].result);
+    EXPECT_EQ(reads[1].result.error().code, ErrorCode::kTimeout);
+    EXPECT_GE(reads[1].took, timeout);
+    EXPECT_TRUE(reader_->is_busy(*reads[1].source));
+    if (reads[0].result && reads[2].result) break;
+    ASSERT_LT(timeout, hours(1));
+  }
+  EXPECT_GE(reader_->stuck_count(), 1U);
+}
+
+TEST_F(ReaderThreadTest, ASourceThatIsStillStuckIsPassedOver) {
+  view_->block("/first");
+  ASSERT_FALSE(read(first_, milliseconds(1)));
+  view_->wait_until_hanging("/first");
+  std::array<SourceRead, 2> reads = {SourceRead{.source = first_}, {.source = second_}};
+  reader_->read(reads, hours(1));
+  ASSERT_FALSE(reads[0].result);
+  EXPECT_THAT(reads[0].result.error().detail, HasSubstr("has not returned yet"));
+  EXPECT_TRUE(reads[1].result);
+}
+
+TEST_F(ReaderThreadTest, CancelEndsTheWaitForAllThatWereHandedOver) {
+  view_->block("/first");
+  std::array<SourceRead, 2> reads = {SourceRead{.source = first_}, {.source = second_}};
+  std::thread waiting([&] { reader_->read(reads, hours(1)); });
+  view_->wait_until_hanging("/first");
+  reader_->cancel();
+  waiting.join();
+  for (const SourceRead& each : reads) {
+    ASSERT_FALSE(each.result);
+    EXPECT_THAT(each.result.error().detail, HasSubstr("stopping"));
+  }
+  EXPECT_EQ(view_->reads_of("/second"), 0);
+}
+
+TEST_F(ReaderThreadTest, TheCallerIsNotWokenForEachSource) {
+  constexpr long kSources = 200;
+  std::vector<SourceRead> reads;
+  for (long i = 0; i < kSources; ++i) reads.push_back({.source = std::make_shared<SourceReader>(kFirst)});
+  reader_->read(reads, hours(1));
+  const auto switches = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+  };
+  const long before = switches();
+  reader_->read(reads, hours(1));
+  EXPECT_LT(switches() - before, kSources / 10);
 }
 
 }  // namespace
