@@ -114,7 +114,10 @@ cat >"$tmp/memstatd" <<'EOF'
 #!/bin/sh
 echo "memstatd $*" >>"$TMP/log"
 case " $* " in *" --check-config "*)
-  case "$(cat "$TMP/memstatd.yaml")" in *bad*) echo "memstatd.yaml:1:1: bad: unknown key" >&2; exit 2 ;; *) exit 0 ;; esac ;;
+  case "$(cat "$TMP/memstatd.yaml")" in *bad*) echo "memstatd.yaml:1:1: bad: unknown key" >&2; exit 2 ;; esac
+  echo "memstatd: the configuration is valid"
+  exit 0
+  ;;
 esac
 trap 'echo "HUP to memstatd" >>"$TMP/log"' HUP
 trap 'rm -f "$TMP/names/$$"; exit 0' TERM
@@ -136,6 +139,7 @@ expect_status() { # wanted, action
   shift
   service "$@"
   got=$?
+expect_no_out() { if grep -q -e "$1" "$tmp/out"; then fail "\"$1\" is in the output"; fi; }
   [ "$got" -eq "$wanted" ] || { fail "$*: exit status $got, not $wanted"; sed 's/^/  | /' "$tmp/out"; }
 }
 expect_out() { grep -q -e "$1" "$tmp/out" || { fail "no \"$1\" in the output:"; sed 's/^/  | /' "$tmp/out"; }; }
@@ -188,6 +192,7 @@ forget
 expect_status 1 status
 expect_out "memstatd is not running"
 expect_status 0 start
+expect_no_out "is valid"  # a boot says nothing of what is as it should be
 wait_for child_runs
 expect_log "memstatd --check-config --config $tmp/memstatd.yaml --interval 30s"
 expect_log "memstatd --config $tmp/memstatd.yaml --interval 30s"
@@ -202,6 +207,7 @@ expect_status 1 start
 # configtest says whether the configuration is good, and touches nothing.
 forget
 expect_status 0 configtest
+expect_out "the configuration is valid"
 bad
 expect_status 1 configtest
 expect_out "memstatd.yaml:1:1: bad: unknown key"
