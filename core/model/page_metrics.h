@@ -15,6 +15,10 @@ inline constexpr SystemMetric kZoneWatermarkBytes =
 inline constexpr SystemMetric kPageFrees =
     counter_metric("memstat_page_frees_total", Tier::kDefault, "Pages freed since boot, in all zones.");
 
+inline constexpr SystemMetric kPagedPages =
+    counter_metric("memstat_paged_pages_total", Tier::kDefault,
+                   "Pages that a pager (swap, vnode) moved in from or out to disk since boot.", {"pager", "direction"});
+
 inline constexpr SystemMetric kReclaimScannedPages =
     counter_metric("memstat_reclaim_scanned_pages_total", Tier::kDefault,
                    "Pages that reclaim scanned since boot, by the stalled allocation (direct), "

@@ -59,7 +59,8 @@ bool ZoneInfoReader::next_zone(ZoneInfo& zone) {
   }
   std::string_view line;
   if (!peek(line)) return false;
-  zone = {.key = {}, .offset = offset(), .watermarks = {}, .numa_events = {}};
+  zone = {};
+  zone.offset = offset();
   line = trim(line);
   if (!take_zone(line, zone.key)) return fail(offset(), "must name a node and a zone here: \"Node 0, zone Normal\"");
   if (!is_first_ && zone.key.node < node_) return fail(offset(), "names nodes out of order");
@@ -76,7 +77,7 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
   std::optional<std::uint64_t> managed;
   std::string_view line;
   for (; peek(line); skip()) {
-    if (!begins_with_one_of(line, "Nphlm")) continue;
+    if (!begins_with_one_of(line, "Nphlmbc")) continue;
     std::string_view word;
     next_word(line, word);
     if (word == "Node") return fail(zone.offset, kCutShort);
@@ -96,6 +97,10 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
       figure = &present;
     } else if (word == "managed") {
       figure = &managed;
+    } else if (word == "boost") {
+      figure = &zone.boost;
+    } else if (word == "cma") {
+      figure = &zone.cma;
     } else if (const std::size_t place = place_of(ZoneInfo::kWatermarks, word); place < ZoneInfo::kWatermarks.size()) {
       figure = &zone.watermarks[place];
     }
@@ -129,6 +134,11 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
       set = {*cpu, static_cast<std::uint64_t>(std::max<std::int64_t>(*pages, 0))};
       skip();
       return true;
+    } else if (word == "nr_free_cma" || word == "node_unreclaimable:") {
+      auto& figure = word.ends_with(':') ? zone.unreclaimable : zone.free_cma;
+      if (figure) continue;
+      figure = number_of(rest);
+      if (!figure) return fail(offset(), "must have a number here");
     } else if (word.starts_with(kNumaPrefix)) {
       const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
       if (place == ZoneInfo::kNumaEvents.size() || zone.numa_events[place]) continue;

@@ -7,18 +7,22 @@
 //         nr_inactive_anon 142
 //         ...
 //     pages free     84379             on the buddy allocator's lists; the sets of CPUs are not among them
-//           min      4567              watermarks, with the boost that a zone has after fragmentation
+//           boost    0                 newer kernels only: what the watermarks contain after fragmentation
+//           min      4567              watermarks
 //           ...
 //           promo    7990              newer kernels only
+//           cma      0                 5.12 and newer
 //           present  98206             0: no such memory; then the zone ends with `protection`
 //           managed  92552
 //           protection: (0, 0, 0)
 //         numa_hit     6568            with CONFIG_NUMA
+//         nr_free_cma  0               of areas of contiguous memory, which only movable pages may take
 //         ...
 //     pagesets
 //       cpu: 0                         CPUs that are online, ascending
 //                 count:    951
 //                 ...
+//     node_unreclaimable:  0           1: kswapd has given up on the node (all_unreclaimable before 4.12)
 //     start_pfn:           1           newer kernels add lines behind it
 #pragma once
 
@@ -53,6 +57,11 @@ struct ZoneInfo {
   std::uint64_t present = 0;  ///< 0: a zone that this machine has no memory in
   std::uint64_t managed = 0;  ///< What the allocator has to give; 0 also for memory that is not its, as of devices.
   std::array<std::optional<std::uint64_t>, kWatermarks.size()> watermarks;
+  std::optional<std::uint64_t> boost;
+  std::optional<std::uint64_t> cma;  ///< Of areas of contiguous memory, free or not.
+  /// These, too, are complete after the last page set.
+  std::optional<std::uint64_t> free_cma;
+  std::optional<std::uint64_t> unreclaimable;  ///< Of the node: 1 while kswapd has given up on it.
   /// Since boot. Nothing: this kernel does not count. Complete after the last page set.
   std::array<std::optional<std::uint64_t>, kNumaEvents.size()> numa_events;
 };

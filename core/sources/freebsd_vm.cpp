@@ -38,10 +38,6 @@ constexpr SystemMetric kPageEvents = counter_metric(
     "memstat_page_events_total", Tier::kDefault,
     "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others.", {"kind"});
 
-constexpr SystemMetric kPagedPages =
-    counter_metric("memstat_paged_pages_total", Tier::kDefault,
-                   "Pages that a pager (swap, vnode) moved in from or out to disk since boot.", {"pager", "direction"});
-
 constexpr std::string_view kOrigin = "sysctl vm";
 
 // Parts of RawBytes.

@@ -39,8 +39,14 @@ constexpr SystemMetric kMemcgPartBytes =
     gauge_metric("memstat_memcg_part_bytes", Tier::kFull,
                  "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "
                  "pagetables, percpu, "
-                 "vmalloc and slab, part file includes shmem.",
+                 "vmalloc and slab, part file includes shmem, file_dirty and inactive_file.",
                  {"group", "part"});
+
+constexpr SystemMetric kMemcgRefaults =
+    counter_metric("memstat_memcg_refaulted_pages_total", Tier::kFull,
+                   "Pages of a control group and its children, since it was created, that had to be read again soon after "
+                   "reclaim took them, by kind.",
+                   {"group", "kind"});
 
 constexpr SystemMetric kMemcgEvents =
     counter_metric("memstat_memcg_events_total", Tier::kFull,
@@ -148,12 +154,13 @@ constexpr KnownFile kKnownFiles[] = {
     {"memory.kmem.tcp.usage_in_bytes", true, Content::kSock},
 };
 
-/// A part of a group's memory by the key of memory.stat, in the file's order.
+/// A part of a group's memory, or its refaults of a kind, by the key of memory.stat, in the file's order.
 struct PartKey {
   std::string_view key;
   std::string_view part;
+  const SystemMetric* metric = &kMemcgPartBytes;
 };
-constexpr std::array<PartKey, 13> kParts2 = {{{"anon", "anon"},
+constexpr std::array<PartKey, 17> kParts2 = {{{"anon", "anon"},
                                               {"file", "file"},
                                               {"kernel", "kernel"},
                                               {"kernel_stack", "kernel_stack"},
@@ -163,10 +170,20 @@ constexpr std::array<PartKey, 13> kParts2 = {{{"anon", "anon"},
                                               {"sock", "sock"},
                                               {"vmalloc", "vmalloc"},
                                               {"shmem", "shmem"},
+                                              {"file_dirty", "file_dirty"},
+                                              {"inactive_file", "inactive_file"},
                                               {"slab_reclaimable", "slab_reclaimable"},
                                               {"slab_unreclaimable", "slab_unreclaimable"},
-                                              {"slab", "slab"}}};
-constexpr std::array<PartKey, 3> kParts1 = {{{"total_cache", "file"}, {"total_rss", "anon"}, {"total_shmem", "shmem"}}};
+                                              {"slab", "slab"},
+                                              {"workingset_refault_anon", "anon", &kMemcgRefaults},
+                                              {"workingset_refault_file", "file", &kMemcgRefaults}}};
+constexpr std::array<PartKey, 7> kParts1 = {{{"total_cache", "file"},
+                                             {"total_rss", "anon"},
+                                             {"total_shmem", "shmem"},
+                                             {"total_dirty", "file_dirty"},
+                                             {"total_workingset_refault_anon", "anon", &kMemcgRefaults},
+                                             {"total_workingset_refault_file", "file", &kMemcgRefaults},
+                                             {"total_inactive_file", "inactive_file"}}};
 
 /// Makes types and statistics of a bundle.
 class Parser {
@@ -376,7 +393,8 @@ class Parser {
     std::optional<std::uint64_t> known_kinds;  // of kernel memory, by itself; `kernel` came in 5.18 (commit a8c49af3be5f)
     for (std::size_t i = 0; i < N; ++i) {
       if (!numbers[i].value) continue;
-      add_part(parts[i].part, *numbers[i].value);
+      staging_.statistics().add(*parts[i].metric, *numbers[i].value, {type_->name, parts[i].part});
+      if (parts[i].metric != &kMemcgPartBytes) continue;
       take_kernel_memory(parts[i].part, *numbers[i].value, known_kinds);
     }
     if (!kernel_) kernel_ = known_kinds;
@@ -424,6 +442,7 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kSleeps, "memory.events: high + max (v1: memory.failcnt)"},
     {Field::kFailures, "memory.events: oom (v1: oom_kill of memory.oom_control)"},
     {kMemcgPartBytes, "memory.stat (v1: also memory.kmem.usage_in_bytes and memory.kmem.tcp.usage_in_bytes)"},
+    {kMemcgRefaults, "memory.stat: workingset_refault_anon, workingset_refault_file (v1: of total_*)"},
     {kMemcgKernelBytes,
      "memory.stat: kernel, before 5.18 kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + slab, + sock (v1: "
      "memory.kmem.usage_in_bytes + memory.kmem.tcp.usage_in_bytes)"},

@@ -40,6 +40,48 @@
 namespace memstat::sources::linux_memory {
 namespace {
 
+// ---- metrics -------------------------------------------------------------------------------------------------------------
+
+constexpr SystemMetric kSwapTotalBytes =
+    gauge_metric("memstat_swap_total_bytes", Tier::kDefault, "Bytes of swap space in use or free now.");
+
+constexpr SystemMetric kSwapFreeBytes =
+    gauge_metric("memstat_swap_free_bytes", Tier::kDefault, "Bytes of swap space that are free now.");
+
+constexpr SystemMetric kCommitLimitBytes =
+    gauge_metric("memstat_commit_limit_bytes", Tier::kDefault,
+                 "Bytes of memory that programs may ask for together; enforced only with vm.overcommit_memory=2.");
+
+constexpr SystemMetric kCommittedBytes = gauge_metric("memstat_committed_bytes", Tier::kDefault,
+                                                      "Bytes of memory that programs have asked for now, used or not.");
+
+constexpr SystemMetric kLockedBytes =
+    gauge_metric("memstat_locked_bytes", Tier::kDefault, "Bytes of memory that programs have locked now.");
+
+constexpr SystemMetric kUnevictableBytes =
+    gauge_metric("memstat_unevictable_bytes", Tier::kDefault,
+                 "Bytes of memory now that reclaim passes over: locked memory, ramfs and others.");
+
+constexpr SystemMetric kAnonymousHugeBytes = gauge_metric(
+    "memstat_anonymous_huge_bytes", Tier::kDefault, "Bytes of anonymous memory now that are in transparent huge pages.");
+
+constexpr SystemMetric kDirtyBytes =
+    gauge_metric("memstat_dirty_bytes", Tier::kDefault, "Bytes of files in memory now that have yet to be written to disk.");
+
+constexpr SystemMetric kWritebackBytes =
+    gauge_metric("memstat_writeback_bytes", Tier::kDefault, "Bytes that are being written to disk now.");
+
+constexpr SystemMetric kDirtyThresholdBytes = gauge_metric(
+    "memstat_dirty_threshold_bytes", Tier::kDefault,
+    "Dirty bytes above which the kernel starts to write (background) or makes writers wait (throttle).", {"kind"});
+
+constexpr SystemMetric kPagePins =
+    gauge_metric("memstat_page_pins", Tier::kDefault,
+                 "Pins on pages now, by which devices and others keep them where they are (pin_user_pages).");
+
+constexpr SystemMetric kFreeWholeBlockBytes = gauge_metric("memstat_free_whole_block_bytes", Tier::kDefault,
+                                                           "Free bytes now in page blocks that are free as a whole.");
+
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kVmstat = "/proc/vmstat";
 constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
@@ -83,7 +125,12 @@ enum Line : std::size_t {
   kActive,
   kInactive,
   kUnevictable,
+  kMlocked,
+  kSwapTotal,
+  kSwapFree,
   kZswap,
+  kDirty,
+  kWriteback,
   kAnonPages,
   kShmem,
   kKReclaimable,
@@ -94,9 +141,12 @@ enum Line : std::size_t {
   kSecPageTables,
   kBounce,
   kWritebackTmp,
+  kCommitLimit,
+  kCommitted,
   kVmallocUsed,
   kPercpu,
   kHardwareCorrupted,
+  kAnonHuge,
   kCmaTotal,
   kBalloon,
   kGpuActive,
@@ -107,24 +157,31 @@ enum Line : std::size_t {
   kLineCount
 };
 constexpr std::array<std::string_view, kLineCount> kLines = {
-    "MemTotal",    "MemFree",    "MemAvailable",      "Buffers",      "Cached",
-    "SwapCached",  "Active",     "Inactive",          "Unevictable",  "Zswap",
-    "AnonPages",   "Shmem",      "KReclaimable",      "SReclaimable", "SUnreclaim",
-    "KernelStack", "PageTables", "SecPageTables",     "Bounce",       "WritebackTmp",
-    "VmallocUsed", "Percpu",     "HardwareCorrupted", "CmaTotal",     "Balloon",
-    "GPUActive",   "GPUReclaim", "HugePages_Total",   "Hugepagesize", "Hugetlb"};
+    "MemTotal",        "MemFree",           "MemAvailable",  "Buffers",      "Cached",       "SwapCached",   "Active",
+    "Inactive",        "Unevictable",       "Mlocked",       "SwapTotal",    "SwapFree",     "Zswap",        "Dirty",
+    "Writeback",       "AnonPages",         "Shmem",         "KReclaimable", "SReclaimable", "SUnreclaim",   "KernelStack",
+    "PageTables",      "SecPageTables",     "Bounce",        "WritebackTmp", "CommitLimit",  "Committed_AS", "VmallocUsed",
+    "Percpu",          "HardwareCorrupted", "AnonHugePages", "CmaTotal",     "Balloon",      "GPUActive",    "GPUReclaim",
+    "HugePages_Total", "Hugepagesize",      "Hugetlb"};
 
 enum Counter : std::size_t {
+  kFreeBlockPages,
   kZspages,
   kIsolatedAnon,
   kIsolatedFile,
+  kPinned,
+  kUnpinned,
+  kDirtyThreshold,
+  kBackgroundThreshold,
   kMemmapPages,
   kBalloonInflate,
   kBalloonDeflate,
   kCounterCount
 };
-constexpr std::array<std::string_view, kCounterCount> kCounters = {"nr_zspages",      "nr_isolated_anon", "nr_isolated_file",
-                                                                   "nr_memmap_pages", "balloon_inflate",  "balloon_deflate"};
+constexpr std::array<std::string_view, kCounterCount> kCounters = {
+    "nr_free_pages_blocks", "nr_zspages",           "nr_isolated_anon",   "nr_isolated_file",
+    "nr_foll_pin_acquired", "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold",
+    "nr_memmap_pages",      "balloon_inflate",      "balloon_deflate"};
 
 template <std::size_t N>
 std::array<KeyedNumber, N> wanted(const std::array<std::string_view, N>& keys) {
@@ -275,11 +332,17 @@ Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount i
   return lists;
 }
 
-void add_parts(const RawBytes& raw, Stacks stacks, const std::array<KeyedNumber, kLineCount>& lines, Accounts& accounts) {
-  std::array<KeyedNumber, kCounterCount> counters = wanted(kCounters);
-  // A file that ends early or has something else for a number gives no value.
-  const std::string_view vmstat = raw.parts[kVmstatPart].view();
+using Lines = std::array<KeyedNumber, kLineCount>;
+using Counters = std::array<KeyedNumber, kCounterCount>;
+
+/// A file that ends early or has something else for a number gives no value.
+Counters read_counters(std::string_view vmstat) {
+  Counters counters = wanted(kCounters);
   if (!vmstat.ends_with('\n') || read_keyed_numbers(vmstat, counters)) counters = wanted(kCounters);
+  return counters;
+}
+
+void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Counters& counters, Accounts& accounts) {
   const Files files = parse_files(raw.parts[kFilesPart].view());
   const std::uint64_t page = raw.page_size;
   const auto line = [&](Line number) -> Amount { return lines[number].value; };
@@ -334,11 +397,32 @@ void add_parts(const RawBytes& raw, Stacks stacks, const std::array<KeyedNumber,
   if (sockets) accounts.add_if_told("sockets", std::min(*sockets, unheld));
 }
 
+/// What is no part of the account: swap, promises, and views of memory that is in parts already.
+void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_size, StagedStatistics& statistics) {
+  struct View {
+    Line line;
+    const SystemMetric* metric;
+  };
+  constexpr View kViews[] = {
+      {kSwapTotal, &kSwapTotalBytes},    {kSwapFree, &kSwapFreeBytes}, {kCommitLimit, &kCommitLimitBytes},
+      {kCommitted, &kCommittedBytes},    {kMlocked, &kLockedBytes},    {kUnevictable, &kUnevictableBytes},
+      {kAnonHuge, &kAnonymousHugeBytes}, {kDirty, &kDirtyBytes},       {kWriteback, &kWritebackBytes}};
+  for (const View& view : kViews) {
+    if (const Amount amount = lines[view.line].value) statistics.add(*view.metric, *amount);
+  }
+  const auto bytes = [&](Counter number) { return times(counters[number].value, page_size); };
+  if (const Amount amount = bytes(kBackgroundThreshold)) statistics.add(kDirtyThresholdBytes, *amount, {"background"});
+  if (const Amount amount = bytes(kDirtyThreshold)) statistics.add(kDirtyThresholdBytes, *amount, {"throttle"});
+  if (const Amount amount = bytes(kFreeBlockPages)) statistics.add(kFreeWholeBlockBytes, *amount);
+  // Each is summed over the CPUs while pages are being pinned, so released may be ahead.
+  if (const Amount pins = without(counters[kPinned].value, counters[kUnpinned].value)) statistics.add(kPagePins, *pins);
+}
+
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view text = raw.parts[kMeminfoPart].view();
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
-  std::array<KeyedNumber, kLineCount> lines = wanted(kLines);
+  Lines lines = wanted(kLines);
   if (const auto offset = read_keyed_numbers(text, lines)) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
@@ -352,7 +436,9 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
     staging.statistics().add(kAvailableBytes, *available);
   }
   Accounts accounts(staging.statistics());
-  add_parts(raw, state.stacks, lines, accounts);
+  const Counters counters = read_counters(raw.parts[kVmstatPart].view());
+  add_parts(raw, state.stacks, lines, counters, accounts);
+  add_views(lines, counters, raw.page_size, staging.statistics());
   accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
   return {};
 }
@@ -443,6 +529,18 @@ constexpr MetricOrigin kOrigins[] = {
     {kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {kTotalBytes, "MemTotal"},
     {kAvailableBytes, "MemAvailable"},
+    {kSwapTotalBytes, "SwapTotal"},
+    {kSwapFreeBytes, "SwapFree"},
+    {kCommitLimitBytes, "CommitLimit"},
+    {kCommittedBytes, "Committed_AS"},
+    {kLockedBytes, "Mlocked"},
+    {kUnevictableBytes, "Unevictable"},
+    {kAnonymousHugeBytes, "AnonHugePages"},
+    {kDirtyBytes, "Dirty"},
+    {kWritebackBytes, "Writeback"},
+    {kDirtyThresholdBytes, "nr_dirty_background_threshold, nr_dirty_threshold, of vmstat, x page size"},
+    {kPagePins, "nr_foll_pin_acquired - nr_foll_pin_released, of vmstat"},
+    {kFreeWholeBlockBytes, "nr_free_pages_blocks, of vmstat, x page size"},
     {kPartMissing, "1 for a part whose line or file this kernel does not have or does not let memstatd read"},
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What lack of memory does to those who want some: kills, stalls and reclaim, from /proc/vmstat ("name value" a line,
-// mm/vmstat.c), and time lost, from /proc/pressure/memory (kernel/sched/psi.c, psi_show):
+// Effects of a lack of memory: kills, stalls, reclaim, and the traffic to swap that it causes, from /proc/vmstat ("name
+// value" a line, mm/vmstat.c), and time lost, from /proc/pressure/memory (kernel/sched/psi.c, psi_show):
 //
 //   some avg10=0.00 avg60=0.00 avg300=0.00 total=0
 //   full avg10=0.00 avg60=0.00 avg300=0.00 total=0
@@ -31,6 +31,27 @@ constexpr SystemMetric kReclaimThrottles =
     counter_metric("memstat_reclaim_throttles_total", Tier::kDefault,
                    "Allocations since boot that waited for reclaim because free memory was far below the min watermark.");
 
+constexpr SystemMetric kLruScannedPages =
+    counter_metric("memstat_lru_scanned_pages_total", Tier::kDefault,
+                   "Pages that any reclaim, also that at a control group's limit, scanned since boot, by kind.", {"kind"});
+
+constexpr SystemMetric kLruReclaimedPages =
+    counter_metric("memstat_lru_reclaimed_pages_total", Tier::kDefault,
+                   "Pages that any reclaim, also that at a control group's limit, freed since boot, by kind.", {"kind"});
+
+constexpr SystemMetric kRefaultedPages =
+    counter_metric("memstat_refaulted_pages_total", Tier::kDefault,
+                   "Pages since boot that had to be read again soon after reclaim took them, by kind.", {"kind"});
+
+constexpr SystemMetric kThrottledWrites =
+    counter_metric("memstat_throttled_written_pages_total", Tier::kDefault,
+                   "Pages written to disk since boot while reclaim waited for such writes.");
+
+constexpr SystemMetric kZswapPages =
+    counter_metric("memstat_zswap_pages_total", Tier::kDefault,
+                   "Pages since boot that zswap stored (out), gave back (in), and passed on to the swap device (writeback).",
+                   {"direction"});
+
 constexpr SystemMetric kNodeReclaimFailures =
     counter_metric("memstat_node_reclaim_failures_total", Tier::kDefault,
                    "Reclaims since boot that tried to keep an allocation on its node and freed too little.");
@@ -53,18 +74,31 @@ struct Counter {
   std::string_view key;
   const SystemMetric* metric;
   std::string_view label = {};
+  std::string_view second_label = {};
 };
 /// Beside allocstall_*. In the order of Linux 5.10; later kernels moved some, which costs a little time only.
 constexpr Counter kVmCounters[] = {
+    {"workingset_refault_anon", &kRefaultedPages, "anon"},
+    {"workingset_refault_file", &kRefaultedPages, "file"},
+    {"nr_throttled_written", &kThrottledWrites},
+    {"pswpin", &kPagedPages, "swap", "in"},
+    {"pswpout", &kPagedPages, "swap", "out"},
     {"pgsteal_kswapd", &kReclaimedPages, "kswapd"},
     {"pgsteal_direct", &kReclaimedPages, "direct"},
     {"pgscan_kswapd", &kReclaimScannedPages, "kswapd"},
     {"pgscan_direct", &kReclaimScannedPages, "direct"},
     {"pgscan_direct_throttle", &kReclaimThrottles},
+    {"pgscan_anon", &kLruScannedPages, "anon"},
+    {"pgscan_file", &kLruScannedPages, "file"},
+    {"pgsteal_anon", &kLruReclaimedPages, "anon"},
+    {"pgsteal_file", &kLruReclaimedPages, "file"},
     {"zone_reclaim_failed", &kNodeReclaimFailures},
     {"drop_pagecache", &kCacheDrops, "pagecache"},
     {"drop_slab", &kCacheDrops, "slab"},
     {"oom_kill", &kOomKills},
+    {"zswpin", &kZswapPages, "in"},
+    {"zswpout", &kZswapPages, "out"},
+    {"zswpwb", &kZswapPages, "writeback"},
 };
 
 constexpr std::array<std::string_view, 2> kPressureKinds = {"some", "full"};
@@ -81,7 +115,8 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
     statistics.add(kAllocationStalls, counter.value, {counter.zone});
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i].value) statistics.add(*kVmCounters[i].metric, *numbers[i].value, {kVmCounters[i].label});
+    const Counter& counter = kVmCounters[i];
+    if (numbers[i].value) statistics.add(*counter.metric, *numbers[i].value, {counter.label, counter.second_label});
   }
   if (statistics.entries().empty()) {
     return data_error(kCountersFile, text.size(),
@@ -129,8 +164,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 /// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS): it then has all counters of reclaim, else none.
 bool counts_events(std::string_view text) {
   const auto has = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };
-  return has("allocstall_") || std::any_of(std::begin(kVmCounters), std::end(kVmCounters),
-                                           [&has](const Counter& counter) { return has(counter.key); });
+  return has("allocstall_") || has("pgsteal_") || has("oom_kill");  // workingset_* and nr_* are no events
 }
 
 /// A kernel without pressure stall information (CONFIG_PSI, or switched off with psi=0) leaves that part empty, and the file
@@ -164,6 +198,12 @@ constexpr MetricOrigin kOrigins[] = {
     {kNodeReclaimFailures, "zone_reclaim_failed, of vmstat (CONFIG_NUMA)"},
     {kReclaimScannedPages, "pgscan_direct, pgscan_kswapd, of vmstat"},
     {kReclaimedPages, "pgsteal_direct, pgsteal_kswapd, of vmstat"},
+    {kLruScannedPages, "pgscan_anon, pgscan_file, of vmstat"},
+    {kLruReclaimedPages, "pgsteal_anon, pgsteal_file, of vmstat"},
+    {kRefaultedPages, "workingset_refault_anon, workingset_refault_file, of vmstat"},
+    {kPagedPages, "pswpin, pswpout, of vmstat (CONFIG_SWAP)"},
+    {kZswapPages, "zswpin, zswpout, zswpwb, of vmstat (CONFIG_ZSWAP)"},
+    {kThrottledWrites, "nr_throttled_written, of vmstat"},
     {kCacheDrops, "drop_pagecache, drop_slab, of vmstat"},
     {kPressureStallSeconds, "total of pressure/memory (CONFIG_PSI)"},
 };

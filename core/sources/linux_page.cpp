@@ -33,6 +33,19 @@ constexpr SystemMetric kZoneLargestFreeBlock =
     gauge_metric("memstat_zone_largest_free_block_bytes", Tier::kDefault,
                  "Bytes of the largest free block in the zone now; 0 when nothing is free.", {"node", "zone"});
 
+constexpr SystemMetric kZoneBoost = gauge_metric(
+    "memstat_zone_boost_bytes", Tier::kDefault,
+    "Bytes by which the zone's watermarks are raised now because unlike allocations shared a page block.", {"node", "zone"});
+
+constexpr SystemMetric kZoneFreeCma =
+    gauge_metric("memstat_zone_free_cma_bytes", Tier::kDefault,
+                 "Free bytes of the zone now in areas of contiguous memory, which the kernel's own allocations cannot use.",
+                 {"node", "zone"});
+
+constexpr SystemMetric kNodeUnreclaimable =
+    gauge_metric("memstat_node_unreclaimable", Tier::kDefault,
+                 "1 while the kernel thread that reclaims memory has given up on the node, else 0.", {"node"});
+
 constexpr SystemMetric kPageAllocations =
     counter_metric("memstat_page_allocations_total", Tier::kDefault,
                    "Pages allocated since boot from zones of that name, on all nodes.", {"zone"});
@@ -187,6 +200,7 @@ Error zones_error(std::size_t offset, std::string_view detail) { return data_err
 Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
   std::uint64_t largest = std::max(zone.managed, zone.free);
   for (const auto& watermark : zone.watermarks) largest = std::max(largest, watermark.value_or(0));
+  largest = std::max(largest, zone.boost.value_or(0));
   if (__builtin_mul_overflow(largest, page_size, &largest)) {
     return zones_error(zone.offset, "has a zone of more than 2^64 bytes");
   }
@@ -207,7 +221,15 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
     staging.statistics().add(kZoneWatermarkBytes, *zone.watermarks[i] * page_size,
                              {zone.key.node, zone.key.name, ZoneInfo::kWatermarks[i]});
   }
+  if (zone.boost) staging.statistics().add(kZoneBoost, *zone.boost * page_size, {zone.key.node, zone.key.name});
   return {};
+}
+
+/// What comes behind the sets of a zone that has areas of contiguous memory, as far as the kernel says whether it has.
+void add_free_cma(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
+  if (!zone.free_cma || zone.cma == std::uint64_t{0}) return;
+  const std::uint64_t pages = std::min(*zone.free_cma, zone.managed);  // counted apart, while memory comes and goes
+  staging.statistics().add(kZoneFreeCma, pages * page_size, {zone.key.node, zone.key.name});
 }
 
 /// The sum over the zones of one node. Modulo 2^64, as all counters.
@@ -215,6 +237,7 @@ class NodeEvents {
  public:
   void add(const ZoneInfo& zone) {
     node_ = zone.key.node;
+    if (!unreclaimable_) unreclaimable_ = zone.unreclaimable;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (zone.numa_events[i]) sums_[i] = sums_[i].value_or(0) + *zone.numa_events[i];
     }
@@ -224,11 +247,14 @@ class NodeEvents {
       if (sums_[i]) staging.statistics().add(kNumaEvents, *sums_[i], {node_, ZoneInfo::kNumaEvents[i]});
       sums_[i].reset();
     }
+    if (unreclaimable_) staging.statistics().add(kNodeUnreclaimable, *unreclaimable_ != 0 ? 1 : 0, {node_});
+    unreclaimable_.reset();
   }
   [[nodiscard]] bool is_of(std::uint64_t node) const { return node == node_; }
 
  private:
   std::uint64_t node_ = 0;
+  std::optional<std::uint64_t> unreclaimable_;
   std::array<std::optional<std::uint64_t>, ZoneInfo::kNumaEvents.size()> sums_;
 };
 
@@ -250,6 +276,7 @@ Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
         continue;  // a CPU that came after the view was asked how many there are
       staging.set_cpu_figure(staging.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(set.cpu), set.pages);
     }
+    if (has_type) add_free_cma(zone, raw.page_size, staging);
     if (!events.is_of(zone.key.node)) events.flush(staging);
     events.add(zone);
   }
@@ -412,6 +439,9 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kRSize, "page size"},
     {CpuField::kFree, "pagesets: count"},
     {kZoneWatermarkBytes, "min, low, high, promo x page size, of zoneinfo"},
+    {kZoneBoost, "boost x page size, of zoneinfo"},
+    {kZoneFreeCma, "nr_free_cma x page size, of zoneinfo, unless cma is 0"},
+    {kNodeUnreclaimable, "node_unreclaimable, of zoneinfo"},
     {kNumaEvents, "numa_* of zoneinfo, over the zones of a node"},
     {kPageAllocations, "pgalloc_*, of vmstat"},
     {kPageFrees, "pgfree, of vmstat"},

@@ -47,6 +47,9 @@ constexpr SystemMetric kSocketEvents =
                    "by the kernel's own name.",
                    {"type", "kind"});
 
+constexpr SystemMetric kSocketsAllocated = gauge_metric("memstat_socket_allocated_objects", Tier::kDefault,
+                                                        "Sockets of the protocol now, in all network namespaces.", {"type"});
+
 constexpr std::string_view kPaths[] = {
     "/proc/net/protocols",
     "/proc/net/sockstat",
@@ -103,11 +106,12 @@ bool is_sharer(std::string_view protocol) {
 }
 
 /// Counters in the order in which Linux 6.18 has them.
-constexpr std::string_view kTcpCounters[] = {
-    "PruneCalled",      "RcvPruned",      "OfoPruned",          "TCPRcvCollapsed",
-    "TCPAbortOnMemory", "TCPAbortFailed", "TCPMemoryPressures", "TCPMemoryPressuresChrono",
-    "TCPBacklogDrop",   "PFMemallocDrop", "TCPOFODrop",         "TCPZeroWindowDrop",
-    "TCPRcvQDrop",      "TCPWqueueTooBig"};
+constexpr std::string_view kTcpCounters[] = {"PruneCalled",     "RcvPruned",          "OfoPruned",
+                                             "ListenOverflows", "TCPRcvCollapsed",    "TCPAbortOnMemory",
+                                             "TCPAbortFailed",  "TCPMemoryPressures", "TCPMemoryPressuresChrono",
+                                             "TCPBacklogDrop",  "PFMemallocDrop",     "TCPReqQFullDoCookies",
+                                             "TCPReqQFullDrop", "TCPOFODrop",         "TCPZeroWindowDrop",
+                                             "TCPRcvQDrop",     "TCPWqueueTooBig"};
 constexpr std::string_view kPressureTime = "TCPMemoryPressuresChrono";
 constexpr std::string_view kUdpCounters[] = {"RcvbufErrors", "SndbufErrors", "MemErrors"};
 constexpr std::string_view kUdp6Counters[] = {"Udp6RcvbufErrors",     "Udp6SndbufErrors",     "Udp6MemErrors",
@@ -307,6 +311,27 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
   return {};
 }
 
+/// Adds `alloc` out of the line "TCP: inuse N orphan N tw N alloc N mem N", the only one that has it.
+Result<void> parse_allocated(const Contents& contents, Staging& staging) {
+  if (!contents[kSockstat]) return {};
+  std::string_view rest = *contents[kSockstat];
+  std::string_view line;
+  std::string_view word;
+  std::string_view value;
+  while (next_line(rest, line)) {
+    const auto offset = static_cast<std::size_t>(line.data() - contents[kSockstat]->data());
+    if (!next_word(line, word) || word != "TCP:") continue;
+    while (next_word(line, word) && next_word(line, value)) {
+      if (word != "alloc") continue;
+      const auto count = parse_u64(value);
+      if (!count) return data_error(kPaths[kSockstat], offset, "must have a number of sockets behind alloc");
+      staging.statistics().add(kSocketsAllocated, *count, {"TCP"});
+      return {};
+    }
+  }
+  return {};
+}
+
 /// Adds the fragments out of the line "FRAG: inuse N memory B" of a file.
 Result<void> parse_fragments(const Contents& contents, File file, File limit_file, std::string_view name, Staging& staging) {
   if (!contents[file]) return {};
@@ -352,6 +377,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (auto result = parse_tcp_events(contents, tcp, staging); !result) return result;
   if (auto result = parse_udp_events(contents, udp, staging); !result) return result;
   if (auto result = parse_protocols(contents, raw.page_size, tcp, udp, staging); !result) return result;
+  if (auto result = parse_allocated(contents, staging); !result) return result;
   if (auto result = parse_fragments(contents, kSockstat, kFragLimit, "FRAG", staging); !result) return result;
   return parse_fragments(contents, kSockstat6, kFrag6Limit, "FRAG6", staging);
 }
@@ -389,6 +415,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kSocketPressure, "press of protocols"},
     {kSocketPressureBytes, "the second number of tcp_mem, udp_mem, sctp_mem x page size"},
     {kSocketPressureSeconds, "TCPMemoryPressuresChrono"},
+    {kSocketsAllocated, "alloc of TCP in sockstat"},
     {kSocketEvents, "counters of TcpExt, Udp, UdpLite, Udp6 and UdpLite6 by their names"},
 };
 

@@ -9,7 +9,17 @@ FAILURES = {"htlb_buddy_alloc_fail": "hugetlb", "cma_alloc_fail": "cma", "thp_fa
 SYSTEM_COUNTERS = {"pgfree": "memstat_page_frees_total", "pgmigrate_fail": "memstat_page_migration_failures_total",
                    "compact_stall": "memstat_compaction_stalls_total", "compact_fail": "memstat_compaction_failures_total",
                    "compact_success": "memstat_compaction_successes_total", "oom_kill": "memstat_oom_kills_total",
-                   "pgscan_direct_throttle": "memstat_reclaim_throttles_total", "zone_reclaim_failed": "memstat_node_reclaim_failures_total"}
+                   "pgscan_direct_throttle": "memstat_reclaim_throttles_total", "zone_reclaim_failed": "memstat_node_reclaim_failures_total",
+                   "nr_throttled_written": "memstat_throttled_written_pages_total"}
+VIEWS = {"SwapTotal": "swap_total", "SwapFree": "swap_free", "CommitLimit": "commit_limit", "Committed_AS": "committed", "Mlocked": "locked",
+         "Unevictable": "unevictable", "AnonHugePages": "anonymous_huge", "Dirty": "dirty", "Writeback": "writeback"}
+# Counters of vmstat with labels: metric and its labels.
+LABELLED = {"pswpin": ("paged_pages", {"pager": "swap", "direction": "in"}), "pswpout": ("paged_pages", {"pager": "swap", "direction": "out"}),
+            "zswpin": ("zswap_pages", {"direction": "in"}), "zswpout": ("zswap_pages", {"direction": "out"}),
+            "zswpwb": ("zswap_pages", {"direction": "writeback"})}
+for lru in ("anon", "file"):
+    LABELLED |= {f"pgscan_{lru}": ("lru_scanned_pages", {"kind": lru}), f"pgsteal_{lru}": ("lru_reclaimed_pages", {"kind": lru}),
+                 f"workingset_refault_{lru}": ("refaulted_pages", {"kind": lru})}
 THREAD_CALLERS = re.compile(r" (kernel_clone|fork_idle|_do_fork|copy_process|dup_task_struct|alloc_thread_stack_node)\+0x")
 
 
@@ -108,6 +118,14 @@ def memory(reading, add, _):
     add("memstat_unaccounted_bytes", info["MemTotal"] - info["MemFree"] - sum(value or 0 for value in parts.values()))
     add("memstat_memory_total_bytes", info["MemTotal"])
     add("memstat_memory_available_bytes", info.get("MemAvailable"))
+    for line, view in VIEWS.items():
+        add(f"memstat_{view}_bytes", info.get(line))
+    counters = reading.keyed("/proc/vmstat")
+    for key, kind in (("nr_dirty_background_threshold", "background"), ("nr_dirty_threshold", "throttle")):
+        add("memstat_dirty_threshold_bytes", counters[key] * reading.page_size if key in counters else None, kind=kind)
+    if "nr_free_pages_blocks" in counters:
+        add("memstat_free_whole_block_bytes", counters["nr_free_pages_blocks"] * reading.page_size)
+    add("memstat_page_pins", less(counters.get("nr_foll_pin_acquired"), counters.get("nr_foll_pin_released")))
 
 
 def zones(reading, add, options):
@@ -117,8 +135,14 @@ def zones(reading, add, options):
             if f"numa_{name}" in zone:
                 key = zone["node"], name
                 events[key] = events.get(key, 0) + zone[f"numa_{name}"]
+        if "node_unreclaimable" in zone:
+            add.values["memstat_node_unreclaimable", (("node", zone["node"]),)] = int(zone["node_unreclaimable"] != 0)
         if not zone.get("managed"):
             continue
+        if "boost" in zone:
+            add("memstat_zone_boost_bytes", zone["boost"] * reading.page_size, node=zone["node"], zone=zone["zone"])
+        if zone.get("cma", 1) and "nr_free_cma" in zone:
+            add("memstat_zone_free_cma_bytes", zone["nr_free_cma"] * reading.page_size, node=zone["node"], zone=zone["zone"])
         name = f"node {zone['node']} {zone['zone']}"
         used = max(0, zone["managed"] - zone["free"])
         add.type("page", name, bytes=used * reading.page_size, objects=used, held_bytes=zone["managed"] * reading.page_size, free_objects=zone["free"],
@@ -161,6 +185,8 @@ def reclaim(reading, add, _):
     for key, value in reading.keyed("/proc/vmstat").items():
         if key in SYSTEM_COUNTERS:
             add(SYSTEM_COUNTERS[key], value)
+        elif key in LABELLED:
+            add(f"memstat_{LABELLED[key][0]}_total", value, **LABELLED[key][1])
         elif key in FAILURES:
             add("memstat_page_allocation_failures_total", value, kind=FAILURES[key])
         elif key.startswith("allocstall_"):

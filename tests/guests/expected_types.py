@@ -8,8 +8,8 @@ from kernel_files import placed
 AREA_KINDS = ("ioremap", "dma-coherent", "sparse", "vmap", "vmalloc")
 UNLIMITED = (1 << 63) - (1 << 20)  # version 1 of control groups prints 2^63 rounded down to a page
 PARTS_2 = ("anon", "file", "kernel", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "sock", "vmalloc", "shmem",
-           "slab_reclaimable", "slab_unreclaimable", "slab")
-TCP_EVENTS = ("PruneCalled", "RcvPruned", "OfoPruned", "TCPRcvCollapsed", "TCPAbortFailed", "TCPMemoryPressures", "TCPBacklogDrop",
+           "slab_reclaimable", "slab_unreclaimable", "slab", "file_dirty", "inactive_file")
+TCP_EVENTS = ("PruneCalled", "RcvPruned", "OfoPruned", "ListenOverflows", "TCPReqQFullDoCookies", "TCPReqQFullDrop", "TCPRcvCollapsed", "TCPAbortFailed", "TCPMemoryPressures", "TCPBacklogDrop",
               "PFMemallocDrop", "TCPOFODrop", "TCPZeroWindowDrop", "TCPRcvQDrop", "TCPWqueueTooBig")
 # Protocols whose memory is counted in the account of another: TCP's and UDP's.
 SHARERS = ("TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv6")
@@ -148,6 +148,8 @@ def group_2(name, number, events, add):
     parts = events("memory.stat")
     for part in PARTS_2:
         add("memstat_memcg_part_bytes", parts.get(part), group=name, part=part)
+    for kind in ("anon", "file"):
+        add("memstat_memcg_refaulted_pages_total", parts.get(f"workingset_refault_{kind}"), group=name, kind=kind)
     kinds = [parts[part] for part in ("kernel_stack", "pagetables", "sec_pagetables", "percpu", "vmalloc", "slab") if part in parts]
     kernel = parts.get("kernel", sum(kinds) if kinds else None)
     if kernel is not None:
@@ -167,8 +169,11 @@ def group_1(name, number, events, add):
     parts = events("memory.stat")
     kernel, sockets = number("memory.kmem.usage_in_bytes"), number("memory.kmem.tcp.usage_in_bytes")
     for part, value in (("file", parts.get("total_cache")), ("anon", parts.get("total_rss")), ("shmem", parts.get("total_shmem")),
+                        ("file_dirty", parts.get("total_dirty")), ("inactive_file", parts.get("total_inactive_file")),
                         ("kernel", kernel), ("sock", sockets)):
         add("memstat_memcg_part_bytes", value, group=name, part=part)
+    for kind in ("anon", "file"):
+        add("memstat_memcg_refaulted_pages_total", parts.get(f"total_workingset_refault_{kind}"), group=name, kind=kind)
     if kernel is not None:
         add("memstat_memcg_kernel_bytes", kernel + (sockets or 0), group=name)
     add("memstat_memcg_anonymous_bytes", parts.get("total_rss"), group=name)
@@ -209,6 +214,8 @@ def sockets(reading, add, _):
         add("memstat_socket_pressure_seconds_total", tcp["TCPMemoryPressuresChrono"] / 1000, type="TCP")
     udp_failures = [counters["MemErrors"] for counters in udp.values() if "MemErrors" in counters]
     failures = {"TCP": tcp.get("TCPAbortOnMemory"), "UDP": sum(udp_failures) if udp_failures else None}
+    allocated = re.search(r"^TCP:.* alloc (\d+)", reading.text("/proc/net/sockstat"), re.M)
+    add("memstat_socket_allocated_objects", int(allocated[1]) if allocated else None, type="TCP")
     limits = {"TCP": "/proc/sys/net/ipv4/tcp_mem", "UDP": "/proc/sys/net/ipv4/udp_mem", "SCTP": "/proc/sys/net/sctp/sctp_mem"}
     for line in reading.lines("/proc/net/protocols")[1:]:
         name, size, count, memory, press = line.split()[:5]

@@ -160,7 +160,7 @@ class Reading:
                 cpu = match[1]
             elif match := re.match(r"\s+count:\s+(\d+)", line):
                 zones[-1]["cpus"][cpu] = int(match[1])
-            elif match := re.match(r"\s+(?:pages )?(\w+)\s+(\d+)$", line):
+            elif match := re.match(r"\s+(?:pages )?(\w+):?\s+(\d+)$", line):
                 zones[-1].setdefault(match[1], int(match[2]))
         return zones
 

@@ -87,17 +87,18 @@ class LinuxMemcg : public testing::Test {
 };
 
 TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
-  EXPECT_EQ(words({{"/a/memory.current", "4096\n"},
-                   {"/a/memory.max", "8192\n"},
-                   {"/a/memory.high", "6144\n"},
-                   {"/a/memory.events", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
-                   {"/a/memory.stat",
-                    "anon 10\nfile 11\nkernel 12\nkernel_stack 13\npagetables 14\nsec_pagetables 15\n"
-                    "percpu 16\nsock 17\nvmalloc 18\nshmem 19\nzswap 99\nslab_reclaimable 20\n"
-                    "slab_unreclaimable 21\nslab 41\npgfault 99\n"},
-                   {"/a/pids.current", "22\n"},
-                   {"/a/pids.max", "23\n"}}),
-            "/a: 4096/8192/5/4");
+  EXPECT_EQ(
+      words({{"/a/memory.current", "4096\n"},
+             {"/a/memory.max", "8192\n"},
+             {"/a/memory.high", "6144\n"},
+             {"/a/memory.events", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
+             {"/a/memory.stat",
+              "anon 10\nfile 11\nkernel 12\nkernel_stack 13\npagetables 14\nsec_pagetables 15\n"
+              "percpu 16\nsock 17\nvmalloc 18\nshmem 19\nzswap 99\nfile_dirty 24\ninactive_file 25\nslab_reclaimable 20\n"
+              "slab_unreclaimable 21\nslab 41\nworkingset_refault_anon 26\nworkingset_refault_file 27\npgfault 99\n"},
+             {"/a/pids.current", "22\n"},
+             {"/a/pids.max", "23\n"}}),
+      "/a: 4096/8192/5/4");
   using Values = std::map<std::string, std::uint64_t>;
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")), (Values{{"/a,anon", 10},
                                                                                    {"/a,file", 11},
@@ -109,9 +110,13 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
                                                                                    {"/a,sock", 17},
                                                                                    {"/a,vmalloc", 18},
                                                                                    {"/a,shmem", 19},
+                                                                                   {"/a,file_dirty", 24},
+                                                                                   {"/a,inactive_file", 25},
                                                                                    {"/a,slab_reclaimable", 20},
                                                                                    {"/a,slab_unreclaimable", 21},
                                                                                    {"/a,slab", 41}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_refaulted_pages_total")),
+            (Values{{"/a,anon", 26}, {"/a,file", 27}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")), (Values{{"/a,low", 1},
                                                                                      {"/a,high", 2},
                                                                                      {"/a,max", 3},
@@ -147,14 +152,22 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
                    {"/a/memory.limit_in_bytes", "8192\n"},
                    {"/a/memory.failcnt", "3\n"},
                    {"/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"},
-                   {"/a/memory.stat", "cache 1\nrss 2\nshmem 3\ntotal_cache 10\ntotal_rss 20\ntotal_shmem 30\n"},
+                   {"/a/memory.stat",
+                    "cache 1\nrss 2\nshmem 3\ntotal_cache 10\ntotal_rss 20\ntotal_shmem 30\n"
+                    "total_dirty 60\ntotal_workingset_refault_file 70\ntotal_inactive_file 80\n"},
                    {"/a/memory.kmem.usage_in_bytes", "40\n"},
                    {"/a/memory.kmem.tcp.usage_in_bytes", "50\n"}},
                   "1\n"),
             "/a: 4096/8192/3/5");
   using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")),
-            (Values{{"/a,file", 10}, {"/a,anon", 20}, {"/a,shmem", 30}, {"/a,kernel", 40}, {"/a,sock", 50}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")), (Values{{"/a,file", 10},
+                                                                                   {"/a,anon", 20},
+                                                                                   {"/a,shmem", 30},
+                                                                                   {"/a,file_dirty", 60},
+                                                                                   {"/a,inactive_file", 80},
+                                                                                   {"/a,kernel", 40},
+                                                                                   {"/a,sock", 50}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_refaulted_pages_total")), (Values{{"/a,file", 70}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")), (Values{{"/a,max", 3}, {"/a,oom_kill", 5}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", 40 + 50}}));
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_anonymous_bytes")), (Values{{"/a", 20}}));

@@ -315,6 +315,46 @@ TEST_F(MemoryAreas, AreMissingWhenOneDoesNotTell) {
   EXPECT_EQ(cma({}), std::nullopt);
 }
 
+TEST_F(Memory, HasSwapPromisesAndViewsBesideTheParts) {
+  const std::int64_t before = unaccounted();
+  put("/proc/meminfo", std::string(kMeminfo) +
+                           "Mlocked: 1 kB\nSwapTotal: 2 kB\nSwapFree: 3 kB\nDirty: 4 kB\nWriteback: 5 kB\nCommitLimit: 6 "
+                           "kB\nCommitted_AS: 7 kB\nAnonHugePages: 8 kB\n");
+  put("/proc/vmstat", std::string(kVmstat) +
+                          "nr_free_pages_blocks 9\nnr_foll_pin_acquired 100\nnr_foll_pin_released 90\n"
+                          "nr_dirty_threshold 11\nnr_dirty_background_threshold 12\n");
+  EXPECT_EQ(unaccounted(), before) << "none is a part";
+  const auto found = statistics_of(reader_->staging);
+  const std::map<std::string, std::uint64_t> expected = {{"locked_bytes", 1024},
+                                                         {"swap_total_bytes", 2048},
+                                                         {"swap_free_bytes", 3072},
+                                                         {"dirty_bytes", 4096},
+                                                         {"writeback_bytes", 5120},
+                                                         {"commit_limit_bytes", 6144},
+                                                         {"committed_bytes", 7168},
+                                                         {"anonymous_huge_bytes", 8192},
+                                                         {"unevictable_bytes", 1400 * 1024},
+                                                         {"page_pins", 10},
+                                                         {"free_whole_block_bytes", 9 * 4096},
+                                                         {"dirty_threshold_bytes{throttle}", 11 * 4096},
+                                                         {"dirty_threshold_bytes{background}", 12 * 4096}};
+  for (const auto& [name, value] : expected) {
+    ASSERT_TRUE(found.contains(name)) << name;
+    EXPECT_EQ(found.at(name), value) << name;
+  }
+  put("/proc/vmstat", "nr_foll_pin_acquired 1\nnr_foll_pin_released 2\n");
+  static_cast<void>(unaccounted());
+  EXPECT_EQ(statistics_of(reader_->staging).at("page_pins"), 0U) << "summed one after the other";
+}
+
+TEST_F(Memory, HasNoSeriesForAViewThatItsKernelLacks) {
+  static_cast<void>(unaccounted());
+  const auto found = statistics_of(reader_->staging);
+  for (const char* name : {"swap_total_bytes", "locked_bytes", "dirty_bytes", "page_pins", "free_whole_block_bytes"}) {
+    EXPECT_FALSE(found.contains(name)) << name;
+  }
+}
+
 TEST_F(Memory, WithoutTotalOrNumbersIsRefused) {
   set_line("MemFree", "");
   expect_refused(view_.contents["/proc/meminfo"][0].size());

@@ -79,6 +79,15 @@ TEST_F(LinuxOom, TellsKillsStallsAndReclaim) {
       "reclaim_throttles_total=8 reclaimed_pages_total{direct}=5 reclaimed_pages_total{kswapd}=4");
 }
 
+TEST_F(LinuxOom, TellsWhatReclaimTookAndWhatCameBack) {
+  EXPECT_EQ(words("workingset_refault_anon 1\nworkingset_refault_file 2\nnr_throttled_written 3\npswpin 4\npswpout 5\n"
+                  "pgscan_anon 6\npgscan_file 7\npgsteal_anon 8\npgsteal_file 9\nzswpin 10\nzswpout 11\nzswpwb 12\n"),
+            "lru_reclaimed_pages_total{anon}=8 lru_reclaimed_pages_total{file}=9 lru_scanned_pages_total{anon}=6 "
+            "lru_scanned_pages_total{file}=7 paged_pages_total{swap,in}=4 paged_pages_total{swap,out}=5 "
+            "refaulted_pages_total{anon}=1 refaulted_pages_total{file}=2 throttled_written_pages_total=3 "
+            "zswap_pages_total{in}=10 zswap_pages_total{out}=11 zswap_pages_total{writeback}=12");
+}
+
 TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
   EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls_total{Normal}=2")
       << "oom_kill came with 4.13, zone_reclaim with NUMA";
@@ -125,7 +134,7 @@ TEST_F(LinuxOom, NeverLooksForAFileAgainThatTheKernelDoesNotHave) {
 
 TEST_F(LinuxOom, IsNotPresentInAKernelThatCountsNoEvents) {
   PreparedKernelView view(OperatingSystem::kLinux);
-  view.contents[kCountersFile] = {"nr_free_pages 5\nnr_unstable 0\n"};
+  view.contents[kCountersFile] = {"nr_free_pages 5\nworkingset_refault_file 7\nnr_unstable 0\n"};
   SourceReader reader(source());
   MemoryTypeList list;
   const auto refused = refresh(reader, view, list, 1);

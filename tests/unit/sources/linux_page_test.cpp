@@ -166,6 +166,27 @@ TEST_F(LinuxPage, SumsNumaEventsOverTheZonesOfANode) {
   EXPECT_EQ(words("numa_events_total"), "") << "a kernel without CONFIG_NUMA";
 }
 
+TEST_F(LinuxPage, HasWhatKeepsFreePagesFromTheKernelsUse) {
+  const auto changed = [](std::string text, const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  const std::string cma = "      nr_free_cma  7\n";
+  const std::string boosted = changed(zone(0, "DMA32", 9, 20, {1, 2}, cma), "boost    0", "boost    5");
+  ASSERT_TRUE(parse(zone(0, "DMA", 3, 10, {}, cma) + changed(boosted, "cma      0", "cma      8") +
+                    changed(zone(1, "Normal", 1, 2, {3, 4}), "node_unreclaimable:  0", "node_unreclaimable:  1")));
+  EXPECT_EQ(words("zone_boost_bytes"), "{0,DMA32}=20480 {0,DMA}=0 {1,Normal}=0");
+  EXPECT_EQ(words("zone_free_cma_bytes"), "{0,DMA32}=28672") << "DMA has no such area";
+  EXPECT_EQ(words("node_unreclaimable"), "{0}=0 {1}=1");
+  ASSERT_TRUE(parse(changed(changed(boosted, "        cma      0\n", ""), "        boost    5\n", "")));
+  EXPECT_EQ(words("zone_free_cma_bytes"), "{0,DMA32}=28672") << "kernels before 5.12 do not say which zone has areas";
+  EXPECT_EQ(words("zone_boost_bytes"), "");
+  for (const char* line : {"nr_free_cma  7", "boost    5", "node_unreclaimable:  0"}) {
+    const std::string wrong = changed(boosted, line, std::string(line) + "x");
+    expect_refused(parse(wrong), kZoneFile, wrong.rfind('\n', wrong.find(line)) + 1);
+  }
+}
+
 TEST_F(LinuxPage, HasCountersOfZonesAndOfFailures) {
   ASSERT_TRUE(parse(kTwo,
                     "pgalloc_dma 0\npgalloc_dma32 0\npgalloc_normal 7\npgalloc_movable 0\npgalloc_device 2\npgfree 9\n"

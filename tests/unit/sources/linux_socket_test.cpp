@@ -85,8 +85,9 @@ TEST_F(Sockets, HaveLimitsAndThresholds) {
 
 TEST_F(Sockets, CountWhatLackOfMemoryMadeThemDo) {
   files_.contents[kNetstat] =
-      "TcpExt: SyncookiesSent PruneCalled RcvPruned OfoPruned New TCPAbortOnMemory TCPAbortFailed TCPMemoryPressures "
-      "TCPMemoryPressuresChrono TCPWqueueTooBig\nTcpExt: 9 1 2 3 -9 4 5 6 2500 7\nIpExt: PruneCalled\nIpExt: 99\n";
+      "TcpExt: SyncookiesSent PruneCalled RcvPruned OfoPruned New ListenOverflows TCPAbortOnMemory TCPAbortFailed "
+      "TCPMemoryPressures TCPMemoryPressuresChrono TCPReqQFullDoCookies TCPReqQFullDrop TCPWqueueTooBig\n"
+      "TcpExt: 9 1 2 3 -9 50 4 5 6 2500 51 52 7\nIpExt: PruneCalled\nIpExt: 99\n";
   files_.contents[kSnmp] =
       "Udp: InDatagrams RcvbufErrors SndbufErrors MemErrors\nUdp: 1 10 11 12\n"
       "UdpLite: InDatagrams RcvbufErrors SndbufErrors MemErrors\nUdpLite: 1 20 21 22\n";
@@ -99,6 +100,9 @@ TEST_F(Sockets, CountWhatLackOfMemoryMadeThemDo) {
   EXPECT_EQ(found["socket_events_total{TCP,PruneCalled}"], 1U);
   EXPECT_EQ(found["socket_events_total{TCP,RcvPruned}"], 2U);
   EXPECT_EQ(found["socket_events_total{TCP,OfoPruned}"], 3U);
+  EXPECT_EQ(found["socket_events_total{TCP,ListenOverflows}"], 50U);
+  EXPECT_EQ(found["socket_events_total{TCP,TCPReqQFullDoCookies}"], 51U);
+  EXPECT_EQ(found["socket_events_total{TCP,TCPReqQFullDrop}"], 52U);
   EXPECT_EQ(found["socket_events_total{TCP,TCPAbortFailed}"], 5U);
   EXPECT_EQ(found["socket_events_total{TCP,TCPMemoryPressures}"], 6U);
   EXPECT_EQ(found["socket_events_total{TCP,TCPWqueueTooBig}"], 7U);
@@ -113,6 +117,18 @@ TEST_F(Sockets, CountWhatLackOfMemoryMadeThemDo) {
 TEST_F(Sockets, OfKernelsWithoutMemErrorsHaveNoFailures) {  // before Linux 5.11
   files_.contents[kSnmp] = "Udp: InDatagrams RcvbufErrors SndbufErrors InCsumErrors\nUdp: 1 10 11 12\n";
   EXPECT_EQ(files_.figures_of("UDP"), "bytes=28672 count=5 size=1344");
+}
+
+TEST_F(Sockets, OfOtherNamespacesAreCountedToo) {
+  files_.contents[kSockstat] = "sockets: used 9\nTCP: inuse 2 orphan 0 tw 1 alloc 40 mem 3\nUDP: inuse 5 mem 0\n";
+  EXPECT_EQ(statistics()["socket_allocated_objects{TCP}"], 40U);
+  files_.contents[kSockstat] = "sockets: used 9\nTCP: inuse 2 orphan 0 tw 1\n";
+  EXPECT_FALSE(statistics().contains("socket_allocated_objects{TCP}"));
+  files_.contents[kSockstat] = "sockets: used 9\nTCP: inuse 2 alloc -4 mem 3\n";
+  const auto refused = files_.parse();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().path, kSockstat);
+  EXPECT_EQ(refused.error().offset, 16U);
 }
 
 TEST_F(Sockets, HaveFragmentsBesideThem) {
