@@ -166,6 +166,10 @@ class App {
   KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
   std::string filter_warning_;  // of clients that a filter keeps out, as of the start; "": none
+  std::string account_;         // the name of the account that started us
+  std::string opened_as_;       // who opened the kernel's files
+  std::string runs_as_;         // who we are once privileges are given up
+  std::vector<std::string> missing_mounts_;
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
@@ -202,7 +206,8 @@ Result<void> App::open_kernel() {
     for (const std::string& note : opened->notes) log_.warning(options_.replay + ": " + note);
   }
   if (!is_replay) {
-    for (const std::string& line : missing_mounts(*view_, all_sources())) log_.info(line);
+    missing_mounts_ = missing_mounts(*view_, all_sources());
+    for (const std::string& line : missing_mounts_) log_.info(line);
   }
   if (is_replay && capture_ == nullptr) {
     return Error{ErrorCode::kNotPresent, {}, options_.replay, 0, {}, "is not a capture; only a capture can be replayed"};
@@ -292,8 +297,12 @@ bool App::finish_recording(PollRecorder& recorder, TimePoint due) {
 }
 
 HostInfo App::host() const {
-  HostInfo host{
-      .os = std::string(to_string(view_->os())), .release = std::string(view_->os_release()), .warning = filter_warning_};
+  HostInfo host{.os = std::string(to_string(view_->os())),
+                .release = std::string(view_->os_release()),
+                .warning = filter_warning_,
+                .opened_as = opened_as_,
+                .runs_as = runs_as_,
+                .mounts = missing_mounts_};
   if (capture_ != nullptr) {
     host.machine = capture_->manifest().machine;
     host.replay = options_.replay;
@@ -342,6 +351,7 @@ Result<void> App::give_up_privileges() {
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
   for (const std::string& note : report->notes) log_.info(note);
+  runs_as_ = present_privileges(report->user_changed ? options.user : account_);
   if (textfile_) {
     if (Result<void> writable = textfile_->check(); !writable) return writable;
   }
@@ -530,6 +540,8 @@ int App::fail(std::string_view message) {
 int App::run() {
   raise_open_file_limit();
   if (!options_.once) {
+    account_ = account_name(geteuid());
+    opened_as_ = present_privileges(account_);
     if (options_.replay.empty()) helper_.start(config_);
     if (options_.replay.empty() && KernelReader::is_wanted(config_)) reader_.start(config_);
     if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));

@@ -40,10 +40,21 @@ AccountNumbers account_numbers(const std::string& user) {
   return {.user = static_cast<std::int64_t>(account->pw_uid), .group = static_cast<std::int64_t>(account->pw_gid)};
 }
 
+std::string account_name(std::int64_t user) {
+  const AccountLookup guard;
+  const passwd* const account = getpwuid(static_cast<uid_t>(user));  // NOLINT(concurrency-mt-unsafe)
+  return account == nullptr ? std::string() : account->pw_name;
+}
+
 std::int64_t group_number(const std::string& group) {
   const AccountLookup guard;
   const ::group* const found = getgrnam(group.c_str());  // NOLINT(concurrency-mt-unsafe)
   return found == nullptr ? -1 : static_cast<std::int64_t>(found->gr_gid);
+}
+
+std::string account_text(const std::string& name) {
+  if (geteuid() == 0) return "root";
+  return "user " + std::to_string(geteuid()) + (name.empty() ? "" : " (" + name + ")");
 }
 
 std::string account_for(const std::string& user, std::string_view own) {

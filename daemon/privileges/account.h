@@ -39,6 +39,12 @@ struct AccountNumbers {
 /// is_account().
 AccountNumbers account_numbers(const std::string& user);
 
+/// The name of that account; "" when it has none. Thread safety: none, as is_account().
+std::string account_name(std::int64_t user);
+
+/// Who this process is: "root", "user 998 (_memstatd)", or "user 998" without a name.
+std::string account_text(const std::string& name);
+
 /// The number of the group of that name; -1 when there is none. Thread safety: none, as is_account().
 std::int64_t group_number(const std::string& group);
 

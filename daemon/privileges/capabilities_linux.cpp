@@ -9,18 +9,26 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
+#include <vector>
+
+#include "core/base/text.h"
 
 namespace memstat {
 namespace {
 
 constexpr std::string_view kCallFilterAdvice = "if memstatd runs under a system call filter, allow capset and capget";
 
-/// The kernel's numbers, which headers before 5.8 lack.
+/// The kernel's numbers, the last two of which headers before 5.8 lack.
 struct Capability {
   std::string_view name;
   unsigned number;
 };
+/// Those that open what memstatd reads.
+constexpr std::array kNamed{Capability{"CAP_DAC_OVERRIDE", 1}, Capability{"CAP_DAC_READ_SEARCH", 2},
+                            Capability{"CAP_SYS_ADMIN", 21},   Capability{"CAP_SYSLOG", 34},
+                            Capability{"CAP_PERFMON", 38},     Capability{"CAP_BPF", 39}};
 constexpr std::array kKnown{Capability{"CAP_PERFMON", 38}, Capability{"CAP_BPF", 39}};
 
 using Sets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
@@ -43,6 +51,21 @@ std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names)
     set |= std::uint64_t{1} << known->number;
   }
   return set;
+}
+
+std::string capabilities_text(std::uint64_t capabilities) {
+  if (capabilities == 0) return "without capabilities";
+  std::vector<std::string_view> names;
+  for (const Capability& each : kNamed) {
+    const std::uint64_t bit = std::uint64_t{1} << each.number;
+    if ((capabilities & bit) != 0) names.push_back(each.name);
+    capabilities &= ~bit;
+  }
+  if (names.size() == kNamed.size()) return "with all capabilities that memstatd uses";
+  const int more = std::popcount(capabilities);
+  const std::string rest = std::to_string(more) + (more == 1 ? " other capability" : " other capabilities");
+  if (more != 0) names.push_back(rest);
+  return "with " + join_words(names, " and ");
 }
 
 Result<std::uint64_t> permitted_capabilities() {

@@ -16,6 +16,9 @@ namespace memstat {
 /// Those of these names; nothing when one is not known here: only what a helper process may need is.
 std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names);
 
+/// "with CAP_BPF and CAP_PERFMON", "without capabilities", "with all capabilities that memstatd uses".
+std::string capabilities_text(std::uint64_t capabilities);
+
 /// What this thread may use. Errors: kPermission.
 Result<std::uint64_t> permitted_capabilities();
 

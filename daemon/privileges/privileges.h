@@ -55,6 +55,10 @@ struct PrivilegeReport {
   std::vector<std::string> notes;  ///< One line for people for each thing not done and why; for the log, at level info.
 };
 
+/// Who this process is and what it may do, for people: "root with all capabilities that memstatd uses", "user 998
+/// (_memstatd) with CAP_DAC_READ_SEARCH". `name`: of its account, which is not looked up; "" for none.
+std::string present_privileges(const std::string& name);
+
 /// Gives up privileges. Call once, after every kernel file, probe and socket is open and before any thread exists:
 /// capabilities, seccomp and Landlock belong to a thread and are inherited only by its children.
 ///

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/base/sanitizer.h"
+#include "daemon/privileges/account.h"
 #include "daemon/privileges/privileges.h"
 
 namespace memstat {
@@ -143,6 +144,10 @@ Result<void> enter_capability_mode(const PrivilegeOptions& options, PrivilegeRep
 }
 
 }  // namespace
+
+std::string present_privileges(const std::string& name) {
+  return account_text(name) + (cap_sandboxed() ? " in capability mode" : "");
+}
 
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   PrivilegeReport report;

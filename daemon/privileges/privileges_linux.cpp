@@ -281,6 +281,11 @@ Result<void> enter_sandbox(const std::optional<UniqueFd>& ruleset, SystemCalls c
 
 }  // namespace
 
+std::string present_privileges(const std::string& name) {
+  const Result<std::uint64_t> capabilities = permitted_capabilities();
+  return account_text(name) + (capabilities ? " " + capabilities_text(*capabilities) : std::string());
+}
+
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   PrivilegeReport report;
   // A sanitizer's run-time may keep a thread of its own, which never touches our data.

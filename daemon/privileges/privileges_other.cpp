@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Systems whose privileges we do not know: there is nothing to give up, and the report says so.
 #if !defined(__linux__) && !defined(__FreeBSD__)
+#include "daemon/privileges/account.h"
 #include "daemon/privileges/privileges.h"
 
 namespace memstat {
+
+std::string present_privileges(const std::string& name) { return account_text(name); }
 
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   PrivilegeReport report;

@@ -24,6 +24,10 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{10};
 
+constexpr const char* kRefusedToRoot =
+    "root may not read it here either: a container, a security module or kernel lockdown forbids it; run it outside of the "
+    "container, or allow it there";
+
 /// One source while it is tried, shared with the thread that tries it: that may stay in the kernel for ever.
 struct Attempt {
   Attempt(std::shared_ptr<KernelView> shown, const SourceDescriptor& source) : view(std::move(shown)), reader(source) {}
@@ -112,8 +116,7 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
     case SourceHealth::kNoPermission:
     case SourceHealth::kNotPermitted: {
       if (user == 0) {
-        return "root may not read it here either: a container, a security module or kernel lockdown forbids it; run it "
-               "outside of the container, or allow it there";
+        return kRefusedToRoot;
       }
       const std::string mode = mode_of(error.path);
       return "run it as root" + (mode.empty() ? std::string() : " (" + error.path + ": " + mode + ")") +
@@ -122,7 +125,7 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
     case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd goes on without it";
     case SourceHealth::kFails: return "if it stays: record it with memstatctl record OUTPUT and report it";
     case SourceHealth::kAbsent: return std::string(source.notes);
-    case SourceHealth::kWorks: break;
+    default: break;
   }
   return {};
 }
@@ -146,8 +149,8 @@ std::string reason_of(const Error& error) {
 
 SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescriptor& source,
                      std::chrono::nanoseconds patience, unsigned user, const SelfTestProgress& progress) {
-  SourceTrial trial{.source = source.name,
-                    .origin = source.origin,
+  SourceTrial trial{.source = std::string(source.name),
+                    .origin = std::string(source.origin),
                     .is_on_by_default = source.is_on_by_default && !waits_for_key(source),
                     .health = SourceHealth::kStuck,
                     .max_files = source.max_files,
@@ -220,17 +223,21 @@ std::string_view to_string(SourceHealth health) {
     case SourceHealth::kNotPermitted: return "not permitted";
     case SourceHealth::kFails: return "fails";
     case SourceHealth::kStuck: return "stuck";
+    case SourceHealth::kOff: return "off";
+    case SourceHealth::kSpared: return "spared";
+    case SourceHealth::kUnread: return "not read yet";
   }
   return "";
 }
 
 bool SourceTrial::is_failure() const {
-  return is_on_by_default && health != SourceHealth::kWorks && health != SourceHealth::kAbsent &&
-         health != SourceHealth::kNotPermitted;
+  return is_on_by_default &&
+         (health == SourceHealth::kNoPermission || health == SourceHealth::kFails || health == SourceHealth::kStuck);
 }
 
 bool SelfTest::is_healthy() const {
-  return std::none_of(trials.begin(), trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
+  return warning.empty() &&
+         std::none_of(trials.begin(), trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
 }
 
 SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
@@ -255,38 +262,83 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
   return test;
 }
 
+std::string service_advice(std::string_view needs, std::string_view opened_as) {
+  if (opened_as.starts_with("root with all")) return kRefusedToRoot;
+  if (needs.find("CAP_BPF") != std::string_view::npos) {
+    return "it needs " + std::string(needs) +
+           " when it starts: copy /usr/share/doc/memstatd/examples/events.conf to /etc/systemd/system/memstatd.service.d/ "
+           "and restart memstatd; in a container: --cap-add; or start it as root";
+  }
+  std::string names(needs.empty() ? "CAP_DAC_READ_SEARCH" : needs);
+  std::replace(names.begin(), names.end(), ',', ' ');
+  if (names == "root") return "start memstatd as root: it opens the kernel's files before it gives that up";
+  return "it needs " + names + " when it starts: systemctl edit memstatd, section [Service], AmbientCapabilities=" + names +
+         " and CapabilityBoundingSet=" + names + "; in a container: --cap-add; or start it as root";
+}
+
+namespace {
+
+/// The head: whose kernel it is, and who looks at it.
+std::string head_of(const SelfTest& test) {
+  std::string text;
+  if (!test.url.empty()) {
+    text = "The memstatd at " + test.url + ", version " + test.version +
+           ", as it runs (--from live: what this process may read)\n";
+  }
+  return text + "kernel: " + test.kernel + "\naccount: " + test.account + "\n\n";
+}
+
+/// Advice once for all sources that it is the same for.
+std::string advice_text(const SelfTest& test) {
+  std::vector<std::pair<std::string, std::string>> advice;  // what to do, for which sources
+  for (const SourceTrial& trial : test.trials) {
+    if (trial.health == SourceHealth::kAbsent || trial.advice.empty()) continue;
+    const auto same =
+        std::find_if(advice.begin(), advice.end(), [&trial](const auto& one) { return one.first == trial.advice; });
+    if (same == advice.end()) {
+      advice.emplace_back(trial.advice, trial.source);
+    } else {
+      same->second += ", " + trial.source;
+    }
+  }
+  std::string text;
+  for (const auto& [what, whom] : advice) text += "  " + whom + ": " + what + "\n";
+  for (const std::string& line : test.mounts) text += "  " + line + "\n";
+  if (!test.warning.empty()) text += "  warning: " + test.warning + "\n";
+  return text;
+}
+
+}  // namespace
+
 std::string selftest_text(const SelfTest& test) {
   constexpr std::size_t kHealthWidth = 15;
   constexpr std::size_t kTypesWidth = 7;
   constexpr std::size_t kFilesWidth = 8;
   std::size_t name_width = std::string_view("SOURCE").size();
   for (const SourceTrial& trial : test.trials) name_width = std::max(name_width, trial.source.size());
-  std::string text = "kernel: " + test.kernel + "\naccount: " + test.account + "\n\n";
-  text += in_columns("SOURCE", name_width + 2) + in_columns("STATE", kHealthWidth) + in_columns("TYPES", kTypesWidth) +
-          in_columns("FILES", kFilesWidth) + "WHERE, OR WHY NOT\n";
+  std::string text = head_of(test) + in_columns("SOURCE", name_width + 2) + in_columns("STATE", kHealthWidth) +
+                     in_columns("TYPES", kTypesWidth) + in_columns("FILES", kFilesWidth) + "WHERE, OR WHY NOT\n";
   for (const SourceTrial& trial : test.trials) {
     const bool works = trial.health == SourceHealth::kWorks;
     text += in_columns(trial.source, name_width + 2) + in_columns(to_string(trial.health), kHealthWidth) +
             in_columns(works ? std::to_string(trial.types) : "-", kTypesWidth) +
             in_columns(files_text(trial.max_files), kFilesWidth);
-    if (!trial.needs.empty()) text += "needs " + std::string(trial.needs) + ": ";
-    text += works ? shortened_origin(trial.origin) : trial.reason;
+    if (!trial.needs.empty()) text += "needs " + trial.needs + ": ";
+    text += works || trial.reason.empty() ? shortened_origin(trial.origin) : trial.reason;
     text += trial.is_on_by_default ? "\n" : " (off unless the configuration switches it on)\n";
   }
-  std::string advice;
-  for (const SourceTrial& trial : test.trials) {
-    if (trial.health == SourceHealth::kAbsent || trial.advice.empty()) continue;
-    advice += "  " + std::string(trial.source) + ": " + trial.advice + "\n";
-  }
-  for (const std::string& line : test.mounts) advice += "  " + line + "\n";
-  if (!advice.empty()) text += "\nWhat to do:\n" + advice;
+  if (const std::string advice = advice_text(test); !advice.empty()) text += "\nWhat to do:\n" + advice;
+  const bool has_failed =
+      std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
   const bool has_refused = std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) {
     return trial.is_on_by_default && trial.health == SourceHealth::kNotPermitted;
   });
-  text += !test.is_healthy() ? "\nSome of the sources that this kernel has do not work.\n"
-          : has_refused      ? "\nEvery source that this kernel has works or is not permitted, which costs no type.\n"
-                             : "\nEvery source that this kernel has works.\n";
-  return text;
+  const bool has_off = std::any_of(test.trials.begin(), test.trials.end(),
+                                   [](const SourceTrial& trial) { return trial.health == SourceHealth::kOff; });
+  if (has_failed) return text + "\nSome of the sources that this kernel has do not work.\n";
+  return text + "\nEvery source that this kernel has works" +
+         (has_refused ? " or is not permitted, which costs no type" : "") + (has_off ? ", but for those that are off" : "") +
+         ".\n";
 }
 
 Result<SelfTest> test_this_machine(const SelfTestProgress& progress) {

@@ -125,9 +125,8 @@ HttpResponse Api::respond(const HttpRequest& request) {
   if (path == "history") return history(request, *snapshot, *wanted);
   if (path == "growth") return growth(request, *snapshot, *wanted);
   if (path == "sources") {
-    return answer(request, *snapshot, nullptr, [&] {
-      return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_.warning);
-    });
+    return answer(request, *snapshot, nullptr,
+                  [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_); });
   }
   if (path == "memory")
     return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_, history_); });

@@ -309,7 +309,7 @@ std::string type_history_document(const Snapshot& snapshot, std::size_t row, con
 }
 
 std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources, const SelfMetrics& metrics,
-                             const History* history, std::string_view version, std::string_view warning) {
+                             const History* history, std::string_view version, const HostInfo& host) {
   JsonWriter json;
   write_poll(json, snapshot);
   json.open_list("sources");
@@ -324,12 +324,23 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
     if (const SourceDescriptor* const source = find_source(status.name); source != nullptr) {
       if (source->allocator != Allocator::kUnknown) json.field("allocator", to_string(source->allocator));
       if (!source->notes.empty()) json.field("notes", source->notes);
+      if (source->max_files != SourceDescriptor::kFilesVary) json.field("max_files", source->max_files);
     }
     json.close();
   }
   json.close();
   json.open_object("daemon").field("version", version);
-  if (!warning.empty()) json.field("warning", warning);
+  const std::pair<std::string_view, std::string_view> texts[] = {
+      {"warning", host.warning}, {"opened_as", host.opened_as}, {"runs_as", host.runs_as}, {"replay", host.replay}};
+  for (const auto& [key, text] : texts) {
+    if (!text.empty()) json.field(key, text);
+  }
+  if (!host.os.empty()) json.field("kernel", host.os + " " + host.release);
+  if (!host.mounts.empty()) {
+    json.open_list("mounts");
+    for (const std::string& line : host.mounts) json.member(line);
+    json.close();
+  }
   if (history != nullptr) json.field("history_bytes", history->is_on() ? history->bytes() : 0);
   json.open_object("metrics");
   for (const SelfMetrics::Value& own : metrics.values()) json.field(own.name, own.value);

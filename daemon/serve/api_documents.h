@@ -20,12 +20,15 @@ namespace memstat {
 
 /// Whose memory it is, for people. Empty members are not known.
 struct HostInfo {
-  std::string name = {};     ///< What the machine calls itself.
-  std::string os = {};       ///< "linux", "freebsd"
-  std::string release = {};  ///< of the kernel
-  std::string machine = {};  ///< "x86_64", "amd64"
-  std::string replay = {};   ///< The capture that is replayed; empty: this is the live kernel.
-  std::string warning = {};  ///< Which clients cannot reach this memstatd, and what to do, as of its start.
+  std::string name = {};                 ///< What the machine calls itself.
+  std::string os = {};                   ///< "linux", "freebsd"
+  std::string release = {};              ///< of the kernel
+  std::string machine = {};              ///< "x86_64", "amd64"
+  std::string replay = {};               ///< The capture that is replayed; empty: this is the live kernel.
+  std::string warning = {};              ///< Which clients cannot reach this memstatd, and what to do, as of its start.
+  std::string opened_as = {};            ///< Who memstatd was when it opened the kernel's files.
+  std::string runs_as = {};              ///< Who it is since.
+  std::vector<std::string> mounts = {};  ///< File systems that were not mounted then, with what to do.
 };
 
 /// The row of that type, if it is listed.
@@ -39,7 +42,7 @@ struct HostInfo {
 [[nodiscard]] std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history);
 [[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
                                            const SelfMetrics& metrics, const History* history, std::string_view version,
-                                           std::string_view warning = {});
+                                           const HostInfo& host = {});
 [[nodiscard]] std::string memory_document(const Snapshot& snapshot, const HostInfo& host, const History* history);
 
 }  // namespace memstat

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl doctor and memstatd --selftest on this machine's kernel: the same table, for root and for another user."""
+"""memstatctl doctor and memstatd --selftest on this machine's kernel: the same table, for root, for another user and of a service."""
 import csv
 import io
 import json
@@ -18,23 +18,23 @@ from ctl import MEMSTATCTL, run  # noqa: E402
 def states(text):
     """{source: state} of the table."""
     table = text.split("\n\n")[1].splitlines()
-    return dict(re.match(r"(\S+) +(works|absent|no permission|not permitted|fails|stuck) ", line).groups() for line in table[1:])
+    return dict(re.match(r"(\S+) +(works|absent|no permission|not permitted|fails|stuck|off|spared) ", line).groups() for line in table[1:])
 
 
 class Doctor(unittest.TestCase):
     def test_table_json_and_selftest_say_the_same(self):
-        done = run("doctor")
+        done = run("doctor", "--from", "live")
         listed = [line.split("\t") for line in program.run("--list-sources").stdout.decode().splitlines()[1:]]
         system = "linux" if sys.platform == "linux" else "freebsd"
         self.assertEqual(set(states(done.stdout)), {row[0] for row in listed if row[1] == system}, "every source of this system")
-        answer = run("doctor", "--json")
+        answer = run("doctor", "--from", "live", "--json")
         document = json.loads(answer.stdout)
         self.assertEqual({row["source"]: row["state"] for row in document["sources"]}, states(done.stdout))
         self.assertEqual(done.returncode, 0 if document["healthy"] else 1, "the status is the finding")
         self.assertEqual(bool(done.stderr), done.returncode == 1)
         for row in document["sources"]:
             self.assertEqual("reason" in row, row["state"] != "works", row)
-        rows = list(csv.DictReader(io.StringIO(run("doctor", "--csv").stdout)))
+        rows = list(csv.DictReader(io.StringIO(run("doctor", "--from", "live", "--csv").stdout)))
         self.assertEqual({row["source"]: row["state"] for row in rows}, states(done.stdout))
         selftest = program.run("--selftest")
         self.assertEqual(selftest.returncode, done.returncode)
@@ -42,7 +42,7 @@ class Doctor(unittest.TestCase):
 
     @unittest.skipUnless(sys.platform == "linux", "tracepoints and perf events are Linux")
     def test_probes_and_counters_are_tried_although_they_are_off_until_configured(self):
-        rows = {row["source"]: row for row in json.loads(run("doctor", "--json").stdout)["sources"]}
+        rows = {row["source"]: row for row in json.loads(run("doctor", "--from", "live", "--json").stdout)["sources"]}
         for source in ("linux_slab_events", "cpu_counters"):
             if source in rows:  # else built without it
                 self.assertEqual(rows[source]["default"], "off")
@@ -52,15 +52,30 @@ class Doctor(unittest.TestCase):
     @program.needs_slabinfo
     @program.needs_root
     def test_another_user_hears_which_permission_is_missing(self):
-        self.assertEqual(states(run("doctor").stdout)["linux_slabinfo"], "works")
+        self.assertEqual(states(run("doctor", "--from", "live").stdout)["linux_slabinfo"], "works")
         with program.copy_for_others(MEMSTATCTL) as copy:
-            done = subprocess.run([copy, "doctor"], user=65534, group=65534, extra_groups=[], cwd="/", capture_output=True, text=True,
+            done = subprocess.run([copy, "doctor", "--from", "live"], user=65534, group=65534, extra_groups=[], cwd="/", capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual(states(done.stdout)["linux_slabinfo"], "no permission")
         self.assertIn("account: user 65534, not root", done.stdout)
         self.assertRegex(done.stdout, r"linux_slabinfo: run it as root \(/proc/slabinfo: mode 04\d\d, owner root\)")
         self.assertIn("do not work", done.stderr)
+
+    @program.needs_root
+    def test_a_running_service_is_examined_as_it_runs(self):
+        with program.Daemon() as daemon:
+            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
+            url = f"http://127.0.0.1:{daemon.port}"
+            api = {source["name"]: source["state"] for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
+            done = run("doctor", "--from", url)
+            document = json.loads(run("doctor", "--from", url, "--json").stdout)
+        self.assertTrue(done.stdout.startswith(f"The memstatd at {url}, version "), done.stdout)
+        self.assertRegex(done.stdout, r"\naccount: root with .* when it opened the kernel's files, now user \d+ \(\w+\) without capabilities\n")
+        words = {"up": "works", "not present": "absent", "down": "fails"}
+        self.assertEqual(states(done.stdout), {source: words.get(state, state) for source, state in api.items()})
+        self.assertEqual({row["source"]: row["state"] for row in document["sources"]}, states(done.stdout))
+        self.assertEqual(document["url"], url)
 
 
 if __name__ == "__main__":

@@ -121,9 +121,12 @@ class NotPermitted(unittest.TestCase):
                     self.assertEqual(daemon.request("/-/ready")[0], 200)
                     done = subprocess.run([MEMSTATCTL, "doctor", "--from", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True,
                                           timeout=program.PATIENCE, check=False)
+                    self.assertIn("\naccount: user 65534 (nobody) with CAP_DAC_READ_SEARCH when it opened the kernel's files, "
+                                  "now user 65534 (nobody) without capabilities\n", done.stdout)
                     for source, needs in refused.items():
-                        self.assertRegex(done.stdout, rf"(?m)^  {source}: not permitted, needs {needs}: ")
-                    self.assertNotIn("down", done.stderr)
+                        self.assertRegex(done.stdout, rf"(?m)^{source} +not permitted +- +needs {needs}: ")
+                    self.assertRegex(done.stdout, r"(?m)^  .*: it needs CAP_BPF,CAP_PERFMON when it starts: copy .*/events\.conf")
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
             finally:
                 program.MEMSTATD = before
 

@@ -150,13 +150,17 @@ void OptionAdder::from_dump() {
       ->check(check_from);
 }
 
-void OptionAdder::from_daemon() {
+void OptionAdder::from_daemon_or_live() {
   app_.add_option_function<std::string>(
           "--from", [line = &line_](const std::string& text) { line->from = meant_reference(text); },
-          "The running memstatd to look at; http://127.0.0.1:8947 by default, if one answers there")
-      ->type_name("URL")
+          "The running memstatd to look at; http://127.0.0.1:8947 by default, if\none answers there, else live: what this "
+          "process may read")
+      ->type_name("live|URL")
       ->check([](const std::string& text) {
-        return is_url(meant_reference(text)) ? check_from_anywhere(text) : text + " is not a URL: give http://HOST:PORT";
+        if (text == "live") return std::string();
+        return is_url(meant_reference(text))
+                   ? check_from_anywhere(text)
+                   : text + " is not a URL: give http://HOST:PORT, or live for what this process may read";
       });
 }
 

@@ -97,10 +97,10 @@ class OptionAdder {
 
   enum class Patterns : std::uint8_t { kNone, kTypes };
 
-  void from();           ///< --from live|CAPTURE[@POLL], --kernel FILE
-  void from_anywhere();  ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
-  void from_dump();      ///< --from DUMP, --kernel FILE
-  void from_daemon();    ///< --from URL
+  void from();                 ///< --from live|CAPTURE[@POLL], --kernel FILE
+  void from_anywhere();        ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
+  void from_dump();            ///< --from DUMP, --kernel FILE
+  void from_daemon_or_live();  ///< --from live|URL
   /// What every report takes: --sort, --reverse, --limit, --human, --json, --csv; of types PATTERN... and --allocator as
   /// well.
   void report(Patterns patterns = Patterns::kTypes);

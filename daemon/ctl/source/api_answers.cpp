@@ -244,18 +244,56 @@ bool parse_growth_answer(std::string_view json, GrowthAnswer& answer) {
   return take_growth_rows(document, "growing", answer.growing) && take_growth_rows(document, "set_aside", answer.set_aside);
 }
 
-bool parse_sources_answer(std::string_view json, DaemonState& state) {
+namespace {
+
+SourceHealth health_of(std::string_view state, bool is_refused) {
+  if (state == "up") return SourceHealth::kWorks;
+  if (state == "not present") return SourceHealth::kAbsent;
+  if (state == "not permitted") return SourceHealth::kNotPermitted;
+  if (state == "off") return SourceHealth::kOff;
+  if (state == "spared") return SourceHealth::kSpared;
+  if (state == "not read yet") return SourceHealth::kUnread;
+  return is_refused ? SourceHealth::kNoPermission : SourceHealth::kFails;
+}
+
+SourceTrial trial_of(const Document& source, std::string_view opened_as, bool is_replay) {
+  SourceTrial trial{.source = printable_bytes(text_of(source, "name")),
+                    .origin = printable_bytes(text_of(source, "origin")),
+                    .max_files = amount_of(source, "max_files").value_or(SourceDescriptor::kFilesVary),
+                    .types = static_cast<std::size_t>(amount_of(source, "types").value_or(0)),
+                    .needs = printable_bytes(text_of(source, "needs")),
+                    .reason = printable_bytes(text_of(source, "error")),
+                    .advice = {}};
+  if (trial.reason.starts_with(trial.source + ": ")) trial.reason.erase(0, trial.source.size() + 2);
+  trial.health = health_of(text_of(source, "state"), !trial.needs.empty());
+  if (trial.health == SourceHealth::kNotPermitted || trial.health == SourceHealth::kNoPermission) {
+    trial.advice = is_replay ? "it was recorded without this; record it as root" : service_advice(trial.needs, opened_as);
+  }
+  return trial;
+}
+
+}  // namespace
+
+bool parse_sources_answer(std::string_view json, SelfTest& test) {
   const Document document = parsed_document(json);
   if (!document.is_object()) return false;
   const Document* const sources = list_of(document, "sources");
   const auto daemon = document.find("daemon");
   if (sources == nullptr || daemon == document.end() || !daemon->is_object()) return false;
-  state.version = text_of(*daemon, "version");
-  state.warning = text_of(*daemon, "warning");
+  test.version = printable_bytes(text_of(*daemon, "version"));
+  test.warning = printable_bytes(text_of(*daemon, "warning"));
+  const std::string replay = printable_bytes(text_of(*daemon, "replay"));
+  const std::string opened_as = printable_bytes(text_of(*daemon, "opened_as"));
+  const std::string runs_as = printable_bytes(text_of(*daemon, "runs_as"));
+  test.kernel = printable_bytes(text_of(*daemon, "kernel")) + (replay.empty() ? "" : ", replayed from " + replay);
+  test.account = opened_as + (runs_as == opened_as ? "" : " when it opened the kernel's files, now " + runs_as);
+  if (const Document* const mounts = list_of(*daemon, "mounts"); mounts != nullptr) {
+    for (const Document& line : *mounts) {
+      if (line.is_string()) test.mounts.push_back(printable_bytes(line.get<std::string>()));
+    }
+  }
   for (const Document& source : *sources) {
-    if (!source.is_object()) continue;
-    state.sources.push_back(
-        {text_of(source, "name"), text_of(source, "state"), text_of(source, "needs"), text_of(source, "error")});
+    if (source.is_object()) test.trials.push_back(trial_of(source, opened_as, !replay.empty()));
   }
   return true;
 }

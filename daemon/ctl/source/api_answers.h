@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/selftest/selftest.h"
 
 namespace memstat::ctl {
 
@@ -19,19 +20,8 @@ bool parse_type_answer(std::string_view json, Splits& splits);
 /// A history for each of `types`, in their order.
 bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& types, std::vector<AmountHistory>& histories);
 
-/// What a memstatd says of itself.
-struct DaemonState {
-  struct Source {
-    std::string name;
-    std::string state;  ///< "up", "not permitted", ...
-    std::string needs;  ///< The privilege that it lacks; "" for none.
-    std::string error;  ///< Why it is not up; "" when it is.
-  };
-  std::string version;
-  std::string warning;  ///< Which clients cannot reach it; "" for none.
-  std::vector<Source> sources;
-};
-bool parse_sources_answer(std::string_view json, DaemonState& state);
+/// How the sources of a memstatd fare, and what would permit those that are refused; without its URL.
+bool parse_sources_answer(std::string_view json, SelfTest& test);
 
 /// The text of {"error": "..."}; "" for anything else.
 std::string parse_error_answer(std::string_view json);

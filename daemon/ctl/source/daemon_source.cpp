@@ -111,10 +111,10 @@ class DaemonSource final : public ReportSource {
   /// Whether a source of the memstatd is up.
   [[nodiscard]] bool has_source() const {
     HttpAnswer answer;
-    DaemonState state;
-    if (!get("/api/v1/sources", {}, answer).empty() || !parse_sources_answer(answer.body, state)) return false;
-    return std::any_of(state.sources.begin(), state.sources.end(),
-                       [](const DaemonState::Source& source) { return source.state == "up"; });
+    SelfTest test;
+    if (!get("/api/v1/sources", {}, answer).empty() || !parse_sources_answer(answer.body, test)) return false;
+    return std::any_of(test.trials.begin(), test.trials.end(),
+                       [](const SourceTrial& trial) { return trial.health == SourceHealth::kWorks; });
   }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
     HttpResult result = http_get(url_, path, etag);

@@ -88,6 +88,29 @@ TEST(ApiAnswers, MemoryHistoryAndSplitsAreUnderstood) {
   EXPECT_EQ(parse_error_answer("<html>"), "");
 }
 
+TEST(ApiAnswers, SourcesAreASelftestOfTheServiceAsItRuns) {
+  SelfTest test;
+  ASSERT_TRUE(parse_sources_answer(
+      R"({"sources":[{"name":"a","origin":"/a","state":"up","types":3},)"
+      R"({"name":"b","origin":"/b","state":"not permitted","types":0,"needs":"CAP_BPF,CAP_PERFMON","error":"b: no \u001b"},)"
+      R"({"name":"c","origin":"/c","state":"down","needs":"CAP_DAC_READ_SEARCH","error":"x"},{"name":"d","state":"off"},5],)"
+      R"("daemon":{"version":"1","kernel":"linux 6.1","opened_as":"user 5 (m) without capabilities","mounts":["m",7],)"
+      R"("runs_as":"user 6"}})",
+      test));
+  EXPECT_EQ(test.account, "user 5 (m) without capabilities when it opened the kernel's files, now user 6");
+  EXPECT_THAT(test.mounts, ElementsAre("m"));
+  ASSERT_EQ(test.trials.size(), 4U);
+  EXPECT_EQ(test.trials[0].health, SourceHealth::kWorks);
+  EXPECT_EQ(test.trials[1].health, SourceHealth::kNotPermitted);
+  EXPECT_THAT(test.trials[1].advice, testing::HasSubstr("events.conf"));
+  EXPECT_THAT(test.trials[1].reason, testing::Not(testing::HasSubstr("\x1b")));
+  EXPECT_EQ(test.trials[2].health, SourceHealth::kNoPermission);
+  EXPECT_THAT(test.trials[2].advice, testing::HasSubstr("AmbientCapabilities=CAP_DAC_READ_SEARCH"));
+  EXPECT_EQ(test.trials[3].health, SourceHealth::kOff);
+  EXPECT_FALSE(test.is_healthy()) << "types are lost without c";
+  EXPECT_THAT(service_advice("CAP_BPF", "root with all capabilities that memstatd uses"), testing::HasSubstr("container"));
+}
+
 TEST(ApiAnswers, WhatIsCutShortOrHostileIsRefused) {
   for (std::size_t size = 0; size < kTypes.size(); ++size) {
     Sample sample;

@@ -194,7 +194,7 @@ TEST_F(ApiTest, SourcesSayHowTheyFareAndWhatTheDaemonCosts) {
   const std::string sources = body(get("/api/v1/sources"));
   EXPECT_THAT(sources, HasSubstr("{\"name\":\"linux_slabinfo\",\"origin\":\"/proc/slabinfo\",\"state\":\"down\",\"types\":0,"
                                  "\"error\":\"linux_slabinfo: "));
-  EXPECT_THAT(sources, HasSubstr("\"daemon\":{\"version\":\"1.2.3\",\"history_bytes\":"));
+  EXPECT_THAT(sources, HasSubstr("\"daemon\":{\"version\":\"1.2.3\",\"kernel\":\"linux 6.1\",\"history_bytes\":"));
   EXPECT_THAT(sources, HasSubstr("\"process_resident_memory_bytes\":"));
   EXPECT_THAT(sources, HasSubstr("\"memstat_poll_duration_seconds_count\":1"));
 }
