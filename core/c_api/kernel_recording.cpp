@@ -11,6 +11,7 @@
 
 #include "core/base/text.h"
 #include "core/capture/archive.h"
+#include "core/collect/merged_slabs.h"
 
 namespace memstat {
 namespace {
@@ -58,6 +59,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
   }
   const auto both = std::make_shared<RecordedKernel>(RecordedKernel{inner, *std::move(recording)});
   made->view_ = std::shared_ptr<RecordingKernelView>(both, both->recording.get());
+  (void)MergedSlabs::read(*made->view_);  // for what reads the capture
   return made;
 }
 

@@ -253,7 +253,7 @@ Result<std::string> RecordingKernelView::read_link(std::string_view path) {
   auto result = inner_.read_link(path);
   if (result) {
     record(generation, Kind::kLink, path, *result, 0);
-  } else {
+  } else if (result.error().system_errno != EINVAL) {  // EINVAL: no link, which is no failure
     record_error(generation, Kind::kFileError, path, result.error());
   }
   return result;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/mutex.h"
+#include "core/collect/merged_slabs.h"
 #include "core/kernel/boot_time.h"
 #include "core/model/accounts.h"
 #include "core/model/oom_metrics.h"
@@ -202,6 +203,7 @@ void Poller::open_sources() {
   metrics_.kernel_opened(to_string(view_->os()), view_->os_release());
   keep_boot_time(*view_);
   note_boot_time();
+  merged_slabs_ = std::make_shared<const MergedSlabs>(MergedSlabs::read(*view_));
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->is_off()) continue;
     prepare(*entry);
@@ -512,6 +514,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     if (options_.renders) render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
+    snapshot->merged_slabs = merged_slabs_;
     snapshot->allocators_of_system = 0;
     for (const std::unique_ptr<Entry>& entry : entries_) {
       snapshot->allocators_of_system |= 1U << static_cast<unsigned>(entry->descriptor->allocator);

@@ -122,6 +122,7 @@ class Poller : public SourceStatuses {
   Selection selection_;
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B
+  std::shared_ptr<const MergedSlabs> merged_slabs_;
   std::uint64_t generation_ = 0;
   bool was_cut_ = false;
   std::int64_t boot_time_ns_ = 0;     // 0: not known

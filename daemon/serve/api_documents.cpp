@@ -14,6 +14,7 @@
 #include "core/source.h"
 #include "daemon/explain/explain.h"
 #include "daemon/snapshot/growth_report.h"
+#include "daemon/snapshot/merged_names.h"
 
 namespace memstat {
 namespace {
@@ -90,6 +91,15 @@ void write_row(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std:
   if (snapshot.has(TrackedFigure::kLimitConfigured, row)) json.field("limit_configured", true);
   if (is_container(allocator, name)) json.field("container", true);
   if (fails_routinely(allocator, name)) json.field("fails_routinely", true);
+}
+
+/// The names of a merged slab cache's other parts.
+void write_merged(JsonWriter& json, const MergedNames& merged, std::size_t row) {
+  const std::vector<std::string_view> names = merged.of(row);
+  if (names.empty()) return;
+  json.open_list("also");
+  for (const std::string_view name : names) json.member(name);
+  json.close();
 }
 
 /// Where a source counts a figure of types; nullptr: it does not.
@@ -184,6 +194,7 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
   json.reserve((snapshot.row_count() + 1) * kUsualRowBytes);
   write_poll(json, snapshot);
   std::string name;
+  const MergedNames merged(snapshot);
   std::string escaped_type;
   if (request.type) append_escaped_label_value(escaped_type, *request.type);
   json.open_list("types");
@@ -193,6 +204,7 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
     if (request.type && labels.escaped_type() != escaped_type) continue;
     json.open_object();
     write_row(json, snapshot, row, name);
+    write_merged(json, merged, row);
     json.close();
   }
   json.close().open_list("unlisted");
@@ -215,6 +227,7 @@ std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<c
   std::string name;
   write_poll(json, snapshot);
   write_row(json, snapshot, row, name);
+  write_merged(json, MergedNames(snapshot), row);
   if (entry.first_seen_ns != 0) json.field("first_seen", seconds_of(entry.first_seen_ns));
   for (const Snapshot::Detail& detail : snapshot.details()) {
     if (detail.row != row) continue;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/collect/merged_slabs.h"
 #include "core/model/histogram.h"
 #include "core/model/memory_type_list.h"
 #include "daemon/snapshot/history.h"
@@ -226,7 +228,8 @@ class Snapshot {
 
   /// When its figures were read, in nanoseconds since 1970: of a replay, when they were recorded.
   std::int64_t realtime_ns = 0;
-  std::int64_t polled_ns = 0;  ///< Monotonic time at which its poll began; set by the poller.
+  std::int64_t polled_ns = 0;                       ///< Monotonic time at which its poll began; set by the poller.
+  std::shared_ptr<const MergedSlabs> merged_slabs;  ///< As of the start; nullptr: not known.
   /// Series that the limit on series keeps off the page; set by the selection.
   std::uint64_t series_dropped = 0;
 

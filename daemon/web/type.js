@@ -11,7 +11,7 @@ function factList(type) {
                 ['Growth', type.growth_bytes_per_second === undefined ? undefined : rate(type.growth_bytes_per_second)],
                 ['Limit used', type.limit_used === undefined ? undefined : percent(type.limit_used), limitWords(type)],
                 ['Failures', type.failures === undefined ? undefined : count(type.failures)],
-                ['Limit hits', type.limit_hits === undefined ? undefined : count(type.limit_hits)], ['Detail', type.detail]];
+                ['Limit hits', type.limit_hits === undefined ? undefined : count(type.limit_hits)], ['Detail', type.detail], ['Merged with', type.also?.join(', ')]];
   return list.filter(([, text]) => text !== undefined).map(([name, text, more]) => element(
     'div', {}, element('dt', {}, name), element('dd', {}, text), more ? element('dd', {class: 'quiet small'}, more) : undefined));
 }

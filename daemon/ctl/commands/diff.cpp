@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
@@ -131,7 +132,7 @@ Report run_diff(const CommandLine& options) {
   }
   ReportTable table = diff_table(before.sample.types, after.sample.types);
   const bool is_empty = table.empty();
-  Report report = report_of(std::move(table), options.view);
+  Report report = report_of(std::move(table), with_merged_names(options.view, after.sample.types));
   report.notes = after.sample.notes;
   report.missing = after.sample.missing.empty() ? before.sample.missing : after.sample.missing;
   if (is_empty) {

@@ -9,6 +9,7 @@
 
 #include "core/diagnosis/growth.h"
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/type_figures.h"
 
@@ -132,7 +133,9 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
     report.output = "nothing grows steadily in " + window + "\n" + aside;
     return report;
   }
-  Report made = report_of(std::move(table), options.view);
+  const bool has_patterns = !options.view.patterns.empty();
+  Report made =
+      report_of(std::move(table), has_patterns ? with_merged_names(options.view, source.read().types) : options.view);
   report.output = is_text ? "what grows steadily in " + window + ":\n" + made.output + aside : made.output;
   if (report.problem.empty()) report.problem = made.problem;
   return report;

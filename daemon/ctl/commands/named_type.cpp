@@ -8,16 +8,33 @@
 
 namespace memstat::ctl {
 
+namespace {
+
+/// Whether another name of the row, or ALLOCATOR/NAME, is meant.
+template <typename IsMeant>
+bool is_also(const TypeRow& row, IsMeant is_meant) {
+  return std::any_of(row.also.begin(), row.also.end(),
+                     [&](const std::string& name) { return is_meant(name) || is_meant(row.allocator + "/" + name); });
+}
+
+}  // namespace
+
 std::string full_name(const TypeRow& type) { return type.allocator + "/" + type.name; }
 
 NamedType find_named_type(std::span<const TypeRow> rows, const std::string& word) {
   NamedType found;
   std::vector<std::string> full_names;
-  for (const TypeRow& row : rows) {
-    const std::string full = full_name(row);
-    if (word != row.name && word != full) continue;
-    found.types.push_back(&row);
-    if (std::find(full_names.begin(), full_names.end(), full) == full_names.end()) full_names.push_back(full);
+  const auto take = [&](const auto& is_meant) {
+    for (const TypeRow& row : rows) {
+      if (!is_meant(row)) continue;
+      found.types.push_back(&row);
+      const std::string full = full_name(row);
+      if (std::find(full_names.begin(), full_names.end(), full) == full_names.end()) full_names.push_back(full);
+    }
+  };
+  take([&word](const TypeRow& row) { return word == row.name || word == full_name(row); });
+  if (full_names.empty()) {
+    take([&word](const TypeRow& row) { return is_also(row, [&](const std::string& name) { return word == name; }); });
   }
   if (full_names.size() > 1) {
     found.types.clear();
@@ -41,6 +58,23 @@ std::optional<std::uint64_t> sum_of(const std::vector<const TypeRow*>& types, co
     sum += figure_of(*type, column);
   }
   return types.empty() ? std::nullopt : std::optional(sum);
+}
+
+ReportView with_merged_names(ReportView view, std::span<const TypeRow> rows) {
+  const std::vector<NamePattern> patterns = view.patterns;
+  const auto is_meant = [&patterns](const std::string& name) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) { return pattern.matches(name); });
+  };
+  for (const TypeRow& row : rows) {
+    if (!is_also(row, is_meant)) continue;
+    std::string exact;
+    for (const char c : full_name(row)) {
+      if (std::string_view(".[]{}()*+?|^$\\").find(c) != std::string_view::npos) exact += '\\';
+      exact += c;
+    }
+    if (auto pattern = NamePattern::compile(exact)) view.patterns.push_back(*std::move(pattern));
+  }
+  return view;
 }
 
 }  // namespace memstat::ctl

@@ -21,6 +21,9 @@ struct NamedType {
 };
 NamedType find_named_type(std::span<const TypeRow> rows, const std::string& word);
 
+/// A view whose patterns also find the rows that they match by another name of a merged slab cache.
+ReportView with_merged_names(ReportView view, std::span<const TypeRow> rows);
+
 /// "slab/dentry" of a type.
 std::string full_name(const TypeRow& type);
 

@@ -155,6 +155,14 @@ std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human
   return text;
 }
 
+/// Caches whose objects are counted with this one's.
+std::string merged_text(const TypeRow& type) {
+  if (type.also.empty()) return {};
+  return "\n" + wrapped("The kernel has merged other slab caches into this one, so its figures are theirs, too: " +
+                            printable_bytes(other_names(type, " and ")) + ".",
+                        "");
+}
+
 /// The amounts at the times before, oldest first: a memstatd's of the last hour, or those of a capture's polls.
 std::vector<std::uint64_t> history_of(ReportSource& source, const Sample& sample, const TypeRow& type) {
   constexpr unsigned kSeconds = 3600;
@@ -204,6 +212,11 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
   }
   if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) json.field("limit_used_ratio", *limit.used);
   if (!types.front()->detail.empty()) json.field("detail", types.front()->detail);
+  if (!types.front()->also.empty()) {
+    json.open_list("also");
+    for (const std::string& other : types.front()->also) json.member(other);
+    json.close();
+  }
   add_parts(json, cpus);
   add_parts(json, nodes);
   if (!amounts.empty()) {
@@ -257,7 +270,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   } else {
     const bool is_human = view.is_human;
     report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +
-                    figures_text(named.types, is_human);
+                    figures_text(named.types, is_human) + merged_text(type);
     for (const Parts* const parts : {&cpus, &nodes}) {
       if (!parts->columns.empty()) report.output += "\n" + part_text(*parts, is_human);
     }

@@ -7,15 +7,17 @@
 #include <vector>
 
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 13> kTypesColumns{
+constexpr std::array<ReportColumn, 14> kTypesColumns{
     {{.key = "allocator", .title = "ALLOCATOR"},
      {.key = "type", .title = "TYPE", .least = 12},
      {.key = "detail", .title = ""},
+     {.key = "also", .title = ""},
      {.key = "bytes", .title = "BYTES", .unit = Unit::kBytes},
      {.key = "held_bytes", .title = "HELD", .unit = Unit::kBytes, .rank = 1},
      {.key = "objects", .title = "OBJECTS", .unit = Unit::kNumber, .rank = 2},
@@ -59,10 +61,10 @@ ReportTable types_table(std::span<const TypeRow> types) {
     const Cell nearest = limit.column == nullptr
                              ? Cell()
                              : UnitAmount{static_cast<double>(figure_of(*type, *limit.column)), limit.column->is_bytes};
-    table.add({type->allocator, type->name, cell_of_text(type->detail), figure_cell(*type, kBytesInUse),
-               figure_cell(*type, kBytesHeld), figure_cell(*type, kObjectsInUse), figure_cell(*type, kFreeObjects),
-               figure_cell(*type, kObjectSize), figure_cell(*type, kFailures), nearest, cell_of(limit.used),
-               figure_cell(*type, kObjectLimit), figure_cell(*type, kByteLimit)});
+    table.add({type->allocator, type->name, cell_of_text(type->detail), cell_of_text(other_names(*type, ", ")),
+               figure_cell(*type, kBytesInUse), figure_cell(*type, kBytesHeld), figure_cell(*type, kObjectsInUse),
+               figure_cell(*type, kFreeObjects), figure_cell(*type, kObjectSize), figure_cell(*type, kFailures), nearest,
+               cell_of(limit.used), figure_cell(*type, kObjectLimit), figure_cell(*type, kByteLimit)});
   }
   return table;
 }
@@ -74,7 +76,7 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
   if (sample.is_failed()) return {.output = {}, .problem = sample.problem, .notes = sample.notes};
   ReportTable table = make(sample.types);
   const bool is_empty = table.empty();
-  Report report = report_of(std::move(table), options.view);
+  Report report = report_of(std::move(table), with_merged_names(options.view, sample.types));
   report.notes = sample.notes;
   if (is_empty) report.notes.emplace_back(why_empty);
   report.missing = sample.missing;

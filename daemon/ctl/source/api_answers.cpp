@@ -83,6 +83,11 @@ TypeRow row_of_document(const Document& type) {
   row.growth = number_of(type, "growth_bytes_per_second");
   row.is_container = is_true(type, "container");
   row.fails_routinely = is_true(type, "fails_routinely");
+  if (const Document* const names = list_of(type, "also"); names != nullptr) {
+    for (const Document& name : *names) {
+      if (name.is_string()) row.also.push_back(name.get<std::string>());
+    }
+  }
   return row;
 }
 

@@ -7,6 +7,7 @@
 #include "core/model/type_rules.h"
 #include "daemon/ctl/source/api_answers.h"
 #include "daemon/ctl/source/type_figures.h"
+#include "daemon/snapshot/merged_names.h"
 
 namespace memstat::ctl {
 namespace {
@@ -62,7 +63,11 @@ std::vector<Split> splits_of_block(MetricScope scope, const Block& block, std::u
 std::vector<TypeRow> rows_of(const Snapshot& snapshot) {
   std::vector<TypeRow> rows;
   rows.reserve(snapshot.row_count());
-  for (std::size_t at = 0; at < snapshot.row_count(); ++at) rows.push_back(row_of(snapshot, at));
+  const MergedNames merged(snapshot);
+  for (std::size_t at = 0; at < snapshot.row_count(); ++at) {
+    rows.push_back(row_of(snapshot, at));
+    for (const std::string_view name : merged.of(at)) rows.back().also.emplace_back(name);
+  }
   for (const Snapshot::Detail& detail : snapshot.details()) {
     std::string_view text = snapshot.labels_at(detail.labels, {}).text;
     text.remove_prefix(snapshot.rows()[detail.row].label_size + std::string_view(",detail=\"").size());

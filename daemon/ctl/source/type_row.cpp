@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/source/type_row.h"
 
+#include "core/base/text.h"
+
 namespace memstat::ctl {
+std::string other_names(const TypeRow& type, std::string_view last) {
+  return join_words(std::vector<std::string_view>(type.also.begin(), type.also.end()), last);
+}
+
 std::string allocator_name(int allocator) {
   switch (allocator) {
     case ALLOCATOR_MALLOC: return "malloc";

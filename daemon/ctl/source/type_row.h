@@ -19,6 +19,7 @@ struct TypeRow {
   std::string allocator;                  ///< "slab"
   int allocator_number = ALLOCATOR_ANY;   ///< ALLOCATOR_*, for the order; ALLOCATOR_ANY where memstat.h does not have it
   std::string name;                       ///< Valid UTF-8, any characters: printable() is for terminals.
+  std::vector<std::string> also;          ///< The other names of a merged slab cache.
   std::string detail;                     ///< File and line of a call site; "" for most.
   std::uint32_t figures = 0;              ///< MEMSTAT_FIGURE_*
   std::uint64_t bytes = 0;                ///< in use
@@ -34,6 +35,9 @@ struct TypeRow {
   bool is_container = false;              ///< Memory that other types tell in parts: never to be ranked beside them.
   bool fails_routinely = false;           ///< Failures are part of its normal work.
 };
+
+/// The other names of a merged slab cache: "a, b and c" with " and " as the last separator; "" for none.
+std::string other_names(const TypeRow& type, std::string_view last);
 
 /// What makes types different, in the order of reports whose other keys are equal: allocator, name.
 using TypeIdentity = std::tuple<int, std::string, std::string>;

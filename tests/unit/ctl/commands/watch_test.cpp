@@ -72,6 +72,21 @@ TEST(NamedTypes, AreFoundByTheirNameOrWithTheirAllocator) {
   EXPECT_EQ(sum_of({}, kBytesInUse), std::nullopt);
 }
 
+TEST(NamedTypes, OfMergedSlabCachesAreFoundByEachName) {
+  std::vector<TypeRow> rows{row("slab", "sig.queue"), row("slab", "sigxqueue"), row("vmalloc", "alias")};
+  rows[0].also = {"alias", "inotify_inode_mark"};
+  EXPECT_THAT(find_named_type(rows, "inotify_inode_mark").types, testing::ElementsAre(&rows[0]));
+  EXPECT_THAT(find_named_type(rows, "slab/inotify_inode_mark").types, testing::ElementsAre(&rows[0]));
+  EXPECT_THAT(find_named_type(rows, "alias").types, testing::ElementsAre(&rows[2])) << "a type's own name comes first";
+  ReportView view;
+  view.patterns.push_back(*NamePattern::compile(".*(inotify).*"));
+  const ReportView wider = with_merged_names(view, rows);
+  ASSERT_THAT(wider.patterns, SizeIs(2));
+  EXPECT_TRUE(wider.patterns[1].matches("slab/sig.queue"));
+  EXPECT_FALSE(wider.patterns[1].matches("slab/sigxqueue")) << "the name is no expression";
+  EXPECT_THAT(with_merged_names({}, rows).patterns, IsEmpty()) << "without a pattern all are wanted";
+}
+
 TEST(NearestWords, CountLettersThatDiffer) {
   EXPECT_EQ(distance_of("dentry", "dentry"), 0U);
   EXPECT_EQ(distance_of("dentry", "Dentry"), 0U);

@@ -17,7 +17,7 @@ using testing::Optional;
 constexpr std::string_view kTypes =
     R"({"generation":1,"time":1795186800.5,"types":[)"
     R"({"allocator":"uma","type":"a \u0007","bytes":98304,"objects":96,"free_objects":4,"limit_objects":1000,)"
-    R"("limit_bytes":1024000,"limit_used":0.0960,"failures":3,"sleeps":0,"growth_bytes_per_second":-1.5,"new":[{}]},)"
+    R"("limit_bytes":1024000,"limit_used":0.0960,"failures":3,"sleeps":0,"growth_bytes_per_second":-1.5,"also":["b",5],"new":[{}]},)"
     R"({"allocator":"table","type":"kmem","bytes":5,"container":true,"fails_routinely":true}],"unlisted":[]})";
 
 TEST(ApiAnswers, TypesBecomeRows) {
@@ -33,6 +33,7 @@ TEST(ApiAnswers, TypesBecomeRows) {
   EXPECT_EQ(a.bytes, 98304U);
   EXPECT_EQ(a.failures, 3U);
   EXPECT_THAT(a.growth, Optional(-1.5));
+  EXPECT_THAT(a.also, ElementsAre("b"));
   EXPECT_TRUE(sample.types[1].is_container && sample.types[1].fails_routinely && !a.is_container);
   EXPECT_EQ(sample.types[1].figures, MEMSTAT_FIGURE_BYTES);
 }

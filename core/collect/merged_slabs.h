@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The names behind Linux's merged slab caches. The kernel merges caches of like objects and lists them under the name of one
+// of them: what "sigqueue" has may be the objects of "inotify_inode_mark". In /sys/kernel/slab each name is a link to the
+// directory that it shares with the others (sysfs_slab_alias of mm/slub.c).
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/kernel/kernel_view.h"
+
+namespace memstat {
+
+/// As of when they were read. Thread safety: immutable once read.
+class MergedSlabs {
+ public:
+  /// Reads a link for each cache, some 400, which everybody may. Empty where the kernel has no such directory. Allocates.
+  static MergedSlabs read(KernelView& view);
+
+  /// All names of the cache that has this one, sorted, this one among them; empty when it has no other.
+  [[nodiscard]] const std::vector<std::string>& names_of(std::string_view cache) const;
+  [[nodiscard]] bool empty() const { return names_.empty(); }
+
+ private:
+  std::map<std::string, std::string, std::less<>> directories_;         // by name
+  std::map<std::string, std::vector<std::string>, std::less<>> names_;  // by directory; two at least
+};
+
+}  // namespace memstat
