@@ -24,6 +24,7 @@ using postmortem::Machine;
 constexpr std::uint64_t kFakePage = 4096;
 constexpr std::uint64_t kX86KernelBase = 0xffff'ffff'8000'0000;
 constexpr std::uint64_t kX86DirectBase = 0xffff'f800'0000'0000;
+constexpr std::uint64_t kX86FarDirectBase = 0xff01'0000'0000'0000;  // with a fifth level, which alone reaches it
 constexpr std::uint64_t kArmKernelBase = 0xffff'0000'0000'0000;
 constexpr std::uint64_t kArmDirectBase = 0xffff'a000'0000'0000;
 constexpr std::uint64_t kArmDirectBegins = 0x10'0000;
@@ -66,7 +67,8 @@ std::uint64_t FakeFreeBsdDump::kernel_base() const {
   return options_.machine == Machine::kX86 ? kX86KernelBase : kArmKernelBase;
 }
 std::uint64_t FakeFreeBsdDump::direct_base() const {
-  return options_.machine == Machine::kX86 ? kX86DirectBase : kArmDirectBase;
+  if (options_.machine != Machine::kX86) return kArmDirectBase;
+  return options_.has_fifth_level ? kX86FarDirectBase : kX86DirectBase;
 }
 std::uint64_t FakeFreeBsdDump::direct(std::uint64_t offset) const {
   return direct_base() + physical(offset) - (options_.machine == Machine::kX86 ? 0 : kArmDirectBegins);
@@ -408,9 +410,9 @@ void FakeFreeBsdDump::add_types(Builder& types) const {
 }
 
 /// One page of four levels of tables; the root and those below it are made as they are needed.
-std::uint64_t FakeFreeBsdDump::map_page(std::uint64_t address, std::uint64_t to, std::uint64_t root) {
+std::uint64_t FakeFreeBsdDump::map_page(std::uint64_t address, std::uint64_t to, std::uint64_t root, unsigned top_shift) {
   std::uint64_t table = root;
-  for (unsigned shift = 39; shift > 12; shift -= 9) {
+  for (unsigned shift = top_shift; shift > 12; shift -= 9) {
     const std::uint64_t entry = table + (address >> shift & 511U) * 8;
     std::uint64_t next = 0;
     std::copy_n(memory_.data() + entry, sizeof next, reinterpret_cast<char*>(&next));
@@ -426,15 +428,21 @@ std::uint64_t FakeFreeBsdDump::map_page(std::uint64_t address, std::uint64_t to,
 
 void FakeFreeBsdDump::make_page_tables() {
   pad_to(memory_, options_.page_bytes);
-  const std::uint64_t size = memory_.size() + (options_.minidump_version == 0 ? 2 * kFakePage : 0);
+  const std::uint64_t size = memory_.size() + (options_.minidump_version == 0 ? 3 * kFakePage : 0);
   if (options_.minidump_version == 0) {
     const std::uint64_t root_variable = add_variable("KPML4phys", std::string(8, '\0'));
     const std::uint64_t root = allocate(kFakePage, kFakePage);
     put(root_variable, physical(root));
+    const std::uint64_t fifth_variable = add_variable("KPML5phys", std::string(8, '\0'));
+    const std::uint64_t fifth = options_.has_fifth_level ? allocate(kFakePage, kFakePage) : 0;
+    if (fifth != 0) {
+      put(fifth_variable, physical(fifth));
+      put(fifth + 511 * 8, physical(root) | 3U);
+    }
     symbols_["pagetable_l0_ttbr1"] = {image(root), kFakePage};
     for (std::uint64_t at = 0; at < size; at += kFakePage) {
       map_page(image(at), physical(at), root);
-      map_page(direct(at), physical(at), root);
+      fifth == 0 ? map_page(direct(at), physical(at), root) : map_page(direct(at), physical(at), fifth, 48);
     }
     return;
   }

@@ -100,6 +100,7 @@ struct FakeFreeBsdOptions {
   unsigned minidump_version = 3;  ///< 0: a dump of all memory in ELF.
   std::uint64_t page_bytes = 4096;
   std::uint64_t load_offset = 0;  ///< Of a dump of all memory: how far from its usual place the kernel was loaded.
+  bool has_fifth_level = false;   ///< Of a dump of all memory of x86: as a CPU with LA57 has it.
   bool has_packed_types = false;
   std::vector<std::uint32_t> cpus = {0, 1};
   std::uint32_t domains = 1;
@@ -161,7 +162,7 @@ class FakeFreeBsdDump {
   std::uint64_t make_bucket(const std::vector<std::uint64_t>& items, bool counts, std::uint64_t next);
   void make_pages();
   void make_page_tables();
-  std::uint64_t map_page(std::uint64_t address, std::uint64_t to, std::uint64_t root);
+  std::uint64_t map_page(std::uint64_t address, std::uint64_t to, std::uint64_t root, unsigned top_shift = 39);
   [[nodiscard]] std::string minidump() const;
   [[nodiscard]] std::string elf() const;
   [[nodiscard]] std::uint64_t pages() const { return memory_.size() / options_.page_bytes; }

@@ -9,8 +9,8 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "pagetable_l0_ttbr1", "osrelease", "time_second", "__pcpu",
-                                                "pcpu0", "mp_maxid", "all_cpus", "vm_ndomains",
+constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "KPML5phys", "pagetable_l0_ttbr1", "osrelease", "time_second",
+                                                "__pcpu", "pcpu0", "mp_maxid", "all_cpus", "vm_ndomains",
                                                 // freebsd_malloc
                                                 "kmemstatistics", "kmemzones", "vm_malloc_zone_count",
                                                 // freebsd_zones
@@ -107,8 +107,21 @@ class WholeImage final : public FreeBsdKernel {
   bool try_tables(std::uint64_t address, std::uint64_t place) {
     std::uint64_t root = 0;
     if (!dump_->read(place, reinterpret_cast<char*>(&root), sizeof root)) return false;
-    if (root == 0 || root % 4096 != 0) return false;
-    return maps(address, place, {.root = root}) || maps(address, place, {.root = root, .levels = 5, .address_bits = 57});
+    if (root == 0 || root % 4096 != 0 || !maps(address, place, {.root = root})) return false;
+    find_fifth_level(place - address);
+    return true;
+  }
+
+  /// Where there is one, its table is the root of all: the fourth level that KPML4phys names has the kernel's own image, but
+  /// not the direct map, where types and zones are. `offset`: from an address of the image to its place.
+  void find_fifth_level(std::uint64_t offset) {
+    const auto symbol = file().symbol("KPML5phys");  // 0 in a kernel that runs with four
+    std::uint64_t root = 0;
+    if (!symbol || !dump_->read(symbol->address + offset, reinterpret_cast<char*>(&root), sizeof root)) return;
+    const PageTables four = tables_;
+    if (root == 0 || maps(symbol->address, symbol->address + offset, {.root = root, .levels = 5, .address_bits = 57}))
+      return;
+    tables_ = four;  // what is there is no table
   }
 
   /// Those of pages of 4 KiB.

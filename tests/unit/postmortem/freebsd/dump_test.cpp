@@ -94,6 +94,17 @@ TEST_F(FreeBsdDump, OfAKernelThatTheLoaderPutElsewhereIsTheSame) {
   }
 }
 
+TEST_F(FreeBsdDump, OfACpuWithFiveLevelsOfPageTablesIsTheSame) {
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{2} << 20U}) {
+    FakeFreeBsdOptions options = small_freebsd();
+    options.minidump_version = 0;
+    options.load_offset = offset;
+    options.has_fifth_level = true;
+    FakeFreeBsdDump fake(options);
+    expect_streams(fake, open(fake));
+  }
+}
+
 TEST_F(FreeBsdDump, IsACaptureOfThatMachine) {
   const auto opened = open(FakeFreeBsdDump(small_freebsd()));
   ASSERT_TRUE(opened) << to_string(opened.error());
