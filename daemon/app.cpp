@@ -404,6 +404,12 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
 int App::wait_for_signals(Serving& serving) {
   while (true) {
     const int signal = wait_for_signal();
+    if (signal == SIGCHLD) {
+      helper_.watch();
+      reader_.watch();
+      if (reader_.is_lost()) return signal;  // nothing could be read any more, and what is served would grow old
+      continue;
+    }
     if (signal != SIGHUP) return signal;
     try {
       reload(*serving.loop);
@@ -433,7 +439,7 @@ void App::make_threads(Serving& serving) {
     log_.error("some work did not end in time; memstatd exits without it");
     if (is_recording_open_) log_.error("the recording is incomplete: the disk does not respond in time");
     log_.flush(kLogPatience);
-    std::_Exit(is_recording_open_ ? kCouldNotRun : kDone);
+    std::_Exit(is_recording_open_ || reader_.is_lost() ? kCouldNotRun : kDone);
   });
   serving.recorder = std::make_unique<PollRecorder>(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(),
                                                     PollRecorder::Manner::kInThread);
@@ -456,8 +462,6 @@ void App::make_threads(Serving& serving) {
     if (serving.watch) serving.watch->polled();
     metrics_.log_lines_dropped(log_.dropped());
     release_startup_memory(is_memory_locked_);
-    helper_.watch();
-    reader_.watch();
   });
   PollLoop& loop = *serving.loop;
   Pages::Options of_pages{
@@ -478,7 +482,7 @@ std::string App::service_status() const {
   };
   std::string status = "serving; sources up: " + std::to_string(count(SourceState::kUp));
   if (const auto down = count(SourceState::kDown); down != 0) status += ", down: " + std::to_string(down);
-  if (helper_.is_lost() || reader_.is_lost()) status += "; the helper process is gone";
+  if (helper_.is_lost()) status += "; the helper process is gone";
   return status;
 }
 
@@ -509,7 +513,7 @@ int App::stop(Serving& serving, int signal) {
   const TimePoint asked = clock_.now();
   serving.stop_deadline->begin(kStopTime);
   manager_.tell("STOPPING=1");
-  log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
+  if (signal != SIGCHLD) log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   serving.loop->stop();  // first, because requests may wait for a poll
   authentication_->stop();
   server_->stop();
@@ -520,7 +524,8 @@ int App::stop(Serving& serving, int signal) {
   const bool may_take_long = signal == SIGINT || has_polled_all_;
   if (may_take_long) serving.stop_deadline->cancel();
   const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
-  const int status = finish_recording(*serving.recorder, due) ? kDone : kCouldNotRun;
+  const bool is_well = finish_recording(*serving.recorder, due) && !reader_.is_lost();
+  const int status = is_well ? kDone : kCouldNotRun;
   serving.stop_deadline->cancel();
   log_.info("stopped");
   // A thread that is stuck in the kernel must not see its objects destroyed, and waiting for it is impossible.

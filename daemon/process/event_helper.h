@@ -24,7 +24,7 @@ class EventHelper {
   void start(const Config& config);
   /// Once sources are open: it learns nothing more, and ends when none of them has need of it.
   void keep_if_needed();
-  /// After each poll: says once that it is gone.
+  /// When a child has ended: says once that it is gone.
   void watch();
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 

@@ -44,7 +44,7 @@ KernelReader::KernelReader(Log& log, SelfMetrics& metrics)
     : log_(log),
       metrics_(metrics),
       process_(log, metrics, LogLevel::kError,
-               "the process that reads the kernel is gone: no source can be read; restart memstatd") {}
+               "the process that reads the kernel is gone: memstatd ends with status 1, and is to be started again") {}
 
 void KernelReader::start(const Config& config) {
   const std::string user = account_for(config.user, kOwnUser);

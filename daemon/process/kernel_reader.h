@@ -38,7 +38,7 @@ class KernelReader {
   Result<void> seal();
   /// Its process number; 0: there is none.
   [[nodiscard]] pid_t number() const { return process_.number(); }
-  /// After each poll: says once that it is gone.
+  /// When a child has ended: says once that it is gone.
   void watch();
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 

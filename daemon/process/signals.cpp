@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <initializer_list>
@@ -15,6 +16,11 @@ namespace {
 constexpr std::initializer_list<int> kStopSignals = {SIGTERM, SIGINT};
 
 std::atomic<bool> stop_was_given_out = false;
+
+/// What the parent had these do: init runs /etc/rc with SIGHUP ignored, as nohup(1) does, and a shell its background jobs
+/// with SIGINT.
+constexpr std::array kHeldSignals{SIGHUP, SIGTERM, SIGINT, SIGPIPE, SIGCHLD};
+std::array<struct sigaction, kHeldSignals.size()> inherited;
 
 sigset_t set_of(std::initializer_list<int> signals) {
   sigset_t set;
@@ -40,20 +46,25 @@ void end_at_once(int /*signal*/) {
   _exit(0);
 }
 
+void do_nothing(int /*signal*/) {}
+
 }  // namespace
 
 void hold_signals_for_start() {
-  const sigset_t hangup = set_of({SIGHUP});
-  sigprocmask(SIG_BLOCK, &hangup, nullptr);
+  const sigset_t kept = set_of({SIGHUP, SIGCHLD});
+  sigprocmask(SIG_BLOCK, &kept, nullptr);
+  for (std::size_t i = 0; i < kHeldSignals.size(); ++i) sigaction(kHeldSignals[i], nullptr, &inherited[i]);
+  // FreeBSD drops a signal that is ignored even while it is blocked, and SIGCHLD is by default.
+  act(SIGHUP, SIG_DFL);
+  act(SIGCHLD, do_nothing);
   for (const int signal : kStopSignals) act(signal, end_at_once);
   act(SIGPIPE, SIG_IGN);
 }
 
 void release_signals() {
-  act(SIGPIPE, SIG_DFL);
-  for (const int signal : kStopSignals) act(signal, SIG_DFL);
-  const sigset_t hangup = set_of({SIGHUP});
-  sigprocmask(SIG_UNBLOCK, &hangup, nullptr);
+  for (std::size_t i = 0; i < kHeldSignals.size(); ++i) sigaction(kHeldSignals[i], &inherited[i], nullptr);
+  const sigset_t kept = set_of({SIGHUP, SIGCHLD});
+  sigprocmask(SIG_UNBLOCK, &kept, nullptr);
 }
 
 void block_stop_signals() {
@@ -62,11 +73,11 @@ void block_stop_signals() {
 }
 
 int wait_for_signal() {
-  const sigset_t handled = set_of({SIGHUP, SIGTERM, SIGINT});
+  const sigset_t handled = set_of({SIGHUP, SIGTERM, SIGINT, SIGCHLD});
   int signal = 0;
   while (sigwait(&handled, &signal) != 0) {
   }
-  if (signal != SIGHUP) stop_was_given_out = true;
+  if (signal == SIGTERM || signal == SIGINT) stop_was_given_out = true;
   return signal;
 }
 

@@ -26,7 +26,7 @@ class WatchedHelper {
   void is_at_work() { metrics_.helper_up(true); }
   /// Waits for its end. Its socket must be closed.
   void end();
-  /// After each poll. `is_alive`: whether its socket has the other end.
+  /// When a child has ended. `is_alive`: whether its socket has the other end.
   void watch(bool is_alive);
 
   [[nodiscard]] bool exists() const { return process_.has_value(); }

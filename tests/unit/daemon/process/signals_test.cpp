@@ -40,6 +40,36 @@ TEST(Signals, AHangupDuringTheStartIsKept) {
                      42));
 }
 
+void (*action_of(int signal))(int) {
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  return now.sa_handler;
+}
+
+TEST(Signals, AHangupThatTheParentIgnoredReloadsAllTheSame) {
+  EXPECT_TRUE(exited(status_of([] {
+                       std::signal(SIGHUP, SIG_IGN);  // init for /etc/rc, nohup
+                       hold_signals_for_start();
+                       if (action_of(SIGHUP) != SIG_DFL) _exit(1);  // FreeBSD keeps no signal that is ignored
+                       raise(SIGHUP);
+                       block_stop_signals();
+                       if (wait_for_signal() != SIGHUP) _exit(2);
+                     }),
+                     42));
+}
+
+TEST(Signals, ACommandThatEndsIgnoresWhatItsParentIgnored) {
+  EXPECT_TRUE(exited(status_of([] {
+                       std::signal(SIGHUP, SIG_IGN);
+                       std::signal(SIGINT, SIG_IGN);
+                       hold_signals_for_start();
+                       release_signals();
+                       if (action_of(SIGHUP) != SIG_IGN || action_of(SIGINT) != SIG_IGN) _exit(1);
+                       if (action_of(SIGTERM) != SIG_DFL || action_of(SIGPIPE) != SIG_DFL) _exit(2);
+                     }),
+                     42));
+}
+
 TEST(Signals, AStopDuringTheStartEndsItAtOnceAndWell) {
   for (const int signal : {SIGTERM, SIGINT}) {
     EXPECT_TRUE(exited(status_of([signal] {
@@ -63,6 +93,19 @@ TEST(Signals, AStopIsGivenOutOnceItIsBlocked) {
                        }),
                        42));
   }
+}
+
+TEST(Signals, TheEndOfAHelperIsGivenOutAndIsNoStop) {
+  EXPECT_TRUE(exited(status_of([] {
+                       hold_signals_for_start();
+                       const pid_t helper = fork();
+                       if (helper == 0) _exit(0);
+                       block_stop_signals();
+                       if (wait_for_signal() != SIGCHLD) _exit(1);
+                       if (waitpid(helper, nullptr, WNOHANG) != helper) _exit(2);
+                       if (is_stop_wanted()) _exit(3);
+                     }),
+                     42));
 }
 
 TEST(Signals, ACommandIsEndedByThem) {
