@@ -183,7 +183,8 @@ ReadService::End ReadService::serve(int socket) {
     out.clear();
     Result<void> result = answer(work, out);
     if (result && out.size() > memory.size()) {
-      auto grown = SharedMemory::make(out.size() + out.size() / 8);  // so that it need not grow at each read
+      const bool is_kept = out.size() <= kMaxKeptMemory / 2;
+      auto grown = SharedMemory::make(out.size() + (is_kept ? out.size() / 8 : 0));  // so that it need not grow at each read
       if (grown) {
         memory = *std::move(grown);
       } else {
@@ -199,6 +200,7 @@ ReadService::End ReadService::serve(int socket) {
     const std::span<const int> descriptors(&descriptor, is_sent_along ? 1 : 0);
     if (!send_answer(socket, answer, result ? nullptr : &result.error(), work.name, descriptors)) return End::kGone;
     out.give_back_if_large();
+    if (memory.size() > kMaxKeptMemory) memory = SharedMemory();  // the answer carries it
   }
 }
 
@@ -307,6 +309,7 @@ class ReaderView::Channel {
     if (answer.size > memory_.size()) return gone(name);
     is_lost = false;
     out.assign({memory_.data(), static_cast<std::size_t>(answer.size)});
+    if (memory_.size() > kMaxKeptMemory) memory_ = SharedMemory();
     return {};
   }
 

@@ -39,6 +39,10 @@ inline constexpr std::size_t kMaxReadText = 1024;
 /// B, of what is handed over in one piece: more than any KernelView reads.
 inline constexpr std::uint64_t kMaxReadMemory = (1ULL << 30) + (1ULL << 28);
 
+/// B, of shared memory that both ends keep from one read to the next. More is made for each read and given back after it:
+/// between polls the megabytes of kern.malloc_stats are nobody's.
+inline constexpr std::size_t kMaxKeptMemory = std::size_t{1} << 20U;
+
 /// What goes to the reader: this, and then the name, in one message.
 struct ReadRequest {
   enum Word : std::uint32_t {

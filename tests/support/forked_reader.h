@@ -32,6 +32,7 @@ class ForkedReader {
   ForkedReader(const ForkedReader&) = delete;
   ForkedReader& operator=(const ForkedReader&) = delete;
 
+  [[nodiscard]] pid_t number() const { return number_; }
   /// The daemon's end. Once.
   UniqueFd take_socket() { return std::move(socket_); }
   /// The view at this end. Once.

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "core/base/shared_memory.h"
@@ -133,6 +134,38 @@ TEST(ReaderProcess, HandsOverWhatGrowsAndShrinks) {
       ASSERT_TRUE(view->seal());
     }
   }
+}
+
+/// B of shared memory that a process has mapped.
+std::size_t shared_bytes(pid_t process) {
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  std::size_t bytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:memstatd") == std::string::npos) continue;
+    std::size_t end = 0;
+    const unsigned long from = std::stoul(line, &end, 16);
+    bytes += std::stoul(line.substr(end + 1), nullptr, 16) - from;
+  }
+  return bytes;
+}
+
+TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
+#if defined(__linux__)
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  for (int read = 0; read < 3; ++read) {
+    ASSERT_EQ(text_of(view->read_sysctl("20000000", out, 0)), "");
+    EXPECT_EQ(shared_bytes(::getpid()), 0U);
+    EXPECT_TRUE(eventually([&] { return shared_bytes(reader.number()) == 0; })) << "it gives it back once it has answered";
+  }
+  ASSERT_EQ(text_of(view->read_sysctl("100000", out, 0)), "");
+  EXPECT_EQ(shared_bytes(::getpid()), 131'072U);
+  EXPECT_EQ(shared_bytes(reader.number()), 131'072U);
+#else
+  GTEST_SKIP() << "looks at Linux's /proc";
+#endif
 }
 
 TEST(ReaderProcess, PassesOnEveryCallAndItsError) {
