@@ -335,7 +335,11 @@ std::string selftest_text(const SelfTest& test) {
   });
   const bool has_off = std::any_of(test.trials.begin(), test.trials.end(),
                                    [](const SourceTrial& trial) { return trial.health == SourceHealth::kOff; });
+  const bool has_bad_extra = std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) {
+    return !trial.is_on_by_default && (trial.health == SourceHealth::kFails || trial.health == SourceHealth::kStuck);
+  });
   if (has_failed) return text + "\nSome of the sources that this kernel has do not work.\n";
+  if (has_bad_extra) return text + "\nEvery source that is on by default works; of those that are off, some do not.\n";
   return text + "\nEvery source that this kernel has works" +
          (has_refused ? " or is not permitted, which costs no type" : "") + (has_off ? ", but for those that are off" : "") +
          ".\n";

@@ -12,12 +12,23 @@ class MissingEvents final : public LiveTable {
  public:
   MissingEvents(std::string_view source, std::string_view library) : source_(source), library_(library) {}
   Result<void> open() override {
+    if (!is_had_here())
+      return system_error(source_, ENOENT, "is of another system: this one has no " + std::string(library_));
     return system_error(source_, ENOENT,
                         "this memstatd was built without " + std::string(library_) + ": build it with MEMSTAT_EVENTS=ON");
   }
   Result<void> read(Buffer& /*out*/) override { return open(); }
 
  private:
+  /// Whether a build of this system could have the library.
+  [[nodiscard]] bool is_had_here() const {
+#if defined(__linux__)
+    return library_ == "libbpf";
+#else
+    return library_ == "libdtrace";
+#endif
+  }
+
   std::string_view source_;
   std::string_view library_;
 };

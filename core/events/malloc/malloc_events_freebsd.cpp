@@ -8,6 +8,10 @@
 #if defined(__FreeBSD__) && defined(MEMSTAT_HAVE_LIBDTRACE)
 
 #include <dtrace.h>
+#include <sys/param.h>
+
+#include <sys/module.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -110,10 +114,19 @@ Error error_of(dtrace_hdl_t* handle, int number) {
   if (number == EACCES || number == EPERM) {
     return system_error(kProvider, EPERM, "attaching to the events needs root when memstatd starts; " + text);
   }
-  if (number == ENOENT || number == ENXIO) {
-    return system_error(kProvider, ENOENT, "the kernel has no DTrace: load it with kldload dtraceall; " + text);
-  }
   return system_error(kProvider, number < kFirstOwnError ? number : EIO, text);
+}
+
+/// dtrace_open loads twelve kernel modules where there is no DTrace yet. That is for the administrator to do, so it is not
+/// asked then: memstatd loads nothing, and who only looks (memstatctl doctor) changes nothing.
+Result<void> check_modules() {
+  if (::modfind(kProvider.data()) < 0) {
+    return system_error(kProvider, ENOENT,
+                        "the kernel module dtmalloc is not loaded: kldload dtraceall loads it now, sysrc "
+                        "kld_list+=dtraceall at each boot");
+  }
+  if (::access("/dev/dtrace/dtrace", F_OK) == 0) return {};
+  return system_error(kProvider, ENOENT, "/dev/dtrace/dtrace is not there, as in a jail: run memstatd outside of it");
 }
 
 /// The program, running in the kernel. Thread safety: none.
@@ -142,6 +155,7 @@ class MallocEvents final : public EventTable {
 };
 
 Result<void> MallocEvents::start() {
+  if (const auto ready = check_modules(); !ready) return ready;
   int error = 0;
   handle_ = ::dtrace_open(DTRACE_VERSION, 0, &error);
   if (handle_ == nullptr) return error_of(nullptr, error);
@@ -159,7 +173,7 @@ Result<void> MallocEvents::start() {
   dtrace_proginfo_t matched{};
   if (::dtrace_program_exec(handle_, program, &matched) != 0) return last_error();
   if (matched.dpi_matches == 0) {
-    return system_error(kProvider, ENOENT, "the kernel has no such probes: load them with kldload dtmalloc");
+    return system_error(kProvider, ENOENT, "the kernel has no such probes, although its module dtmalloc is loaded");
   }
   return ::dtrace_go(handle_) == 0 ? Result<void>() : last_error();
 }

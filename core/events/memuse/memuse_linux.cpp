@@ -289,7 +289,14 @@ namespace {
 class NoMemuse final : public MemuseWatch {
  public:
   Result<void> open(const MemuseRequest&) override {
+#if defined(__linux__)
     return system_error("memuse", ENOENT, "this memstatctl was built without libbpf: build it with MEMSTAT_EVENTS=ON");
+#else
+    return system_error(
+        "memuse", ENOENT,
+        "Linux only: it counts by programs in Linux's kernel; on FreeBSD DTrace has the stacks, such as dtrace -n "
+        "'dtmalloc::temp:malloc { @[stack()] = sum(arg3); }'");
+#endif
   }
   Result<MemuseCounts> counts() override { return MemuseCounts{}; }
   Result<MemuseTable> finish() override { return MemuseTable{}; }

@@ -300,14 +300,13 @@ const SourceDescriptor descriptor{
     .max_files = SourceDescriptor::kFilesVary,
     .needs = "root",
     .notes =
-        "on where key events.mode is counters or full; needs root at start and the kernel module dtmalloc (kldload "
-        "dtraceall); "
+        "on where key events.mode is counters or full; needs root at start and the kernel module dtmalloc, which memstatd "
+        "does not load itself (kldload dtraceall; sysrc kld_list+=dtraceall at each boot); "
         "counts from its start, beside the counters since boot that kern.malloc_stats has; failures by type have no other "
         "source; sizes are those of the size class; the kernel ends the tracing when it is not read for half a minute, so "
         "poll.interval must be shorter; unload no kernel module while it is attached, because the provider writes to the "
         "module's types when it detaches; types whose names begin with the same 31 bytes, or differ in blanks only, have no "
-        "failures; compiled and tested against declarations of libdtrace and tables made by hand, and not yet run on "
-        "FreeBSD",
+        "failures; on FreeBSD 15.0 (amd64, November 2026) it counted what kern.malloc_stats counts",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -114,6 +114,16 @@ TEST_F(SelfTestTest, WhatIsOffByDefaultDoesNotCount) {
   EXPECT_THAT(selftest_text(test), HasSubstr("(off unless the configuration switches it on)"));
 }
 
+TEST_F(SelfTestTest, WhatIsOffAndFailsIsNotSaidToWork) {
+  roster_.is_on_by_default = false;
+  view_->fail(kFakeRosterFile, EIO);
+  const SelfTest test = run();
+  EXPECT_EQ(test.trials[1].health, SourceHealth::kFails);
+  EXPECT_TRUE(test.is_healthy());
+  EXPECT_THAT(selftest_text(test), HasSubstr("Every source that is on by default works; of those that are off, some do not."));
+  EXPECT_THAT(selftest_text(test), Not(HasSubstr("Every source that this kernel has works")));
+}
+
 TEST_F(SelfTestTest, DamageIsAFailureAndSoIsAnException) {
   view_->set(kFakeRosterFile, "one\n");
   view_->make_throw(kFakeContributorFile);
