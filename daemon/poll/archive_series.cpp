@@ -52,12 +52,16 @@ std::optional<std::uint64_t> number_of(const Parts& parts, std::string_view name
   return number && *number >= 2 ? number : std::nullopt;
 }
 
+bool is_ours(const struct stat& status, const SeriesOptions& options) {
+  return status.st_uid == ::geteuid() || (options.owner >= 0 && status.st_uid == static_cast<uid_t>(options.owner));
+}
+
 /// An empty archive that no process has open: ours to fill.
-std::optional<UniqueFd> take_empty(int parent, const std::string& name) {
+std::optional<UniqueFd> take_empty(int parent, const std::string& name, const SeriesOptions& options) {
   struct stat status {};
   UniqueFd file(::openat(parent, name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != 0 ||
-      status.st_uid != ::geteuid() || status.st_nlink != 1 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+      !is_ours(status, options) || status.st_nlink != 1 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return std::nullopt;
   if (::fchmod(file.get(), 0600) != 0) return std::nullopt;
   return file;
@@ -84,7 +88,7 @@ void remove_old(int parent, const std::map<std::uint64_t, std::string>& archives
   for (const auto& [number, name] : archives) {
     struct stat status {};
     if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_uid != ::geteuid() || status.st_size == 0)
+        !is_ours(status, options) || status.st_size == 0)
       continue;
     ours.push_back({name, static_cast<std::uint64_t>(status.st_size), (now - status.st_mtime) * 1'000'000'000LL});
     total += ours.back().bytes;
@@ -108,9 +112,7 @@ std::map<std::uint64_t, std::string> list(int parent, const Parts& parts) {
   return archives;
 }
 
-}  // namespace
-
-Result<SeriesArchive> open_in_series(int parent, const std::string& path, const SeriesOptions& options) {
+Result<SeriesArchive> find_or_make(int parent, const std::string& path, const SeriesOptions& options) {
   const std::string name = path.substr(path.rfind('/') + 1);
   const Parts parts = split(name);
   std::map<std::uint64_t, std::string> archives;
@@ -120,10 +122,10 @@ Result<SeriesArchive> open_in_series(int parent, const std::string& path, const 
     remove_old(parent, archives, options);
     if (!archives.empty()) {
       const auto& [last, last_name] = *archives.rbegin();
-      if (auto empty = take_empty(parent, last_name)) return SeriesArchive{last_name, *std::move(empty)};
+      if (auto empty = take_empty(parent, last_name, options)) return SeriesArchive{last_name, *std::move(empty)};
       wanted = numbered(parts, last + 1);
     }
-  } else if (auto empty = take_empty(parent, name)) {
+  } else if (auto empty = take_empty(parent, name, options)) {
     return SeriesArchive{name, *std::move(empty)};
   }
   auto file = create(parent, wanted);
@@ -131,6 +133,18 @@ Result<SeriesArchive> open_in_series(int parent, const std::string& path, const 
     return system_error(path, errno, errno == EEXIST ? "a recording never overwrites a file; name another one" : "");
   }
   return SeriesArchive{wanted, *std::move(file)};
+}
+
+}  // namespace
+
+Result<SeriesArchive> open_in_series(int parent, const std::string& path, const SeriesOptions& options) {
+  auto archive = find_or_make(parent, path, options);
+  if (!archive || options.owner < 0) return archive;
+  if (::fchown(archive->file.get(), static_cast<uid_t>(options.owner), static_cast<gid_t>(options.group)) == 0)
+    return archive;
+  Error error = system_error(path, errno, "cannot give the archive to the account");
+  ::unlinkat(parent, archive->name.c_str(), 0);
+  return error;
 }
 
 }  // namespace memstat

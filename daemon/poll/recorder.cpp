@@ -49,7 +49,9 @@ Result<void> Recorder::open_archive(const Config& config, const Options& options
   auto opened = open_in_series(parent_.get(), config.capture.record,
                                {.may_number = options.is_service,
                                 .max_bytes = config.capture.max_bytes,
-                                .max_age_ns = config.capture.max_age.count()});
+                                .max_age_ns = config.capture.max_age.count(),
+                                .owner = options.owner.user,
+                                .group = options.owner.group});
   if (!opened) return opened.error();
   archive_ = std::move(opened->file);
   archive_path_ = parent == "." && config.capture.record.find('/') == std::string::npos

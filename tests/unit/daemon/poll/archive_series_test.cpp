@@ -71,6 +71,27 @@ TEST_F(ArchiveSeries, IsBegunWithAnEmptyFileOfOurs) {
   EXPECT_NE(::flock(other.get(), LOCK_EX | LOCK_NB), 0) << "another process leaves it alone";
 }
 
+/// The account that memstatd becomes, as the manual says: who started it as root finds its archives beside the others.
+TEST_F(ArchiveSeries, BelongsToTheAccountAndSoCountsAsOursTheNextTime) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  constexpr uid_t kOther = 54321;
+  options_.owner = kOther;
+  options_.group = kOther;
+  struct stat status {};
+  ASSERT_EQ(::fstat(open()->file.get(), &status), 0);
+  EXPECT_EQ(status.st_uid, kOther);
+  EXPECT_EQ(status.st_gid, kOther);
+  EXPECT_EQ(status.st_mode & 07777, 0600U);
+  EXPECT_EQ(opened(), "rec.tar.zst") << "it is empty, as a run that was killed leaves it";
+
+  put("rec.tar.zst", 100);
+  ASSERT_EQ(::chown(directory_.file("rec.tar.zst").c_str(), kOther, kOther), 0);
+  put("rec-2.tar.zst", 100);
+  options_.max_bytes = 150;
+  EXPECT_EQ(opened(), "rec-3.tar.zst");
+  EXPECT_THAT(names(), ElementsAre("rec-2.tar.zst", "rec-3.tar.zst"));
+}
+
 TEST_F(ArchiveSeries, GoesOnBehindTheHighestNumber) {
   put("rec.tar.zst", 1);
   EXPECT_EQ(opened(), "rec-2.tar.zst");
