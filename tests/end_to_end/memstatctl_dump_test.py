@@ -135,7 +135,7 @@ class Dump(unittest.TestCase):
         path = self.dump("freebsd")
         done = run("types", "--from", path)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("MEMSTAT_KERNEL", done.stderr)
+        self.assertIn("memstatctl --kernel FILE, elsewhere the environment variable MEMSTAT_KERNEL", done.stderr)
         named = ("--from", path, "--kernel", path + ".kernel")
         types = {row["type"]: row for row in json.loads(output("types", "--json", *named))["types"]}
         for name, wanted in (("temp", {"bytes": 1172, "objects": 1}), ("mbuf", {"bytes": 365 * 256, "objects": 365})):

@@ -102,6 +102,17 @@ class OfADaemon(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertIn("keys per_cpu and tier of the configuration", done.stderr)
 
+    def test_a_report_that_read_nothing_is_no_success(self):
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(os.path.join(directory, "empty"), [{"fs/proc/meminfo": "MemTotal: 1000 kB\n"}])
+            with program.Daemon("--replay", capture, "--polls", "1") as daemon:
+                program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
+                for reference in (f"http://127.0.0.1:{daemon.port}", capture):
+                    for report in ("types", "limits"):
+                        done = run(report, "--from", reference)
+                        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                        self.assertNotEqual(done.stderr, "")
+
     def test_a_user_and_a_password_are_sent_and_never_printed(self):
         with Answers(answer(401, "")) as server:
             url = server.url.replace("http://", "http://me:secret@")

@@ -87,9 +87,9 @@ Result<std::unique_ptr<FreeBsdKernel>> open_with_kernel(
   error.code = ErrorCode::kNotPresent;
   error.path = dump;
   error.detail =
-      "is FreeBSD: the kernel file is needed for symbols and types: copy /boot/kernel/kernel of that "
-      "machine "
-      "beside the dump, or name it in the environment variable MEMSTAT_KERNEL";
+      "is FreeBSD: the kernel file is needed for symbols and types: copy /boot/kernel/kernel of that machine beside the "
+      "dump, "
+      "or name it: memstatctl --kernel FILE, elsewhere the environment variable MEMSTAT_KERNEL";
   return error;
 }
 

@@ -143,15 +143,15 @@ void print_sfbufs(Printer& printer, memory_type_list* list) {
                "sfbufs in use (current/peak/max)");
 }
 
-/// sendfile(2): kern.ipc.sfstat is a row of 64-bit counters (struct sfstat), of which the last was appended later. Nothing
-/// is printed for a kernel or capture without them, as netstat does.
-void print_sendfile(Printer& printer, memory_type_list* list) {
+/// sendfile(2): kern.ipc.sfstat is a row of 64-bit counters (struct sfstat), of which the last was appended later. False:
+/// there are none, as in a crash dump, and nothing is printed, as netstat does.
+bool print_sendfile(Printer& printer, memory_type_list* list) {
   constexpr std::size_t kOldCounters = 10;
   std::array<std::uint64_t, 32> counters{};
   std::size_t size = sizeof counters;
-  if (memstat_sysctl_get(list, "kern.ipc.sfstat", counters.data(), &size) != 0) return;
+  if (memstat_sysctl_get(list, "kern.ipc.sfstat", counters.data(), &size) != 0) return false;
   const std::size_t count = size / sizeof counters[0];
-  if (count < kOldCounters) return;
+  if (count < kOldCounters) return false;
   printer.line({{"sendfile-syscalls", counters[0]}}, "sendfile syscalls");
   printer.line({{"sendfile-no-io", counters[1]}}, "sendfile syscalls completed without I/O request");
   printer.line({{"sendfile-io-count", counters[2]}}, "requests for I/O initiated by sendfile");
@@ -165,6 +165,7 @@ void print_sendfile(Printer& printer, memory_type_list* list) {
   printer.line({{"sendfile-busy-encounters", counters[7]}}, "times sendfile encountered an already busy page");
   printer.line({{"sfbufs-alloc-failed", counters[8]}}, "requests for sfbufs denied");
   printer.line({{"sfbufs-alloc-wait", counters[9]}}, "requests for sfbufs delayed");
+  return true;
 }
 
 Report mbufs_report(memory_type_list* list, bool is_json) {
@@ -176,8 +177,11 @@ Report mbufs_report(memory_type_list* list, bool is_json) {
   print_amounts(printer, zones);
   print_refusals(printer, zones);
   print_sfbufs(printer, list);
-  print_sendfile(printer, list);
-  return {.output = printer.finish(), .problem = {}};
+  Report report;
+  if (!print_sendfile(printer, list))
+    report.notes.emplace_back("there is no kern.ipc.sfstat here, so the lines of sendfile(2) are left out");
+  report.output = printer.finish();
+  return report;
 }
 
 void add_mbufs(OptionAdder& add) {
@@ -192,7 +196,8 @@ Report run_mbufs(const CommandLine& options) {
   if (memstat_sysctl_all(list.get(), 0) != 0) return list.failure(only_freebsd(options));
   Report report = mbufs_report(list.get(), options.view.layout == Layout::kJson);
   if (options.view.layout == Layout::kJson) report.output = laid_out(report.output, options.view);
-  report.notes = list.notes();
+  const std::vector<std::string> notes = list.notes();
+  report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   return report;
 }
 

@@ -74,6 +74,11 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   const Sample sample = opened.source->read();
   if (sample.is_failed()) return {.output = {}, .problem = sample.problem, .notes = sample.notes};
+  if (sample.types.empty()) {
+    std::string problem = "no memory type could be read";
+    for (const std::string& line : sample.missing) problem += "; " + line;
+    return {.output = {}, .problem = problem, .notes = sample.notes};
+  }
   ReportTable table = make(sample.types);
   const bool is_empty = table.empty();
   Report report = report_of(std::move(table), with_merged_names(options.view, sample.types));
