@@ -90,8 +90,11 @@ def recorded_polls(directory):
     found = {name for name in names if name.isdigit()}
     for name in names:
         if re.fullmatch(r"\d{6,}\.tar", name):
-            with tarfile.open(os.path.join(directory, name), "r:") as archive:
-                found.update(path.split("/")[0] for path in archive.getnames() if path.endswith("/poll.yaml"))
+            try:
+                with tarfile.open(os.path.join(directory, name), "r:") as archive:
+                    found.update(path.split("/")[0] for path in archive.getnames() if path.endswith("/poll.yaml"))
+            except tarfile.ReadError:
+                pass  # its first poll is on the way
     return sorted(found)
 
 
