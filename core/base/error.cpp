@@ -24,6 +24,29 @@ std::string_view reason(ErrorCode code) {
   return "unknown";
 }
 
+namespace {
+
+/// What went wrong, for people who are told nothing more of it.
+std::string_view words_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNoMemory: return "not enough memory";
+    case ErrorCode::kVersion: return "its format is not one that is known";
+    case ErrorCode::kPermission: return "not permitted";
+    case ErrorCode::kTooManyCpus: return "there are too many CPUs";
+    case ErrorCode::kData: return "it is damaged";
+    case ErrorCode::kKvm: return "the dump cannot be read";
+    case ErrorCode::kKvmNoSymbol: return "a symbol of the kernel is missing";
+    case ErrorCode::kKvmShortRead: return "the dump ends early";
+    case ErrorCode::kNotPresent: return "this kernel does not have it";
+    case ErrorCode::kTimeout: return "no answer in time";
+    case ErrorCode::kIo: return "it cannot be read";
+    case ErrorCode::kUndefined: break;
+  }
+  return "no error is known";
+}
+
+}  // namespace
+
 std::string to_string(const Error& error) {
   std::string text;
   const auto part = [&text](std::string_view words) {
@@ -34,7 +57,8 @@ std::string to_string(const Error& error) {
   part(error.source);
   part(error.path);
   if (error.offset) part("offset " + std::to_string(*error.offset));
-  part(reason(error.code));
+  const bool is_told = error.system_errno != 0 || (!error.detail.empty() && error.code != ErrorCode::kNoMemory);
+  if (!is_told) part(words_of(error.code));
   part(error.detail);
   if (error.system_errno != 0) {
     part(std::generic_category().message(error.system_errno) + " (errno " + std::to_string(error.system_errno) + ")");

@@ -11,7 +11,7 @@
 
 namespace memstat {
 
-/// An error of code kData about a configured value: "key: value: data: why".
+/// An error of code kData about a configured value: "key: value: why".
 Error option_error(std::string_view key, std::string_view value, std::string_view why);
 
 /// The addresses that may connect: loopback and the networks of a configuration. Thread safety: a plain value.

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -131,20 +130,10 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
 }
 
 /// The error without what the table has in other columns. Where the kernel lacks something, errno says no more than that.
-std::string reason_of(const Error& error) {
-  std::string text = error.path;
-  const auto add = [&text](const std::string& words) {
-    if (!words.empty()) text += (text.empty() ? "" : ": ") + words;
-  };
-  if (error.offset) add("offset " + std::to_string(*error.offset));
-  add(error.detail);
-  const bool is_said = error.code == ErrorCode::kNotPresent && !error.detail.empty();
-  if (error.system_errno != 0 && !is_said) {
-    add(std::generic_category().message(error.system_errno) + " (errno " + std::to_string(error.system_errno) + ")");
-  } else if (error.detail.empty()) {
-    add(std::string(reason(error.code)));
-  }
-  return text;
+std::string reason_of(Error error) {
+  error.source.clear();
+  if (error.code == ErrorCode::kNotPresent && !error.detail.empty()) error.system_errno = 0;
+  return to_string(error);
 }
 
 SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescriptor& source,

@@ -95,7 +95,7 @@ class BadInput(unittest.TestCase):
         lines = [line for line in log.splitlines() if f" error: {source}: " in line]
         self.assertEqual(len(lines), 1, log)  # once, however often it fails in the same way
         self.assertIn(f"error: {source}: {path}: ", lines[0])
-        self.assertIn(f": {reason}: ", lines[0])
+        self.assertNotIn(f": {reason}: ", lines[0], "a code is no message")
         self.assertRegex(lines[0], re.escape(words) + r"(?!\d)")
 
     def test_bad_slabinfo(self):
@@ -149,7 +149,7 @@ class BadInput(unittest.TestCase):
         self.assertFalse(read.series("memstat_source_errors_total"))
         self.assertEqual(log, "")
         read, log = self.once([{MALLOC: GOOD_MALLOC, UMA: GOOD_UMA}] + [{MALLOC: GOOD_MALLOC}] * 2, "freebsd")
-        self.assert_down(read, log, "freebsd_uma", "vm.zone_stats", "not_present", "not_present", 2)
+        self.assert_down(read, log, "freebsd_uma", "vm.zone_stats", "not_present", "No such file", 2)
         config = os.path.join(self.directory, "memstatd.yaml")
         captures.write_file(config, "sources: {freebsd_uma: {enabled: on}}\n")
         done = program.run("--once", "--config", config, "--replay", self.capture([{MALLOC: GOOD_MALLOC}], "freebsd"))

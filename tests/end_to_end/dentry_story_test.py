@@ -170,7 +170,7 @@ class DentryStory(unittest.TestCase):
         """What the alert says to run, for some seconds of this minute."""
         command = ["memuse", "--control-group", self.group.name, "--type", "dentry", "--seconds", "6", "--older", "1s"]
         done = subprocess.run([MEMSTATCTL, *command], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
-        if done.returncode == 1 and ("not_present" in done.stderr or "permission" in done.stderr):
+        if done.returncode == 1 and re.search("No such|Operation not permitted|Permission denied|built without|only root", done.stderr):
             print("memstatctl memuse cannot watch this kernel: " + done.stderr.strip())
             return
         self.assertEqual((done.returncode, done.stderr), (0, ""))

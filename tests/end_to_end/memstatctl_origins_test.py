@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -79,7 +80,7 @@ class Origins(unittest.TestCase):
                     done = ctl.run("origins", "filp", "--seconds", "2", "--csv")
                 finally:
                     process.kill()
-        if done.returncode == 1 and ("not_present" in done.stderr or "permission" in done.stderr):
+        if done.returncode == 1 and re.search("No such|Operation not permitted|Permission denied|built without|only root", done.stderr):
             self.skipTest(done.stderr.strip())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         found = [row for row in rows(done.stdout) if row[2] == "file-opener"]

@@ -72,7 +72,7 @@ class Reload(WithReplay):
             self.assertTrue(is_full(daemon.wait_page(lambda now: now.number(READS, source="linux_slabinfo") > reads + 2, "more polls")))
             os.remove(self.config)
             daemon.process.send_signal(signal.SIGHUP)
-            daemon.wait_log("not_present: cannot open the configuration")
+            daemon.wait_log("yaml: cannot open the configuration")
             self.configure("tier: minimal\n")
             daemon.process.send_signal(signal.SIGHUP)
             daemon.wait_page(lambda now: now.number(RELOADED) == 1, "the good reload")
@@ -270,7 +270,7 @@ class SourceThatHangs(unittest.TestCase):
                                            not now.series("memstat_type_bytes", allocator="slab"), "this source alone to be down")
                     counted = now.number("memstat_source_errors_total", source="linux_slabinfo", reason="timeout")
                     self.assertGreaterEqual(counted, 1)
-                    daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: timeout: no answer within 2000 ms", turn + 1)
+                    daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: no answer within 2000 ms", turn + 1)
                     # It is served as before, and counts on.
                     daemon.wait_page(lambda now: now.number("memstat_source_errors_total", source="linux_slabinfo",
                                                             reason="timeout") > counted + 2,
@@ -365,7 +365,7 @@ class Privileges(unittest.TestCase):
         # What anybody may read, such as control groups, is up.
         self.assertEqual(process.returncode, 0 if re.search(rb'^memstat_source_up\{.*\} 1$', content, re.MULTILINE) else 1)
         if program.can_read_slabinfo():
-            self.assertIn("/proc/slabinfo: permission", said)
+            self.assertRegex(said, "/proc/slabinfo: .*Permission denied")
             self.assertIn("start this program as root", said)
             self.assertIn(b'memstat_source_up{source="linux_slabinfo"} 0\n', content)
             self.assertIn(b'reason="permission"', content)

@@ -110,7 +110,7 @@ class NothingIsWaitedFor(WithDirectory):
             os.remove(self.config)
             os.mkfifo(self.config, 0o644)
             daemon.process.send_signal(signal.SIGHUP)
-            daemon.wait_log(r"memstatd\.yaml: io: the configuration must be a regular file")
+            daemon.wait_log(r"memstatd\.yaml: the configuration must be a regular file")
             daemon.wait_page(lambda now: now.number("memstat_config_last_reload_successful") == 0, "the failed reload")
             self.assert_daemon_stops(daemon)
         done = program.run("--config", self.config, "--check-config")

@@ -47,13 +47,31 @@ TEST(ErrorCode, ErrnoTellsAbsentFromForbiddenFromBroken) {
 TEST(ErrorText, NamesSourcePathOffsetWhatAndErrno) {
   Error error = data_error("/proc/slabinfo", 117, "a number has 21 digits");
   error.source = "linux_slabinfo";
-  EXPECT_EQ(to_string(error), "linux_slabinfo: /proc/slabinfo: offset 117: data: a number has 21 digits");
+  EXPECT_EQ(to_string(error), "linux_slabinfo: /proc/slabinfo: offset 117: a number has 21 digits");
   EXPECT_EQ(to_string(system_error("/proc/x", EACCES, "start as root")),
-            "/proc/x: permission: start as root: Permission denied (errno " + std::to_string(EACCES) + ")");
-  EXPECT_EQ(to_string(Error{}), "undefined");
+            "/proc/x: start as root: Permission denied (errno " + std::to_string(EACCES) + ")");
+  EXPECT_EQ(to_string(Error{}), "no error is known");
+  EXPECT_EQ(to_string(no_memory_error("/proc/x", "std::bad_alloc")), "/proc/x: not enough memory: std::bad_alloc");
 }
 
-TEST(ErrorText, OffsetZeroIsAnOffset) { EXPECT_EQ(to_string(data_error("f", 0, "empty")), "f: offset 0: data: empty"); }
+TEST(ErrorText, OffsetZeroIsAnOffset) { EXPECT_EQ(to_string(data_error("f", 0, "empty")), "f: offset 0: empty"); }
+
+TEST(ErrorText, HasNoCodeInIt) {
+  for (const int code : {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18}) {
+    Error error = data_error("f", 0, "");
+    error.code = static_cast<ErrorCode>(code);
+    const std::string code_word = ": " + std::string(reason(error.code));
+    for (const char* const detail : {"", "why"}) {
+      for (const int number : {0, EIO}) {
+        error.detail = detail;
+        error.system_errno = number;
+        EXPECT_NE((to_string(error) + ":").find(": "), std::string::npos);
+        EXPECT_EQ((to_string(error) + ":").find(code_word + ":"), std::string::npos) << to_string(error);
+        EXPECT_GT(to_string(error).size(), std::string("f: offset 0: ").size());
+      }
+    }
+  }
+}
 
 TEST(Result, HoldsEitherAValueOrAnError) {
   Result<int> good = 7;

@@ -260,7 +260,7 @@ TEST(Captured, ABadCaptureIsRefusedWithFileAndReason) {
   bad_poll.expect_refused(ErrorCode::kData, "000000/poll.yaml");
   SmallCapture bad_errors;
   bad_errors.files.emplace_back("000000/errors.yaml", "nonsense\n");
-  bad_errors.expect_refused(ErrorCode::kData, "000000/errors.yaml: data: line 1");
+  bad_errors.expect_refused(ErrorCode::kData, "000000/errors.yaml: line 1");
   SmallCapture linked_poll;
   linked_poll.links = {{"000001", "000000"}};
   linked_poll.expect_refused(ErrorCode::kData, "000001");

@@ -96,9 +96,9 @@ TEST(SlabDirectories, AreNoneThatAreGoneAndFailWhereTheyCannotBeRead) {
   kernel.add("there", {});
   EXPECT_EQ(directories_of(kernel), "gone=; there=there");
   kernel.failures["/sys/kernel/slab/there/slab_size"] = EACCES;
-  EXPECT_NE(directories_of(kernel).find("/sys/kernel/slab/there/slab_size: permission"), std::string::npos);
+  EXPECT_NE(directories_of(kernel).find("/sys/kernel/slab/there/slab_size: Permission denied"), std::string::npos);
   kernel.failures = {{"/proc/slabinfo", EACCES}};
-  EXPECT_NE(directories_of(kernel).find("/proc/slabinfo: permission"), std::string::npos);
+  EXPECT_NE(directories_of(kernel).find("/proc/slabinfo: Permission denied"), std::string::npos);
 }
 
 class CapturedSlabDirectories : public testing::TestWithParam<std::string> {};

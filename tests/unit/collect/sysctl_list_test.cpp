@@ -80,10 +80,10 @@ TEST_F(ListedSysctls, ThatWereCutShortOrHoldSomethingElseAreKnownAsSuch) {
   kernel_.set_u32("bad", 1);
   ASSERT_TRUE(list({"bad"}));
   ASSERT_TRUE(read());
-  EXPECT_EQ(names(), "sysctl x: offset 11: data: a sysctl holds something other than a number of 1, 2, 4 or 8 bytes");
+  EXPECT_EQ(names(), "sysctl x: offset 11: a sysctl holds something other than a number of 1, 2, 4 or 8 bytes");
   for (std::size_t cut = 0; cut < 15; ++cut) {
     bundle_.resize(cut);
-    EXPECT_EQ(names(), "sysctl x: offset " + std::to_string(cut) + ": data: the data ends early");
+    EXPECT_EQ(names(), "sysctl x: offset " + std::to_string(cut) + ": the data ends early");
     ASSERT_TRUE(read());
   }
 }

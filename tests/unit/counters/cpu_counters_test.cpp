@@ -172,7 +172,7 @@ TEST_F(CounterTableTest, FailsWhenNoEventIsLeft) {
   open({{.name = "memory", .cpus = "all", .events = {"cache-misses", "minor-faults"}}});
   EXPECT_EQ(opened_.error().code, ErrorCode::kPermission) << "there is something to do about it";
   EXPECT_THAT(to_string(opened_.error()), HasSubstr("kernel.perf_event_paranoid is 2"));
-  EXPECT_THAT(read(), StartsWith("error: perf_event_open: permission: "));
+  EXPECT_THAT(read(), StartsWith("error: perf_event_open: "));
   EXPECT_EQ(door_.open_count(), 0U);
 }
 

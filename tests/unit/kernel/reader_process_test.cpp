@@ -271,7 +271,7 @@ TEST(ReaderProcess, ThatIsGoneIsAnErrorThatSaysWhatToDo) {
     const auto result = view->read_file("/a", out);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kIo);
-    EXPECT_EQ(text_of(result), "/a: io: the process that reads the kernel for memstatd is gone; restart memstatd");
+    EXPECT_EQ(text_of(result), "/a: the process that reads the kernel for memstatd is gone; restart memstatd");
   }
 }
 
@@ -376,7 +376,7 @@ class Lied : public testing::Test {
   std::unique_ptr<ReaderView> view_;
 };
 
-constexpr const char* kGone = "/a: io: the process that reads the kernel for memstatd is gone; restart memstatd";
+constexpr const char* kGone = "/a: the process that reads the kernel for memstatd is gone; restart memstatd";
 
 TEST_F(Lied, IsTrueWhereNothingIsWrong) {
   EXPECT_EQ(said_to({bytes_of({.size = 65536})}), "");

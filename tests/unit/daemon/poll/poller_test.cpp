@@ -96,7 +96,7 @@ TEST_F(LinuxPollerTest, AFailedSourceIsDownItsTypesGoAndComeBack) {
   EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
   EXPECT_EQ(daemon_.own("memstat_source_errors_total{reason=\"io\",source=\"linux_slabinfo\"}"), "1");
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kDown);
-  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("linux_slabinfo: /proc/slabinfo: io"));
+  EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("linux_slabinfo: /proc/slabinfo: Input/output error"));
   set({{"dentry", 120}});
   EXPECT_TRUE(daemon_.poll());
   EXPECT_EQ(shown("delta_bytes", "dentry"), "1280");
