@@ -60,6 +60,13 @@ def normal(prototype):
     return re.sub(r"\s+", " ", prototype.replace("*", " * ")).strip().replace(" (", "(")
 
 
+def option_of(command, name):
+    """What --help says in the line of that option of a command; "" without it."""
+    text = subprocess.run([MEMSTATCTL, command, "--help"], check=True, capture_output=True, text=True).stdout
+    found = re.search(rf"(?m)^ +{name} .*$", text)
+    return found.group(0) if found else ""
+
+
 def options_of(*command):
     """Long options that a program's --help prints: those of the first word of a line that begins with a hyphen."""
     done = subprocess.run([*command, "--help"], check=True, capture_output=True, text=True, timeout=program.PATIENCE)
@@ -225,6 +232,16 @@ class Programs(unittest.TestCase):
         for command, options in forms.items():
             self.assertEqual(options, options_of(MEMSTATCTL, command) - {"help"}, command)
         self.check_options("memstatctl.8", common.union(*forms.values()))
+
+    def test_the_commands_that_take_a_url_and_the_columns_of_list_sources_are_those_of_the_programs(self):
+        help_text = subprocess.run([MEMSTATCTL, "--help"], check=True, capture_output=True, text=True).stdout
+        listed = re.search(r"takes the URL of a running memstatd with ([a-z, ]+)\.", help_text).group(1)
+        taken = set(re.split(r", | and ", listed))
+        self.assertEqual(taken, {command for command in re.findall(r"(?m)^  ([a-z]+)  ", help_text) if "URL" in option_of(command, "--from")})
+        paragraph = re.search(r"^\.It Ar URL\n(.*?)^\.El", source("memstatctl.8"), re.M | re.S).group(1)
+        self.assertEqual(set(re.findall(r"^\.Cm (\w+)", paragraph, re.M)), taken)
+        columns = program.run("--list-sources").stdout.decode().splitlines()[0].split("\t")
+        self.assertIn(f"The columns are {', '.join(columns[:-1])} and {columns[-1]}.", source("memstatd.8"))
 
     def test_memstatd_8_names_paths_that_are_served(self):
         listed = re.search(r"^\.Ss Paths\n(.*?)^\.Ss ", source("memstatd.8"), re.M | re.S).group(1)

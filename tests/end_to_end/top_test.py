@@ -73,7 +73,7 @@ class Screens(unittest.TestCase):
         seen = []
         with Terminal() as terminal:
             terminal.start("--from", captures.fixtures()[LIMITS])
-            seen.append(terminal.wait("poll 3 of 3", "mbuf_jumbo_page", "Enter CPUs"))
+            seen.append(terminal.wait("poll 3 of 3", "mbuf_jumbo_page", "Enter the type"))
             colours = terminal.screen("-e")
             self.assertRegex(colours, r"\x1b\[[0-9;]*31m[^\n]*mbuf_jumbo_page", "what fails is red")
             self.assertRegex(colours, r"\x1b\[[0-9;]*33m[^\n]*vmem btag", "what failed before is yellow")
@@ -82,10 +82,12 @@ class Screens(unittest.TestCase):
             terminal.keys("b", "/", "m", "b", "u", "f")
             seen.append(terminal.wait("filter: mbuf_ "))
             terminal.keys("Enter", "Down", "Enter")
+            terminal.wait("uma mbuf_jumbo_page: ", "of its limit", "object size")
+            terminal.keys("c")
             terminal.wait("uma mbuf_jumbo_page by CPU")
             terminal.keys("n")
             terminal.wait("by node", "held_bytes")
-            terminal.keys("q", "Escape", "/", "d", "e", "v", "b", "u", "f", "Enter", "Enter")
+            terminal.keys("q", "Escape", "/", "d", "e", "v", "b", "u", "f", "Enter", "c")
             seen.append(terminal.wait("malloc devbuf by CPU", "allocated_bytes", "frees"))
             terminal.keys("q")
             terminal.wait("filter: devbuf")
@@ -95,12 +97,12 @@ class Screens(unittest.TestCase):
             terminal.wait("482 types")
             terminal.keys("Home")
             terminal.tmux("resize-window", "-x", "40", "-y", "10")
-            seen.append(terminal.wait("2026-11-20", "mbuf_cluster", "q quit", gone=("ALLOCATOR",)))
+            seen.append(terminal.wait("2026-11-20", "mbuf_cluster", "q quit", gone=("ALLOC ",)))
             for width, height in ((1, 1), (2, 3), (300, 90), (10, 2), (100, 24)):
                 terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
-            terminal.wait("482 types", "ALLOCATOR")
+            terminal.wait("482 types", "ALLOC ")
             terminal.keys("q")
-            terminal.wait("ready$", gone=("ALLOCATOR",))
+            terminal.wait("ready$", gone=("ALLOC ",))
         text = "\n".join("".join(line.rstrip() + "\n" for line in screen.splitlines()) + "-" * 100 for screen in seen) + "\n"
         if os.environ.get("UPDATE_GOLDEN"):
             with open(GOLDEN, "w", encoding="utf-8") as file:
@@ -113,7 +115,7 @@ class Screens(unittest.TestCase):
             with self.subTest(end), Terminal() as terminal:
                 terminal.keys(f"before=$(stty -g); {MEMSTATCTL} top --from {captures.fixtures()[LIMITS]}; "
                               "status=$?; [ \"$before\" = \"$(stty -g)\" ] && echo same $status", "Enter")
-                terminal.wait("ALLOCATOR", "q quit")
+                terminal.wait("ALLOC ", "q quit")
                 self.assertEqual(terminal.tmux("display-message", "-p", "#{alternate_on}").strip(), "1")
                 if end in ("q", "C-c"):
                     terminal.keys(end)
@@ -122,7 +124,7 @@ class Screens(unittest.TestCase):
                     child = subprocess.run(["ps", "-o", "pid=", "--ppid", shell], check=True, capture_output=True, text=True).stdout.split()
                     subprocess.run(["kill", "-" + end, child[0]], check=True)
                 status = {"TERM": 143, "HUP": 129}.get(end, 0)
-                terminal.wait(f"same {status}", gone=("ALLOCATOR",))
+                terminal.wait(f"same {status}", gone=("ALLOC ",))
                 self.assertEqual(terminal.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag}").strip(), "0 1")
 
 
@@ -131,16 +133,16 @@ class Screens(unittest.TestCase):
             program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
             with Terminal() as terminal:
                 terminal.start("--from", f"http://127.0.0.1:{daemon.port}", "--interval", "100ms")
-                terminal.wait("ALLOCATOR")
+                terminal.wait("ALLOC ")
                 os.kill(daemon.process.pid, signal.SIGSTOP)
                 try:
                     terminal.wait("no answer for", "what is shown is as it was")
                     terminal.keys("n")
                     terminal.wait("by name", "no answer for")
-                    terminal.keys("Enter")
+                    terminal.keys("c")
                     terminal.wait("reading the figures by CPU", "no answer for")
                     terminal.keys("q", "q")
-                    terminal.wait("ready$", gone=("ALLOCATOR",))
+                    terminal.wait("ready$", gone=("ALLOC ",))
                 finally:
                     os.kill(daemon.process.pid, signal.SIGCONT)
 
@@ -156,7 +158,7 @@ class Lines(unittest.TestCase):
             self.assertEqual(found, [f"{poll} of 3" for poll in polls])
         rows = [line.split() for line in done.stdout.split("poll 3 of 3")[1].splitlines()[2:]]
         self.assertEqual(len(rows), 482)
-        self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "+80K", "400", "100%", "1532", "\u2581\u2588\u2588"])
+        self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "1.6M", "100%", "4096", "400", "+80K", "100%", "1532", "\u2581\u2588\u2588"])
 
     def test_a_source_that_cannot_be_read_is_a_failure(self):
         for source, word in (("/no/such", "/no/such"), ("http://127.0.0.1:1", "refused")):

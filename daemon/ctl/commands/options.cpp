@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/completion.h"
 #include "daemon/ctl/commands/option_values.h"
@@ -65,6 +66,9 @@ std::string contradiction(const CommandLine& options) {
     }
     if (options.json && options.memuse.is_folded) return "--folded: not together with --json";
   }
+  if (options.hosts.size() > 1 && !std::all_of(options.hosts.begin(), options.hosts.end(), is_url)) {
+    return "--from: several are for running memstatds only, each as http://HOST:PORT";
+  }
   if (options.json && options.csv) return "--csv: not together with --json";
   if (options.human.value_or(false) && options.format != Format::kFreeBsd15) {
     return "--human: works only with the format freebsd-15";
@@ -72,13 +76,23 @@ std::string contradiction(const CommandLine& options) {
   return {};
 }
 
+/// The commands that take a URL, from their own options.
+std::string commands_by_url(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const CLI::Option* const from = command->get_option_no_throw("--from");
+    if (from != nullptr && from->get_type_name().find("URL") != std::string::npos) names.push_back(command->get_name());
+  }
+  return join_words(std::vector<std::string_view>(names.begin(), names.end()), " and ");
+}
+
 /// Gives the application its texts and a subcommand a row of the table.
 void declare(CLI::App& app, CommandLine& options) {
   app.set_version_flag("--version", "memstatctl " MEMSTAT_VERSION);
   app.require_subcommand(0, 1);  // a missing one is reported after options that name an argument wrongly
-  app.footer(kFooter);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   declare_commands(app, options);
+  app.footer("--from takes the URL of a running memstatd with " + commands_by_url(app) + ".\n" + kFooter);
 }
 
 /// Without what only the next line would complete.
@@ -140,6 +154,22 @@ void OptionAdder::from_anywhere() {
           "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
           "default; or a running memstatd,\nas http://HOST:PORT")
       ->type_name("live|CAPTURE[@POLL]|URL")
+      ->check(check_from_anywhere);
+}
+
+void OptionAdder::from_several() {
+  kernel();
+  app_.add_option_function<std::vector<std::string>>(
+          "--from",
+          [line = &line_](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) line->hosts.push_back(meant_reference(text));
+            line->from = line->hosts.front();
+          },
+          "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
+          "default; or a running memstatd,\nas http://HOST:PORT; several of these are one screen")
+      ->type_name("live|CAPTURE[@POLL]|URL")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(check_from_anywhere);
 }
 
@@ -286,7 +316,9 @@ void OptionAdder::maybe_type() {
 }
 
 void OptionAdder::word() {
-  app_.add_option("WORD", line_.word, "A metric, a type, an alert, a value such as held_bytes, or a source")
+  app_.add_option(
+          "WORD", line_.word,
+          "An allocator, a type, a metric, a column such as USED, an alert, a value\nsuch as held_bytes, or a source")
       ->type_name("")
       ->required();
 }

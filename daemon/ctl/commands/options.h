@@ -58,7 +58,8 @@ struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
   /// As memstat_mtl_set_capture, or a URL; none: MEMSTAT_CAPTURE when it is set, else live.
   std::optional<std::string> from;
-  std::string kernel = {};  ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one beside the dump.
+  std::vector<std::string> hosts = {};  ///< Of the command top: each --from.
+  std::string kernel = {};              ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one beside the dump.
   bool json = false;
   bool csv = false;
   std::string json_layout = {};  ///< "pretty" or kCompact.
@@ -99,6 +100,7 @@ class OptionAdder {
 
   void from();                 ///< --from live|CAPTURE[@POLL], --kernel FILE
   void from_anywhere();        ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
+  void from_several();         ///< --from live|CAPTURE[@POLL]|URL, of URLs several
   void from_dump();            ///< --from DUMP, --kernel FILE
   void from_daemon_or_live();  ///< --from live|URL
   /// What every report takes: --sort, --reverse, --limit, --human, --json, --csv; of types PATTERN... and --allocator as

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <utility>
 
 #include "core/base/clock.h"
+#include "daemon/ctl/source/http_answer.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/top/model.h"
 #include "daemon/ctl/top/reader.h"
@@ -24,6 +26,12 @@ namespace memstat::ctl {
 namespace {
 
 std::int64_t interval_of(const CommandLine& options) { return options.interval_ns.value_or(1'000'000'000); }
+
+/// Where the figures are from: nothing of this machine, and no password.
+std::string title_of(const CommandLine& options) {
+  if (!options.from || *options.from == "live" || options.hosts.size() > 1) return {};
+  return is_url(*options.from) ? parse_url(*options.from).url.for_logs : options.from->substr(options.from->rfind('/') + 1);
+}
 
 /// A sample as lines without the keys.
 std::string plain_text(TopModel& model) {
@@ -44,17 +52,19 @@ Report plain_top(const CommandLine& options, TopReader& reader, TopModel& model)
   const std::size_t usual = reader.poll_count() == 0 ? 2 : reader.poll_count();
   const std::uint64_t count = options.count.value_or(usual);
   std::string problem;
+  std::vector<std::string> missing;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (i != 0 && reader.poll_count() == 0) ::poll(nullptr, 0, static_cast<int>(interval_of(options) / 1'000'000));
     TopReading reading = reader.read({.wants_sample = true});
     if (!reading.sample) break;
     problem = reading.sample->problem;
+    missing = reading.sample->missing;
     if (reading.sample->is_failed()) return {.output = {}, .problem = problem};
     apply(std::move(reading), model);
     if (i + 1 == count || reader.is_at_end()) break;
     if (options.count && print(plain_text(model) + "\n") != kExitDone) return {.output = {}, .problem = problem};
   }
-  return {.output = plain_text(model), .problem = problem};
+  return {.output = plain_text(model), .problem = problem, .missing = missing};
 }
 
 #if defined(MEMSTAT_HAVE_TOP)
@@ -62,7 +72,9 @@ Report plain_top(const CommandLine& options, TopReader& reader, TopModel& model)
 class FullScreen {
  public:
   FullScreen(const CommandLine& options, TopReader& reader, TopModel& model)
-      : interval_(interval_of(options)), reader_(reader), model_(model), next_(system_clock().now() + interval_) {}
+      : interval_(interval_of(options)), reader_(reader), model_(model), next_(system_clock().now() + interval_) {
+    model_.set_interval(interval_);
+  }
 
   [[nodiscard]] const std::string& problem() const { return screen_.problem(); }
 
@@ -78,13 +90,32 @@ class FullScreen {
       const TopAction action = model_.press(event.key);
       if (action == TopAction::kQuit) return 0;
       if (action == TopAction::kReadSplits) wants_splits_ = true;
+      if (action == TopAction::kFaster || action == TopAction::kSlower) change_interval(action == TopAction::kSlower);
     }
   }
 
  private:
+  /// To the next longer or shorter one of those that people use.
+  void change_interval(bool is_slower) {
+    using std::chrono::milliseconds;
+    constexpr std::array kIntervals{milliseconds(250),  milliseconds(500),    milliseconds(1000),   milliseconds(2000),
+                                    milliseconds(5000), milliseconds(10'000), milliseconds(30'000), milliseconds(60'000)};
+    const std::chrono::nanoseconds before = interval_;
+    for (const auto& one : kIntervals) {
+      if (is_slower && one > before) {
+        interval_ = one;
+        break;
+      }
+      if (!is_slower && one < before) interval_ = one;
+    }
+    next_ = system_clock().now() + interval_;
+    model_.set_interval(interval_);
+  }
+
   void read_what_is_due() {
     if (auto reading = reader_.take()) apply(std::move(*reading), model_);
     const TimePoint now = system_clock().now();
+    if (model_.is_paused()) next_ = now + interval_;
     if (!reader_.is_busy() && (now >= next_ || wants_splits_)) {
       TopReader::Wish wish{.wants_sample = now >= next_};
       if (const TypeRow* const type = model_.selected(); type != nullptr && model_.shows_splits()) wish.split_of = *type;
@@ -113,15 +144,15 @@ class FullScreen {
 #endif
 
 void add_top(OptionAdder& add) {
-  add.from_anywhere();
+  add.from_several();
   add.interval("How long between two samples: 1s by default");
   add.count("Print that many samples, as lines, instead of a full screen");
 }
 
 Report run_top(const CommandLine& options) {
-  OpenedSource opened = open_source(options.from);
+  OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
-  TopReader reader(std::move(opened.source), first_poll_of(options.from));
+  TopReader reader(std::move(opened.source), first_poll_of(options.from), title_of(options));
   TopModel model;
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
   if (!is_terminal || options.count) return plain_top(options, reader, model);
@@ -153,6 +184,7 @@ const Command kTopCommand{"top",
                           "Every memory type, again and again, on a full screen",
                           "memstatctl top\n"
                           "memstatctl top --interval 5s --from http://127.0.0.1:8947\n"
+                          "memstatctl top --from http://db1:8947 --from http://db2:8947\n"
                           "memstatctl top --count 1 --from bug.tar.zst",
                           add_top,
                           run_top};

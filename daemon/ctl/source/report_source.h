@@ -90,8 +90,8 @@ class ReportSource {
   /// The poll, below poll_count(), that read() reads. "" or why not.
   virtual std::string select_poll(std::size_t /*poll*/) { return "this is no capture, so it has no polls to choose from"; }
 
-  /// What a daemon remembers of each type in the last `seconds`: `points` amounts in the order of the last read()'s types,
-  /// empty for a type without. Nothing where nothing is remembered.
+  /// What a daemon, or the polls so far of a capture, has of each type in the last `seconds`: `points` amounts in the order
+  /// of the last read()'s types, empty for a type without. Nothing where nothing is remembered.
   virtual std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) { return {}; }
 
   /// What grew within the last `seconds`: of the polls that read() made, or of those that a memstatd remembers.
@@ -110,6 +110,10 @@ struct OpenedSource {
 };
 /// Opens the memstatd at that URL; reads nothing yet.
 OpenedSource open_daemon(const std::string& url);
+
+/// Opens several memstatds as one source, whose rows have a host: each reads at the same time as the others, and one that
+/// does not answer is a problem beside the rows of the rest.
+OpenedSource open_fleet(const std::vector<std::string>& urls);
 
 /// What a memstatd serves at a path, or why it does not.
 struct DaemonAnswer {

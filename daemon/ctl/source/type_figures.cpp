@@ -15,6 +15,11 @@ std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human) {
   return is_human && is_bytes ? humanize(amount, Base::k1024, true) : std::to_string(amount);
 }
 
+std::optional<double> use_of(const TypeRow& type) {
+  if (!has(type, kObjectsInUse) || !has(type, kFreeObjects) || type.objects + type.free == 0) return std::nullopt;
+  return static_cast<double>(type.objects) / static_cast<double>(type.objects + type.free);
+}
+
 std::string cell(const TypeRow& type, const Column& column, bool is_human) {
   return has(type, column) ? amount_text(figure_of(type, column), column.is_bytes, is_human) : "-";
 }

@@ -47,6 +47,9 @@ inline constexpr std::array<const Column*, 8> kColumns{&kBytesInUse, &kBytesHeld
 /// Whether the figure is known.
 bool has(const TypeRow& type, const Column& column);
 
+/// The part of the objects of its slabs that is in use; none where that is not known.
+std::optional<double> use_of(const TypeRow& type);
+
 /// 0 when it is not known.
 std::uint64_t figure_of(const TypeRow& type, const Column& column);
 

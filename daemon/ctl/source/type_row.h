@@ -16,6 +16,7 @@ namespace memstat::ctl {
 /// One type. A figure that is not in `figures` is not known, and its value is 0; amounts that came out below 0, because
 /// counters were read a moment apart, are 0. Thread safety: a plain value.
 struct TypeRow {
+  std::string host;                       ///< Of several that are read at once; "" for one.
   std::string allocator;                  ///< "slab"
   int allocator_number = ALLOCATOR_ANY;   ///< ALLOCATOR_*, for the order; ALLOCATOR_ANY where memstat.h does not have it
   std::string name;                       ///< Valid UTF-8, any characters: printable() is for terminals.
@@ -39,9 +40,11 @@ struct TypeRow {
 /// The other names of a merged slab cache: "a, b and c" with " and " as the last separator; "" for none.
 std::string other_names(const TypeRow& type, std::string_view last);
 
-/// What makes types different, in the order of reports whose other keys are equal: allocator, name.
-using TypeIdentity = std::tuple<int, std::string, std::string>;
-inline TypeIdentity identity_of(const TypeRow& type) { return {type.allocator_number, type.allocator, type.name}; }
+/// What makes types different, in the order of reports whose other keys are equal: allocator, name, host.
+using TypeIdentity = std::tuple<int, std::string, std::string, std::string>;
+inline TypeIdentity identity_of(const TypeRow& type) {
+  return {type.allocator_number, type.allocator, type.name, type.host};
+}
 
 /// The word for an ALLOCATOR_* that users know; "allocator-N" for a number that has none.
 std::string allocator_name(int allocator);

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/ctl/top/model.h"
+#include "daemon/explain/explain.h"
 
 namespace memstat::ctl {
 namespace {
@@ -46,23 +48,28 @@ struct TopColumn {
   std::size_t width;
   int rank;
 };
-enum ColumnNumber { kAllocator, kBytes, kGrowth, kObjects, kUsed, kFailed, kTrend, kColumnCount };
-constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"ALLOCATOR", 9, 5},
-                                                           {"BYTES", 6, 0},
+enum ColumnNumber { kHost, kAllocator, kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kUsed, kFailed, kTrend, kColumnCount };
+/// All but the trend fit 80 columns of one host.
+constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"HOST", 12, 0},
+                                                           {"ALLOC", 7, 8},
+                                                           {"BYTES", 6, 1},
+                                                           {"HELD", 6, 4},
+                                                           {"USE", 4, 6},
+                                                           {"SIZE", 5, 9},
+                                                           {"OBJECTS", 7, 5},
                                                            {"GROWTH/s", 8, 3},
-                                                           {"OBJECTS", 9, 4},
-                                                           {"LIMIT", 5, 1},
-                                                           {"FAILED", 8, 2},
-                                                           {"TREND", kTrendColumns, 6}}};
+                                                           {"LIMIT", 5, 2},
+                                                           {"FAILED", 6, 7},
+                                                           {"TREND", kTrendColumns, 10}}};
 
 /// Which columns there is room for beside a name of a usual length.
-std::array<bool, kColumnCount> columns_for(std::size_t width) {
-  constexpr std::size_t kName = 18;
+std::array<bool, kColumnCount> columns_for(std::size_t width, bool has_hosts) {
+  constexpr std::size_t kName = 16;
   std::array<bool, kColumnCount> are_shown{};
   std::size_t used = kName;
   for (int rank = 0; rank < kColumnCount; ++rank) {
     for (std::size_t i = 0; i < kColumnCount; ++i) {
-      if (kTopColumns[i].rank != rank) continue;
+      if (kTopColumns[i].rank != rank || (i == kHost && !has_hosts)) continue;
       used += kTopColumns[i].width + 1;
       are_shown[i] = used <= width;
     }
@@ -75,7 +82,10 @@ std::string table_line(std::size_t width, const std::array<bool, kColumnCount>& 
                        const std::array<std::string, kColumnCount>& cells) {
   std::size_t left = width;
   for (std::size_t i = 0; i < kColumnCount; ++i) left -= are_shown[i] ? std::min(left, kTopColumns[i].width + 1) : 0;
-  std::string line = are_shown[kAllocator] ? fitted(cells[kAllocator], kTopColumns[kAllocator].width) + " " : "";
+  std::string line;
+  for (const ColumnNumber i : {kHost, kAllocator}) {
+    if (are_shown[i]) line += fitted(cells[i], kTopColumns[i].width) + " ";
+  }
   line += fitted(name, left);
   for (std::size_t i = kBytes; i < kColumnCount; ++i) {
     if (!are_shown[i]) continue;
@@ -120,13 +130,13 @@ std::string memory_bar(const MachineMemory& memory, std::size_t width) {
 
 void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::size_t height) const {
   const Machine& machine = heading_.machine;
-  std::string title = "memstatctl top";
-  for (const std::string* part : {&machine.host, &machine.os, &machine.release, &machine.machine}) {
-    if (!part->empty()) title += (part == &machine.host ? " - " : " ") + printable_bytes(*part);
+  std::string title = "top -";
+  for (const std::string* part : {&machine.host, &heading_.from, &machine.os, &machine.release, &machine.machine}) {
+    if (!part->empty()) title += " " + printable_bytes(*part);
   }
   const std::string time = utc_text(sample_.time_ns);
   const std::size_t room = width > time.size() + 1 ? width - time.size() - 1 : width;
-  lines.push_back(line_of(room < width ? fitted(title, room) + " " + time : title, width, Look::kTitle));
+  lines.push_back(line_of(room < width ? to_left(cut(title, room), room) + " " + time : title, width, Look::kTitle));
   if (const auto& memory = sample_.memory; memory && memory->total != 0) {
     const std::uint64_t rest = memory->unaccounted < 0 ? 0 : static_cast<std::uint64_t>(memory->unaccounted);
     const std::uint64_t used = memory->total - std::min(memory->total, memory->free + rest);
@@ -146,8 +156,9 @@ void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::
   }
 }
 
-void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8) {
-  constexpr std::array<const char*, 6> kSorts{"bytes", "objects", "growth", "failures", "limit", "name"};
+std::string TopModel::status_text() const {
+  constexpr std::array<const char*, 9> kSorts{"bytes",  "held",     "use",   "size", "objects",
+                                              "growth", "failures", "limit", "name"};
   const auto alarming = std::count_if(shown_.begin(), shown_.end(), [](const Shown& one) {
     return one.look == Look::kCritical || one.look == Look::kWarning;
   });
@@ -155,10 +166,21 @@ void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::si
                        std::to_string(alarming) + " failed or near a limit; by " +
                        kSorts.at(static_cast<std::size_t>(sort_)) + (is_reversed_ ? " reversed" : "");
   if (!heading_.replay_position.empty()) status += "; " + heading_.replay_position;
+  if (interval_.count() != 0 && heading_.replay_position.empty()) {
+    status += "; every " + duration_text(std::chrono::duration<double>(interval_).count());
+  }
   if (is_typing_ || !filter_.empty()) status = "filter: " + printable(filter_) + (is_typing_ ? "_" : "") + "  " + status;
-  lines.push_back(line_of(status, width, Look::kPlain));
+  if (is_alarming_only_) status = "failures and limits only  " + status;
+  if (!allocator_.empty()) status = printable_bytes(allocator_) + " only  " + status;
+  return (is_paused_ ? "PAUSED  " : "") + status;
+}
 
-  const auto are_shown = columns_for(width);
+void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8) {
+  lines.push_back(line_of(status_text(), width, is_paused_ ? Look::kProblem : Look::kPlain));
+
+  const bool has_hosts =
+      std::any_of(sample_.types.begin(), sample_.types.end(), [](const TypeRow& type) { return !type.host.empty(); });
+  const auto are_shown = columns_for(width, has_hosts);
   std::array<std::string, kColumnCount> titles;
   for (std::size_t i = 0; i < kColumnCount; ++i) titles.at(i) = kTopColumns.at(i).title;
   lines.push_back(line_of(table_line(width, are_shown, "TYPE", titles), width, Look::kHeading));
@@ -172,8 +194,13 @@ void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::si
     const Shown& one = shown_[i];
     const TypeRow& type = *one.type;
     std::array<std::string, kColumnCount> cells;
+    cells[kHost] = printable_bytes(type.host);
     cells[kAllocator] = printable_bytes(type.allocator);
     cells[kBytes] = cell(type, kBytesInUse, true);
+    cells[kHeld] = cell(type, kBytesHeld, true);
+    const std::optional<double> use = use_of(type);
+    cells[kUse] = use ? percent(*use) : "-";
+    cells[kSize] = cell(type, kObjectSize, type.object_size >= 100'000);
     cells[kGrowth] = growth_text(one.growth);
     cells[kObjects] = cell(type, kObjectsInUse, true);
     cells[kUsed] = one.used ? percent(std::min(*one.used, 9.99)) : "-";
@@ -185,21 +212,56 @@ void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::si
   }
   if (shown_.empty()) {
     lines.push_back(
-        line_of(filter_.empty() ? "no types yet" : "no type has this in its name; Esc shows all", width, Look::kPlain));
+        line_of(sample_.types.empty() ? "no types yet" : "no type is of this kind; Esc shows all", width, Look::kPlain));
+  }
+}
+
+/// The type that is looked at; false: it is gone.
+bool TopModel::add_name(std::vector<TopLine>& lines, std::size_t width) const {
+  const TypeRow* const type = selected();
+  if (type == nullptr || (selection_ && identity_of(*type) != *selection_)) {
+    lines.push_back(line_of("the type is gone; q goes back", width, Look::kProblem));
+    return false;
+  }
+  const char* const by = view_ == View::kCpus ? " by CPU" : view_ == View::kNodes ? " by node" : "";
+  lines.push_back(line_of(printable_bytes(type->host.empty() ? "" : type->host + " ") + printable_bytes(type->allocator) +
+                              " " + printable(type->name) + by + ": " + cell(*type, kBytesInUse, true) + ", " +
+                              cell(*type, kObjectsInUse, true) + " objects",
+                          width, Look::kPlain));
+  return true;
+}
+
+/// All figures of the type that is selected, and what it is.
+void TopModel::add_type(std::vector<TopLine>& lines, std::size_t width, bool is_utf8) const {
+  if (!add_name(lines, width)) return;
+  const Shown& one = shown_[selected_index()];
+  const TypeRow& type = *one.type;
+  const auto add = [&](std::string_view title, const std::string& value, Look look = Look::kPlain) {
+    lines.push_back(line_of("  " + to_left(title, 18) + value, width, look));
+  };
+  for (const Column* const column : kColumns) {
+    if (!has(type, *column)) continue;
+    const std::uint64_t value = figure_of(type, *column);
+    std::string text = cell(type, *column, true);
+    if (text != std::to_string(value)) text += "  (" + std::to_string(value) + (column->is_bytes ? " bytes)" : ")");
+    add(column->title, text);
+  }
+  if (const auto use = use_of(type)) add("use", percent(*use) + " of the objects of its slabs");
+  if (one.used) add("of its limit", percent(*one.used), one.used > kNear ? one.look : Look::kPlain);
+  if (one.growth) add("growth", growth_text(one.growth) + "/s");
+  if (one.track != nullptr) {
+    if (one.track->failures != 0) add("failed since top", std::to_string(one.track->failures), Look::kCritical);
+    add("trend", sparkline(one.track->amounts, kTrendSamples, is_utf8));
+  }
+  if (!type.also.empty()) add("also the caches", printable_bytes(other_names(type, ", ")));
+  for (const Explanation& found : explain(type.allocator + "/" + type.name)) {
+    if (found.kind == "type") add("what it is", printable_bytes(found.what));
   }
 }
 
 void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::size_t height) {
   const bool is_cpu = view_ == View::kCpus;
-  const TypeRow* const type = selected();
-  if (type == nullptr || (selection_ && identity_of(*type) != *selection_)) {
-    lines.push_back(line_of("the type is gone; q goes back", width, Look::kProblem));
-    return;
-  }
-  lines.push_back(line_of(printable_bytes(type->allocator) + " " + printable(type->name) +
-                              (is_cpu ? " by CPU" : " by node") + ": " + cell(*type, kBytesInUse, true) + ", " +
-                              cell(*type, kObjectsInUse, true) + " objects",
-                          width, Look::kPlain));
+  if (!add_name(lines, width)) return;
   if (!splits_) {
     lines.push_back(line_of("reading the figures by CPU and by node", width, Look::kPlain));
     return;
@@ -235,12 +297,14 @@ void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::s
 }
 
 void TopModel::add_help(std::vector<TopLine>& lines, std::size_t height) {
-  constexpr std::array kHelp{"b o g f l n  sort by bytes, objects,",
-                             "             growth, failures, limit, name",
-                             "r            reverse",
+  constexpr std::array kHelp{"b m u s o    sort by bytes, held, use, size, objects,",
+                             "g f l n r    growth, failures, limit, name; r: reverse",
                              "/            filter; Enter keeps it, Esc ends it",
+                             "a            allocators, one after the other",
+                             "!            failures and full tables only",
+                             "p Space      pause; + slower, - faster",
                              "Up Down j k  select; PgUp PgDn Home End",
-                             "Enter c      the type by CPU; n by node",
+                             "Enter c n    the type; by CPU, by node",
                              "q Ctrl-C     back, quit",
                              "red: fails now, or at its limit",
                              "yellow: failed since boot, or above 80 %",
@@ -259,16 +323,19 @@ std::vector<TopLine> TopModel::frame(std::size_t width, std::size_t height, bool
     add_heading(lines, width, height);
     if (view_ == View::kTypes) {
       add_types(lines, width, height, is_utf8);
+    } else if (view_ == View::kType) {
+      add_type(lines, width, is_utf8);
     } else {
       add_splits(lines, width, height);
     }
   }
   if (lines.size() >= height) lines.resize(height > 0 ? height - 1 : 0);
   while (lines.size() + 1 < height) lines.push_back({});
-  const char* const keys = is_typing_              ? "type to filter  Enter keep  Esc all"
-                           : view_ == View::kTypes ? "q quit  h help  / filter  Enter CPUs and nodes  bogfln sort  r reverse"
-                           : view_ == View::kHelp  ? "q back"
-                                                   : "q back  c CPUs  n nodes";
+  const char* const keys = is_typing_ ? "type to filter  Enter keep  Esc all"
+                           : view_ == View::kTypes
+                               ? "q quit  h help  / filter  a allocator  ! failures  p pause  Enter the type"
+                           : view_ == View::kHelp ? "q back"
+                                                  : "q back  t type  c CPUs  n nodes";
   if (height != 0) lines.push_back(line_of(keys, width, Look::kTitle));
   for (TopLine& line : lines) line.text = cut(line.text, width);
   return lines;

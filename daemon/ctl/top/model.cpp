@@ -93,9 +93,10 @@ TopModel::Shown TopModel::shown_of(const TypeRow& type) const {
 }
 
 bool TopModel::is_before(const Shown& a, const Shown& b) const {
-  // What fails or is near its limit first, containers last: they hold what other types are.
+  // What fails now or is near its limit first, containers last: they hold what other types are. A failure from before we
+  // looked leads nothing.
   const auto group = [](const Shown& one) {
-    return one.look == Look::kCritical ? 0 : one.look == Look::kWarning ? 1 : one.look == Look::kContainer ? 3 : 2;
+    return one.look == Look::kCritical ? 0 : one.used > kNear ? 1 : one.look == Look::kContainer ? 3 : 2;
   };
   if (group(a) != group(b)) return group(a) < group(b);
   const auto weight = [this](const Shown& one) {
@@ -103,6 +104,9 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
     const TypeRow& type = *one.type;
     switch (sort_) {
       case SortKey::kBytes: return has(type, kBytesInUse) ? static_cast<double>(type.bytes) : kUnknown;
+      case SortKey::kHeld: return has(type, kBytesHeld) ? static_cast<double>(type.held) : kUnknown;
+      case SortKey::kUse: return use_of(type).value_or(kUnknown);
+      case SortKey::kSize: return has(type, kObjectSize) ? static_cast<double>(type.object_size) : kUnknown;
       case SortKey::kObjects: return has(type, kObjectsInUse) ? static_cast<double>(type.objects) : kUnknown;
       case SortKey::kGrowth: return one.growth.value_or(kUnknown);
       case SortKey::kFailureCount: return has(type, kFailures) ? static_cast<double>(type.failures) : kUnknown;
@@ -113,7 +117,9 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
   };
   const double difference = weight(a) - weight(b);
   if (sort_ != SortKey::kName && difference != 0) return is_reversed_ ? difference < 0 : difference > 0;
-  const auto name = [](const TypeRow& type) { return std::tie(type.name, type.allocator_number, type.allocator); };
+  const auto name = [](const TypeRow& type) {
+    return std::tie(type.name, type.allocator_number, type.allocator, type.host);
+  };
   const bool is_backwards = sort_ == SortKey::kName && is_reversed_;
   return is_backwards ? name(*b.type) < name(*a.type) : name(*a.type) < name(*b.type);
 }
@@ -121,12 +127,38 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
 /// Filters and sorts; the selection stays with its type, or goes to the first.
 void TopModel::arrange() {
   shown_.clear();
+  const auto is_wanted = [this](const std::string& name) { return contains_ignoring_case(name, filter_); };
   for (const TypeRow& type : sample_.types) {
-    if (contains_ignoring_case(type.name, filter_) || contains_ignoring_case(type.allocator, filter_)) {
-      shown_.push_back(shown_of(type));
+    if (!allocator_.empty() && type.allocator != allocator_) continue;
+    if (!is_wanted(type.name) && !is_wanted(type.allocator) && !is_wanted(type.host) &&
+        std::none_of(type.also.begin(), type.also.end(), is_wanted)) {
+      continue;
     }
+    const Shown shown = shown_of(type);
+    if (is_alarming_only_ && shown.look != Look::kCritical && shown.look != Look::kWarning) continue;
+    shown_.push_back(shown);
   }
   std::sort(shown_.begin(), shown_.end(), [this](const Shown& a, const Shown& b) { return is_before(a, b); });
+}
+
+/// All, each that there is in turn, all again.
+void TopModel::next_allocator() {
+  std::map<int, std::string> known;
+  for (const TypeRow& type : sample_.types) known.emplace(type.allocator_number, type.allocator);
+  const auto here = std::find_if(known.begin(), known.end(), [this](const auto& one) { return one.second == allocator_; });
+  const auto next = allocator_.empty() ? known.begin() : here == known.end() ? here : std::next(here);
+  allocator_ = next == known.end() ? std::string() : next->second;
+  selection_.reset();
+  arrange();
+}
+
+TopAction TopModel::show_type(View view) {
+  if (shown_.empty()) return TopAction::kNone;
+  selection_ = identity_of(*selected());  // it stays the one that is looked at, wherever it moves to
+  splits_.reset();
+  view_ = view;
+  first_row_ = 0;
+  return TopAction::kReadSplits;
 }
 
 std::size_t TopModel::selected_index() const {
@@ -192,9 +224,7 @@ TopAction TopModel::press(const KeyPress& press) {
     case Key::kPageDown: scroll(at + page_); return TopAction::kNone;
     case Key::kHome: scroll(0); return TopAction::kNone;
     case Key::kEnd: scroll(kEnd); return TopAction::kNone;
-    case Key::kEnter:
-      if (!is_list) return press_character('q');
-      return press_character('c');
+    case Key::kEnter: return is_list ? show_type(View::kType) : press_character('q');
     case Key::kEscape:
       if (!is_list) return press_character('q');
       filter_.clear();
@@ -211,8 +241,8 @@ TopAction TopModel::press_character(char key) {
     const bool is_split = shows_splits();
     if (key == 'q' || (key == 'h' && !is_split)) {
       view_ = View::kTypes;
-    } else if (is_split && (key == 'c' || key == 'n')) {
-      view_ = key == 'c' ? View::kCpus : View::kNodes;
+    } else if (is_split && (key == 'c' || key == 'n' || key == 't')) {
+      view_ = key == 'c' ? View::kCpus : key == 'n' ? View::kNodes : View::kType;
     } else if (key == 'h' || key == '?') {
       view_ = View::kHelp;
     }
@@ -229,6 +259,9 @@ TopAction TopModel::press_character(char key) {
   switch (key) {
     case 'q': return TopAction::kQuit;
     case 'b': return sort_by(SortKey::kBytes);
+    case 'm': return sort_by(SortKey::kHeld);
+    case 'u': return sort_by(SortKey::kUse);
+    case 's': return sort_by(SortKey::kSize);
     case 'o': return sort_by(SortKey::kObjects);
     case 'g': return sort_by(SortKey::kGrowth);
     case 'f': return sort_by(SortKey::kFailureCount);
@@ -246,13 +279,16 @@ TopAction TopModel::press_character(char key) {
       view_ = View::kHelp;
       first_row_ = 0;
       return TopAction::kNone;
-    case 'c':
-      if (shown_.empty()) return TopAction::kNone;
-      selection_ = identity_of(*selected());  // it stays the one that is looked at, wherever it moves to
-      splits_.reset();
-      view_ = View::kCpus;
-      first_row_ = 0;
-      return TopAction::kReadSplits;
+    case 'c': return show_type(View::kCpus);
+    case 'a': next_allocator(); return TopAction::kNone;
+    case '!':
+      is_alarming_only_ = !is_alarming_only_;
+      arrange();
+      return TopAction::kNone;
+    case 'p':
+    case ' ': is_paused_ = !is_paused_; return TopAction::kNone;
+    case '+': return TopAction::kSlower;
+    case '-': return TopAction::kFaster;
     default: return TopAction::kNone;
   }
 }

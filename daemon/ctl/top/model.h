@@ -2,6 +2,7 @@
 // What memstatctl top shows: samples in, keys in, lines of text out. Knows no terminal.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -32,9 +33,9 @@ struct KeyPress {
 };
 
 /// What is to be done after a key.
-enum class TopAction { kNone, kQuit, kReadSplits };
+enum class TopAction { kNone, kQuit, kReadSplits, kFaster, kSlower };
 
-enum class SortKey { kBytes, kObjects, kGrowth, kFailureCount, kLimit, kName };
+enum class SortKey { kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kFailureCount, kLimit, kName };
 
 /// The state of one top. Thread safety: none.
 class TopModel {
@@ -43,6 +44,7 @@ class TopModel {
   struct Heading {
     Machine machine;
     std::string replay_position;
+    std::string from = {};  ///< Where it is read, as a user wrote it; "" for this machine.
   };
 
   /// Takes a sample; a sample of the same time as the last one only replaces it.
@@ -55,6 +57,11 @@ class TopModel {
   /// How long the source has not answered a question, in seconds: from two on it is said.
   void set_waiting(std::int64_t seconds) { waiting_s_ = seconds; }
 
+  /// How long between two samples, for the title.
+  void set_interval(std::chrono::nanoseconds interval) { interval_ = interval; }
+  /// Whether no new samples are wanted.
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
+
   TopAction press(const KeyPress& press);
   /// The screen, at most `height` lines of at most `width` columns; moves what is scrolled so that the selection is seen.
   /// `is_utf8`: whether the terminal shows more than ASCII.
@@ -63,7 +70,7 @@ class TopModel {
   /// The type that is selected; none when no type is shown. Lives until the next call.
   [[nodiscard]] const TypeRow* selected() const;
   /// Whether figures of one type are on the screen: they are to be read again with each sample.
-  [[nodiscard]] bool shows_splits() const { return view_ == View::kCpus || view_ == View::kNodes; }
+  [[nodiscard]] bool shows_splits() const { return view_ != View::kTypes && view_ != View::kHelp; }
 
   /// From here on a type is near its limit (kWarning), and at it (kCritical).
   static constexpr double kNear = 0.8;
@@ -72,7 +79,7 @@ class TopModel {
   static constexpr std::size_t kTrendSamples = 30;
 
  private:
-  enum class View { kTypes, kCpus, kNodes, kHelp };
+  enum class View { kTypes, kType, kCpus, kNodes, kHelp };
 
   struct Track {
     std::deque<std::uint64_t> amounts;  // bytes, or objects; oldest first
@@ -90,6 +97,8 @@ class TopModel {
   };
 
   void arrange();
+  void next_allocator();
+  TopAction show_type(View view);
   void move_to(std::size_t index);
   TopAction press_in_filter(const KeyPress& press);
   TopAction press_character(char key);
@@ -98,6 +107,9 @@ class TopModel {
   [[nodiscard]] std::size_t selected_index() const;
   void add_heading(std::vector<TopLine>& lines, std::size_t width, std::size_t height) const;
   void add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8);
+  [[nodiscard]] std::string status_text() const;
+  bool add_name(std::vector<TopLine>& lines, std::size_t width) const;
+  void add_type(std::vector<TopLine>& lines, std::size_t width, bool is_utf8) const;
   void add_splits(std::vector<TopLine>& lines, std::size_t width, std::size_t height);
   static void add_help(std::vector<TopLine>& lines, std::size_t height);
 
@@ -108,6 +120,8 @@ class TopModel {
   std::optional<TypeIdentity> selection_;
   std::optional<Splits> splits_;  // none: they were asked for
   std::string filter_;
+  std::string allocator_;  // the only one that is shown; "": all
+  std::chrono::nanoseconds interval_{0};
   std::int64_t waiting_s_ = 0;
   std::size_t first_row_ = 0;  // of the types or of a split
   std::size_t page_ = 10;
@@ -115,6 +129,8 @@ class TopModel {
   View view_ = View::kTypes;
   bool is_reversed_ = false;
   bool is_typing_ = false;
+  bool is_paused_ = false;
+  bool is_alarming_only_ = false;  // what fails, has failed or is near a limit
 };
 
 /// Amounts as bars of eight heights, the lowest for the least of them; "" for none. The last `width` of them.

@@ -37,13 +37,15 @@ struct TopReader::State {
     }
     reading.sample = source->read();
     reading.heading.machine = source->machine();
-    if (!is_first || reading.sample->is_failed()) return;
+    reading.heading.from = from;
+    if (!is_first || !source->remembers() || reading.sample->is_failed()) return;
     constexpr unsigned kSeconds = 3600;
     reading.histories = source->history(kSeconds, TopModel::kTrendSamples);
     is_first = false;
   }
 
   std::unique_ptr<ReportSource> source;
+  std::string from;
   std::size_t poll_count = 0;
   std::size_t next_poll = 0;
   bool is_first = true;
@@ -79,8 +81,10 @@ void apply(TopReading reading, TopModel& model) {
   }
 }
 
-TopReader::TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll) : state_(std::make_shared<State>()) {
+TopReader::TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll, std::string from)
+    : state_(std::make_shared<State>()) {
   state_->source = std::move(source);
+  state_->from = std::move(from);
   state_->poll_count = state_->source->poll_count();
   state_->next_poll = std::min(first_poll, state_->poll_count);
   if (std::array<int, 2> ends{}; ::pipe(ends.data()) == 0) {

@@ -35,8 +35,8 @@ class TopReader {
     std::optional<TypeRow> split_of = {};  ///< Apart by CPU and by node, too.
   };
 
-  /// `first_poll`: of a capture, where it begins.
-  TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll);
+  /// `first_poll`: of a capture, where it begins. `from`: the source as the title has it.
+  TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll, std::string from = {});
   TopReader(const TopReader&) = delete;
   TopReader& operator=(const TopReader&) = delete;
   /// Does not wait: a read that is under way ends by itself, or with the process.

@@ -41,8 +41,7 @@ std::vector<std::string> names(TopModel& model) {
   std::vector<std::string> found;
   bool is_row = false;
   for (const TopLine& line : model.frame(100, 30, true)) {
-    const std::string name =
-        line.text.substr(0, line.text.find(' ', 10)).substr(std::min<std::size_t>(10, line.text.size()));
+    const std::string name = line.text.substr(0, line.text.find(' ', 8)).substr(std::min<std::size_t>(8, line.text.size()));
     if (is_row && line.text.starts_with("slab ")) found.push_back(name);
     is_row = is_row || line.look == Look::kHeading;
   }
@@ -97,6 +96,65 @@ TEST(TopModel, WhatFailsOrIsNearItsLimitIsOnTopAndContainersAreLast) {
   std::vector<Look> looks;
   for (const TopLine& line : model.frame(80, 20, true)) looks.push_back(line.look);
   EXPECT_THAT(looks, testing::IsSupersetOf({Look::kCritical, Look::kCritical, Look::kWarning, Look::kContainer}));
+}
+
+TEST(TopModel, AFailureFromBeforeLeadsNoOrder) {
+  TypeRow old = type_of("old", 1, 1);
+  old.failures = 7;
+  TopModel model;
+  model.add(sample_of({type_of("big", 1 << 20, 2), old}), {});
+  for (const char* key : {"b", "o", "g", "n"}) {
+    type_keys(model, key);
+    EXPECT_THAT(names(model), ElementsAre("big", "old")) << key;
+  }
+  type_keys(model, "!");
+  EXPECT_THAT(names(model), ElementsAre("old")) << "and is found by its key";
+}
+
+TEST(TopModel, HasWhatSlabtopHas) {
+  TypeRow slab = type_of("dentry", 192 * 30, 30);
+  slab.figures |= MEMSTAT_FIGURE_FREE | MEMSTAT_FIGURE_HELD_BYTES | MEMSTAT_FIGURE_SIZE;
+  slab.free = 10;
+  slab.held = 8192;
+  slab.object_size = 192;
+  slab.also = {"other_cache"};
+  TopModel model;
+  model.add(sample_of({type_of("big", 1 << 20), slab}), {});
+  for (const char* key : {"m", "u", "s"}) {
+    type_keys(model, key);
+    EXPECT_EQ(names(model).front(), "dentry") << key;
+  }
+  const std::string row = model.frame(80, 24, true)[5].text;
+  for (const char* cell : {"slab", "dentry", "5.6K", "8.0K", "75%", "192", "30"}) EXPECT_THAT(row, HasSubstr(cell));
+  EXPECT_EQ(model.press({.key = Key::kEnter}), TopAction::kReadSplits);
+  std::string screen;
+  for (const TopLine& line : model.frame(80, 24, true)) screen += line.text + "\n";
+  for (const char* part : {"8.0K  (8192 bytes)", "75% of the objects", "other_cache", "directory"}) {
+    EXPECT_THAT(screen, HasSubstr(part));
+  }
+}
+
+TEST(TopModel, FiltersByAllocatorPausesAndHasAHostColumn) {
+  TypeRow other = type_of("other", 1);
+  other.allocator = "socket";
+  other.allocator_number = ALLOCATOR_SOCKET;
+  TypeRow twin = type_of("a", 2);
+  twin.host = "db2";
+  TopModel model;
+  model.add(sample_of({type_of("a", 3), twin, other}), {});
+  EXPECT_THAT(model.frame(100, 24, true)[4].text, HasSubstr("HOST"));
+  type_keys(model, "a");
+  EXPECT_THAT(model.frame(100, 24, true)[3].text, HasSubstr("slab only  2 types"));
+  type_keys(model, "a");
+  EXPECT_THAT(model.frame(100, 24, true)[3].text, HasSubstr("socket only  1 type,"));
+  type_keys(model, "a");
+  EXPECT_THAT(model.frame(100, 24, true)[3].text, testing::StartsWith("3 types"));
+  EXPECT_FALSE(model.is_paused());
+  type_keys(model, "p");
+  EXPECT_TRUE(model.is_paused());
+  EXPECT_THAT(model.frame(100, 24, true)[3].text, testing::StartsWith("PAUSED"));
+  EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "+"}), TopAction::kSlower);
+  EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "-"}), TopAction::kFaster);
 }
 
 TEST(TopModel, GrowthIsOfTheSamplesThatItTook) {
@@ -173,6 +231,7 @@ TEST(TopModel, DrillsDownToCpusAndNodes) {
   TopModel model;
   model.add(sample_of({type_of("a", 3)}), {});
   EXPECT_EQ(model.press({.key = Key::kEnter}), TopAction::kReadSplits);
+  type_keys(model, "c");
   EXPECT_TRUE(model.shows_splits());
   model.set_splits({.cpus = {{.title = "free_objects", .values = {1, std::nullopt, 3}}},
                     .nodes = {{.title = "held_bytes", .is_bytes = true, .values = {4096}}},

@@ -41,6 +41,7 @@ class SlowSource final : public ReportSource {
     return splits;
   }
   std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) override { return {{5, 6}, {}}; }
+  [[nodiscard]] bool remembers() const override { return true; }
 
  private:
   std::shared_future<void> may_answer_;
@@ -98,7 +99,7 @@ TEST(TopReader, FiguresOfATypeThatIsNoLongerSelectedAreNotShown) {
   TopReader reader(std::make_unique<SlowSource>(permission.get_future().share()), 0);
   TopModel model;
   apply(reader.read({.wants_sample = true}), model);
-  model.press({.key = Key::kEnter});
+  model.press({.key = Key::kCharacter, .character = "c"});
   EXPECT_THAT(text_of(model), HasSubstr("reading the figures"));
   apply(reader.read({.wants_sample = false, .split_of = row("b")}), model);
   EXPECT_THAT(text_of(model), HasSubstr("reading the figures")) << "a is selected";
