@@ -61,7 +61,10 @@ std::string aside_text(const GrowthAnswer& answer, bool is_human) {
 
 /// Reads all polls, of a capture or of a live kernel; of a memstatd that remembers them, none.
 GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report& report) {
-  if (source.remembers()) return source.growth(options.remembered_seconds);
+  if (source.remembers()) {
+    report.missing = source.read().missing;
+    return source.growth(options.remembered_seconds);
+  }
   PollWalk walk(source, options.walk);
   Progress progress;
   while (walk.next()) {
@@ -130,7 +133,11 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   ReportTable table = leaks_table(answer);
   const std::string aside = is_text ? aside_text(answer, options.view.is_human) : std::string();
   if (table.empty() && is_text) {
-    report.output = "nothing grows steadily in " + window + "\n" + aside;
+    const bool is_blind = std::any_of(report.missing.begin(), report.missing.end(),
+                                      [](const std::string& line) { return line.find("slab") != std::string::npos; });
+    report.output = std::string(report.missing.empty() ? "nothing grows steadily in "
+                                                       : "nothing of what could be read grows steadily in ") +
+                    window + (is_blind ? "; slab caches could not be read" : "") + "\n" + aside;
     return report;
   }
   const bool has_patterns = !options.view.patterns.empty();

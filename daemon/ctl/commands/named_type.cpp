@@ -60,6 +60,15 @@ std::optional<std::uint64_t> sum_of(const std::vector<const TypeRow*>& types, co
   return types.empty() ? std::nullopt : std::optional(sum);
 }
 
+void report_unknown_type(Report& report, const NamedType& named) {
+  if (report.missing.empty()) {
+    report.problem = named.problem;
+  } else {
+    report.missing.front() =
+        named.problem.substr(0, named.problem.find_first_of(";?")) + " in what could be read; " + report.missing.front();
+  }
+}
+
 ReportView with_merged_names(ReportView view, std::span<const TypeRow> rows) {
   const std::vector<NamePattern> patterns = view.patterns;
   const auto is_meant = [&patterns](const std::string& name) {

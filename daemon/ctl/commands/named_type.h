@@ -21,6 +21,10 @@ struct NamedType {
 };
 NamedType find_named_type(std::span<const TypeRow> rows, const std::string& word);
 
+/// Makes the report say that there is no such type: a problem, or, where the type may be in what could not be read, part of
+/// what is missing.
+void report_unknown_type(Report& report, const NamedType& named);
+
 /// A view whose patterns also find the rows that they match by another name of a merged slab cache.
 ReportView with_merged_names(ReportView view, std::span<const TypeRow> rows);
 

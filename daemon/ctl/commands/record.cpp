@@ -9,6 +9,7 @@
 #include "daemon/ctl/commands/stop_signals.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/output/report_table.h"
+#include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 namespace {
@@ -31,6 +32,13 @@ std::string check_output(const std::string& path) {
     return printable_bytes(path) + ": a recording is a directory, .tar or .tar.zst, and nothing else";
   }
   return {};
+}
+
+/// What the first poll of the recording lacks: lines for people.
+std::vector<std::string> missing_of(const std::string& output) {
+  const OpenedSource opened = open_source(output);
+  if (opened.source == nullptr || !opened.source->select_poll(0).empty()) return {};
+  return opened.source->read().missing;
 }
 
 /// Records until all polls are made or ^C, and packs what there is.
@@ -56,15 +64,18 @@ Report run_record(const CommandLine& options) {
   progress.finish();
   if (memstat_record_end(list.get()) != 0 && problem.empty()) problem = list.failure().problem;
   if (polls == 0) return {.output = {}, .problem = problem.empty() ? "stopped before the first poll" : problem};
+  const std::vector<std::string> missing = missing_of(options.output);
   if (options.view.layout == Layout::kText) {
     return {.output = "recorded " + std::to_string(polls) + (polls == 1 ? " poll" : " polls") + " to " +
-                      printable_bytes(options.output) + "\n",
-            .problem = problem};
+                      printable_bytes(options.output) + (missing.empty() ? "\n" : ", without what you may not read\n"),
+            .problem = problem,
+            .missing = missing};
   }
   ReportTable table("recordings", kRecordColumns);
   table.add({printable_bytes(options.output), polls});
   const bool is_json = options.view.layout == Layout::kJson;
-  return {.output = is_json ? table.last_row(options.view) : table.print(options.view), .problem = problem};
+  return {
+      .output = is_json ? table.last_row(options.view) : table.print(options.view), .problem = problem, .missing = missing};
 }
 
 }  // namespace

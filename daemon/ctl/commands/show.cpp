@@ -179,9 +179,11 @@ std::vector<std::uint64_t> history_of(ReportSource& source, const Sample& sample
 }
 
 std::string history_text(const std::vector<std::uint64_t>& amounts, bool is_bytes, bool is_human) {
-  if (amounts.size() < 2) return {};
+  if (amounts.size() < 2) {
+    return "\nNo history: it takes two polls, of a capture, or of a running memstatd, which --from URL asks.\n";
+  }
   const auto [least, most] = std::minmax_element(amounts.begin(), amounts.end());
-  return "\nIn the last hour: " +
+  return "\nIn the hour before: " +
          sparkline(std::deque<std::uint64_t>(amounts.begin(), amounts.end()), amounts.size(), true) + "  " +
          amount_text(*least, is_bytes, is_human) + " to " + amount_text(*most, is_bytes, is_human) + "\n";
 }
@@ -242,7 +244,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   Report report{.output = {}, .problem = {}, .notes = sample.notes, .missing = sample.missing};
   const NamedType named = find_named_type(sample.types, word);
   if (named.types.empty()) {
-    report.problem = named.problem;
+    report_unknown_type(report, named);
     return report;
   }
   Parts cpus{.title = "CPU", .key = "cpu", .columns = {}};

@@ -71,7 +71,7 @@ Report watch(ReportSource& source, const WatchOptions& options) {
     report.missing = walk.sample().missing;
     const NamedType named = find_named_type(walk.sample().types, options.type);
     if (named.types.empty() && !table) {
-      report.problem = named.problem;
+      report_unknown_type(report, named);
       return report;
     }
     // A type that has vanished has nothing to show; it may come back.

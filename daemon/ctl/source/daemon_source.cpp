@@ -69,6 +69,8 @@ class DaemonSource final : public ReportSource {
     }
     constexpr const char* kMemoryPath = "/api/v1/memory";
     if (get(kMemoryPath, {}, answer).empty()) parse_memory_answer(answer.body, machine_, sample.memory);
+    if (!missing_) missing_ = missing_sources_of();
+    sample.missing = *missing_;
     last_ = sample;
     return sample;
   }
@@ -116,6 +118,19 @@ class DaemonSource final : public ReportSource {
     return std::any_of(test.trials.begin(), test.trials.end(),
                        [](const SourceTrial& trial) { return trial.health == SourceHealth::kWorks; });
   }
+  /// Sources whose types are lost. One that is not permitted costs none.
+  [[nodiscard]] std::vector<std::string> missing_sources_of() const {
+    HttpAnswer answer;
+    SelfTest test;
+    std::vector<std::string> lines;
+    if (!get("/api/v1/sources", {}, answer).empty() || !parse_sources_answer(answer.body, test)) return lines;
+    for (const SourceTrial& trial : test.trials) {
+      if (!trial.is_failure()) continue;
+      lines.push_back("not in this answer: " + trial.source + ": " + trial.reason +
+                      (trial.advice.empty() ? "" : "; " + trial.advice));
+    }
+    return lines;
+  }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
     HttpResult result = http_get(url_, path, etag);
     if (!result.problem.empty()) return std::move(result.problem);
@@ -128,6 +143,7 @@ class DaemonSource final : public ReportSource {
 
   HttpUrl url_;
   std::string etag_;
+  std::optional<std::vector<std::string>> missing_;  // as of the first answer
   Sample last_;
   Machine machine_;
 };

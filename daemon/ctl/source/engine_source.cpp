@@ -76,7 +76,7 @@ class EngineSource final : public ReportSource {
       return sample;
     }
     const std::vector<SourceStatus> sources = poller_.statuses();
-    sample.missing = missing_sources(sources);
+    sample.missing = missing_sources(sources, !is_live());
     sample.problem = why_nothing(sources);
     sample.time_ns = snapshot_->realtime_ns;
     if (capture_ != nullptr) {
@@ -104,6 +104,21 @@ class EngineSource final : public ReportSource {
   }
 
   Splits splits(const TypeRow& type) override { return snapshot_ == nullptr ? Splits{} : splits_of(*snapshot_, type); }
+
+  std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
+    std::vector<AmountHistory> histories;
+    if (snapshot_ == nullptr) return histories;
+    const History::Overview overview = poller_.history().overview(seconds, points);
+    const std::size_t count = overview.times_ns.size();
+    for (const Snapshot::Row& row : snapshot_->rows()) {
+      AmountHistory& amounts = histories.emplace_back();
+      for (std::size_t i = 0; i < count && row.number < overview.failures.size(); ++i) {
+        const std::uint64_t value = overview.amounts[row.number * count + i];
+        amounts.push_back(value == 0 ? std::nullopt : std::optional(value - 1));
+      }
+    }
+    return histories;
+  }
 
   GrowthAnswer growth(std::int64_t seconds) override {
     GrowthAnswer growth;

@@ -13,7 +13,7 @@ bool is_refused(const SourceStatus& source) {
 
 }  // namespace
 
-std::vector<std::string> missing_sources(std::span<const SourceStatus> sources) {
+std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, bool is_replay) {
   std::vector<std::string> lines;
   std::string refused;
   std::string needs;
@@ -25,7 +25,10 @@ std::vector<std::string> missing_sources(std::span<const SourceStatus> sources) 
       lines.push_back("not in this answer: " + source.error);
     }
   }
-  if (!refused.empty()) {
+  if (!refused.empty() && is_replay) {
+    lines.insert(lines.begin(), "not in this capture, because who recorded it could not read them: " + refused +
+                                    "; record it as root, or with memstatd --record");
+  } else if (!refused.empty()) {
     lines.insert(lines.begin(), "not in this answer, because you may not read them: " + refused +
                                     "; run memstatctl as root" +
                                     (needs.empty() || needs == "root" ? "" : " (they need " + needs + ")") +

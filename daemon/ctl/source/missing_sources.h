@@ -11,7 +11,8 @@
 namespace memstat::ctl {
 
 /// A line for people for all sources that lack a permission, and one for each source that fails. Empty: nothing is missing.
-std::vector<std::string> missing_sources(std::span<const SourceStatus> sources);
+/// `is_replay`: of a capture, which is as it was recorded.
+std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, bool is_replay);
 
 /// Why there are no types at all; "" when any source is up.
 std::string why_nothing(std::span<const SourceStatus> sources);
