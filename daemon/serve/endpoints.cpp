@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/model/accounts.h"
 #include "daemon/serve/plain_html.h"
+#include "daemon/serve/plain_verdict.h"
 #include "daemon/serve/runbook_pages.h"
 
 namespace memstat {
@@ -234,6 +235,10 @@ HttpResponse Pages::plain_page(const HttpRequest&) {
     html += "</p>\n";
   }
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
+    const PlainVerdict verdict = plain_verdict(*snapshot, options_.history, sources_.statuses());
+    html += verdict.is_good ? "<p>" : "<p class=down>";
+    append_html(html, verdict.text);
+    html += "</p>\n";
     append_accounts(html, *snapshot);
     append_largest(html, *snapshot);
     append_nearest(html, *snapshot);

@@ -154,6 +154,7 @@ TEST_F(PagesTest, ThePlainPageShowsSourcesAndTheLargestTypes) {
 TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   daemon_.poll();
   EXPECT_THAT(body(get("/plain")), Not(HasSubstr("Nearest to their limits")));
+  EXPECT_THAT(body(get("/plain")), HasSubstr("<p>All is quiet: no type failed within the last hour or is near its limit."));
   Config config = daemon_.config;
   LimitConfig of_both;
   of_both.type = *NamePattern::compile("dentry");
@@ -168,6 +169,7 @@ TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   const std::string html = body(get("/plain"));
   EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, of the configuration"
                               "<td class=number>100.0 %"));
+  EXPECT_THAT(html, HasSubstr("<p class=down>dentry is at its limit.</p>"));
   EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, of the configuration<td class=number>30.0 %"));
 }
 
