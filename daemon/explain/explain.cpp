@@ -10,6 +10,7 @@
 #include "core/source.h"
 #include "daemon/explain/known_types.h"
 #include "daemon/explain/runbooks.h"
+#include "daemon/explain/words.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/own_metrics.h"
 
@@ -156,10 +157,38 @@ void add_types(std::string_view word, std::vector<Explanation>& found) {
   }
 }
 
+void add_allocators(std::string_view word, std::vector<Explanation>& found) {
+  for (const AllocatorWord& allocator : allocator_words()) {
+    if (allocator.name != word && word != "allocator") continue;
+    Explanation& one = found.emplace_back();
+    one.kind = "allocator";
+    one.name = allocator.name;
+    one.what = allocator.what;
+    if (word == "allocator") continue;  // a list of all: nothing but what each is
+    for (const SourceDescriptor* const source : all_sources()) {
+      if (to_string(source->allocator) == word) one.where.push_back(line_of_source(*source, source->origin));
+    }
+  }
+}
+
+void add_columns(std::string_view word, std::vector<Explanation>& found) {
+  for (const ColumnWord& column : column_words()) {
+    const bool is_title = !column.title.empty() && column.title == word;
+    if (!is_title && (column.key.empty() || column.key != word)) continue;
+    Explanation& one = found.emplace_back();
+    one.kind = "column";
+    one.name = column.title.empty() ? column.key : column.title;
+    if (!column.title.empty() && !column.key.empty()) one.name += ", " + std::string(column.key);
+    one.what = column.what;
+    if (!column.metric.empty()) one.growth = "see explain " + std::string(column.metric);
+  }
+}
+
 }  // namespace
 
 std::vector<Explanation> explain(std::string_view word) {
   std::vector<Explanation> found;
+  add_allocators(word, found);
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (is_name_of(word, metric.name)) found.push_back(of_metric(metric));
   }
@@ -185,6 +214,7 @@ std::vector<Explanation> explain(std::string_view word) {
                      .growth = {}});
   }
   add_types(word, found);
+  add_columns(word, found);
   return found;
 }
 
@@ -198,6 +228,15 @@ std::vector<std::string> explained_words() {
   for (const KnownType& known : known_types()) {
     if (known.pattern.find('*') == std::string_view::npos) words.emplace_back(known.pattern);
   }
+  words.emplace_back("allocator");
+  for (const AllocatorWord& allocator : allocator_words()) words.emplace_back(allocator.name);
+  for (const ColumnWord& column : column_words()) {
+    for (const std::string_view word : {column.title, column.key}) {
+      if (!word.empty()) words.emplace_back(word);
+    }
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
   return words;
 }
 

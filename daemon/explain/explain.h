@@ -11,7 +11,7 @@ namespace memstat {
 
 /// One thing that the word names. Thread safety: a plain value.
 struct Explanation {
-  std::string kind;  ///< "metric", "value", "alert", "source" or "type".
+  std::string kind;  ///< "allocator", "metric", "value", "alert", "source", "type" or "column".
   std::string name;
   std::string what;                ///< What it is, in a sentence or two; of an alert its section of the runbooks.
   std::vector<std::string> where;  ///< Where the kernel counts it, a source each; empty for alerts.
@@ -19,7 +19,8 @@ struct Explanation {
 };
 
 /// Everything that the word names: metrics with or without "memstat_", alerts, figures as --list-sources has them
-/// ("held_bytes"), sources, and types ("dentry", "slab/dentry"). Capitals count, except of alerts. Empty: unknown.
+/// ("held_bytes"), sources, types ("dentry", "slab/dentry"), allocators ("slab", or "allocator" for all of them) and columns
+/// of memstatctl by key or title ("USED"). Capitals count, except of alerts. Empty: unknown.
 std::vector<Explanation> explain(std::string_view word);
 
 /// Every word that explain() knows, for suggestions. Types whose names are patterns are not among them.

@@ -43,10 +43,14 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("memstatctl", "types", "--from", ""), [], "then bash offers files")
         self.assertIn("dentry", self.bash("memstatctl", "explain", "dent"))
         self.assertIn("MemstatNearLimit", self.bash("memstatctl", "explain", "MemstatNear"))
+        self.assertEqual(self.bash("memstatctl", "explain", "vmall"), ["vmalloc"])
+        self.assertEqual(self.bash("memstatctl", "explain", "CONFI"), ["CONFIDENCE"])
 
     def test_bash_offers_types_of_what_is_read(self):
         for command, wanted in (("watch", ["dentry", "dentries"]), ("show", ["dentry", "dentries"]), ("objects", ["dentry"])):
             self.assertEqual(self.bash(MEMSTATCTL, command, "--from", CAPTURE, "dentr"), wanted)
+        self.assertEqual(self.bash(MEMSTATCTL, "show", "--from", CAPTURE, "slab/dentr"), ["slab/dentry"])
+        self.assertEqual(self.bash(MEMSTATCTL, "show", "--from", CAPTURE, "table/dentr"), ["table/dentries"])
         self.assertEqual(self.bash(MEMSTATCTL, "objects", "--from", CAPTURE, "g1"), [], "a control group has no objects")
         self.assertEqual(self.bash(MEMSTATCTL, "objects", "--from", CAPTURE + "/none", ""), [], "what cannot be read offers nothing")
         self.assertEqual(self.bash(MEMSTATCTL, "objects", "--limit", ""), [])
@@ -65,6 +69,13 @@ class Completion(unittest.TestCase):
     def test_zsh_understands_its_script(self):
         self.assertTrue(self.shell("zsh").startswith("#compdef memstatctl\n"))
 
+    def test_zsh_offers_types_of_what_is_read(self):
+        script = self.shell("zsh")
+        stub = "compdef() { : }; compadd() { print -l -- ${(P)argv[-1]} }; words=(show --from $1 ''); CURRENT=4; _memstatctl_types"
+        done = subprocess.run(["zsh", "-f", "-c", "compdef() { : }\n" + script + stub, "zsh", CAPTURE], capture_output=True, text=True, check=True,
+                              timeout=program.PATIENCE, env={**os.environ, "PATH": os.path.dirname(MEMSTATCTL) + ":" + os.environ["PATH"]})
+        self.assertLessEqual({"dentry", "slab/dentry", "table/dentries"}, set(done.stdout.split()), done.stderr)
+
     def test_fish_offers_every_command_and_option(self):
         script = self.shell("fish")
         with program.temporary_directory() as directory:
@@ -76,6 +87,8 @@ class Completion(unittest.TestCase):
             self.assertEqual(offered("memstatctl types --cs"), {"--csv"})
             self.assertEqual(offered("memstatctl completion "), {"bash", "zsh", "fish"})
             self.assertEqual(offered(f"memstatctl objects --from {CAPTURE} dentr"), {"dentry"})
+            self.assertEqual(offered(f"memstatctl show --from {CAPTURE} slab/dentr"), {"slab/dentry"})
+            self.assertIn("vmalloc", offered("memstatctl explain vmall"))
 
 
 if __name__ == "__main__":

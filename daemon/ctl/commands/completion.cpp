@@ -51,8 +51,10 @@ std::string words_of_explain() {
   return words;
 }
 
-/// What of a list of types has the names of one kind, for a shell that has it in `kind`.
-std::string names_of_types() { return R"(LC_ALL=C sed -n "1d;s/^$kind,\([^,]*\),.*/\1/p")"; }
+/// What of a list of types has the names of one kind, and each with its allocator, for a shell that has it in `kind`.
+std::string names_of_types() {
+  return R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
+}
 
 std::string bash_script(const std::vector<CommandWords>& all) {
   std::vector<Word> commands;

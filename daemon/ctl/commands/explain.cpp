@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/nearest_words.h"
@@ -14,10 +15,61 @@
 namespace memstat::ctl {
 namespace {
 
+/// A line of Markdown without its marks: `code`, **strong**, and [words](#link) with the words alone.
+std::string without_marks(std::string_view line) {
+  std::string text;
+  while (!line.empty()) {
+    const std::size_t middle = line.find("](");
+    const std::size_t end = line.find(')', middle == std::string_view::npos ? line.size() : middle);
+    if (line[0] == '[' && middle != std::string_view::npos && end != std::string_view::npos) {
+      text += without_marks(line.substr(1, middle - 1));
+      line.remove_prefix(end + 1);
+    } else if (line[0] == '`' || line.starts_with("**")) {
+      line.remove_prefix(line[0] == '`' ? 1 : 2);
+    } else {
+      text += line[0];
+      line.remove_prefix(1);
+    }
+  }
+  return text;
+}
+
+/// A runbook as text: paragraphs and lists are filled, examples stand as they are.
+std::string runbook_text(std::string_view section) {
+  std::string text;
+  std::string paragraph;
+  std::string indent;
+  bool is_example = false;
+  const auto finish = [&] {
+    const bool is_item = paragraph.starts_with("* ");
+    if (!paragraph.empty()) text += wrapped(paragraph, indent + (is_item ? "    " : "  ")).substr(is_item ? 2 : 0);
+    paragraph.clear();
+    indent.clear();
+  };
+  while (!section.empty()) {
+    const std::string_view line = section.substr(0, section.find('\n'));
+    section.remove_prefix(std::min(section.size(), line.size() + 1));
+    const std::string_view words = trim(line);
+    const bool is_fence = words.starts_with("```");
+    if (is_fence || words.empty() || words.starts_with("* ")) finish();
+    if (is_fence) {
+      is_example = !is_example;
+    } else if (is_example) {
+      text += "    " + std::string(line) + "\n";
+    } else if (words.empty()) {
+      text += "\n";
+    } else {
+      if (paragraph.empty()) indent = std::string(line.find_first_not_of(' '), ' ');
+      paragraph += (paragraph.empty() ? "" : " ") + without_marks(words);
+    }
+  }
+  finish();
+  return text;
+}
+
 std::string text_of_explanation(const Explanation& found) {
   std::string text = found.name + " (" + found.kind + ")\n";
-  // A runbook has lines and examples of its own.
-  text += found.kind == "alert" ? found.what + "\n" : wrapped(found.what, "  ");
+  text += found.kind == "alert" ? runbook_text(found.what) : wrapped(found.what, "  ");
   if (!found.where.empty()) text += "  Where it is counted:\n";
   for (const std::string& line : found.where) text += wrapped(line, "    ");
   if (!found.growth.empty()) text += "  When it grows:\n" + wrapped(found.growth, "    ");
@@ -50,7 +102,8 @@ Report run_explain(const CommandLine& options) {
   const std::vector<Explanation> found = explain(options.word);
   if (found.empty()) {
     return {.output = {},
-            .problem = "\"" + printable_bytes(options.word) + "\" is no metric, type, alert, value or source that is known" +
+            .problem = "\"" + printable_bytes(options.word) +
+                       "\" is no allocator, type, metric, column, alert, value or source that is known" +
                        did_you_mean(options.word, explained_words())};
   }
   if (options.view.layout != Layout::kText) return {.output = explain_table(found).print(options.view), .problem = {}};
@@ -68,8 +121,9 @@ Report run_explain(const CommandLine& options) {
 
 const Command kExplainCommand{"explain",
                               Group::kHelp,
-                              "What a metric, type, alert or value is, where it is counted, what to do when it grows",
+                              "What an allocator, type, metric, column or alert is, where it is counted, what to do",
                               "memstatctl explain dentry\n"
+                              "memstatctl explain allocator\n"
                               "memstatctl explain memstat_type_held_bytes\n"
                               "memstatctl explain MemstatNearLimit",
                               add_explain,

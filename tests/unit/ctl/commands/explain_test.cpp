@@ -50,6 +50,26 @@ TEST(Explain, EveryMetricIsExplainedWithWhereItIsCounted) {
   EXPECT_THAT(one("memstat_type_failures_total").growth, HasSubstr("MemstatAllocationFailures"));
 }
 
+TEST(Explain, EveryAllocatorAndColumnIsExplained) {
+  for (std::size_t i = 1; i < kAllocatorCount; ++i) {
+    const std::string name(to_string(static_cast<Allocator>(i)));
+    ASSERT_FALSE(explain(name).empty()) << name;
+    EXPECT_EQ(explain(name).front().kind, "allocator") << name;
+    EXPECT_THAT(explain("allocator"), testing::Contains(testing::Field(&Explanation::name, name)));
+  }
+  for (const char* word : {"USED", "limit_used_ratio", "HELD", "CONFIDENCE", "with", "growth_bytes_per_second", "TREND"}) {
+    EXPECT_THAT(explain(word), testing::Contains(testing::Field(&Explanation::kind, "column"))) << word;
+  }
+}
+
+TEST(Explain, ARunbookIsTextAndNoMarkdown) {
+  const std::string text = explained("MemstatLimitHit", ctl::Layout::kText).output;
+  EXPECT_EQ(text.find_first_of("`["), std::string::npos) << text;
+  EXPECT_EQ(text.find("**"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("\n    ss -s  ")) << "an example is indented";
+  EXPECT_THAT(text, HasSubstr("are in MemstatConfiguredLimitExceeded.")) << "a link is its words";
+}
+
 TEST(Explain, EveryMetricOfMemstatdItselfIsExplained) {
   for (const OwnMetric& metric : own_metrics()) {
     const Explanation found = one(metric.name);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Words of reports that are no metrics: allocators, and columns.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace memstat {
+
+/// What an allocator's types are. Static.
+struct AllocatorWord {
+  std::string_view name;
+  std::string_view what;
+};
+std::span<const AllocatorWord> allocator_words();
+
+/// A column of memstatctl. Static.
+struct ColumnWord {
+  std::string_view title;  ///< In text, "USED"; "" for none.
+  std::string_view key;    ///< In JSON and CSV, "limit_used_ratio"; "" for none.
+  std::string_view what;
+  std::string_view metric;  ///< The metric that has the same figure; "" for none.
+};
+std::span<const ColumnWord> column_words();
+
+}  // namespace memstat
