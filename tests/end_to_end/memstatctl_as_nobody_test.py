@@ -33,6 +33,13 @@ class AsNobody(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
                     self.assertIn("linux_slabinfo", done.stderr)
                     self.assertIn("as root", done.stderr)
+            unreadable = os.path.join(directory, "unreadable")
+            os.mkdir(unreadable, 0o700)
+            for line in (["types", "--from"], ["show", "dentry", "--from"], ["leaks", "--from"], ["malloc", "--from"], ["replay"], ["diff", unreadable]):
+                done = self.nobody(copy, directory, *line, unreadable)
+                with self.subTest(line=line):
+                    self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                    self.assertIn(unreadable, done.stderr)
             self.assertIn("slab caches could not be read", said["leaks"].stdout)
             self.assertIn("without what you may not read", said["record"].stdout)
             self.assertIn('there is no type "dentry" in what could be read; ', said["show"].stderr)

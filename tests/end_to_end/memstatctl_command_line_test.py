@@ -164,18 +164,24 @@ class CommandLine(unittest.TestCase):
         """Each command that reads a kernel, with the arguments that it needs."""
         commands = {"top": [], "types": [], "limits": [], "show": ["dentry"], "watch": ["dentry"], "leaks": [], "origins": [], "malloc": [],
                     "zones": [], "mbufs": [], "process": ["1"], "node": ["1"], "objects": ["dentry"]}
-        by_url = {"top", "types", "limits", "show", "watch", "leaks", "origins"}
+        by_url = {"top": [], "types": [], "limits": [], "show": ["dentry"], "watch": ["dentry"], "leaks": [], "origins": [], "doctor": [],
+                  "diff": ["--for", "1"]}
         listed = set(re.findall(r"(?m)^  ([a-z]+)  ", run("--help").stdout))
         reads_kernels = {command for command in listed if "--from" in run(command, "--help").stdout}
         self.assertEqual(reads_kernels - {"diff", "doctor"}, set(commands), "a new command belongs into the table")
+        lines = {command: [command, *arguments, "--from", "PATH"] for command, arguments in commands.items()}
+        lines.update(diff=["diff", "PATH", "PATH"], replay=["replay", "PATH"])
         with program.temporary_directory() as directory, open(captures.fixtures()[LIMITS], "rb") as file:
             truncated, foreign = os.path.join(directory, "truncated.tar.zst"), os.path.join(directory, "foreign")
             captures.write_file(truncated, file.read(20000))
             captures.write_file(foreign, b"root:x:0:0:root:/root:/bin/bash\n" * 99)
             os.mkdir(os.path.join(directory, "empty"))
-            for command, arguments in commands.items():
-                for path in ("/no/such", truncated, foreign, os.path.join(directory, "empty")):
-                    done = run(command, *arguments, "--from", path)
+            unreadable = os.path.join(directory, "unreadable")
+            os.mkdir(unreadable, 0)
+            paths = ["/no/such", truncated, foreign, os.path.join(directory, "empty")]
+            for command, line in lines.items():
+                for path in paths + ([unreadable] if os.geteuid() != 0 else []):
+                    done = run(*[path if word == "PATH" else word for word in line])
                     with self.subTest(command=command, path=path):
                         self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
                         self.assertRegex(done.stderr, "^memstatctl: .")
@@ -186,14 +192,14 @@ class CommandLine(unittest.TestCase):
                 url = f"http://127.0.0.1:{listener.getsockname()[1]}"
                 threading.Thread(target=answer_all, args=(listener, other[:-1]), daemon=True).start()
                 for command in sorted(by_url):
-                    done = run(command, *commands[command], "--from", url)
+                    done = run(command, *by_url[command], "--from", url)
                     with self.subTest(command=command, url="another version"):
                         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
                         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             with socket.create_server(("127.0.0.1", 0)) as hanging:
                 url = f"http://127.0.0.1:{hanging.getsockname()[1]}"
-                children = {command: subprocess.Popen([MEMSTATCTL, command, *commands[command], "--from", url], stdout=subprocess.PIPE,
-                                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) for command in by_url}
+                children = {command: subprocess.Popen([MEMSTATCTL, command, *arguments, "--from", url], stdout=subprocess.PIPE,
+                                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) for command, arguments in by_url.items()}
                 for command, child in children.items():
                     printed, said = child.communicate(timeout=program.PATIENCE)
                     with self.subTest(command=command, url="a daemon that hangs"):
