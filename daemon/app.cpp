@@ -404,13 +404,9 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
 int App::wait_for_signals(Serving& serving) {
   while (true) {
     const int signal = wait_for_signal();
-    if (signal == SIGCHLD) {
-      helper_.watch();
-      reader_.watch();
-      if (reader_.is_lost()) return signal;  // nothing could be read any more, and what is served would grow old
-      continue;
-    }
-    if (signal != SIGHUP) return signal;
+    if (signal == SIGCHLD) helper_.watch();
+    if (signal == SIGCHLD && reader_.watch()) continue;
+    if (signal != SIGHUP) return signal;  // without the reader, too: what is served would grow old
     try {
       reload(*serving.loop);
     } catch (const std::bad_alloc&) {  // not even for an answer to the client
@@ -524,8 +520,7 @@ int App::stop(Serving& serving, int signal) {
   const bool may_take_long = signal == SIGINT || has_polled_all_;
   if (may_take_long) serving.stop_deadline->cancel();
   const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
-  const bool is_well = finish_recording(*serving.recorder, due) && !reader_.is_lost();
-  const int status = is_well ? kDone : kCouldNotRun;
+  const int status = finish_recording(*serving.recorder, due) && !reader_.is_lost() ? kDone : kCouldNotRun;
   serving.stop_deadline->cancel();
   log_.info("stopped");
   // A thread that is stuck in the kernel must not see its objects destroyed, and waiting for it is impossible.

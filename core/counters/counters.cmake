@@ -7,7 +7,7 @@ if(MEMSTAT_COUNTERS)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     memstat_use_library(memstat_counters ${MEMSTAT_LIBPFM} LIBPFM perfmon/pfmlib_perf_event.h pfm libpfm4-dev
                         "libcpc knows the kernel's generic events and raw codes only" LOADED_WHEN_NEEDED)
-  endif()
+  endif()  # FreeBSD's libpmc is loaded when it is needed, too: nothing to link
 
   # What memstatd counts on CPUs: a source, which libcpc does not need.
   memstat_library(memstat_counter_source)

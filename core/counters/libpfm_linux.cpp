@@ -2,8 +2,6 @@
 #include "core/base/mutex.h"
 #include "core/counters/libpfm.h"
 
-#if defined(__linux__)
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -147,5 +145,3 @@ std::optional<Answer<EventCode>> libpfm_resolve(std::string_view, std::span<cons
 #endif
 
 }  // namespace memstat::counters
-
-#endif

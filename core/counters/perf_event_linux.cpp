@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // perf_event_open(2) of this machine.
+#if defined(__linux__)
+
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -71,3 +73,5 @@ class LivePerfEvents : public PerfEventDoor {
 std::unique_ptr<PerfEventDoor> make_live_perf_events() { return std::make_unique<LivePerfEvents>(); }
 
 }  // namespace memstat::counters
+
+#endif

@@ -7,15 +7,51 @@
 
 #if defined(__FreeBSD__)
 
+#include <dlfcn.h>
 #include <pmc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <type_traits>
 
 namespace memstat::counters {
 namespace {
+
+/// libpmc's functions. Not linked: its tables of events are 6 MB, which only who counts should pay for; memstatd locks what
+/// it has.
+struct PmcLibrary {
+  decltype(&::pmc_init) init = nullptr;
+  decltype(&::pmc_allocate) allocate = nullptr;
+  decltype(&::pmc_attach) attach = nullptr;
+  decltype(&::pmc_start) start = nullptr;
+  decltype(&::pmc_stop) stop = nullptr;
+  decltype(&::pmc_read) read = nullptr;
+  decltype(&::pmc_release) release = nullptr;
+  decltype(&::pmc_cpuinfo) cpuinfo = nullptr;
+  decltype(&::pmc_event_names_of_class) event_names_of_class = nullptr;
+  bool is_loaded = false;
+
+  PmcLibrary() {
+    void* const file = ::dlopen("libpmc.so.5", RTLD_NOW | RTLD_LOCAL);  // of FreeBSD 11 and later; never closed
+    if (file == nullptr) return;
+    const auto find = [file](const char* name, auto& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
+      return function != nullptr;
+    };
+    is_loaded = find("pmc_init", init) && find("pmc_allocate", allocate) && find("pmc_attach", attach) &&
+                find("pmc_start", start) && find("pmc_stop", stop) && find("pmc_read", read) &&
+                find("pmc_release", release) && find("pmc_cpuinfo", cpuinfo) &&
+                find("pmc_event_names_of_class", event_names_of_class);
+  }
+};
+
+/// Loaded by the first call.
+const PmcLibrary& pmc_library() {
+  static const PmcLibrary loaded;
+  return loaded;
+}
 
 std::uint64_t now_ns() { return static_cast<std::uint64_t>(system_clock().monotonic_ns()); }
 
@@ -61,8 +97,8 @@ class PmcSet : public BoundSet {
  public:
   ~PmcSet() override {
     for (const Counter& counter : counters_) {
-      ::pmc_stop(counter.id);
-      ::pmc_release(counter.id);
+      pmc_library().stop(counter.id);
+      pmc_library().release(counter.id);
     }
   }
 
@@ -72,14 +108,14 @@ class PmcSet : public BoundSet {
     for (const Request& request : requests) {
       pmc_id_t id = PMC_ID_INVALID;
       const std::uint32_t flags = target.is_inherited ? PMC_F_DESCENDANTS : 0U;
-      if (::pmc_allocate(specification(request).c_str(), is_cpu ? PMC_MODE_SC : PMC_MODE_TC, flags,
-                         is_cpu ? target.cpu : PMC_CPU_ANY, &id, 0) != 0) {
+      if (pmc_library().allocate(specification(request).c_str(), is_cpu ? PMC_MODE_SC : PMC_MODE_TC, flags,
+                                 is_cpu ? target.cpu : PMC_CPU_ANY, &id, 0) != 0) {
         return explain(errno, request);
       }
       counters_.push_back({.id = id, .preset = request.preset});
       const bool is_other = target.kind == Target::Kind::kThread || target.kind == Target::Kind::kProcess;
-      if (!is_cpu && ::pmc_attach(id, is_other ? target.process : ::getpid()) != 0) return explain(errno, request);
-      if (::pmc_start(id) != 0) return explain(errno, request);
+      if (!is_cpu && pmc_library().attach(id, is_other ? target.process : ::getpid()) != 0) return explain(errno, request);
+      if (pmc_library().start(id) != 0) return explain(errno, request);
     }
     began_ = now_ns();
     return {};
@@ -89,7 +125,7 @@ class PmcSet : public BoundSet {
     const std::uint64_t running = counted_ + (is_on_ ? now_ns() - began_ : 0);
     for (std::size_t i = 0; i < counters_.size(); ++i) {
       pmc_value_t value = 0;
-      if (::pmc_read(counters_[i].id, &value) != 0) return errno;
+      if (pmc_library().read(counters_[i].id, &value) != 0) return errno;
       counts[i] = {.value = counters_[i].preset + value - counters_[i].before, .enabled_ns = running, .running_ns = running};
     }
     ticks = running;
@@ -99,7 +135,7 @@ class PmcSet : public BoundSet {
   int enable(bool is_on) override {
     if (is_on == is_on_) return 0;
     for (const Counter& counter : counters_) {
-      if ((is_on ? ::pmc_start(counter.id) : ::pmc_stop(counter.id)) != 0) return errno;
+      if ((is_on ? pmc_library().start(counter.id) : pmc_library().stop(counter.id)) != 0) return errno;
     }
     if (is_on) {
       began_ = now_ns();
@@ -114,7 +150,7 @@ class PmcSet : public BoundSet {
     for (std::size_t i = 0; i < counters_.size(); ++i) {
       Counter& counter = counters_[i];
       pmc_value_t value = 0;
-      if (::pmc_read(counter.id, &value) != 0) return errno;
+      if (pmc_library().read(counter.id, &value) != 0) return errno;
       counter.before = value;
       counter.preset = requests[i].preset;
     }
@@ -139,7 +175,7 @@ class PmcSystem : public CounterSystem {
  public:
   PmcSystem() {
     const struct pmc_cpuinfo* info = nullptr;
-    if (::pmc_cpuinfo(&info) != 0 || info == nullptr) return;
+    if (pmc_library().cpuinfo(&info) != 0 || info == nullptr) return;
     for (std::uint32_t i = 0; i < info->pm_nclass; ++i) {
       const struct pmc_classinfo& pmcs = info->pm_classes[i];
       const bool is_soft = pmcs.pm_class == PMC_CLASS_SOFT;
@@ -147,7 +183,7 @@ class PmcSystem : public CounterSystem {
       if (!is_soft && !is_timer) counters_ += pmcs.pm_num;
       const char** names = nullptr;
       int count = 0;
-      if (::pmc_event_names_of_class(pmcs.pm_class, &names, &count) != 0) continue;
+      if (pmc_library().event_names_of_class(pmcs.pm_class, &names, &count) != 0) continue;
       for (int event = 0; event < count; ++event) {
         events_.push_back({.name = names[event], .description = {}, .needs_counter = !is_soft});
       }
@@ -207,7 +243,11 @@ class PmcSystem : public CounterSystem {
 
 Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
   Answer<std::unique_ptr<CounterSystem>> answer;
-  if (::pmc_init() == 0) {
+  if (!pmc_library().is_loaded) {
+    answer.refused = {.refusal = Refusal::kNotCapable,
+                      .system_errno = ENOSYS,
+                      .text = "libpmc.so.5 of FreeBSD's base system is not there, so nothing is counted on CPUs"};
+  } else if (pmc_library().init() == 0) {
     answer.value = std::make_unique<PmcSystem>();
   } else {
     const int error = errno;

@@ -40,7 +40,7 @@ inline constexpr std::size_t kMaxReadText = 1024;
 inline constexpr std::uint64_t kMaxReadMemory = (1ULL << 30) + (1ULL << 28);
 
 /// B, of shared memory that both ends keep from one read to the next. More is made for each read and given back after it:
-/// between polls the megabytes of kern.malloc_stats are nobody's.
+/// between polls the megabytes of kern.malloc_stats take no memory.
 inline constexpr std::size_t kMaxKeptMemory = std::size_t{1} << 20U;
 
 /// What goes to the reader: this, and then the name, in one message.

@@ -86,6 +86,9 @@ Result<void> KernelReader::seal() {
   return {};
 }
 
-void KernelReader::watch() { process_.watch(view_ != nullptr && view_->is_alive()); }
+bool KernelReader::watch() {
+  process_.watch(view_ != nullptr && view_->is_alive());
+  return !is_lost();
+}
 
 }  // namespace memstat

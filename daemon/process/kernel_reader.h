@@ -38,8 +38,8 @@ class KernelReader {
   Result<void> seal();
   /// Its process number; 0: there is none.
   [[nodiscard]] pid_t number() const { return process_.number(); }
-  /// When a child has ended: says once that it is gone.
-  void watch();
+  /// When a child has ended: says once that it is gone. False then.
+  bool watch();
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 
  private:

@@ -88,7 +88,7 @@ THIRD_PARTIES = [
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
     (r"link\.h", r"daemon/(.*_freebsd|process/startup_memory)\.(h|cpp)"),
-    (r"sys/(sysctl|cpuset|capsicum|procdesc|event|jail|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
+    (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
 # Headers of one C library, and the files that may include them, where there is that library.
@@ -119,6 +119,18 @@ def problem(file, included, quoted):
     if POSIX.fullmatch(included) or file.startswith("core/include/") and C_STANDARD.fullmatch(included):
         return None
     return f"{file} includes <{included}>, which is neither C++ nor POSIX: see the tables in tests/lint/include_arrows_test.py"
+
+
+def unguarded(file, text):
+    """What of another system the .cpp includes where that system's compiler reads it: each system compiles every file."""
+    if not re.fullmatch(r"(core|daemon)/.*\.cpp", file):
+        return
+    is_guarded = False
+    for line in text.splitlines():
+        is_guarded = is_guarded or re.match(r"\s*#\s*if.*(__linux__|__FreeBSD__|MEMSTAT_HAVE_)", line) is not None
+        match = re.match(r"\s*#\s*include\s*<([^>]+)>", line)
+        if match and not is_guarded and any(re.fullmatch(header, match[1]) for header, _ in ONE_SYSTEM):
+            yield f"{file} includes <{match[1]}> on every system: put it behind #if defined(__linux__) or the like"
 
 
 def layers_of(root):
@@ -164,7 +176,9 @@ def problems(root):
             if path.suffix not in (".h", ".cpp", ".c"):
                 continue
             file = path.relative_to(root).as_posix()
-            for line in path.read_text(encoding="utf-8").splitlines():
+            text = path.read_text(encoding="utf-8")
+            found.extend(unguarded(file, text))
+            for line in text.splitlines():
                 match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
                 if match:
                     includes += 1
@@ -205,6 +219,9 @@ def check_self():
         (root / "core/base").mkdir(parents=True)
         (root / "core/base/a.h").write_text('# include "daemon/app.h"\n', encoding="utf-8")
         assert len(problems(root)[0]) == 1
+    guarded = "#if defined(__linux__)\n#include <linux/fs.h>\n#endif\n"
+    assert not list(unguarded("core/a_linux.cpp", guarded))
+    assert len(list(unguarded("core/a_linux.cpp", "#include <linux/fs.h>\n" + guarded))) == 1
     assert floors({"a": ["b", "c"], "b": ["c"], "c": []}) == ({"c": 0, "b": 1, "a": 2}, [])
     assert floors({"a": ["b"], "b": ["a"], "c": []}) == ({"c": 0}, ["a", "b"])
 

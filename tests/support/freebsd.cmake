@@ -1,32 +1,50 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# FreeBSD's compiler and C++ library read everything that is built there: objects that are not linked. Only the clang tree does.
-set(LIBCXX_FILES "")
-foreach(target memstat_core memstat_archive memstat_c_api memstat_counters memstat_counter_source memstat_events memstat_config
-        memstat_selftest memstat_catalogue memstat_explain
-        memstat_engine memstat_daemon memstat_ctl)
+# FreeBSD's compiler and C++ library read everything that is built there, against headers that declare what its releases declare
+# (freebsd_headers) and with its macros, so that what only Linux has does not compile. Only the clang tree does.
+set(FREEBSD_TARGETS memstat_core memstat_archive memstat_postmortem memstat_c_api memstat_counters memstat_counter_source
+    memstat_events memstat_config memstat_selftest memstat_catalogue memstat_explain memstat_engine memstat_daemon memstat_ctl)
+foreach(target ${FREEBSD_TARGETS})
   get_target_property(files ${target} SOURCES)
-  list(APPEND LIBCXX_FILES ${files})
+  list(FILTER files EXCLUDE REGEX "/generated/")
+  set(FREEBSD_FILES_OF_${target} ${files})
+  list(APPEND FREEBSD_FILES ${files})
 endforeach()
-list(APPEND LIBCXX_FILES ${POSTMORTEM_FILES})
-list(FILTER LIBCXX_FILES EXCLUDE REGEX "/generated/")
-# memstat_libcxx_objects(NAME FILES...): without machine code, for it is only what the compiler says of them.
-function(memstat_libcxx_objects name)
+# What only Linux has is out of reach: each header of its kernel that any file names.
+foreach(file ${FREEBSD_FILES})
+  file(STRINGS ${file} lines REGEX "^#include <((linux|asm|bpf|perfmon)/|seccomp|sys/(prctl|epoll|eventfd|inotify|signalfd|timerfd))")
+  foreach(line ${lines})
+    string(REGEX REPLACE ".*<(.*)>.*" "\\1" header "${line}")
+    file(CONFIGURE OUTPUT freebsd_headers/${header} CONTENT "#error \"only Linux has ${header}\"\n")
+  endforeach()
+endforeach()
+# memstat_freebsd_objects(NAME RELEASE FILES...): without optimization, for it is only what the compiler and the linker say of them.
+function(memstat_freebsd_objects name release)
+  set(headers ${CMAKE_SOURCE_DIR}/tests/support/freebsd_headers)
   add_library(${name} OBJECT ${ARGN})
   target_link_libraries(${name} PRIVATE prometheus-cpp::core yaml-cpp civetweb::civetweb spdlog::spdlog CLI11::CLI11
                         nlohmann_json::nlohmann_json)
-  target_compile_options(${name} PRIVATE -stdlib=libc++ -O0 -g0 -emit-llvm)
-  target_compile_definitions(${name} PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(${name} PRIVATE MEMSTAT_VERSION="${PROJECT_VERSION}" FREEBSD_RELEASE=${release} MEMSTAT_HAVE_LIBDTRACE
+                             MEMSTAT_HAVE_COUNTERS MEMSTAT_HAVE_POSTMORTEM)
+  target_compile_options(${name} BEFORE PRIVATE "SHELL:-isystem ${headers}" "SHELL:-isystem ${CMAKE_BINARY_DIR}/freebsd_headers"
+                         "SHELL:-include ${headers}/prefix.h")
+  target_compile_options(${name} PRIVATE -stdlib=libc++ -O0 -g0)
 endfunction()
-memstat_libcxx_objects(libcxx_objects ${LIBCXX_FILES})
-# What only FreeBSD compiles, against headers that declare what its releases declare.
-foreach(release 13 14 15)
-  memstat_libcxx_objects(freebsd_${release}_objects core/kernel/live_freebsd.cpp core/kernel/reader_process.cpp
-                         daemon/process/kernel_reader.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp
-                         daemon/ctl/commands/residency.cpp core/base/mapped_memory.cpp
-                         core/counters/pmc_freebsd.cpp core/events/malloc/malloc_events_freebsd.cpp core/postmortem/freebsd/kvm_freebsd.cpp
-                         core/postmortem/open_dump.cpp core/postmortem/freebsd/kernel_files.cpp)
-  target_compile_definitions(freebsd_${release}_objects PRIVATE FREEBSD_RELEASE=${release} MEMSTAT_HAVE_LIBDTRACE)
-  target_compile_options(freebsd_${release}_objects BEFORE PRIVATE
-                         -isystem ${CMAKE_SOURCE_DIR}/tests/support/freebsd_headers -include
-                         ${CMAKE_SOURCE_DIR}/tests/support/freebsd_headers/prefix.h)
+# A library for each, so that a unity build puts the same files together as there.
+set(FREEBSD_OBJECTS "")
+foreach(target ${FREEBSD_TARGETS})
+  memstat_freebsd_objects(freebsd_${target} 15 ${FREEBSD_FILES_OF_${target}})
+  list(APPEND FREEBSD_OBJECTS $<TARGET_OBJECTS:freebsd_${target}>)
 endforeach()
+# What only FreeBSD compiles, as the releases before have it.
+foreach(release 13 14)
+  memstat_freebsd_objects(freebsd_${release}_objects ${release} core/kernel/live_freebsd.cpp core/kernel/reader_process.cpp core/base/mapped_memory.cpp
+                          core/counters/pmc_freebsd.cpp core/events/malloc/malloc_events_freebsd.cpp core/postmortem/open_dump.cpp
+                          core/postmortem/freebsd/kvm_freebsd.cpp core/postmortem/freebsd/kernel_files.cpp
+                          daemon/process/kernel_reader.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp
+                          daemon/ctl/commands/residency.cpp)
+endforeach()
+# Nothing is missing when it is linked, and nothing of a library that is not linked there.
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/freebsd_links.stamp DEPENDS ${FREEBSD_OBJECTS} tests/support/freebsd_links.py
+                   COMMAND python3 -B ${CMAKE_SOURCE_DIR}/tests/support/freebsd_links.py ${FREEBSD_OBJECTS}
+                   COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/freebsd_links.stamp COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(freebsd_links ALL DEPENDS ${CMAKE_BINARY_DIR}/freebsd_links.stamp)

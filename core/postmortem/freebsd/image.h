@@ -55,8 +55,8 @@ std::span<const std::string_view> symbols_of_freebsd();
 /// A minidump. Errors: kVersion when the file is another machine's kernel or of another build than the dump's.
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file);
 
-/// A dump of all memory: its page tables are found by KPML4phys and KPML5phys, of arm64 by pagetable_l0_ttbr1, wherever the loader put the
-/// kernel. Errors: the same, kKvmShortRead when they are not found.
+/// A dump of all memory: its page tables are found by KPML4phys and KPML5phys, of arm64 by pagetable_l0_ttbr1, wherever the
+/// loader put the kernel. Errors: the same, kKvmShortRead when they are not found.
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<PhysicalMemory> dump, KernelFile file);
 
 }  // namespace memstat::postmortem

@@ -34,3 +34,5 @@
 #undef __linux
 #undef linux
 #define __FreeBSD__ FREEBSD_RELEASE
+
+extern "C" int getpeereid(int, uid_t*, gid_t*);  // of <unistd.h>

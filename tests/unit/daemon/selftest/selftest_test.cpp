@@ -120,7 +120,8 @@ TEST_F(SelfTestTest, WhatIsOffAndFailsIsNotSaidToWork) {
   const SelfTest test = run();
   EXPECT_EQ(test.trials[1].health, SourceHealth::kFails);
   EXPECT_TRUE(test.is_healthy());
-  EXPECT_THAT(selftest_text(test), HasSubstr("Every source that is on by default works; of those that are off, some do not."));
+  EXPECT_THAT(selftest_text(test),
+              HasSubstr("Every source that is on by default works; of those that are off, some do not."));
   EXPECT_THAT(selftest_text(test), Not(HasSubstr("Every source that this kernel has works")));
 }
 

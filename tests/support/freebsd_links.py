@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""freebsd_links.py OBJECT...: what a linker on FreeBSD would say of the objects of everything, which were compiled as FreeBSD's.
+
+They are on Linux, and so are the C library and the others' libraries here, so they cannot be linked. But each name of ours that one of
+them wants must be in another, and what they want of C must not be of a library, or of a C library, that FreeBSD's programs are not
+linked to.
+"""
+import re
+import subprocess
+import sys
+
+# Of files that CMake writes, which are left out.
+GENERATED = re.compile(r"_ZN7memstat(11all_sourcesEv|16all_view_openersEv|10web_assetsEv|13runbooks_textEv)")
+# Whose functions are opened when they are needed (libpmc), or only there on Linux.
+NOT_LINKED = re.compile(r"(pmc|pfm|bpf|btf|seccomp|epoll|inotify|timerfd|fanotify|process_vm)_\w+|prctl|gettid|unshare|setns|capset"
+                        r"|capget|fallocate|statx|get_nprocs(_conf)?|sysinfo|eventfd|signalfd")
+
+
+def names(objects, flag):
+    listed = subprocess.run(["nm", "-P", flag, *objects], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {line.split()[0] for line in listed.splitlines() if line and not line.endswith(":")}
+
+
+def problems(wanted, there):
+    ours = re.compile(r"_Z\w*7memstat|(cpc|pctx|memstat)_\w+")
+    for name in sorted(wanted - there):
+        if ours.match(name) and not GENERATED.match(name):
+            yield f"{name}: no file that FreeBSD compiles has it"
+        elif NOT_LINKED.fullmatch(name):
+            yield f"{name}: FreeBSD's programs are not linked to what has it"
+
+
+def main():
+    bad = list(problems({"_ZN7memstat3oneEv", "pmc_init", "prctl", "read"}, {"_ZN7memstat3twoEv"}))
+    if len(bad) != 3:
+        sys.exit(f"freebsd_links.py does not find what is wrong: {bad}")
+    found = list(problems(names(sys.argv[1:], "--undefined-only"), names(sys.argv[1:], "--defined-only")))
+    sys.exit("\n".join(found) if found else 0)
+
+
+main()
