@@ -79,11 +79,8 @@ int print_or_complain(std::string_view text) {
 /// What --selftest prints; the exit status is whether all that the kernel has works.
 int print_selftest() {
   const Result<SelfTest> test = test_this_machine();
-  if (!test) {
-    complain(to_string(test.error()));
-    return kCouldNotRun;
-  }
-  const int status = print_or_complain(selftest_text(*test));
+  if (!test) complain(to_string(test.error()));
+  const int status = test ? print_or_complain(selftest_text(*test)) : kCouldNotRun;
   return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
 }
 
@@ -165,11 +162,7 @@ class App {
   EventHelper helper_{log_, metrics_};
   KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
-  std::string filter_warning_;  // of clients that a filter keeps out, as of the start; "": none
-  std::string account_;         // the name of the account that started us
-  std::string opened_as_;       // who opened the kernel's files
-  std::string runs_as_;         // who we are once privileges are given up
-  std::vector<std::string> missing_mounts_;
+  HostInfo host_;  // as far as it is known
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
@@ -184,8 +177,8 @@ Result<void> App::listen() {
   auto listeners = open_listeners(config_);
   if (!listeners) return listeners.error();
   listeners_ = *std::move(listeners);
-  filter_warning_ = network_filter_warning(config_.listen, config_.allow);
-  if (!filter_warning_.empty()) log_.warning(filter_warning_);
+  host_.warning = network_filter_warning(config_.listen, config_.allow);
+  if (!host_.warning.empty()) log_.warning(host_.warning);
   return {};
 }
 
@@ -206,8 +199,7 @@ Result<void> App::open_kernel() {
     for (const std::string& note : opened->notes) log_.warning(options_.replay + ": " + note);
   }
   if (!is_replay) {
-    missing_mounts_ = missing_mounts(*view_, all_sources());
-    for (const std::string& line : missing_mounts_) log_.info(line);
+    for (const std::string& line : host_.mounts = missing_mounts(*view_, all_sources())) log_.info(line);
   }
   if (is_replay && capture_ == nullptr) {
     return Error{ErrorCode::kNotPresent, {}, options_.replay, 0, {}, "is not a capture; only a capture can be replayed"};
@@ -297,12 +289,9 @@ bool App::finish_recording(PollRecorder& recorder, TimePoint due) {
 }
 
 HostInfo App::host() const {
-  HostInfo host{.os = std::string(to_string(view_->os())),
-                .release = std::string(view_->os_release()),
-                .warning = filter_warning_,
-                .opened_as = opened_as_,
-                .runs_as = runs_as_,
-                .mounts = missing_mounts_};
+  HostInfo host = host_;
+  host.os = to_string(view_->os());
+  host.release = view_->os_release();
   if (capture_ != nullptr) {
     host.machine = capture_->manifest().machine;
     host.replay = options_.replay;
@@ -346,12 +335,13 @@ Result<void> App::give_up_privileges() {
   if (recorder_) options.writable_paths = recorder_->writable_paths();
   if (textfile_) options.writable_paths.push_back(textfile_->directory());
   for (std::string& directory : socket_directories(config_)) options.writable_paths.push_back(std::move(directory));
+  const std::string account = account_name(geteuid());
   // Sources may have taken every other descriptor, and accounts, rules and threads take some. The front fills them up again.
   listeners_.spare().give_all();
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
   for (const std::string& note : report->notes) log_.info(note);
-  runs_as_ = present_privileges(report->user_changed ? options.user : account_);
+  host_.runs_as = present_privileges(report->user_changed ? options.user : account);
   if (textfile_) {
     if (Result<void> writable = textfile_->check(); !writable) return writable;
   }
@@ -515,8 +505,7 @@ int App::stop(Serving& serving, int signal) {
   server_->stop();
   serving.watch.reset();
   textfile_writer_.reset();
-  // Who is there and wants the recording waits for it. A service manager does not: what is not packed goes into the archive
-  // of the next run.
+  // On SIGINT a person waits for the recording. A service manager does not: the next run packs what is left.
   const bool may_take_long = signal == SIGINT || has_polled_all_;
   if (may_take_long) serving.stop_deadline->cancel();
   const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
@@ -540,8 +529,7 @@ int App::fail(std::string_view message) {
 int App::run() {
   raise_open_file_limit();
   if (!options_.once) {
-    account_ = account_name(geteuid());
-    opened_as_ = present_privileges(account_);
+    host_.opened_as = present_privileges(account_name(geteuid()));
     if (options_.replay.empty()) helper_.start(config_);
     if (options_.replay.empty() && KernelReader::is_wanted(config_)) reader_.start(config_);
     if (const Result<void> listening = listen(); !listening) return fail(to_string(listening.error()));

@@ -11,7 +11,7 @@
 
 #include "core/base/text.h"
 #include "core/capture/archive.h"
-#include "core/collect/merged_slabs.h"
+#include "core/kernel/merged_slabs.h"
 
 namespace memstat {
 namespace {

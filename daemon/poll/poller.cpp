@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/base/mutex.h"
-#include "core/collect/merged_slabs.h"
 #include "core/kernel/boot_time.h"
+#include "core/kernel/merged_slabs.h"
 #include "core/model/accounts.h"
 #include "core/model/oom_metrics.h"
 #include "core/model/page_metrics.h"

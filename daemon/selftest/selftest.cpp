@@ -330,7 +330,7 @@ std::string selftest_text(const SelfTest& test) {
   if (has_failed) return text + "\nSome of the sources that this kernel has do not work.\n";
   if (has_bad_extra) return text + "\nEvery source that is on by default works; of those that are off, some do not.\n";
   return text + "\nEvery source that this kernel has works" +
-         (has_refused ? " or is not permitted, which costs no type" : "") + (has_off ? ", but for those that are off" : "") +
+         (has_refused ? " or is not permitted, which costs no type" : "") + (has_off ? ", except those that are off" : "") +
          ".\n";
 }
 

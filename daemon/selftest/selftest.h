@@ -59,7 +59,7 @@ struct SelfTest {
   std::vector<std::string> mounts = {};  ///< File systems that are not mounted, with what to do.
   std::string warning = {};              ///< Which clients cannot reach that memstatd, and what to do; "" for none.
 
-  /// Whether every source that the kernel has works or is not permitted, and nobody is kept out; of those that are off by
+  /// Whether every source that the kernel has works or is not permitted, and no client is kept out; of those that are off by
   /// default only what works or not is said.
   [[nodiscard]] bool is_healthy() const;
 };

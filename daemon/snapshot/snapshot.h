@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
-#include "core/collect/merged_slabs.h"
+#include "core/kernel/merged_slabs.h"
 #include "core/model/histogram.h"
 #include "core/model/memory_type_list.h"
 #include "daemon/snapshot/history.h"

@@ -136,11 +136,11 @@ class BadInput(unittest.TestCase):
                 read, log = self.once([{"errors.yaml": errors, SLABINFO: captures.slabinfo(LINE)}], status=1)
                 self.assertEqual(read.number("memstat_source_up", source="linux_slabinfo"), 0)
                 self.assertEqual(read.number("memstat_source_errors_total", source="linux_slabinfo", reason=reason), 1)
-                self.assertRegex(log, rf"linux_slabinfo: /proc/slabinfo: {reason}: .*\(errno {number}\)")
+                self.assertRegex(log, rf"linux_slabinfo: /proc/slabinfo: .*\(errno {number}\)")
                 errors = f"- {{sysctl: vm.zone_stats, errno: {number}}}\n"
                 read, log = self.once([{"errors.yaml": errors, MALLOC: GOOD_MALLOC}], "freebsd")
                 self.assertEqual(read.number("memstat_source_errors_total", source="freebsd_uma", reason=reason), 1)
-                self.assertRegex(log, rf"freebsd_uma: vm.zone_stats: {reason}: .*\(errno {number}\)")
+                self.assertRegex(log, rf"freebsd_uma: vm.zone_stats: .*\(errno {number}\)")
                 self.assertEqual(len(read.by_type("memstat_type_bytes", "malloc")), 2)
 
     def test_what_was_never_there_is_absent_and_what_was_there_is_down(self):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/collect/merged_slabs.h"
+#include "core/kernel/merged_slabs.h"
 
 #include <algorithm>
 #include <utility>
