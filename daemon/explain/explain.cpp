@@ -171,10 +171,11 @@ void add_allocators(std::string_view word, std::vector<Explanation>& found) {
   }
 }
 
+/// By a key only what no metric, value or type is named.
 void add_columns(std::string_view word, std::vector<Explanation>& found) {
   for (const ColumnWord& column : column_words()) {
     const bool is_title = !column.title.empty() && column.title == word;
-    if (!is_title && (column.key.empty() || column.key != word)) continue;
+    if (!is_title && (!found.empty() || column.key.empty() || column.key != word)) continue;
     Explanation& one = found.emplace_back();
     one.kind = "column";
     one.name = column.title.empty() ? column.key : column.title;

@@ -6,7 +6,6 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/api_answers.h"
 #include "daemon/ctl/source/http_answer.h"
@@ -59,45 +58,21 @@ Examined examine(const std::optional<std::string>& from) {
   return running.problem.empty() ? running : examine_this_process();  // nothing says that one runs here
 }
 
-std::string doctor_json(const SelfTest& test) {
-  JsonWriter json("1");
-  const std::pair<std::string_view, std::string_view> texts[] = {{"url", test.url}, {"version", test.version}};
-  for (const auto& [key, text] : texts) {
-    if (!text.empty()) json.field(key, text);
-  }
-  json.field("kernel", test.kernel);
-  json.field("account", test.account);
-  json.field("healthy", test.is_healthy());
-  if (!test.warning.empty()) json.field("warning", test.warning);
-  json.open_list("sources");
-  for (const SourceTrial& trial : test.trials) {
-    json.open_object({});
-    json.field("source", trial.source);
-    json.field("origin", trial.origin);
-    json.field("default", trial.is_on_by_default ? "auto" : "off");
-    json.field("state", to_string(trial.health));
-    if (trial.health == SourceHealth::kWorks) json.field("types", trial.types);
-    if (trial.max_files != SourceDescriptor::kFilesVary) json.field("max_files", trial.max_files);
-    if (!trial.needs.empty()) json.field("needs", trial.needs);
-    if (!trial.reason.empty()) json.field("reason", trial.reason);
-    if (!trial.advice.empty()) json.field("advice", trial.advice);
-    json.close();
-  }
-  json.close();
-  if (!test.mounts.empty()) {
-    json.open_list("mounts");
-    for (const std::string& line : test.mounts) {
-      json.open_object({});
-      json.field("advice", line);
-      json.close();
-    }
-    json.close();
-  }
-  return json.finish();
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
+  return text;
 }
 
 ReportTable doctor_table(const SelfTest& test) {
   ReportTable table("sources", kDoctorColumns);
+  const std::pair<std::string_view, std::string> heads[] = {
+      {"url", test.url},         {"version", test.version}, {"kernel", test.kernel},
+      {"account", test.account}, {"warning", test.warning}, {"mounts", joined_lines(test.mounts)}};
+  for (const auto& [key, text] : heads) {
+    if (!text.empty()) table.add_head(key, text);
+  }
+  table.add_head("healthy", test.is_healthy());
   for (const SourceTrial& trial : test.trials) {
     const bool works = trial.health == SourceHealth::kWorks;
     const bool has_budget = trial.max_files != SourceDescriptor::kFilesVary;
@@ -120,9 +95,7 @@ Report run_doctor(const CommandLine& options) {
   const auto [test, problem] = examine(options.from);
   if (!problem.empty()) return {.output = {}, .problem = problem};
   Report report;
-  if (layout == Layout::kJson) report.output = laid_out(doctor_json(test), options.view);
-  if (layout == Layout::kCsv) report.output = doctor_table(test).print({.layout = Layout::kCsv});
-  if (layout == Layout::kText) report.output = selftest_text(test);
+  report.output = layout == Layout::kText ? selftest_text(test) : doctor_table(test).print(options.view);
   const auto failed =
       std::count_if(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
   if (failed != 0) report.problem = std::to_string(failed) + " of the sources that this kernel has do not work";

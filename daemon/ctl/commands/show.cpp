@@ -42,6 +42,7 @@ void add_splits(std::vector<Split>& sums, const std::vector<Split>& more) {
 struct Parts {
   std::string title;  // "CPU"
   std::string key;    // "cpu"
+  std::string list;   // "cpus"
   std::vector<Split> columns;
   std::vector<double> shares = {};  // of each part; empty while all figures are 0
 
@@ -76,70 +77,47 @@ std::string part_title(const std::string& word) {
   return title;
 }
 
-std::string cpu_share_text(const Parts& parts, std::size_t part, bool has_bar) {
-  std::string text = parts.shares.empty() ? "-" : percent(parts.shares[part]);
-  if (!has_bar) return text;
-  const double share = parts.shares.empty() ? 0 : parts.shares[part];
-  const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarLength)));
-  return to_right(text, 4) + "  " + to_left(std::string(length, '#'), kBarLength);
+/// "40%  ########", or "-" while all figures are 0.
+std::string share_text(const Parts& parts, std::size_t part) {
+  if (parts.shares.empty()) return to_right("-", 4);
+  const double share = parts.shares[part];
+  return to_right(percent(share), 4) + "  " +
+         std::string(static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarLength))), '#');
 }
 
-/// One row a CPU or node; CSV has it, too.
-std::string part_text(const Parts& parts, bool is_human) {
-  std::vector<std::vector<std::string>> lines(1, {parts.title});
-  for (const Split& column : parts.columns) lines[0].push_back(part_title(column.title));
-  for (std::size_t part = 0; part < parts.count(); ++part) {
-    if (!parts.is_there(part)) continue;
-    std::vector<std::string>& line = lines.emplace_back(std::vector<std::string>{std::to_string(part)});
-    for (const Split& column : parts.columns) {
-      const auto value = parts.value(column, part);
-      line.push_back(value ? amount_text(*value, column.is_bytes, is_human) : "-");
+/// One row a CPU or node. Its columns are those that the kernel has of the type.
+class PartTable {
+ public:
+  explicit PartTable(const Parts& parts) : titles_(parts.columns.size()) {
+    columns_.push_back({.key = parts.key, .title = parts.title, .unit = Unit::kNumber});
+    for (std::size_t i = 0; i < parts.columns.size(); ++i) {
+      titles_[i] = part_title(parts.columns[i].title);
+      columns_.push_back({.key = parts.columns[i].title,
+                          .title = titles_[i],
+                          .unit = parts.columns[i].is_bytes ? Unit::kBytes : Unit::kNumber});
+    }
+    columns_.push_back({.key = "share_ratio", .title = "", .unit = Unit::kRatio});
+    columns_.push_back({.key = "", .title = "SHARE"});
+    table_.emplace(parts.list, columns_);
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+      if (!parts.is_there(part)) continue;
+      std::vector<Cell> row{std::uint64_t{part}};
+      for (const Split& column : parts.columns) row.push_back(cell_of(parts.value(column, part)));
+      row.push_back(parts.shares.empty() ? Cell() : Cell(parts.shares[part]));
+      row.emplace_back(share_text(parts, part));
+      table_->add(std::move(row));
     }
   }
-  std::string text;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (std::size_t column = 0; column < lines[i].size(); ++column) {
-      std::size_t width = 0;
-      for (const auto& line : lines) width = std::max(width, width_of(line[column]));
-      text += (column == 0 ? "" : "  ") + to_right(lines[i][column], width);
-    }
-    text += i == 0 ? "  SHARE" : "  " + cpu_share_text(parts, std::stoul(lines[i][0]), true);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  return text;
-}
+  PartTable(const PartTable&) = delete;
+  PartTable& operator=(const PartTable&) = delete;
 
-std::string part_csv(const Parts& parts) {
-  std::string text = parts.key;
-  for (const Split& column : parts.columns) text += "," + column.title;
-  text += ",share_ratio\n";
-  for (std::size_t part = 0; part < parts.count(); ++part) {
-    if (!parts.is_there(part)) continue;
-    text += std::to_string(part);
-    for (const Split& column : parts.columns) {
-      const auto value = parts.value(column, part);
-      text += "," + (value ? std::to_string(*value) : "");
-    }
-    text += "," + (parts.shares.empty() ? std::string() : number_text(parts.shares[part])) + "\n";
-  }
-  return text;
-}
+  [[nodiscard]] const ReportTable& operator*() const { return *table_; }
 
-void add_parts(JsonWriter& json, const Parts& parts) {
-  if (parts.columns.empty()) return;
-  json.open_list(parts.key + "s");
-  for (std::size_t part = 0; part < parts.count(); ++part) {
-    if (!parts.is_there(part)) continue;
-    json.open_object().field(parts.key, part);
-    for (const Split& column : parts.columns) {
-      if (const auto value = parts.value(column, part)) json.field(column.title, *value);
-    }
-    if (!parts.shares.empty()) json.field("share_ratio", parts.shares[part]);
-    json.close();
-  }
-  json.close();
-}
+ private:
+  std::vector<std::string> titles_;
+  std::vector<ReportColumn> columns_;
+  std::optional<ReportTable> table_;
+};
 
 std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human) {
   std::string text;
@@ -219,8 +197,9 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
     for (const std::string& other : types.front()->also) json.member(other);
     json.close();
   }
-  add_parts(json, cpus);
-  add_parts(json, nodes);
+  for (const Parts* const parts : {&cpus, &nodes}) {
+    if (!parts->columns.empty()) (*PartTable(*parts)).write_list(json);
+  }
   if (!amounts.empty()) {
     json.open_list("history");
     for (const std::uint64_t amount : amounts) json.member(amount);
@@ -247,8 +226,8 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
     report_unknown_type(report, named);
     return report;
   }
-  Parts cpus{.title = "CPU", .key = "cpu", .columns = {}};
-  Parts nodes{.title = "NODE", .key = "node", .columns = {}};
+  Parts cpus{.title = "CPU", .key = "cpu", .list = "cpus", .columns = {}};
+  Parts nodes{.title = "NODE", .key = "node", .list = "nodes", .columns = {}};
   for (const TypeRow* const type : named.types) {
     const Splits splits = source.splits(*type);
     if (!splits.problem.empty()) report.notes.push_back(splits.problem);
@@ -268,13 +247,13 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   if (view.layout == Layout::kJson) {
     report.output = laid_out(show_json(named.types, cpus, nodes, amounts), view);
   } else if (view.layout == Layout::kCsv) {
-    report.output = has_parts ? part_csv(cpus.columns.empty() ? nodes : cpus) : "";
+    if (has_parts) report.output = (*PartTable(cpus.columns.empty() ? nodes : cpus)).print(view);
   } else {
     const bool is_human = view.is_human;
     report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +
                     figures_text(named.types, is_human) + merged_text(type);
     for (const Parts* const parts : {&cpus, &nodes}) {
-      if (!parts->columns.empty()) report.output += "\n" + part_text(*parts, is_human);
+      if (!parts->columns.empty()) report.output += "\n" + (*PartTable(*parts)).print(view);
     }
     report.output += history_text(amounts, has(type, kBytesInUse), is_human) + meaning_text(type.name);
   }

@@ -347,6 +347,11 @@ std::string ReportTable::csv_line(const std::vector<Cell>& row) const {
 std::string ReportTable::json() const {
   JsonWriter json("1");
   for (const auto& [key, value] : head_) write_json(json, key, value, Unit::kText);
+  write_list(json);
+  return json.finish();
+}
+
+void ReportTable::write_list(JsonWriter& json) const {
   json.open_list(name_);
   for (const std::vector<Cell>& row : rows_) {
     json.open_object();
@@ -355,7 +360,7 @@ std::string ReportTable::json() const {
     }
     json.close();
   }
-  return json.finish();
+  json.close();
 }
 
 std::string ReportTable::streamed(const std::vector<std::string>& cells) const {

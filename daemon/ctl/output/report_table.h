@@ -14,6 +14,7 @@
 
 #include "config/name_pattern.h"
 #include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/output.h"
 
 namespace memstat::ctl {
@@ -82,6 +83,9 @@ class ReportTable {
 
   /// All rows in the layout of the view.
   [[nodiscard]] std::string print(const ReportView& view) const;
+
+  /// The rows as a list of a document that has more.
+  void write_list(JsonWriter& json) const;
 
   /// For reports that print a row at a time: the header, and the last row. JSON has an object a row and no header.
   [[nodiscard]] std::string header(const ReportView& view) const;

@@ -108,7 +108,8 @@ class EngineSource final : public ReportSource {
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
     std::vector<AmountHistory> histories;
     if (snapshot_ == nullptr) return histories;
-    const History::Overview overview = poller_.history().overview(seconds, points);
+    if (polls_ < 2) return histories;  // what was there before is not known
+    const History::Overview overview = poller_.history().overview(seconds, std::min<std::size_t>(points, polls_));
     const std::size_t count = overview.times_ns.size();
     for (const Snapshot::Row& row : snapshot_->rows()) {
       AmountHistory& amounts = histories.emplace_back();
@@ -151,10 +152,12 @@ class EngineSource final : public ReportSource {
   /// One poll of a kernel; of a capture each up to the wanted one, because a poll has only the sources that were due in it.
   void poll() {
     if (capture_ == nullptr) {
+      ++polls_;
       (void)poller_.poll(view_->clock().monotonic_ns());
       return;
     }
     if (wanted_ + 1 < next_) next_ = 0;
+    polls_ = wanted_ + 1;
     Progress progress;
     for (; next_ <= wanted_; ++next_) {
       if (next_ == 0) poller_.forget_everything();
@@ -175,6 +178,7 @@ class EngineSource final : public ReportSource {
   std::shared_ptr<const RenderedSnapshot> snapshot_;
   std::size_t wanted_ = 0;  // polls of the capture
   std::size_t next_ = 0;
+  std::size_t polls_ = 0;  // that the history knows
 };
 
 /// The capture that the environment names. Ignored in programs with more rights than their user's: it names files to read.
