@@ -26,7 +26,8 @@ enum class ErrorCode : int {
   kTimeout = 18,      ///< The kernel did not answer before the deadline.
 };
 
-/// One failure. `to_string` gives "source: path: offset N: what: detail (errno text)". Thread safety: a plain value.
+/// One failure. `to_string` gives "source: path: offset N: detail: errno text", and words for the code where neither is
+/// there. Thread safety: a plain value.
 struct Error {
   ErrorCode code = ErrorCode::kUndefined;
   std::string source;                        ///< Name of the source, "" when the failure lies below any source.
@@ -36,7 +37,7 @@ struct Error {
   std::string detail;                        ///< What is wrong, and what to do where that is known.
 };
 
-/// Short stable word for a code, used as the label `reason` and in messages: "permission", "timeout", ...
+/// Short stable word for a code, used as the label `reason`: "permission", "timeout", ... No message for people has it.
 std::string_view reason(ErrorCode code);
 
 /// The whole error as one line for people.
