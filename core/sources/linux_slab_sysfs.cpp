@@ -7,13 +7,12 @@
 // Which directory is which cache's: core/collect/slab_directories.h. Before Linux 5.9 caches of control groups had
 // directories of their own below their cache's, which are not followed.
 //
-// Costs, from show_slab_objects(): slabs, total_objects and partial are counters of each node, cpu_slabs looks at a pointer
-// or two a CPU; none takes a lock or looks at a slab. Neither do the statistics. But `objects` and `objects_partial` walk
-// the lists of partial slabs under the lock that allocations and frees wait for, interrupts off (count_partial): 53 ns a
-// slab were measured, 13 ms for 250 000. So does /proc/slabinfo, where newer kernels stop after 10 000. So `objects` is read
-// only when the option says so, only where `partial` has just said that there are few, and within a budget of time; slabinfo
-// when the list of caches is made, and where it stands for two files of each cache, which it does at the price of none: poll
-// by poll linux_slabinfo reads it anyway; `objects_partial` never (tests/bench/partial_slabs_bench.cpp).
+// Costs, from show_slab_objects(): slabs, total_objects, partial and the statistics are counters, cpu_slabs is a pointer or
+// two a CPU. But `objects` and `objects_partial` walk the lists of partial slabs under the lock that allocations and frees
+// wait for, interrupts off (count_partial): 53 ns a slab were measured, 13 ms for 250 000. So does /proc/slabinfo, where
+// newer kernels stop after 10 000. So `objects` is read only when the option says so, where `partial` has just said that
+// there are few, and within a budget of time; slabinfo when the list of caches is made, and where it stands for two files of
+// each cache (linux_slabinfo reads it anyway); `objects_partial` never (tests/bench/partial_slabs_bench.cpp).
 //
 // Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
 // Where alloc_cpu_sheaf is there (6.18, 6.19) an object that moves between a sheaf and its slab counts as allocated or freed
@@ -35,6 +34,7 @@
 #include "core/collect/root_only.h"
 #include "core/collect/slab_counts.h"
 #include "core/collect/slab_directories.h"
+#include "core/collect/slab_files.h"
 #include "core/collect/turns.h"
 #include "core/parse/indexed_counts.h"
 #include "core/source.h"
@@ -49,35 +49,6 @@ constexpr std::size_t kBundlePart = 0;  // cache by cache: a record without name
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kOrder = "order";
-
-/// Files of a cache that are read again and again.
-enum File : std::uint8_t {
-  kSlabsFile,
-  kTotalObjectsFile,
-  kPartialFile,
-  kCpuSlabsFile,
-  kObjectsFile,
-  kAllocFastpathFile,
-  kAllocSlowpathFile,
-  kFreeFastpathFile,
-  kFreeSlowpathFile,
-  kFreeRcuSheafFile,
-  kFileCount
-};
-constexpr std::array<std::string_view, kFileCount> kFileNames = {
-    "slabs",          "total_objects",  "partial",       "cpu_slabs",     "objects",
-    "alloc_fastpath", "alloc_slowpath", "free_fastpath", "free_slowpath", "free_rcu_sheaf"};
-constexpr std::string_view kAllocFromSheafFile = "alloc_cpu_sheaf";
-
-using FileSet = std::uint32_t;  // a bit a File
-constexpr FileSet bit(File file) { return FileSet{1} << file; }
-constexpr FileSet kAllocFiles = bit(kAllocFastpathFile) | bit(kAllocSlowpathFile);
-constexpr FileSet kNeededFreeFiles = bit(kFreeFastpathFile) | bit(kFreeSlowpathFile);
-constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
-// 0, too, where a cache has no slab, and not read then: the first read costs the kernel a page until the file is closed.
-constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
-constexpr std::string_view kNoSlabs = "0\n";
-constexpr FileSet kToldFiles = bit(kSlabsFile) | bit(kTotalObjectsFile);  // see core/collect/slab_counts.h
 
 constexpr std::size_t kMaxKeptFiles = 4096;         // some 240 caches have two each, or four; with statistics four more
 constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
@@ -123,7 +94,7 @@ struct State final : ReaderState {
   std::vector<PlannedCache> plan;  ///< Which files to read; empty: not known yet.
   std::uint64_t names_hash = 0;    ///< Of the directory's names when the plan was made.
   bool may_look = false;           ///< New caches could be opened, as far as is known.
-  FileSet left_out = 0;            ///< Files whose figures another source had when the plan was made.
+  bool is_for_counters = false;    ///< The plan: another source had all other figures.
   bool has_counters = true;        ///< Of allocations, as far as is known (CONFIG_SLUB_STATS).
   bool is_told = false;            ///< Slabs and slots are told by slabinfo instead of kToldFiles.
   SlabCounts counts;               ///< By which.
@@ -139,18 +110,12 @@ void forget_gone(State& state) {
   }
 }
 
-/// Files whose figures another source gives. Counting objects takes some of them all the same.
-FileSet given_files(const State& state) {
-  if (counts_objects(state)) return 0;
-  const auto& nodes = state.given_node_fields;
-  FileSet files = 0;
-  if (state.given_fields.has(Field::kSlabs) && nodes.has(NodeField::kHeldBytes)) files |= bit(kSlabsFile);
-  if (nodes.has(NodeField::kTotalObjects)) files |= bit(kTotalObjectsFile);
-  if (state.given_fields.has(Field::kPartialSlabs)) files |= bit(kPartialFile);
-  if (state.given_fields.has(Field::kCpuSlabs)) files |= bit(kCpuSlabsFile);
-  return files;
+/// Whether another source gives all figures but the counters. Counting objects takes their files all the same.
+bool are_given(const State& state) {
+  constexpr FieldMask kFields(Field::kSlabs, Field::kPartialSlabs, Field::kCpuSlabs);
+  constexpr NodeFieldMask kNodeFields(NodeField::kHeldBytes, NodeField::kTotalObjects);
+  return !counts_objects(state) && (kFields - state.given_fields).empty() && (kNodeFields - state.given_node_fields).empty();
 }
-constexpr FileSet kAllButCounters = bit(kSlabsFile) | bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile);
 
 /// The error of a file, under one of the source's two names.
 Error of_source(Error error) {
@@ -170,13 +135,12 @@ class Planner {
 
   /// Errors: of the first file that is there and cannot be read. The old plan stays then.
   Result<void> make() {
-    given_ = given_files(state_);
-    if (given_ == kAllButCounters && !state_.has_counters) return needless();
+    if (given_ && !state_.has_counters) return nothing_to_read();
     // Asked first: without the directory nothing needs the list of caches, which only root may read.
     const auto listed = view_.list_directories(kDirectory, state_.scratch);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
     const std::uint64_t names_hash = hash_of(state_.scratch.view());
-    if (keep_ && given_ == 0 && has_one_node(view_, state_.scratch)) {
+    if (keep_ && !given_ && has_one_node(view_, state_.scratch)) {
       if (auto kept = keep_slab_counts_open(view_); !kept) return of_source(kept.error());
       state_.is_told = view_.kept_count() != 0;  // a capture, which keeps nothing open, has the files or it has not
     }
@@ -189,7 +153,7 @@ class Planner {
       if (auto result = add(cache); !result) return result;
     }
     state_.plan = std::move(plan_);
-    state_.left_out = given_;
+    state_.is_for_counters = given_;
     state_.may_look = static_cast<bool>(listed);
     state_.names_hash = names_hash;
     state_.next_count = 0;
@@ -204,8 +168,11 @@ class Planner {
     return std::string(kDirectory) + "/" + cache.directory + "/" + std::string(file);
   }
 
-  [[nodiscard]] static Error needless() {
-    return system_error(kDirectory, ENOENT, "another source has every figure that this kernel has here");
+  [[nodiscard]] Error nothing_to_read() {
+    state_.has_counters = state_.has_counters && !given_;
+    return system_error(
+        kDirectory, ENOENT,
+        given_ ? "another source has every figure that this kernel has here" : "has no cache that /proc/slabinfo lists");
   }
 
   /// Reads a file into the scratch; false when it is not there.
@@ -229,8 +196,8 @@ class Planner {
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty() || files_ != 0) continue;
       for (std::size_t file = 0; file < kFileCount; ++file) {
-        const FileSet not_read = given_ | (state_.is_told ? kToldFiles : FileSet{0}) | bit(kObjectsFile);
-        if ((not_read & bit(static_cast<File>(file))) != 0) continue;
+        const FileSet others = given_ ? kAllButCounters : state_.is_told ? kToldFiles : 0;
+        if (((others | bit(kObjectsFile)) & bit(static_cast<File>(file))) != 0) continue;
         const auto is_there = read(path_of(cache, kFileNames[file]));
         if (!is_there) return is_there.error();
         if (*is_there) files_ |= bit(static_cast<File>(file));
@@ -239,12 +206,8 @@ class Planner {
       if (!has_sheaf_counter) return has_sheaf_counter.error();
       if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
     }
-    if (files_ == 0 && given_ == kAllButCounters) {
-      state_.has_counters = false;
-      return needless();
-    }
-    if (files_ == 0) return system_error(kDirectory, ENOENT, "has no cache that /proc/slabinfo lists");
-    state_.is_told = given_ == 0 && (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
+    if (files_ == 0) return nothing_to_read();
+    state_.is_told = !given_ && (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
     if (counts_objects(state_) && (state_.is_told || (files_ & bit(kSlabsFile)) != 0)) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
     for (const SlabDirectory& cache : caches_) {
@@ -284,7 +247,7 @@ class Planner {
   State& state_;
   bool keep_;
   std::vector<SlabDirectory> caches_;
-  FileSet given_ = 0;
+  bool given_ = are_given(state_);
   FileSet files_ = 0;
   std::size_t kept_ = 0;
   std::vector<PlannedCache> plan_;
@@ -405,7 +368,7 @@ Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.plan.empty() || state.left_out != given_files(state)) {
+  if (state.plan.empty() || state.is_for_counters != are_given(state)) {
     auto made = Planner(view, state, false).make();
     if (!made && (state.plan.empty() || made.error().code != ErrorCode::kPermission)) return made;
   } else {
@@ -513,16 +476,17 @@ class Parser {
     return file < kAllocFastpathFile ? take_by_node(file, content) : take_by_cpu(file, content);
   }
 
+  static std::optional<Field> total_of(File file) {
+    if (file == kSlabsFile) return Field::kSlabs;
+    if (file == kPartialFile) return Field::kPartialSlabs;
+    return file == kCpuSlabsFile ? std::optional(Field::kCpuSlabs) : std::nullopt;
+  }
   Result<void> take_by_node(File file, std::string_view content) {
     StagedType& cache = *cache_;
     PlacedNumbers numbers(content, 'N');
-    if (file == kSlabsFile || file == kPartialFile || file == kCpuSlabsFile) {
-      const Field total = file == kSlabsFile     ? Field::kSlabs
-                          : file == kPartialFile ? Field::kPartialSlabs
-                                                 : Field::kCpuSlabs;
-      cache.fields.add(total);
-      cache.figures[total] = numbers.total();
-    }
+    const auto total = total_of(file);
+    if (total) cache.fields.add(*total);
+    if (total) cache.figures[*total] = numbers.total();
     const bool has_figure = file == kTotalObjectsFile || file == kObjectsFile || (file == kSlabsFile && slab_size_ != 0);
     const NodeField field = file == kSlabsFile     ? NodeField::kHeldBytes
                             : file == kObjectsFile ? NodeField::kCount

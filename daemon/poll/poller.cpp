@@ -55,6 +55,10 @@ struct Poller::Entry {
   }
   /// Whether another source has figures of the same types, so that this one need not read them.
   [[nodiscard]] bool has_giver() const { return giver != nullptr && giver->is_promising(); }
+  /// Whether that other source has all that this one could read: it said so when it was last read.
+  [[nodiscard]] bool is_needless() const {
+    return status.state == SourceState::kSpared && has_giver() && !has_fresh_options;
+  }
   /// Whether it is up, or opened and not read yet.
   [[nodiscard]] bool is_promising() const {
     return status.state == SourceState::kUp || (status.state == SourceState::kUnknown && is_open && refusal.empty());
@@ -253,6 +257,7 @@ void Poller::prepare(Entry& entry) {
 }
 
 void Poller::set_needless(Entry& entry) {
+  entry.next_due_ns = INT64_MIN;  // at once, when it is needed
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
   set_state(entry, SourceState::kSpared, std::string(entry.giver->descriptor->name) + " has its figures");
 }
@@ -385,7 +390,8 @@ void Poller::spare(Entry& entry) {
 /// reader of them runs that other one.
 void Poller::order_read(Entry& entry, std::int64_t now_ns) {
   const bool is_most_likely_spared = entry.stand_in != nullptr && entry.stand_in->is_promising();
-  if (entry.is_ordered() || entry.is_off() || (is_most_likely_spared && !view_->wants_whole_polls())) return;
+  if (entry.is_ordered() || entry.is_off() || entry.is_needless()) return;
+  if (is_most_likely_spared && !view_->wants_whole_polls()) return;
   if (now_ns < entry.next_due_ns && !options_.is_replay) return;  // a capture has what was due when it was recorded
   // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
   if (entry.interval().count() > 0)
