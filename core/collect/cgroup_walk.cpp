@@ -5,11 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
+#include "core/collect/file_list.h"
 
 namespace memstat {
 namespace {
@@ -98,6 +100,35 @@ Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& 
   return !can_tell || !*can_tell || has_word(scratch.view(), "memory");
 }
 
+/// Files that only an administrator changes.
+bool is_limit(std::string_view file) {
+  constexpr std::array<std::string_view, 4> kLimits = {"memory.max", "memory.high", "pids.max", "memory.limit_in_bytes"};
+  return std::find(kLimits.begin(), kLimits.end(), file) != kLimits.end();
+}
+
+/// Looks up records of the bundle before, in the order in which they were added. Thread safety: none.
+class LastFiles {
+ public:
+  explicit LastFiles(std::string_view bundle) : next_(bundle) {}
+
+  /// Nothing for a file that was not there, and for all that follow many files that went meanwhile.
+  std::optional<std::string_view> find(std::string_view wanted) {
+    constexpr int kMaxPassed = 64;
+    FileBundleReader ahead = next_;
+    std::string_view name;
+    std::string_view content;
+    for (int passed = 0; passed < kMaxPassed && ahead.next(name, content); ++passed) {
+      if (name != wanted) continue;
+      next_ = ahead;
+      return content;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  FileBundleReader next_;
+};
+
 /// Reads the groups of one hierarchy into the bundle, level by level.
 class Walk {
  public:
@@ -109,6 +140,7 @@ class Walk {
         is_version_1_(state.hierarchy.is_version_1),
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
+        last_(may_leave_out(view, state.reads) ? state.last.view() : std::string_view()),
         root_size_(state.hierarchy.root.size()) {
     state.queue.clear();
     (void)path_.assign(state.hierarchy.root.view());  // which came out of one
@@ -172,7 +204,8 @@ class Walk {
   Result<bool> add_file(std::string_view file, bool& is_refused) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
-    const auto result = bundle_.add_file(view_, path_.view(), below_root());
+    const auto known = is_limit(file) ? last_.find(below_root()) : std::nullopt;
+    const auto result = known ? bundle_.add(below_root(), *known) : bundle_.add_file(view_, path_.view(), below_root());
     path_.truncate(directory_size);
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
@@ -261,6 +294,7 @@ class Walk {
   bool is_version_1_;
   bool has_more_;
   FileBundleWriter bundle_;
+  LastFiles last_;
   FixedPath path_;  // of the group that is visited
   std::size_t root_size_;
   std::uint64_t group_count_ = 0;
@@ -273,6 +307,8 @@ class Walk {
 
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle) {
+  ++state.reads;
+  bundle.swap(state.last);
   if (!state.hierarchy.root.empty()) {
     Walk walk(view, bounds, state, bundle);
     auto result = walk.run();

@@ -40,6 +40,8 @@ struct ControlGroupHierarchy {
 /// Thread safety: none.
 struct ControlGroupState {
   ControlGroupHierarchy hierarchy;
+  std::uint32_t reads = 0;  ///< So far.
+  Buffer last;              ///< The bundle before: limits of groups, which seldom change, are taken from it.
   // Of one walk; what they hold between two is unspecified.
   Buffer file;         ///< One file.
   Buffer directories;  ///< Names below one group, each with a NUL.
@@ -51,8 +53,9 @@ struct ControlGroupState {
 /// comes a record with the path of the hierarchy's root and "1\n" or "2\n", its version; then the files, group by group,
 /// with their paths below that root ("/user.slice/memory.current"); at last, as a sign that nothing is missing, a record
 /// without name with the number of groups left out ("0\n"). A group that goes away meanwhile is passed over; one that may
-/// not be read is left out, and counted. Errors: kNotPresent where no hierarchy has the memory controller, and those of
-/// KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
+/// not be read is left out, and counted. Limits are read when may_leave_out() says so; between, those of groups that were
+/// there at the read before are as they were then. Errors: kNotPresent where no hierarchy has the memory controller, and
+/// those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle);
 

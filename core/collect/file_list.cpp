@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/file_list.h"
 
+#include <cerrno>
 #include <utility>
 
 namespace memstat {
+namespace {
+
+/// Whether no file could be opened, whichever it was.
+bool lacks_descriptors(const Error& error) { return error.system_errno == ENFILE || error.system_errno == EMFILE; }
+
+/// Whether the other files of a source are worth reading all the same.
+bool may_be_skipped(const Error& error) {
+  return error.code == ErrorCode::kNotPresent || error.code == ErrorCode::kPermission || lacks_descriptors(error);
+}
+
+}  // namespace
 
 Result<void> list_file(KernelView& view, Finding finding, std::string_view path, FileList& list) {
   if (finding == Finding::kWhenOpened) {
@@ -62,12 +74,35 @@ Result<void> read_known_files(KernelView& view, const FileList& list, std::strin
       is_empty = false;
       continue;
     }
-    const ErrorCode code = result.error().code;
-    if (path == needed || (code != ErrorCode::kNotPresent && code != ErrorCode::kPermission)) return result;
+    if (path == needed || !may_be_skipped(result.error())) return result;
     if (!first) first = std::move(result.error());
   }
   if (is_empty && first) return std::move(*first);
   return bundle.add(kEndOfListedFiles, "\n");
+}
+
+bool may_leave_out(const KernelView& view, std::uint32_t reads) {
+  return view.is_live() && !view.wants_whole_polls() && reads % kReadsBetweenLooks != 0;
+}
+
+Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
+  if (files.are_read && may_leave_out(view, reads)) return {};
+  const bool were_read = std::exchange(files.are_read, false);
+  FileBundleWriter writer(files.fresh, scratch);
+  bool are_all_there = true;
+  for (const std::string& path : files.list) {
+    auto result = writer.add_file(view, path);
+    if (result) continue;
+    files.are_read = were_read && lacks_descriptors(result.error());
+    if (files.are_read) return {};  // the bundle is as it was
+    are_all_there = false;
+    if (!may_be_skipped(result.error())) return result;
+  }
+  files.are_read = are_all_there;
+  if (auto ended = writer.add(kEndOfListedFiles, "\n"); !ended) return ended;
+  bundle.swap(files.fresh);
+  files.fresh.reserve(bundle.capacity());  // now, since the next read of them is not the next read
+  return {};
 }
 
 bool find_contents(std::string_view bundle, std::span<const std::string_view> paths,

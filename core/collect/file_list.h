@@ -50,9 +50,25 @@ inline constexpr std::uint32_t kReadsBetweenLooks = 4;
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
                           FileList& list);
 
-/// As read_listed_files, for independent files: one that has vanished (its module was unloaded) or is refused is
-/// skipped. Any other error is returned, and so is that of `needed`, and the first when nothing could be read.
+/// As read_listed_files, for independent files: one that has vanished (its module was unloaded), is refused, or cannot be
+/// opened because there are too many open files is skipped. Any other error is returned, and so is that of `needed`, and the
+/// first when nothing could be read.
 Result<void> read_known_files(KernelView& view, const FileList& list, std::string_view needed, FileBundleWriter& bundle);
+
+/// Whether what seldom changes need not be read now: it is at each kReadsBetweenLooks-th read, and where every poll must be
+/// whole or the kernel is a captured one. `reads` are those before this one.
+bool may_leave_out(const KernelView& view, std::uint32_t reads);
+
+/// Files with settings that an administrator makes, which seldom change. Part of a source's state.
+/// Thread safety: none.
+struct SettingFiles {
+  FileList list;
+  bool are_read = false;  ///< All of them, at the last read.
+  Buffer fresh = {};      ///< What is being read.
+};
+/// As read_listed_files, for settings: leaves `bundle` as it is where they may be left out and none was missing the last
+/// time, and where no file can be opened. Files that have vanished or are refused are skipped.
+Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle);
 
 /// The content of each of `paths` in a bundle of these functions; nothing for one that is not in it. Quickest when both have
 /// the same order. False when the bundle was cut short. Requires as many contents as paths.

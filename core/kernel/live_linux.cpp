@@ -44,11 +44,10 @@ class LinuxKernelView final : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   [[nodiscard]] std::string os_release() const override { return release_of_kernel(); }
+  [[nodiscard]] bool is_live() const override { return true; }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
-    constexpr std::string_view kSysctlFiles = "/proc/sys/";
-    const bool is_sysctl_file = path.substr(0, kSysctlFiles.size()) == kSysctlFiles;
-    return files_.read_file(path, out, is_sysctl_file ? ReadManner::kInOne : ReadManner::kToTheEnd);
+    return files_.read_file(path, out, manner_of(path));
   }
   [[nodiscard]] bool may_read(std::string_view path) override { return files_.may_read(path); }
   Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }
@@ -70,6 +69,14 @@ class LinuxKernelView final : public KernelView {
   void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
  private:
+  /// Files of sysfs and of control groups (fs/kernfs/file.c) give all they have to one read, or whole records of a page at a
+  /// time, none of which is half a page long.
+  static ReadManner manner_of(std::string_view path) {
+    if (path.starts_with("/proc/sys/")) return ReadManner::kInOne;
+    const bool is_kernfs =
+        path.starts_with("/sys/") && !path.starts_with("/sys/kernel/debug/") && !path.starts_with("/sys/kernel/tracing/");
+    return is_kernfs ? ReadManner::kToAShort : ReadManner::kToTheEnd;
+  }
   static Error no_sysctls(std::string_view name) {
     return system_error(name, ENOENT, "Linux has no sysctls by name; its files are under /proc/sys");
   }

@@ -71,6 +71,11 @@ bool is_reserved(int fd) {
   return static_cast<rlim_t>(fd) >= limit.rlim_cur - std::min(limit.rlim_cur / 4, kMaxReserved);
 }
 
+ReadLimits limits_of(ReadManner manner) {
+  constexpr std::size_t kHalfPage = 2048;
+  return {.whole_below = manner == ReadManner::kToAShort ? kHalfPage : 0};
+}
+
 auto from_start_of(int fd) {
   return [fd](char* to, std::size_t room) -> long { return ::pread(fd, to, room, 0); };
 }
@@ -121,11 +126,11 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
     if (kept->second.directory) {
       const auto opened = open_again(path, kept->second.directory.get());
       if (!opened) return opened.error();
-      return read_all(path, out, ReadLimits{}, in_sequence(opened->get()));
+      return read_all(path, out, limits_of(manner), in_sequence(opened->get()));
     }
     const int fd = kept->second.file.get();
     if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));
-    return read_all(path, out, ReadLimits{}, [fd, &out](char* to, std::size_t room) -> long {
+    return read_all(path, out, limits_of(manner), [fd, &out](char* to, std::size_t room) -> long {
       return ::pread(fd, to, room, static_cast<off_t>(out.size()));
     });
   }
@@ -135,7 +140,7 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
   if (!opened) return access_error(path, errno);
   const int fd = opened.get();
   if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));
-  return read_all(path, out, ReadLimits{}, in_sequence(fd));
+  return read_all(path, out, limits_of(manner), in_sequence(fd));
 }
 
 bool PosixFiles::may_read(std::string_view path) const {

@@ -18,6 +18,7 @@ namespace memstat {
 /// How a kernel file wants to be read; see read_all.h.
 enum class ReadManner {
   kToTheEnd,  ///< read after read until one gives nothing
+  kToAShort,  ///< the same, or until one gives less than half a page
   kInOne,     ///< one read that holds everything, from offset 0
 };
 

@@ -16,11 +16,12 @@
 
 namespace memstat {
 
-/// How to read. All in bytes; none may be 0. Thread safety: a plain value.
+/// How to read. All in bytes; only the last may be 0. Thread safety: a plain value.
 struct ReadLimits {
   std::size_t first_capacity = 64UL << 10;  ///< Room for a buffer that has none yet.
   std::size_t max_chunk = 1UL << 20;        ///< The most that one call asks for.
   std::size_t max_bytes = 1UL << 30;        ///< A file longer than this is kData: no kernel file is.
+  std::size_t whole_below = 0;              ///< A read of fewer bytes got all there was. 0: only one of none shows the end.
 };
 
 inline Error too_long_error(std::string_view path, std::size_t max_bytes) {
@@ -41,6 +42,7 @@ Result<void> read_all(std::string_view path, Buffer& out, const ReadLimits& limi
       if (count == 0) return {};
       if (count > 0) {
         out.resize(out.size() + static_cast<std::size_t>(count));
+        if (static_cast<std::size_t>(count) < std::min(room, limits.whole_below)) return {};
       } else if (errno != EINTR) {
         return system_error(path, errno);
       }

@@ -223,7 +223,13 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_known_files(view, state.list, kPaths[kTainted], bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
+/// Only the file of debugfs needs a privilege; the others are opened by name at each read.
+Result<void> open(KernelView& view, RawBytes&, State& state) {
+  static_cast<void>(view.keep_open(kPaths[kKfence]));
+  return find_files(view, Finding::kWhenRead, state);
+}
+
+constexpr std::string_view kReopened[] = {kPaths[kTainted], kPaths[kWarnings], kPaths[kOopses]};
 
 constexpr std::string_view kDebugfs[] = {kPaths[kKfence]};
 
@@ -250,8 +256,9 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
-    .max_files = kFileCount,
+    .max_files = 1,
     .debugfs_paths = kDebugfs,
+    .reopened_directories = kReopened,
     .notes =
         "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; "
         "the slab caches' checks are those when the daemon started; a taint stays until the machine is started anew",

@@ -36,6 +36,7 @@ constexpr SystemMetric kHugetlbReserved =
 constexpr SystemMetric kHugetlbSurplus = gauge_metric("memstat_hugetlb_surplus_pages", Tier::kDefault,
                                                       "Huge pages of the pool beyond its configured size now.", {"type"});
 
+constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kDirectory = "/sys/kernel/mm/hugepages";
 constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
 constexpr std::string_view kNodeDirectory = "/sys/devices/system/node";
@@ -208,9 +209,22 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 /// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList list;   ///< Files to read; empty: not known yet.
-  Buffer scratch;  ///< One file.
+  FileList list;             ///< Files to read; empty: not known yet.
+  Buffer scratch;            ///< One file.
+  bool was_without = false;  ///< There was no huge page when they were read.
 };
+
+/// Whether /proc/meminfo, which other sources read in the same poll anyway, says that no pool has any page.
+bool has_no_pages(KernelView& view, Buffer& scratch) {
+  constexpr std::string_view kLine = "\nHugetlb:";
+  if (!view.read_file(kMeminfo, scratch)) return false;
+  const std::string_view text = scratch.view();
+  const std::size_t at = text.find(kLine);
+  if (at == std::string_view::npos) return false;
+  std::string_view rest = text.substr(at + kLine.size());
+  std::string_view number;
+  return next_word(rest, number) && number == "0";
+}
 
 /// Lists the files of every pool. None is kept open: they are opened by name at each read.
 Result<void> find_files(KernelView& view, State& state) {
@@ -244,6 +258,11 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
     if (auto result = find_files(view, state); !result) return result;
   }
+  const bool is_without = has_no_pages(view, state.scratch);
+  const bool is_same = is_without && state.was_without && !raw.parts[kBundlePart].empty();
+  // Only the administrator's settings can be others then.
+  if (is_same && may_leave_out(view, state.parse_count)) return {};
+  state.was_without = false;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {
     return code != ErrorCode::kNotPresent || (path.starts_with(kPools) && path.ends_with(kNeeded));
@@ -252,10 +271,12 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (!result && result.error().system_errno != 0) {
     return system_error(kDirectory, result.error().system_errno, result.error().path);
   }
+  state.was_without = result && is_without;
   return result;
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  static_cast<void>(view.keep_open(kMeminfo));
   if (auto result = find_files(view, state); !result) return result;
   return read(view, raw, state);
 }
@@ -285,10 +306,12 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kHugetlb,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = 1,
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
         "failed allocations of surplus pages are counted by linux_page; "
+        "while there is no huge page, a new limit is seen within four reads; "
         "nodes that are plugged in later are seen after a restart",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -473,7 +473,7 @@ const SourceDescriptor descriptor{
         "a type is a control group, by its path, and includes the groups below it; "
         "limit_bytes is the group's own hard limit (memory.high is memstat_memcg_high_bytes), sleeps are the times "
         "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
-        "hierarchies are found below /sys/fs/cgroup only; "
+        "hierarchies are found below /sys/fs/cgroup only; a group's new limits are seen within four reads; "
         "about 15 us a group, of which reading memory.stat, with parts on, "
         "can take milliseconds where hundreds of CPUs have counted",
     .steps = source_steps<State, open, read, parse>(),

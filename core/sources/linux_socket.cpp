@@ -17,6 +17,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
@@ -78,10 +79,13 @@ enum File : std::size_t {
   kFileCount
 };
 static_assert(std::size(kPaths) == kFileCount);
+constexpr std::span kCountPaths = std::span(kPaths).first(kTcpMem);
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // which seldom change
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kSettingsPart = 1;
 
 /// The protocol that an account of memory is shown at, and the file of its limits.
 struct Account {
@@ -368,9 +372,14 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
+  const std::string_view settings = raw.parts[kSettingsPart].view();
   Contents contents;
-  if (!find_contents(bundle, kPaths, contents) || !contents[kProtocols]) {
+  const std::span all(contents);
+  if (!find_contents(bundle, kCountPaths, all.first(kCountPaths.size())) || !contents[kProtocols]) {
     return data_error(kPaths[kProtocols], bundle.size(), "the data ends early");
+  }
+  if (!find_contents(settings, kSettingPaths, all.subspan(kCountPaths.size()))) {
+    return data_error(kSettingPaths[0], settings.size(), "the data ends early");
   }
   Failures tcp;
   Failures udp;
@@ -384,27 +393,32 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 /// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList list;   ///< Files to read; empty: not known yet.
-  Buffer scratch;  ///< One file.
+  FileList counts;        ///< Files to read; empty: not known yet.
+  SettingFiles settings;  ///< Those that are read less often.
+  Buffer scratch;         ///< One file.
 };
 
+/// Counts are kept open, because to open a file of /proc/net costs as much as to read it; settings are opened at each read.
 Result<void> find_files(KernelView& view, Finding finding, State& state) {
-  return list_known_files(view, finding, kPaths, kPaths[kProtocols], state.scratch, state.list);
+  (void)list_known_files(view, Finding::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
+  return list_known_files(view, finding, kCountPaths, kPaths[kProtocols], state.scratch, state.counts);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.list.empty()) {
+  if (state.counts.empty()) {
     if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
   }
-  look_for_known_files(view, state.parse_count, kPaths, state.scratch, state.list);
+  look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
+  look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
+  Buffer& settings = raw.parts[kSettingsPart];
+  if (auto result = read_settings(view, state.parse_count, state.settings, state.scratch, settings); !result) return result;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  return read_known_files(view, state.list, kPaths[kProtocols], bundle);
+  return read_known_files(view, state.counts, kPaths[kProtocols], bundle);
 }
 
-/// Opens them by name at each read: none needs a privilege, and SCTP and IPv6 add some.
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenRead, state); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
 
-constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // /proc/net is in reach anyway
+constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6; /proc/net is in reach anyway
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},
@@ -432,12 +446,14 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kSocket,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = kCountPaths.size(),
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege; "
         "TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, "
         "and control groups count the same memory once more; "
         "sockets and events are of the daemon's network namespace, bytes and limits of the machine; "
+        "new limits are seen within four reads; "
         "each CPU may hold up to 1 MiB back from a protocol's bytes; "
         "where pages are larger than 4 KiB, "
         "kernels from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",

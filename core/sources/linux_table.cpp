@@ -22,6 +22,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
@@ -49,38 +50,39 @@ constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries now that only remember that a file does not exist.");
 
+// Counts, then settings, which seldom change.
 constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
     "/proc/sys/fs/inode-state",
     "/proc/sys/fs/dentry-state",
     "/proc/sys/net/netfilter/nf_conntrack_count",
-    "/proc/sys/net/netfilter/nf_conntrack_max",
     "/proc/net/stat/nf_conntrack",
     "/proc/net/stat/arp_cache",
-    "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
-    "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
     "/proc/net/stat/ndisc_cache",
-    "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
-    "/proc/sys/net/ipv6/neigh/default/gc_thresh3",
     "/proc/loadavg",
-    "/proc/sys/kernel/threads-max",
-    "/proc/sys/kernel/pid_max",
     "/proc/key-users",
     "/proc/sys/fs/aio-nr",
-    "/proc/sys/fs/aio-max-nr",
     "/proc/sys/kernel/pty/nr",
-    "/proc/sys/kernel/pty/max",
     "/proc/sysvipc/shm",
+    "/proc/sysvipc/sem",
+    "/proc/sysvipc/msg",
+    "/proc/net/sockstat",
+    "/proc/net/netstat",
+    "/proc/sys/net/netfilter/nf_conntrack_max",
+    "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
+    "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
+    "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
+    "/proc/sys/net/ipv6/neigh/default/gc_thresh3",
+    "/proc/sys/kernel/threads-max",
+    "/proc/sys/kernel/pid_max",
+    "/proc/sys/fs/aio-max-nr",
+    "/proc/sys/kernel/pty/max",
     "/proc/sys/kernel/shmmni",
     "/proc/sys/kernel/shmall",
-    "/proc/sysvipc/sem",
     "/proc/sys/kernel/sem",
-    "/proc/sysvipc/msg",
     "/proc/sys/kernel/msgmni",
-    "/proc/net/sockstat",
     "/proc/sys/net/ipv4/tcp_max_orphans",
     "/proc/sys/net/ipv4/tcp_max_tw_buckets",
-    "/proc/net/netstat",
     "/proc/sys/fs/epoll/max_user_watches",
     "/proc/sys/fs/inotify/max_user_watches",
     "/proc/sys/fs/inotify/max_user_instances",
@@ -92,33 +94,33 @@ enum File : std::size_t {
   kInodes,
   kDentries,
   kConntrack,
-  kConntrackMax,
   kConntrackStat,
   kArp,
-  kArpSoft,
-  kArpHard,
   kNdisc,
-  kNdiscSoft,
-  kNdiscHard,
   kLoad,
-  kThreadsMax,
-  kPidMax,
   kKeyUsers,
   kAio,
-  kAioMax,
   kPty,
-  kPtyMax,
   kShm,
+  kSem,
+  kMsg,
+  kSockstat,
+  kNetstat,
+  kConntrackMax,
+  kArpSoft,
+  kArpHard,
+  kNdiscSoft,
+  kNdiscHard,
+  kThreadsMax,
+  kPidMax,
+  kAioMax,
+  kPtyMax,
   kShmCount,
   kShmPages,
-  kSem,
   kSemLimits,
-  kMsg,
   kMsgCount,
-  kSockstat,
   kOrphansMax,
   kTimeWaitMax,
-  kNetstat,
   kEpollWatches,
   kInotifyWatches,
   kInotifyInstances,
@@ -127,9 +129,12 @@ enum File : std::size_t {
   kFileCount
 };
 static_assert(std::size(kPaths) == kFileCount);
+constexpr std::span kCountPaths = std::span(kPaths).first(kConntrackMax);
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kConntrackMax);
 
 // Of RawBytes.
 constexpr std::size_t kBundlePart = 0;
+constexpr std::size_t kSettingsPart = 1;
 
 using Number = std::optional<std::uint64_t>;
 
@@ -137,8 +142,13 @@ using Number = std::optional<std::uint64_t>;
 /// each number. Thread safety: none.
 class TableFiles {
  public:
-  explicit TableFiles(std::string_view bundle) : size_(bundle.size()), is_whole_(find_contents(bundle, kPaths, contents_)) {
-    if (!is_whole_) error_ = data_error(kPaths[0], size_, "the data ends early");
+  TableFiles(std::string_view counts, std::string_view settings) {
+    const std::span contents(contents_);
+    if (!find_contents(counts, kCountPaths, contents.first(kCountPaths.size()))) {
+      error_ = data_error(kPaths[0], counts.size(), "the data ends early");
+    } else if (!find_contents(settings, kSettingPaths, contents.subspan(kCountPaths.size()))) {
+      error_ = data_error(kSettingPaths[0], settings.size(), "the data ends early");
+    }
   }
 
   /// The content of a file, whole lines or none at all; nothing when there is no file.
@@ -170,8 +180,6 @@ class TableFiles {
 
  private:
   std::array<std::optional<std::string_view>, kFileCount> contents_;
-  std::size_t size_;
-  bool is_whole_;
   std::optional<Error> error_;
 };
 
@@ -452,7 +460,7 @@ void add_user_limits(TableFiles& files, Staging& staging) {
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
-  TableFiles files(bundle);
+  TableFiles files(bundle, raw.parts[kSettingsPart].view());
   add_files(files, staging);
   add_cached(files, "inodes", kInodes, staging);
   add_cached(files, "dentries", kDentries, staging);
@@ -473,25 +481,37 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 /// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList list;   ///< Files to read; empty: not known yet.
-  Buffer scratch;  ///< One file.
+  FileList counts;        ///< Files to read; empty: not known yet.
+  SettingFiles settings;  ///< Those that are read less often.
+  Buffer scratch;         ///< One file.
 };
 
-Result<void> find_files(KernelView& view, Finding finding, State& state) {
-  return list_known_files(view, finding, kPaths, {}, state.scratch, state.list);
+/// None needs a privilege, and modules add some, so they are opened by name at each read.
+Result<void> find_files(KernelView& view, State& state) {
+  (void)list_known_files(view, Finding::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
+  return list_known_files(view, Finding::kWhenRead, kCountPaths, {}, state.scratch, state.counts);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.list.empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
+  if (state.counts.empty()) {
+    if (auto result = find_files(view, state); !result) return result;
   }
-  look_for_known_files(view, state.parse_count, kPaths, state.scratch, state.list);
+  look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
+  look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
+  Buffer& settings = raw.parts[kSettingsPart];
+  if (auto result = read_settings(view, state.parse_count, state.settings, state.scratch, settings); !result) return result;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  return read_known_files(view, state.list, {}, bundle);
+  return read_known_files(view, state.counts, {}, bundle);
 }
 
-/// Opens them by name at each read: none needs a privilege, and modules add some.
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenRead, state); }
+// Kept open: the table of files, which must be on the page when it is full and no file can be opened, and those of
+// /proc/net, because to open one costs as much as to read it.
+constexpr std::string_view kKept[] = {kPaths[kFiles], kPaths[kConntrackStat], kPaths[kArp], kPaths[kNdisc]};
+
+Result<void> open(KernelView& view, RawBytes&, State& state) {
+  for (const std::string_view path : kKept) static_cast<void>(view.keep_open(path));
+  return find_files(view, state);
+}
 
 // /proc/net is in reach anyway.
 constexpr std::string_view kReopened[] = {"/proc/key-users",  "/proc/loadavg", "/proc/sys/fs",
@@ -539,12 +559,13 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kTable,
     .is_roster = true,
     .origins = kOrigins,
+    .max_files = std::size(kKept),
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege; "
         "tables of the network, of System V IPC and of keys are those that the daemon's own namespaces see; "
         "root may go beyond some limits, and neighbours that are permanent do not count against theirs; "
-        "tables of modules that are loaded later are seen within four reads; "
+        "tables of modules that are loaded later are seen within four reads, and so are new limits; "
         "the kernel shows nowhere how many watches of epoll, inotify and fanotify a user has: their limits are here, the "
         "watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; "
         "in a container whose devpts has no reserve, pty/max is 1024 more than it may have",

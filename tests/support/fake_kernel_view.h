@@ -84,7 +84,11 @@ class FakeKernelView final : public KernelView {
   /// What wants_whole_polls() says from now on.
   void set_recorded(bool is_recorded) { is_recorded_ = is_recorded; }
 
+  /// What is_live() says from now on.
+  void set_live(bool is_live) { is_live_ = is_live; }
+
   [[nodiscard]] bool wants_whole_polls() const override { return is_recorded_; }
+  [[nodiscard]] bool is_live() const override { return is_live_; }
   [[nodiscard]] OperatingSystem os() const override { return os_; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
@@ -119,6 +123,7 @@ class FakeKernelView final : public KernelView {
   OperatingSystem os_;
   std::uint32_t cpu_count_;
   std::atomic<bool> is_recorded_ = false;
+  std::atomic<bool> is_live_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // All guarded by mutex_.

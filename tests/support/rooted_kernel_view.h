@@ -29,6 +29,8 @@ class RootedKernelView final : public ForwardingKernelView {
   /// errno of paths that cannot be read or listed.
   std::map<std::string, int, std::less<>> failures;
 
+  /// Tests change everything between two reads.
+  [[nodiscard]] bool is_live() const override { return false; }
   Result<void> read_file(std::string_view path, Buffer& out) override {
     FixedPath real;
     if (auto entered = enter(path, real); !entered) return entered;

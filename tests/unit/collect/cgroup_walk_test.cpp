@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/collect/file_bundle.h"
+#include "core/kernel/forwarding_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/rooted_kernel_view.h"
 
@@ -301,6 +302,40 @@ TEST_F(ControlGroups, InATreeWithoutEndAreVisitedUpToABound) {
   while (records.next(name, content) && (groups == 0 || !name.empty())) ++groups;
   EXPECT_EQ(groups, 2 + 16384) << "the head, the root and the groups";
   EXPECT_EQ(content, std::to_string(100 * (1 + 16384) - 16384) + "\n") << "all others that were seen";
+}
+
+/// As on this machine: what seldom changes may be left out.
+class LiveRootedView final : public ForwardingKernelView {
+ public:
+  using ForwardingKernelView::ForwardingKernelView;
+  [[nodiscard]] bool is_live() const override { return true; }
+};
+
+TEST_F(ControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
+  make_root2();
+  make2("/a");
+  make2("/b");
+  LiveRootedView live(*view_);
+  const auto content_of = [&](std::string_view file) {
+    EXPECT_TRUE(read_control_groups(live, bounds_, state_, bundle_));
+    std::string_view name;
+    std::string_view content;
+    for (FileBundleReader records(bundle_.view()); records.next(name, content);) {
+      if (name == file) return std::string(content);
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(content_of("/b/memory.max"), "1\n");
+  write("/b/memory.max", "2\n");
+  write("/b/memory.current", "2\n");
+  EXPECT_EQ(content_of("/b/memory.current"), "2\n");
+  EXPECT_EQ(content_of("/b/memory.max"), "1\n");
+  EXPECT_EQ(content_of("/b/memory.max"), "2\n") << "the fourth";
+  remove("/a");
+  make2("/c");
+  write("/c/memory.max", "3\n");
+  EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group at once";
+  EXPECT_EQ(content_of("/a/memory.max"), "none");
 }
 
 }  // namespace

@@ -174,5 +174,74 @@ TEST(ComponentAfter, IsWhatStandsBehindThePrefix) {
   EXPECT_EQ(component_after("", "/a/", rest), "");
 }
 
+// ---- settings ------------------------------------------------------------------------------------------------------------
+
+class Settings : public testing::Test {
+ protected:
+  Settings() {
+    view_.set_live(true);
+    view_.set("/a", "1\n");
+    view_.set("/b", "2\n");
+  }
+  /// What the next read has of both files; "-" for one that is missing.
+  std::string next() {
+    const auto result = read_settings(view_, reads_++, files_, scratch_, bundle_);
+    if (!result) return to_string(result.error());
+    constexpr std::array<std::string_view, 2> kBoth = {"/a", "/b"};
+    std::array<std::optional<std::string_view>, 2> contents;
+    EXPECT_TRUE(find_contents(bundle_.view(), kBoth, contents));
+    return std::string(contents[0].value_or("-")) + std::string(contents[1].value_or("-"));
+  }
+
+  FakeKernelView view_{OperatingSystem::kLinux};
+  SettingFiles files_{.list = {"/a", "/b"}};
+  Buffer scratch_;
+  Buffer bundle_;
+  std::uint32_t reads_ = 0;
+};
+
+TEST_F(Settings, AreReadAtEachFourthReadOnly) {
+  EXPECT_EQ(next(), "1\n2\n");
+  view_.set("/a", "3\n");
+  for (std::uint32_t i = 1; i < kReadsBetweenLooks; ++i) EXPECT_EQ(next(), "1\n2\n");
+  EXPECT_EQ(next(), "3\n2\n");
+  EXPECT_EQ(view_.reads_of("/a"), 2);
+}
+
+TEST_F(Settings, AreReadEachTimeInACaptureAndForOne) {
+  view_.set_live(false);
+  for (int i = 0; i < 3; ++i) next();
+  EXPECT_EQ(view_.reads_of("/a"), 3);
+  view_.set_live(true);
+  view_.set_recorded(true);
+  for (int i = 0; i < 3; ++i) next();
+  EXPECT_EQ(view_.reads_of("/a"), 6);
+}
+
+TEST_F(Settings, AreReadAgainWhileOneIsMissing) {
+  view_.fail("/b", ENOENT);
+  EXPECT_EQ(next(), "1\n-");
+  view_.set("/b", "2\n");
+  EXPECT_EQ(next(), "1\n2\n");
+  EXPECT_EQ(next(), "1\n2\n");
+  EXPECT_EQ(view_.reads_of("/b"), 2);
+}
+
+TEST_F(Settings, StayWhereNoFileCanBeOpened) {
+  EXPECT_EQ(next(), "1\n2\n");
+  view_.set("/a", "3\n");
+  view_.fail("/b", ENFILE);
+  for (std::uint32_t i = 1; i < 2 * kReadsBetweenLooks; ++i) EXPECT_EQ(next(), "1\n2\n");
+  view_.set("/b", "4\n");
+  EXPECT_EQ(next(), "3\n4\n");
+}
+
+TEST_F(Settings, AreReadAgainAfterAnError) {
+  view_.fail("/b", EIO);
+  EXPECT_NE(next().find("/b"), std::string::npos);
+  view_.set("/b", "2\n");
+  EXPECT_EQ(next(), "1\n2\n");
+}
+
 }  // namespace
 }  // namespace memstat
