@@ -38,11 +38,15 @@ struct HttpConnection {
   std::size_t listener = 0;  ///< Index of the listener that accepted it.
   TimePoint since;           ///< When `state` began.
   ConnectionState state = ConnectionState::kReading;
-  bool is_own = false;           ///< Made by this process, not accepted from a client.
-  bool closes = false;           ///< The current response is the last.
-  bool drains = false;           ///< The client may still be sending: read and drop it before the close.
-  bool ended = false;            ///< The client has ended its half; only its acknowledgement is awaited.
-  std::string input;             ///< Received and not answered yet.
+  bool is_own = false;     ///< Made by this process, not accepted from a client.
+  bool closes = false;     ///< The current response is the last.
+  bool drains = false;     ///< The client may still be sending: read and drop it before the close.
+  bool was_kept = false;   ///< It was kept open once: the front polls it while a worker has it, too, so that the worker
+                           ///< need not wake the front for the next request.
+  bool is_polled = false;  ///< The front polls it now.
+  bool has_more = false;   ///< The client sent more while a worker has it: not polled until then.
+  bool ended = false;      ///< The client has ended its half; only its acknowledgement is awaited.
+  std::string input;       ///< Received and not answered yet.
   std::size_t header_bytes = 0;  ///< Length of the first request in `input`, once it is complete.
   std::size_t dropped = 0;       ///< Bytes dropped while kSent.
   HttpResponse response;

@@ -125,6 +125,7 @@ void HttpFront::respond(HttpConnection& connection, bool head_only) {
   MutexLock lock(mutex_);
   if (status == Outgoing::Status::kFailed || stopping_) {
     finished = std::move(connection.response);
+    if (connection.is_polled) wake();
     drop(connection, true);
   } else if (status == Outgoing::Status::kDone) {
     finished = std::exchange(connection.response, {});
@@ -143,6 +144,7 @@ void HttpFront::respond(HttpConnection& connection, bool head_only) {
 
 void HttpFront::abandon(HttpConnection& connection) {
   const MutexLock lock(mutex_);
+  if (connection.is_polled) wake();
   drop(connection);
 }
 
@@ -186,13 +188,16 @@ TimePoint HttpFront::collect_descriptors(TimePoint now) {
   if (!listens) wake = listening_again_;
   for (const UniqueFd& listener : listeners_.descriptors()) polled_.push_back({listens ? listener.get() : -1, POLLIN, 0});
   for (HttpConnection* const connection : connections_.all()) {
-    wake = std::min(wake, connection->state == State::kAnswering ? now + kAcknowledgedPause : deadline(*connection));
-    if (connection->state == State::kAnswering || connection->state == State::kReady || connection->ended) continue;
+    const bool is_answered = connection->state == State::kAnswering || connection->state == State::kReady;
+    connection->is_polled = false;
+    wake = std::min(wake, is_answered ? now + kAcknowledgedPause : deadline(*connection));
+    if ((is_answered && !(connection->was_kept && !connection->has_more)) || connection->ended) continue;
     const bool writes = connection->state == State::kWriting;
     if (writes && connection->retry > now) {
       wake = std::min(wake, connection->retry);
       continue;
     }
+    connection->is_polled = true;
     polled_connections_.push_back(connection);
     polled_.push_back({connection->descriptor, static_cast<short>(writes ? POLLOUT : POLLIN), 0});
   }
@@ -228,7 +233,7 @@ void HttpFront::serve(HttpConnection& connection) {
     case State::kReading:
     case State::kIdle: receive(connection); break;
     case State::kReady:
-    case State::kAnswering: break;
+    case State::kAnswering: connection.has_more = true; break;  // for when the response is sent
   }
 }
 
@@ -360,18 +365,22 @@ void HttpFront::send(HttpConnection& connection) {
   }
 }
 
-// The kernel has the whole response. True when the front has to poll the connection at once: one that ends and only awaits
-// its client's acknowledgement can wait until the front looks again, which it does while a worker has a connection.
+// The kernel has the whole response. True when the front has to look at the connection at once: to poll it, or because it
+// polls it, which keeps a closed one open. One that ends and only awaits its client's acknowledgement can wait until the
+// front looks again, which it does while a worker has a connection.
 bool HttpFront::finish(HttpConnection& connection) {
   const TimePoint now = options_.clock.now();
   connection.outgoing.clear();
   connection.input.erase(0, connection.header_bytes);
   connection.header_bytes = 0;
+  connection.has_more = false;
+  const bool is_polled = connection.is_polled;
   const bool is_acknowledged = unacknowledged_bytes(connection.descriptor) == 0;
   if (connection.closes && is_acknowledged && !connection.drains && connection.input.empty()) {
     drop(connection);
-    return false;
+    return is_polled;
   }
+  connection.was_kept = true;
   if (!connection.closes && !connection.input.empty()) {
     connections_.change(connection, State::kReading, now);
     examine(connection, 0);
@@ -380,7 +389,7 @@ bool HttpFront::finish(HttpConnection& connection) {
   if (connection.closes) ::shutdown(connection.descriptor, SHUT_WR);
   connections_.change(connection, is_acknowledged && !connection.closes ? State::kIdle : State::kSent, now);
   connection.retry = now + kAcknowledgedPause;
-  return !connection.closes;
+  return !connection.closes && !is_polled;
 }
 
 TimePoint HttpFront::deadline(const HttpConnection& connection) const {
