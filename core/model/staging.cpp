@@ -31,6 +31,7 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   statistics_.clear();
   notes_.clear();
   note_.clear();
+  kernel_log_.clear();
   node_figures_.clear();
   node_fields_ = {};
   left_fields_ = {};

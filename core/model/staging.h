@@ -172,6 +172,10 @@ class Staging {
   void add_note(std::string_view text);
   static constexpr std::size_t kLongestNote = 4096;
 
+  /// The events of the kernel's log as a table (core/model/kernel_log.h); "" for none. Emptied by reset(), the room is kept.
+  [[nodiscard]] const std::string& kernel_log() const { return kernel_log_; }
+  void set_kernel_log(std::string_view table) { kernel_log_.assign(table); }
+
   /// Bytes of each size class that Field::kSizeMask has a bit for; empty when the allocator reports none.
   [[nodiscard]] std::vector<std::uint64_t>& size_classes() { return size_classes_; }
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
@@ -197,6 +201,7 @@ class Staging {
   StagedStatistics statistics_;
   std::vector<std::uint64_t> notes_;
   std::string note_;
+  std::string kernel_log_;
   std::vector<std::uint64_t> node_figures_;  // [type][node][field by rank]
   NodeFieldMask node_fields_;
   std::uint32_t node_count_ = 0;

@@ -443,6 +443,7 @@ SnapshotExtras Poller::extras(Tier tier) {
   for (const std::unique_ptr<Entry>& entry : entries_) {
     if (entry->status.state != SourceState::kUp) continue;
     statistics_.push_back(&entry->reader->staging.statistics());
+    if (!entry->reader->staging.kernel_log().empty()) extras.kernel_log = entry->reader->staging.kernel_log();
     if (tier != Tier::kFull) continue;
     const auto allocator = static_cast<std::size_t>(entry->descriptor->allocator);
     extras.live_node[allocator] = extras.live_node[allocator] | entry->descriptor->node_fields;

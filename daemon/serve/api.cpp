@@ -106,9 +106,10 @@ HttpResponse Api::growth(const HttpRequest& request, const Snapshot& snapshot, c
 HttpResponse Api::respond(const HttpRequest& request) {
   constexpr std::string_view kTypes = "types/";
   const std::string_view path = request.path.substr(kPrefix.size());
-  const bool is_known = path == "types" || path == "history" || path == "growth" || path == "sources" || path == "memory";
+  const bool is_known =
+      path == "types" || path == "history" || path == "growth" || path == "sources" || path == "events" || path == "memory";
   if (!is_known && !path.starts_with(kTypes)) {
-    return failure(404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /sources and /memory");
+    return failure(404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /sources, /events and /memory");
   }
   const Result<ApiRequest> wanted = parse_api_request(request.query);
   if (!wanted) return failure(400, wanted.error().detail);
@@ -128,6 +129,7 @@ HttpResponse Api::respond(const HttpRequest& request) {
     return answer(request, *snapshot, nullptr,
                   [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_); });
   }
+  if (path == "events") return answer(request, *snapshot, nullptr, [&] { return events_document(*snapshot); });
   if (path == "memory")
     return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_, history_); });
   return type(request, *snapshot, path.substr(kTypes.size()));

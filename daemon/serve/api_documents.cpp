@@ -14,6 +14,7 @@
 #include "core/source.h"
 #include "daemon/explain/explain.h"
 #include "daemon/snapshot/growth_report.h"
+#include "daemon/snapshot/kernel_events.h"
 #include "daemon/snapshot/merged_names.h"
 
 namespace memstat {
@@ -374,6 +375,13 @@ std::optional<std::uint64_t> recent_kills(const History* history) {
 }
 
 }  // namespace
+
+std::string events_document(const Snapshot& snapshot) {
+  JsonWriter json;
+  write_poll(json, snapshot);
+  write_kernel_events(json, snapshot);
+  return json.finish();
+}
 
 std::string memory_document(const Snapshot& snapshot, const HostInfo& host, const History* history) {
   JsonWriter json;

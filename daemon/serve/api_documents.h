@@ -43,6 +43,7 @@ struct HostInfo {
 [[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
                                            const SelfMetrics& metrics, const History* history, std::string_view version,
                                            const HostInfo& host = {});
+[[nodiscard]] std::string events_document(const Snapshot& snapshot);
 [[nodiscard]] std::string memory_document(const Snapshot& snapshot, const HostInfo& host, const History* history);
 
 }  // namespace memstat

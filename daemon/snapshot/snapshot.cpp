@@ -158,6 +158,7 @@ void Snapshot::release() {
   node_values_ = std::vector<std::uint64_t>();
   details_ = std::vector<Detail>();
   machine_samples_ = std::vector<MachineSample>();
+  kernel_log = std::string();
   histograms_ = std::vector<HistogramPlace>();
   bucket_counts_ = std::vector<std::uint64_t>();
   sample_ranges_ = std::vector<SampleRange>();
@@ -560,6 +561,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
   std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
   add_statistics(extras.statistics, snapshot);
+  snapshot.kernel_log.assign(extras.kernel_log);
   snapshot.more_labels_.append({kPadding.data(), kPadding.size()});
 }
 

@@ -87,6 +87,8 @@ struct SnapshotExtras {
   std::array<bool, kAllocatorCount> has_details{};
   /// Of each source. Of samples with the same labels the first one counts.
   std::span<const StagedStatistics* const> statistics;
+  /// The events of the kernel's log as a table; "" for none.
+  std::string_view kernel_log = {};
 };
 
 /// Figures of all types as of one poll. Types of the same name are one row. Room is kept when it is built again.
@@ -230,6 +232,8 @@ class Snapshot {
   std::int64_t realtime_ns = 0;
   std::int64_t polled_ns = 0;                       ///< Monotonic time at which its poll began; set by the poller.
   std::shared_ptr<const MergedSlabs> merged_slabs;  ///< As of the start; nullptr: not known.
+  /// The events of the kernel's log as a table that was read without error (core/model/kernel_log.h); "" for none.
+  std::string kernel_log;
   /// Series that the limit on series keeps off the page; set by the selection.
   std::uint64_t series_dropped = 0;
 

@@ -285,8 +285,44 @@ def malloc_events(table, _):
         table.add.type("malloc", name, failures_total=number)
 
 
+def kernel_log(table, _):
+    """Events of the kernel's log, which the capture holds as counts and lines."""
+    if table.lines[0] != "kernel_log 1":
+        table.unknown(table.lines[0])
+    lines = dict.fromkeys(LOG_LINES, 0)
+    counts, event = {}, None
+    for line in table.lines[1:]:
+        word, _, rest = line.partition(" ")
+        if word == "lost":
+            table.add("memstat_kernel_log_lost_records_total", int(rest))
+        elif word == "count":
+            counts[rest.split()[0]] = int(rest.split()[1])
+        elif word == "event":
+            event = rest.split()[0]
+        elif word == "text":
+            if not re.match(LOG_LINES[event], rest):
+                raise AssertionError(f"{table.source}: no {event}: {rest}")
+            lines[event] += 1
+        elif word == "more":
+            if event == "oom_kill" and re.search(r",pid=(\d+),", rest)[1] != re.search(r"Killed process (\d+)", text)[1]:
+                raise AssertionError(f"{table.source}: two kills joined: {rest}")
+        else:
+            table.unknown(line)
+        text = rest
+    for event, count in counts.items():
+        if count < lines[event]:
+            raise AssertionError(f"{table.source}: {count} {event}, with {lines[event]} lines")
+        table.add("memstat_kernel_log_events_total", count, event=event)
+
+
+# How the lines begin (Documentation/ABI/testing/dev-kmsg has the records, mm/ and net/ the lines).
+LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
+             "slab_allocation_failure": "SLUB: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error", "conntrack_full": "nf_conntrack: ",
+             "neighbours_full": "neighbour: ", "files_full": "VFS: file-max limit", "pids_full": "cgroup: fork rejected by pids controller in ",
+             "tcp_memory_full": "TCP: out of memory", "orphans_full": "TCP: too many orphaned", "memory_error": "Memory failure: |mce: |EDAC MC",
+             "page_pool_stalled": "page_pool_release_retry", "suppressed": ".* callbacks suppressed$"}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
-           "freebsd_dtmalloc": malloc_events}
+           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log}
 
 
 def tables(texts, add, cpus, page_size):

@@ -25,7 +25,7 @@ LAYERS = [
     (r"core/kernel/.*", [r"core/(kernel|base)/.*"]),
     (r"core/capture/.*", [r"core/(capture|kernel|base)/.*"]),
     (r"core/collect/.*", [r"core/(collect|parse|kernel|base)/.*"]),
-    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
+    (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|kernel_log(_book)?|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
     (r"core/diagnosis/.*", [r"core/(diagnosis|model|base)/.*"]),
     (r"core/source_option\.h", []),
     (r"core/source\.(h|cpp)", [r"core/source(_option)?\.h", r"core/(model|kernel|base)/.*"]),

@@ -60,8 +60,11 @@ inline bool is_stream(const SourceDescriptor& source) {
   return source.name == "freebsd_malloc" || source.name == "freebsd_uma";
 }
 
+/// Whether it reads files or sysctls, beside a table or without one.
+inline bool reads_files(const SourceDescriptor& source) { return source.name != "linux_kernel_log"; }
+
 /// Whether a source reads a table of its own, and hardly any file.
-inline bool has_table(const SourceDescriptor& source) { return source.name == "cpu_counters"; }
+inline bool has_table(const SourceDescriptor& source) { return source.name == "cpu_counters" || !reads_files(source); }
 
 /// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }

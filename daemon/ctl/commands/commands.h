@@ -32,7 +32,7 @@ struct Command {
 };
 
 extern const Command kTopCommand, kTypesCommand, kLimitsCommand, kShowCommand;
-extern const Command kDiffCommand, kWatchCommand, kLeaksCommand, kOriginsCommand, kStacksCommand;
+extern const Command kDiffCommand, kEventsCommand, kWatchCommand, kLeaksCommand, kOriginsCommand, kStacksCommand;
 extern const Command kRecordCommand, kReplayCommand, kObjectsCommand;
 extern const Command kMallocCommand, kZonesCommand, kMbufsCommand;
 extern const Command kProcessCommand, kNodeCommand, kResidentCommand, kCountersCommand;

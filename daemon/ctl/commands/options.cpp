@@ -352,6 +352,17 @@ void OptionAdder::window(const char* help) {
       ->check(check_window);
 }
 
+void OptionAdder::since(const char* help) {
+  app_.add_option_function<std::string>(
+          "--since",
+          [line = &line_](const std::string& text) {
+            line->window_ns = static_cast<std::int64_t>(parse_duration(text).value_or(0));
+          },
+          help)
+      ->type_name("DURATION")
+      ->check(check_window);
+}
+
 void OptionAdder::recording() {
   app_.add_option("OUTPUT", line_.output, "A new directory, .tar or .tar.zst")->type_name("")->required();
   app_.add_option_function<std::string>(

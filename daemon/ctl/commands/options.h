@@ -122,6 +122,7 @@ class OptionAdder {
   void interval(const char* help);  ///< --interval DURATION
   void count(const char* help);     ///< --count N
   void window(const char* help);    ///< --for DURATION, formerly --seconds
+  void since(const char* help);     ///< --since DURATION
   void recording();                 ///< OUTPUT, --max-size SIZE, --label TEXT
   void replaying();                 ///< CAPTURE, --speed X, --list
   void counters();                  ///< --list, --cpu, --pid, --events, --for, --user-only, -- COMMAND...

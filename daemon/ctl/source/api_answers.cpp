@@ -277,7 +277,41 @@ SourceTrial trial_of(const Document& source, std::string_view opened_as, bool is
   return trial;
 }
 
+EventRow event_of_document(const Document& one) {
+  EventRow row{.time = number_of(one, "time"),
+               .since_boot = number_of(one, "seconds_since_boot").value_or(0),
+               .event = text_of(one, "event"),
+               .fields = {},
+               .lines = {}};
+  if (const auto fields = one.find("fields"); fields != one.end() && fields->is_object()) {
+    for (const auto& [name, value] : fields->items()) {
+      const auto number = amount_of(value);
+      if (number) row.fields.emplace_back(name, std::to_string(*number));
+      if (value.is_string()) row.fields.emplace_back(name, value.get<std::string>());
+    }
+  }
+  if (const Document* const lines = list_of(one, "lines"); lines != nullptr) {
+    for (const Document& line : *lines) {
+      if (line.is_string()) row.lines.push_back(line.get<std::string>());
+    }
+  }
+  return row;
+}
+
 }  // namespace
+
+bool parse_events_answer(std::string_view json, EventsAnswer& answer) {
+  const Document document = parsed_document(json);
+  if (!document.is_object()) return false;
+  const Document* const list = list_of(document, "events");
+  answer.has_log = list != nullptr;
+  if (list == nullptr) return true;
+  for (const Document& one : *list) {
+    if (!one.is_object()) return false;
+    answer.events.push_back(event_of_document(one));
+  }
+  return true;
+}
 
 bool parse_sources_answer(std::string_view json, SelfTest& test) {
   const Document document = parsed_document(json);

@@ -109,6 +109,15 @@ class DaemonSource final : public ReportSource {
   }
   [[nodiscard]] bool remembers() const override { return true; }
 
+  EventsAnswer events() override {
+    constexpr const char* kEventsPath = "/api/v1/events";
+    EventsAnswer events;
+    HttpAnswer answer;
+    events.problem = get(kEventsPath, {}, answer);
+    if (events.problem.empty() && !parse_events_answer(answer.body, events)) events.problem = not_ours(kEventsPath);
+    return events;
+  }
+
  private:
   /// Whether a source of the memstatd is up.
   [[nodiscard]] bool has_source() const {

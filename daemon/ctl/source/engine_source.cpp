@@ -19,6 +19,7 @@
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
 #include "daemon/snapshot/growth_report.h"
+#include "daemon/snapshot/kernel_events.h"
 
 namespace memstat::ctl {
 namespace {
@@ -128,6 +129,15 @@ class EngineSource final : public ReportSource {
     write_growth(json, growth_report(*snapshot_, poller_.history(), seconds));
     (void)parse_growth_answer(json.finish(), growth);
     return growth;
+  }
+
+  EventsAnswer events() override {
+    EventsAnswer events;
+    if (snapshot_ == nullptr) return events;
+    JsonWriter json;
+    write_kernel_events(json, *snapshot_);
+    (void)parse_events_answer(json.finish(), events);
+    return events;
   }
 
   [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }

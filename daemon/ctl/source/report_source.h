@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/include/memstat.h"
+#include "daemon/ctl/source/events_answer.h"
 #include "daemon/ctl/source/growth_answer.h"
 #include "daemon/ctl/source/type_row.h"
 
@@ -96,6 +97,8 @@ class ReportSource {
 
   /// What grew within the last `seconds`: of the polls that read() made, or of those that a memstatd remembers.
   virtual GrowthAnswer growth(std::int64_t /*seconds*/) { return {}; }
+  /// The events of the kernel's log as of the last read().
+  virtual EventsAnswer events() { return {}; }
   /// Whether growth() knows of polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };

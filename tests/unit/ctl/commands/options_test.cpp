@@ -44,8 +44,8 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
   EXPECT_EQ(command_names(" or "),
-            "top, types, limits, show, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, mbufs, "
-            "process, node, resident, counters, explain, doctor or completion");
+            "top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, "
+            "mbufs, process, node, resident, counters, explain, doctor or completion");
   EXPECT_EQ(find_command("memuse"), find_command("stacks"));
   EXPECT_EQ(find_command("cpu"), find_command("show"));
   EXPECT_EQ(find_command(""), nullptr);

@@ -112,6 +112,28 @@ TEST(ApiAnswers, SourcesAreASelftestOfTheServiceAsItRuns) {
   EXPECT_THAT(service_advice("CAP_BPF", "root with all capabilities that memstatd uses"), testing::HasSubstr("container"));
 }
 
+TEST(ApiAnswers, EventsAreUnderstood) {
+  constexpr std::string_view kEvents =
+      R"({"events":[{"time":5.5,"seconds_since_boot":2,"event":"oom_kill","fields":{"pid":7,"command":"x","odd":[1]},)"
+      R"("lines":["a","b",3]},{"event":"later"}]})";
+  EventsAnswer answer;
+  ASSERT_TRUE(parse_events_answer(kEvents, answer));
+  EXPECT_TRUE(answer.has_log);
+  ASSERT_EQ(answer.events.size(), 2U);
+  EXPECT_EQ(answer.events[0].time, 5.5);
+  EXPECT_EQ(answer.events[0].fields.size(), 2U) << "what is neither a number nor a text is passed over";
+  EXPECT_EQ(answer.events[0].lines.size(), 2U);
+  EXPECT_FALSE(answer.events[1].time.has_value());
+  for (std::size_t size = 0; size < kEvents.size(); ++size) {
+    EventsAnswer cut;
+    EXPECT_FALSE(parse_events_answer(kEvents.substr(0, size), cut)) << size;
+  }
+  EventsAnswer none;
+  ASSERT_TRUE(parse_events_answer("{}", none)) << "a memstatd that may not read the log";
+  EXPECT_FALSE(none.has_log);
+  EXPECT_FALSE(parse_events_answer(R"({"events":[1]})", none));
+}
+
 TEST(ApiAnswers, WhatIsCutShortOrHostileIsRefused) {
   for (std::size_t size = 0; size < kTypes.size(); ++size) {
     Sample sample;

@@ -47,7 +47,8 @@ class ApiTest : public testing::Test {
 };
 
 TEST_F(ApiTest, BeforeTheFirstPollItIs503InJson) {
-  for (const char* path : {"/api/v1/types", "/api/v1/history", "/api/v1/growth", "/api/v1/sources", "/api/v1/memory"}) {
+  for (const char* path :
+       {"/api/v1/types", "/api/v1/history", "/api/v1/growth", "/api/v1/sources", "/api/v1/events", "/api/v1/memory"}) {
     const HttpResponse response = get(path);
     EXPECT_EQ(response.status, 503) << path;
     EXPECT_EQ(response.content_type, "application/json");
@@ -95,7 +96,7 @@ TEST_F(ApiTest, NamesOfTheKernelAreTextAndNothingElse) {
 TEST_F(ApiTest, AClientThatHasTheDocumentIsToldSoUntilTheNextPoll) {
   daemon_.poll();
   for (const char* path : {"/api/v1/types", "/api/v1/types/slab/dentry", "/api/v1/history", "/api/v1/growth",
-                           "/api/v1/sources", "/api/v1/memory"}) {
+                           "/api/v1/sources", "/api/v1/events", "/api/v1/memory"}) {
     const HttpResponse first = get(path);
     ASSERT_EQ(first.status, 200) << path;
     EXPECT_EQ(first.cache_control, "no-cache");

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/model/kernel_log.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill",
+                                                                      "page_allocation_failure",
+                                                                      "slab_allocation_failure",
+                                                                      "vmalloc_failure",
+                                                                      "conntrack_full",
+                                                                      "neighbours_full",
+                                                                      "files_full",
+                                                                      "pids_full",
+                                                                      "tcp_memory_full",
+                                                                      "orphans_full",
+                                                                      "memory_error",
+                                                                      "page_pool_stalled",
+                                                                      "suppressed"};
+
+/// Name of a program with the colon and the blank behind it, before which a line begins.
+constexpr std::size_t kLongestCommand = 4 * 15 + 2;  // a byte may be written as \xNN
+
+/// A line begins with `prefix` and has `inside` behind it; `inside` may be empty.
+struct LinePattern {
+  LogEvent event;
+  std::string_view prefix;
+  std::string_view inside = {};
+};
+constexpr LinePattern kPatterns[] = {
+    {LogEvent::kOomKill, "Out of memory: Killed process "},
+    {LogEvent::kOomKill, "Out of memory (oom_kill_allocating_task): Killed process "},
+    {LogEvent::kOomKill, "Memory cgroup out of memory: Killed process "},
+    {LogEvent::kSlabAllocationFailure, "SLUB: Unable to allocate memory on "},
+    {LogEvent::kConntrackFull, "nf_conntrack: nf_conntrack: table full"},
+    {LogEvent::kConntrackFull, "nf_conntrack: table full"},
+    {LogEvent::kNeighboursFull, "neighbour: ", ": neighbor table overflow!"},
+    {LogEvent::kFilesFull, "VFS: file-max limit "},
+    {LogEvent::kPidsFull, "cgroup: fork rejected by pids controller in "},
+    {LogEvent::kTcpMemoryFull, "TCP: out of memory -- consider tuning tcp_mem"},
+    {LogEvent::kOrphansFull, "TCP: too many orphaned sockets"},
+    {LogEvent::kMemoryError, "Memory failure: 0x", ": recovery action for "},
+    {LogEvent::kMemoryError, "mce: [Hardware Error]: Machine check events logged"},
+    {LogEvent::kMemoryError, "EDAC MC", " CE "},
+    {LogEvent::kMemoryError, "EDAC MC", " UE "},
+    {LogEvent::kPagePoolStalled, "page_pool_release_retry() stalled pool shutdown"},
+};
+/// Behind the name of a program.
+constexpr LinePattern kCommandPatterns[] = {
+    {LogEvent::kPageAllocationFailure, ": page allocation failure: order:"},
+    {LogEvent::kVmallocFailure, ": vmalloc error: size "},
+};
+constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
+
+/// Where the pattern of a line that begins with a program's name stands. The first one, as no name holds a longer text.
+std::size_t place_behind_command(std::string_view line, std::string_view pattern) {
+  return line.substr(0, kLongestCommand + pattern.size()).find(pattern);
+}
+
+/// The words of a line's text between `begin` and `end`; "" when either is missing. `end` "": up to the line's end.
+std::string_view between(std::string_view line, std::string_view begin, std::string_view end) {
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + begin.size());
+  const std::size_t stop = end.empty() ? line.size() : line.find(end);
+  return stop == std::string_view::npos ? std::string_view() : line.substr(0, stop);
+}
+/// As between(), with the last `begin`.
+std::string_view between_last(std::string_view line, std::string_view begin, std::string_view end) {
+  const std::size_t at = line.rfind(begin);
+  return at == std::string_view::npos ? std::string_view() : between(line.substr(at), begin, end);
+}
+std::string_view digits_behind(std::string_view line, std::string_view begin) {
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + begin.size());
+  return line.substr(0, std::min(line.find_first_not_of("0123456789"), line.size()));
+}
+
+/// Collects the fields that a line has; those that it lacks are left out.
+class FieldList {
+ public:
+  void add(std::string_view name, std::string_view text) {
+    if (!text.empty()) fields_.push_back({.name = name, .value = std::string(text)});
+  }
+  void add_number(std::string_view name, std::string_view text, std::uint64_t unit = 1) {
+    const auto number = parse_u64(text);
+    std::uint64_t value = 0;
+    if (!number || __builtin_mul_overflow(*number, unit, &value)) return;
+    fields_.push_back({.name = name, .value = std::to_string(value), .is_number = true});
+  }
+  std::vector<LogField> take() { return std::move(fields_); }
+
+ private:
+  std::vector<LogField> fields_;
+};
+
+/// "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=..,mems_allowed=..,oom_memcg=PATH,task_memcg=PATH,task=COMMAND,
+/// pid=N,uid=N"; "global_oom" instead of oom_memcg where the machine was out of memory (mm/oom_kill.c, dump_oom_victim).
+void add_oom_context(std::string_view line, FieldList& fields) {
+  std::string constraint(between(line, "constraint=CONSTRAINT_", ","));
+  for (char& letter : constraint) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 'a' - 'A') : letter;
+  fields.add("constraint", constraint);
+  fields.add("group", between(line, ",oom_memcg=", ",task_memcg="));
+  fields.add("victim_group", between(line, ",task_memcg=", ",task="));
+}
+
+/// "...: Killed process 12 (COMMAND) total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:0 pgtables:5kB
+/// oom_score_adj:0".
+void add_oom_kill(const LoggedEvent& event, FieldList& fields) {
+  const std::string_view line = event.text;
+  fields.add("scope", line.starts_with("Memory cgroup") ? "group" : "machine");
+  fields.add_number("pid", digits_behind(line, ": Killed process "));
+  const std::size_t end = line.rfind(") total-vm:");
+  const std::string_view head = line.substr(0, std::min(end, line.size()));
+  if (end != std::string_view::npos) fields.add("command", between(head, " (", ""));
+  const std::string_view sizes = end == std::string_view::npos ? std::string_view() : line.substr(end);
+  constexpr std::pair<std::string_view, std::string_view> kSizes[] = {{"total_vm_bytes", "total-vm:"},
+                                                                      {"anonymous_bytes", "anon-rss:"},
+                                                                      {"file_bytes", "file-rss:"},
+                                                                      {"shared_bytes", "shmem-rss:"},
+                                                                      {"page_table_bytes", "pgtables:"}};
+  for (const auto& [name, key] : kSizes) fields.add_number(name, digits_behind(sizes, key), 1024);
+  fields.add_number("uid", digits_behind(sizes, "UID:"));
+  add_oom_context(event.more, fields);
+}
+
+/// "COMMAND: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), nodemask=..".
+void add_page_failure(std::string_view line, FieldList& fields) {
+  const std::string_view pattern = kCommandPatterns[0].prefix;
+  const std::size_t at = place_behind_command(line, pattern);
+  if (at == std::string_view::npos) return;
+  fields.add("command", line.substr(0, at));
+  fields.add_number("order", digits_behind(line.substr(at), "order:"));
+  fields.add("gfp", between(line.substr(at), "(", ")"));
+}
+
+bool take_word(std::string_view line, std::string_view word, std::string_view& rest) {
+  if (!line.starts_with(word)) return false;
+  rest = line.substr(word.size());
+  return true;
+}
+
+/// "EVENT N". Nothing when there is no number; an event of another version gives kLogEventCount.
+std::optional<std::pair<std::size_t, std::uint64_t>> counted(std::string_view rest) {
+  const std::size_t blank = rest.find(' ');
+  const auto number = blank == std::string_view::npos ? std::nullopt : parse_u64(rest.substr(blank + 1));
+  if (!number) return std::nullopt;
+  const auto* const place = std::find(kEventNames.begin(), kEventNames.end(), rest.substr(0, blank));
+  return std::pair(static_cast<std::size_t>(place - kEventNames.begin()), *number);
+}
+
+/// Reads the lines of a table one by one.
+class TableParser {
+ public:
+  explicit TableParser(LogTable& table) : table_(table) {}
+  /// False: the line is wrong.
+  bool take(std::string_view line) {
+    std::string_view rest;
+    if (take_word(line, "lost ", rest)) return parse_u64(rest) && (table_.lost = *parse_u64(rest), true);
+    if (take_word(line, "count ", rest)) {
+      const auto count = counted(rest);
+      if (count && count->first < kLogEventCount) table_.counts[count->first] = count->second;
+      return count.has_value();
+    }
+    if (take_word(line, "event ", rest)) return begin_event(rest);
+    if (take_word(line, "text ", rest)) return set_text(rest, has_event_ && is_known_ ? &last().text : nullptr);
+    if (take_word(line, "more ", rest)) return set_text(rest, has_event_ && is_known_ ? &last().more : nullptr);
+    return false;
+  }
+
+ private:
+  [[nodiscard]] LoggedEvent& last() { return table_.events[table_.size - 1]; }
+  bool begin_event(std::string_view rest) {
+    const auto event = counted(rest);
+    if (!event) return false;
+    has_event_ = true;
+    is_known_ = event->first < kLogEventCount;
+    if (!is_known_) return true;
+    if (table_.size == table_.events.size()) return false;
+    table_.events[table_.size++] = {
+        .event = static_cast<LogEvent>(event->first), .time_us = event->second, .text = {}, .more = {}};
+    return true;
+  }
+  bool set_text(std::string_view text, std::string_view* place) {
+    if (place != nullptr) *place = text;
+    return has_event_;
+  }
+
+  LogTable& table_;
+  bool has_event_ = false;
+  bool is_known_ = false;
+};
+
+}  // namespace
+
+std::string_view to_string(LogEvent event) { return kEventNames[static_cast<std::size_t>(event)]; }
+
+std::optional<LogEvent> event_of_line(std::string_view line) {
+  for (const LinePattern& pattern : kPatterns) {
+    if (line.starts_with(pattern.prefix) && line.find(pattern.inside, pattern.prefix.size()) != std::string_view::npos) {
+      return pattern.event;
+    }
+  }
+  for (const LinePattern& pattern : kCommandPatterns) {
+    if (place_behind_command(line, pattern.prefix) != std::string_view::npos) return pattern.event;
+  }
+  return line.ends_with(kSuppressedEnd) ? std::optional(LogEvent::kSuppressed) : std::nullopt;
+}
+
+std::optional<LogRecord> read_log_record(std::string_view bytes) {
+  const std::size_t semicolon = bytes.find(';');
+  if (semicolon == std::string_view::npos) return std::nullopt;
+  std::string_view head = bytes.substr(0, semicolon);
+  std::array<std::uint64_t, 3> numbers{};
+  for (std::uint64_t& number : numbers) {
+    const std::size_t comma = head.find(',');
+    const auto value = parse_u64(head.substr(0, comma));
+    if (!value || comma == std::string_view::npos) return std::nullopt;
+    number = *value;
+    head.remove_prefix(comma + 1);
+  }
+  const std::string_view rest = bytes.substr(semicolon + 1);
+  return LogRecord{.sequence = numbers[1],
+                   .time_us = numbers[2],
+                   .is_of_kernel = numbers[0] < 8,  // facility x 8 + level
+                   .text = rest.substr(0, rest.find('\n'))};
+}
+
+std::optional<std::size_t> read_log_table(std::string_view text, LogTable& table) {
+  table.lost = 0;
+  table.counts = {};
+  table.size = 0;
+  TableParser parser(table);
+  std::string_view rest = text;
+  for (bool is_first = true; !rest.empty(); is_first = false) {
+    const std::size_t offset = text.size() - rest.size();
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return offset;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    if (is_first ? line != "kernel_log 1" : line != "end" && !parser.take(line)) return offset;
+    if (!is_first && line == "end") return rest.empty() ? std::nullopt : std::optional(offset + end + 1);
+  }
+  return text.size();
+}
+
+std::vector<LogField> fields_of(const LoggedEvent& event) {
+  FieldList fields;
+  const std::string_view line = event.text;
+  switch (event.event) {
+    case LogEvent::kOomKill: add_oom_kill(event, fields); break;
+    case LogEvent::kPageAllocationFailure: add_page_failure(line, fields); break;
+    case LogEvent::kSlabAllocationFailure:
+      fields.add("gfp", between_last(line, "(", ")"));
+      fields.add("cache", between(event.more, "cache: ", ", object size:"));
+      fields.add_number("object_bytes", digits_behind(event.more, ", object size: "));
+      break;
+    case LogEvent::kVmallocFailure: fields.add_number("bytes", digits_behind(line, "vmalloc error: size ")); break;
+    case LogEvent::kNeighboursFull: fields.add("table", between(line, "neighbour: ", ": neighbor")); break;
+    case LogEvent::kFilesFull: fields.add_number("limit", digits_behind(line, "limit ")); break;
+    case LogEvent::kPidsFull: fields.add("group", between(line, "controller in ", "")); break;
+    case LogEvent::kPagePoolStalled: fields.add_number("pages", digits_behind(line, ", ")); break;
+    case LogEvent::kSuppressed:
+      fields.add("function", line.substr(0, std::min(line.find(": "), line.size())));
+      fields.add_number("lines", digits_behind(between_last(line, ": ", ""), ""));
+      break;
+    default: break;
+  }
+  return fields.take();
+}
+
+}  // namespace memstat

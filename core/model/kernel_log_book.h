@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Counts the events of a kernel's log and keeps the last of them, while its records are read one by one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/model/kernel_log.h"
+
+namespace memstat {
+
+/// Room is kept from event to event. Thread safety: none; one owner at a time.
+class KernelLogBook {
+ public:
+  /// Longer lines are cut, in bytes. The kernel's longest path of a group is 4096.
+  static constexpr std::size_t kMaxLine = 1024;
+
+  /// Takes one record as read from /dev/kmsg. Anything that is not one is passed over.
+  void add(std::string_view bytes);
+  /// Replaces `out` with the table. Throws std::bad_alloc.
+  void write(Buffer& out) const;
+
+ private:
+  struct Entry {
+    LogEvent event{};
+    std::uint64_t time_us = 0;
+    std::string text;
+    std::string more;
+  };
+  void add_event(LogEvent event, const LogRecord& record);
+  [[nodiscard]] Entry& last() { return kept_[(next_ + kept_.size() - 1) % kept_.size()]; }
+
+  std::array<std::uint64_t, kLogEventCount> counts_{};
+  std::array<Entry, kKeptLogEvents> kept_;  // a ring
+  std::size_t next_ = 0;                    // place of the next one
+  std::size_t size_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t expected_ = 0;  // sequence of the next record
+  bool has_begun_ = false;
+  std::string context_;  // the last line "oom-kill:", which comes before the kill
+};
+
+}  // namespace memstat

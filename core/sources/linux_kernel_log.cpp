@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What Linux's log says of memory that ran out and of tables that were full: kills, failed allocations, refused entries.
+// Read from /dev/kmsg, record by record, from the oldest that the kernel has; core/model/kernel_log.h has the lines and the
+// table.
+#include <memory>
+
+#include "core/collect/kernel_messages.h"
+#include "core/model/kernel_log.h"
+#include "core/model/kernel_log_book.h"
+#include "core/source.h"
+
+namespace memstat::sources::linux_kernel_log {
+namespace {
+
+constexpr std::string_view kName = "linux_kernel_log";
+
+constexpr SystemMetric kKernelLogEvents =
+    counter_metric("memstat_kernel_log_events_total", Tier::kDefault,
+                   "Lines of the kernel's log since boot, as far as it goes back, that report a kill, a failed allocation, "
+                   "a full table or a memory error, by event.",
+                   {"event"});
+
+constexpr SystemMetric kKernelLogLost =
+    counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
+                   "Records of the kernel's log that were overwritten before memstatd read them, since it started.");
+
+/// The log as far as it was read. Thread safety: as LiveTable.
+class LogReader final : public LiveTable {
+ public:
+  /// A log of 16 MiB has fewer; what remains is read at the next poll.
+  static constexpr int kMaxRecords = 65536;
+
+  Result<void> open() override { return messages_.open(); }
+  Result<void> read(Buffer& out) override {
+    for (int i = 0; i < kMaxRecords; ++i) {
+      const auto record = messages_.next();
+      if (!record) return record.error();
+      if (record->empty()) break;
+      book_.add(*record);
+    }
+    book_.write(out);
+    return {};
+  }
+
+ private:
+  KernelMessages messages_;
+  KernelLogBook book_;
+};
+
+/// What the source keeps from read to read.
+struct State final : ReaderState {
+  std::unique_ptr<LiveTable> table = std::make_unique<LogReader>();
+};
+
+/// For people: the views call a table by the name of its source.
+Result<void> under_its_path(Result<void> result) {
+  if (!result) result.error().path = KernelMessages::kPath;
+  return result;
+}
+
+Result<void> open(KernelView& view, RawBytes&, State& state) { return under_its_path(view.open_table(kName, *state.table)); }
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  return under_its_path(view.read_table(kName, *state.table, raw.parts[0]));
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  LogTable table;
+  const std::string_view text = raw.parts[0].view();
+  if (const auto offset = read_log_table(text, table)) {
+    return data_error(KernelMessages::kPath, *offset, "the table of events ends early or has a line that it must not have");
+  }
+  StagedStatistics& statistics = staging.statistics();
+  for (std::size_t i = 0; i < table.counts.size(); ++i) {
+    statistics.add(kKernelLogEvents, table.counts[i], {to_string(static_cast<LogEvent>(i))});
+  }
+  statistics.add(kKernelLogLost, table.lost);
+  staging.set_kernel_log(text);
+  return {};
+}
+
+constexpr MetricOrigin kOrigins[] = {
+    {kKernelLogEvents,
+     "lines of the kernel itself, by how they begin, and as suppressed lines that say that others were left out"},
+    {kKernelLogLost, "gaps in the numbers of the records"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
+    .name = "linux_kernel_log",
+    .origin = KernelMessages::kPath,
+    .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kUnknown,
+    .is_roster = false,
+    .origins = kOrigins,
+    .needs = "CAP_SYSLOG",
+    .notes =
+        "needs root at start, or CAP_SYSLOG where kernel.dmesg_restrict is 1; the shipped service hides the file "
+        "(ProtectKernelLogs, PrivateDevices); lines that programs write into the log do not count; the last 64 events with "
+        "their lines are in /api/v1/events, in memstatctl events, and in recordings",
+    .steps = source_steps<State, open, read, parse>(),
+};
+
+}  // namespace memstat::sources::linux_kernel_log

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/events.h"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "daemon/ctl/commands/commands.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 7> kLogColumns{{{.key = "time", .title = "TIME", .unit = Unit::kTime},
+                                                   {.key = "seconds_since_boot", .title = "", .unit = Unit::kNumber},
+                                                   {.key = "event", .title = "EVENT"},
+                                                   {.key = "command", .title = "COMMAND", .rank = 1, .least = 8},
+                                                   {.key = "group", .title = "GROUP", .rank = 2, .least = 12},
+                                                   {.key = "line", .title = "LINE", .rank = 3, .least = 20},
+                                                   {.key = "context", .title = ""}}};
+
+std::string field_of(const EventRow& row, std::string_view name) {
+  for (const auto& [key, value] : row.fields) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+void add_events(OptionAdder& add) {
+  add.from_anywhere();
+  add.since("Only events of that time before the log was read");
+  add.report(OptionAdder::Patterns::kNone);
+}
+
+Report run_events(const CommandLine& options) {
+  const OpenedSource opened = open_source(options.from);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  return events_report(*opened.source, options.view, options.window_ns);
+}
+
+}  // namespace
+
+Report events_report(ReportSource& source, const ReportView& view, std::optional<std::int64_t> since_ns) {
+  Report report;
+  const Sample sample = source.read();
+  report.notes = sample.notes;
+  report.missing = sample.missing;
+  EventsAnswer answer = source.events();
+  report.problem = std::move(answer.problem);
+  if (report.problem.empty() && !answer.has_log) {
+    report.problem = sample.is_failed() ? sample.problem : "the kernel's log was not read; memstatctl doctor says why";
+  }
+  if (!report.problem.empty()) return report;
+  ReportTable table("events", kLogColumns, 3);
+  for (const EventRow& row : answer.events) {
+    const std::optional<std::int64_t> time_ns =
+        row.time ? std::optional(static_cast<std::int64_t>(*row.time * 1e9)) : std::nullopt;
+    if (since_ns && time_ns && *time_ns < sample.time_ns - *since_ns) continue;
+    table.add({cell_of(time_ns), row.since_boot, row.event, cell_of_text(field_of(row, "command")),
+               cell_of_text(field_of(row, "group")), cell_of_text(row.lines.empty() ? "" : row.lines.front()),
+               cell_of_text(row.lines.size() < 2 ? "" : row.lines[1])});
+  }
+  if (table.empty() && view.layout == Layout::kText) {
+    report.output = "the kernel's log has no such event\n";
+    return report;
+  }
+  Report made = report_of(std::move(table), view);
+  report.output = std::move(made.output);
+  report.problem = std::move(made.problem);
+  return report;
+}
+
+const Command kEventsCommand{"events",
+                             Group::kLook,
+                             "Kills, failed allocations and full tables that the kernel's log reports",
+                             "memstatctl events --since 1h\n"
+                             "memstatctl events --from bug.tar.zst --json",
+                             add_events,
+                             run_events};
+
+}  // namespace memstat::ctl

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// libFuzzer target: any bytes as records of /dev/kmsg, each behind a line of its own "---", and as a table of events. What
+// was kept of records is a table that is read back, and fields never outlive their line.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/model/kernel_log.h"
+#include "core/model/kernel_log_book.h"
+
+namespace {
+
+void read_fields(const memstat::LogTable& table) {
+  for (std::size_t i = 0; i < table.size; ++i) {
+    for (const memstat::LogField& field : memstat::fields_of(table.events[i])) {
+      if (field.name.empty() || field.value.size() > table.events[i].text.size() + table.events[i].more.size() + 20) {
+        std::abort();
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace memstat;
+  constexpr std::string_view kSeparator = "---\n";
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  LogTable table;
+  if (!read_log_table(bytes, table)) read_fields(table);
+  KernelLogBook book;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const std::size_t end = rest.find(kSeparator);
+    book.add(rest.substr(0, end));
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + kSeparator.size());
+  }
+  Buffer text;
+  book.write(text);
+  if (read_log_table(text.view(), table)) std::abort();
+  read_fields(table);
+  return 0;
+}

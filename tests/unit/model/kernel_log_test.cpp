@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Lines of the kernel's log, from what kernels print and from what users could make of it.
+#include "core/model/kernel_log.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/model/kernel_log_book.h"
+
+namespace memstat {
+namespace {
+
+constexpr const char* kKill =
+    "Memory cgroup out of memory: Killed process 14017 (py (x) y) total-vm:82364kB, anon-rss:15460kB, file-rss:3712kB, "
+    "shmem-rss:4kB, UID:1000 pgtables:100kB oom_score_adj:0";
+constexpr const char* kContext =
+    "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/a,task_memcg=/a/b c,"
+    "task=py (x) y,pid=14017,uid=1000";
+
+std::string event_named(std::string_view line) {
+  const auto event = event_of_line(line);
+  return event ? std::string(to_string(*event)) : "";
+}
+
+std::string fields(LogEvent event, std::string_view text, std::string_view more = {}) {
+  std::string words;
+  for (const LogField& field : fields_of({.event = event, .time_us = 1, .text = text, .more = more})) {
+    words += (words.empty() ? "" : " ") + std::string(field.name) + "=" + field.value;
+  }
+  return words;
+}
+
+/// A record as /dev/kmsg gives it.
+std::string record(std::uint64_t sequence, std::string_view text, int priority = 3) {
+  return std::to_string(priority) + "," + std::to_string(sequence) + "," + std::to_string(sequence * 1000) + ",-;" +
+         std::string(text) + "\n SUBSYSTEM=x\n";
+}
+
+struct Written {
+  explicit Written(const KernelLogBook& book) {
+    book.write(text);
+    wrong = read_log_table(text.view(), table);
+  }
+  Buffer text;
+  LogTable table;
+  std::optional<std::size_t> wrong;
+};
+
+std::uint64_t count_of(const LogTable& table, LogEvent event) { return table.counts[static_cast<std::size_t>(event)]; }
+
+TEST(KernelLog, KnowsTheLinesOfKernels) {
+  EXPECT_EQ(event_named(kKill), "oom_kill");
+  EXPECT_EQ(event_named("Out of memory: Killed process 1 (x) total-vm:1kB"), "oom_kill");
+  EXPECT_EQ(event_named("swapper/0: page allocation failure: order:3, mode:0x820(GFP_ATOMIC), nodemask=(null)"),
+            "page_allocation_failure");
+  EXPECT_EQ(event_named("SLUB: Unable to allocate memory on CPU 0 (of node 0) on node -1, gfp=0x920(GFP_ATOMIC|__GFP_ZERO)"),
+            "slab_allocation_failure");
+  EXPECT_EQ(event_named("insmod: vmalloc error: size 4096, failed to allocate pages, mode:0xcc2"), "vmalloc_failure");
+  EXPECT_EQ(event_named("nf_conntrack: nf_conntrack: table full, dropping packet"), "conntrack_full");
+  EXPECT_EQ(event_named("nf_conntrack: nf_conntrack: table full in netns 7, dropping packet"), "conntrack_full");
+  EXPECT_EQ(event_named("neighbour: arp_cache: neighbor table overflow!"), "neighbours_full");
+  EXPECT_EQ(event_named("VFS: file-max limit 8192 reached"), "files_full");
+  EXPECT_EQ(event_named("cgroup: fork rejected by pids controller in /a/b"), "pids_full");
+  EXPECT_EQ(event_named("TCP: out of memory -- consider tuning tcp_mem"), "tcp_memory_full");
+  EXPECT_EQ(event_named("TCP: too many orphaned sockets"), "orphans_full");
+  EXPECT_EQ(event_named("Memory failure: 0x1234: recovery action for dirty LRU page: Recovered"), "memory_error");
+  EXPECT_EQ(event_named("EDAC MC0: 1 CE memory read error on CPU_SrcID#0 (channel:0 slot:0)"), "memory_error");
+  EXPECT_EQ(event_named("page_pool_release_retry() stalled pool shutdown: id 4, 12 inflight 60 sec"), "page_pool_stalled");
+  EXPECT_EQ(event_named("net_ratelimit: 12 callbacks suppressed"), "suppressed");
+}
+
+TEST(KernelLog, PassesOverWhatOnlyLooksAlike) {
+  for (const char* line :
+       {"", "x", "EDAC MC0: Giving out device to module", "Memory failure: 0x1: already hardware poisoned",
+        "neighbour: table", "audit: comm=\"Out of memory: Killed process 1 (x)\"",
+        "a name of a program that no kernel lets be so long as this one is, or longer still than that: page "
+        "allocation failure: order:1"}) {
+    EXPECT_EQ(event_named(line), "") << line;
+  }
+}
+
+TEST(KernelLog, TellsAnEventFromTheNamesInIt) {
+  EXPECT_EQ(event_named("cgroup: fork rejected by pids controller in /TCP: too many orphaned sockets"), "pids_full");
+  EXPECT_EQ(event_named("VFS: file-max lim: page allocation failure: order:0, mode:0x0()"), "page_allocation_failure");
+  EXPECT_EQ(fields(LogEvent::kOomKill, "Out of memory: Killed process 7 (a) total-vm:9kB) total-vm:1kB, anon-rss:2kB"),
+            "scope=machine pid=7 command=a) total-vm:9kB total_vm_bytes=1024 anonymous_bytes=2048");
+}
+
+TEST(KernelLog, HasTheFieldsOfAKill) {
+  EXPECT_EQ(fields(LogEvent::kOomKill, kKill, kContext),
+            "scope=group pid=14017 command=py (x) y total_vm_bytes=84340736 anonymous_bytes=15831040 file_bytes=3801088 "
+            "shared_bytes=4096 page_table_bytes=102400 uid=1000 constraint=memcg group=/a victim_group=/a/b c");
+  EXPECT_EQ(fields(LogEvent::kOomKill, "Out of memory: Killed process 7 (x) total-vm:0kB",
+                   "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task_memcg=/,task=x,pid=7,uid=0"),
+            "scope=machine pid=7 command=x total_vm_bytes=0 constraint=none victim_group=/");
+}
+
+TEST(KernelLog, HasTheFieldsOfFailuresAndFullTables) {
+  EXPECT_EQ(fields(LogEvent::kPageAllocationFailure, "a (b): page allocation failure: order:3, mode:0x820(GFP_ATOMIC), x"),
+            "command=a (b) order=3 gfp=GFP_ATOMIC");
+  EXPECT_EQ(
+      fields(LogEvent::kSlabAllocationFailure, "SLUB: Unable to allocate memory on CPU 0 (of node 0), gfp=0x1(GFP_X|Y)",
+             "  cache: kmalloc-64, object size: 64, buffer size: 64, default order: 0, min order: 0"),
+      "gfp=GFP_X|Y cache=kmalloc-64 object_bytes=64");
+  EXPECT_EQ(fields(LogEvent::kVmallocFailure, "x: vmalloc error: size 4096, page order 0"), "bytes=4096");
+  EXPECT_EQ(fields(LogEvent::kNeighboursFull, "neighbour: arp_cache: neighbor table overflow!"), "table=arp_cache");
+  EXPECT_EQ(fields(LogEvent::kFilesFull, "VFS: file-max limit 8192 reached"), "limit=8192");
+  EXPECT_EQ(fields(LogEvent::kPidsFull, "cgroup: fork rejected by pids controller in /a b"), "group=/a b");
+  EXPECT_EQ(fields(LogEvent::kPagePoolStalled, "page_pool_release_retry() stalled pool shutdown: id 4, 12 inflight 60 sec"),
+            "pages=12");
+  EXPECT_EQ(fields(LogEvent::kSuppressed, "net_ratelimit: 12 callbacks suppressed"), "function=net_ratelimit lines=12");
+}
+
+TEST(KernelLog, SurvivesLinesThatAreCutAnywhere) {
+  for (const std::string_view line : {std::string_view(kKill), std::string_view(kContext)}) {
+    for (std::size_t size = 0; size <= line.size(); ++size) {
+      for (std::size_t event = 0; event < kLogEventCount; ++event) {
+        static_cast<void>(fields(static_cast<LogEvent>(event), line.substr(0, size), line.substr(size)));
+      }
+    }
+  }
+  EXPECT_EQ(
+      fields(LogEvent::kOomKill, "Out of memory: Killed process 99999999999999999999 (x) total-vm:18446744073709551615kB"),
+      "scope=machine command=x");
+}
+
+TEST(LogRecord, IsReadAsTheKernelWritesIt) {
+  const auto read = read_log_record("6,339,5140900,-;text; with\n SUBSYSTEM=acpi\n");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->sequence, 339U);
+  EXPECT_EQ(read->time_us, 5140900U);
+  EXPECT_EQ(read->text, "text; with");
+  EXPECT_TRUE(read->is_of_kernel);
+  EXPECT_FALSE(read_log_record("14,340,1,-;a program's\n")->is_of_kernel);
+  EXPECT_EQ(read_log_record("6,1,2,c,caller=T1;x")->text, "x") << "more flags than we know";
+  for (const char* text : {"", ";", "6;x", "6,1;x", "6,1,2;x", "x,1,2,-;x", "6,-1,2,-;x", "6,1,18446744073709551616,-;x"}) {
+    EXPECT_FALSE(read_log_record(text)) << text;
+  }
+}
+
+TEST(KernelLogBook, CountsAndKeepsEventsWithTheirLines) {
+  KernelLogBook book;
+  book.add(record(5, kContext));
+  book.add(record(6, "something else"));
+  book.add(record(7, kKill));
+  book.add(record(8, "SLUB: Unable to allocate memory on node -1, gfp=0x1(GFP_X)"));
+  book.add(record(9, "  cache: a, object size: 8, buffer size: 8"));
+  book.add(record(10, "  cache: of none"));
+  const Written written(book);
+  ASSERT_EQ(written.wrong, std::nullopt) << written.text.view();
+  EXPECT_EQ(count_of(written.table, LogEvent::kOomKill), 1U);
+  ASSERT_EQ(written.table.size, 2U);
+  EXPECT_EQ(written.table.events[0].text, kKill);
+  EXPECT_EQ(written.table.events[0].more, kContext);
+  EXPECT_EQ(written.table.events[0].time_us, 7000U);
+  EXPECT_EQ(written.table.events[1].more, "  cache: a, object size: 8, buffer size: 8");
+  EXPECT_EQ(written.table.lost, 0U);
+}
+
+TEST(KernelLogBook, JoinsNoTwoKills) {
+  KernelLogBook book;
+  book.add(record(1, kContext));
+  book.add(record(2, "Out of memory: Killed process 1401 (x) total-vm:1kB"));
+  book.add(record(3, "Out of memory: Killed process 140170 (x) total-vm:1kB"));
+  const Written written(book);
+  ASSERT_EQ(written.table.size, 2U);
+  EXPECT_EQ(written.table.events[0].more, "");
+  EXPECT_EQ(written.table.events[1].more, "");
+}
+
+TEST(KernelLogBook, DoesNotBelieveWhatProgramsWrite) {
+  KernelLogBook book;
+  book.add(record(1, kKill, 14));
+  book.add(record(2, kContext, 14));
+  book.add("no record");
+  const Written written(book);
+  EXPECT_EQ(written.table.size, 0U);
+  EXPECT_EQ(count_of(written.table, LogEvent::kOomKill), 0U);
+}
+
+TEST(KernelLogBook, KeepsTheLastAndCountsAll) {
+  KernelLogBook book;
+  for (std::uint64_t i = 0; i < 200; ++i) book.add(record(10 + i, "VFS: file-max limit " + std::to_string(i) + " reached"));
+  const Written written(book);
+  ASSERT_EQ(written.wrong, std::nullopt);
+  EXPECT_EQ(count_of(written.table, LogEvent::kFilesFull), 200U);
+  ASSERT_EQ(written.table.size, kKeptLogEvents);
+  EXPECT_EQ(written.table.events[0].text, "VFS: file-max limit 136 reached");
+  EXPECT_EQ(written.table.events[kKeptLogEvents - 1].text, "VFS: file-max limit 199 reached");
+}
+
+TEST(KernelLogBook, CountsRecordsThatWereOverwritten) {
+  KernelLogBook book;
+  book.add(record(1000, "x"));
+  book.add(record(1001, "x"));
+  book.add(record(1010, "x"));
+  EXPECT_EQ(Written(book).table.lost, 8U) << "what came before the first one was not memstatd's to read";
+  book.add(record(18446744073709551615U, "x"));
+  book.add(record(3, "x"));
+  EXPECT_GT(Written(book).table.lost, 8U);
+}
+
+TEST(KernelLogBook, WritesATableOfHostileLines) {
+  KernelLogBook book;
+  book.add(record(1, "cgroup: fork rejected by pids controller in /\x01\xff\r" + std::string(5000, 'a')));
+  const Written written(book);
+  ASSERT_EQ(written.wrong, std::nullopt);
+  ASSERT_EQ(written.table.size, 1U);
+  EXPECT_EQ(written.table.events[0].text.size(), KernelLogBook::kMaxLine);
+  EXPECT_EQ(written.table.events[0].text.substr(44, 4), "/???");
+}
+
+TEST(LogTable, IsRefusedWhereItIsCutOrWrong) {
+  KernelLogBook book;
+  book.add(record(5, kContext));
+  book.add(record(7, kKill));
+  Buffer text;
+  book.write(text);
+  LogTable table;
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    EXPECT_TRUE(read_log_table(text.view().substr(0, size), table)) << size;
+  }
+  EXPECT_EQ(read_log_table("kernel_log 1\nend\n", table), std::nullopt);
+  EXPECT_EQ(read_log_table("kernel_log 1\ncount later_event 4\nevent later_event 5\ntext x\nend\n", table), std::nullopt);
+  EXPECT_EQ(table.size, 0U) << "an event of another version";
+  for (const char* wrong : {"lost x", "lost", "count oom_kill", "count oom_kill x", "count", "event oom_kill", "text early",
+                            "more early", "other", "", "kernel_log 1"}) {
+    EXPECT_EQ(read_log_table("kernel_log 1\n" + std::string(wrong) + "\nend\n", table), 13U) << wrong;
+  }
+  EXPECT_EQ(read_log_table("kernel_log 2\nend\n", table), 0U);
+  EXPECT_EQ(read_log_table("kernel_log 1\nend\nlost 1\n", table), 17U);
+  std::string many = "kernel_log 1\n";
+  for (std::size_t i = 0; i <= kKeptLogEvents; ++i) many += "event oom_kill 1\n";
+  EXPECT_EQ(read_log_table(many + "end\n", table), 13 + kKeptLogEvents * 17);
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The kernel's log as a source: of tables made by hand, and of this machine.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/base/unique_fd.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_cases.h"
+#include "tests/support/staged_statistics.h"
+#include "tests/support/stream_builder.h"
+
+namespace memstat::linux_kernel_log_test {
+namespace {
+
+const SourceDescriptor& source() { return *find_source("linux_kernel_log"); }
+
+TEST(LinuxKernelLog, HasCountsAndTheTable) {
+  constexpr std::string_view kTable = "kernel_log 1\nlost 3\ncount oom_kill 4\nevent oom_kill 5\ntext x\nend\n";
+  RawBytes raw;
+  raw.parts[0].assign(kTable);
+  Staging staging;
+  ASSERT_TRUE(parse_bytes(source(), raw, staging));
+  const auto found = statistics_of(staging);
+  EXPECT_EQ(found.at("kernel_log_events_total{oom_kill}"), 4U);
+  EXPECT_EQ(found.at("kernel_log_events_total{files_full}"), 0U) << "a rate needs the value before the first event";
+  EXPECT_EQ(found.at("kernel_log_lost_records_total"), 3U);
+  EXPECT_EQ(staging.kernel_log(), kTable);
+  raw.parts[0].assign(kTable.substr(0, kTable.size() - 1));
+  const auto refused = parse_bytes(source(), raw, staging);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kData);
+  EXPECT_EQ(refused.error().path, "/dev/kmsg");
+}
+
+TEST(LinuxKernelLog, OfAKernelThatKilledHasItsKills) {
+  const auto view = open_fixture("linux-6.18-kernel-log.tar.zst");
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  EXPECT_GE(statistics_of(reader.staging).at("kernel_log_events_total{oom_kill}"), 1U);
+}
+
+TEST(LiveKernelLog, DoesNotCountLinesOfPrograms) {
+  auto view = make_live_kernel_view();
+  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+  SourceReader reader(source());
+  MemoryTypeList list;
+  if (const auto opened = open_source(reader, **view); !opened) {
+    ASSERT_EQ(opened.error().code, ErrorCode::kPermission);
+    GTEST_SKIP() << to_string(opened.error());
+  }
+  ASSERT_TRUE(refresh(reader, **view, list, 1));
+  const UniqueFd log(::open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
+  if (!log) GTEST_SKIP() << "nothing may be written into the log here";
+  const auto before = statistics_of(reader.staging).at("kernel_log_events_total{orphans_full}");
+  constexpr std::string_view kLine = "<3>TCP: too many orphaned sockets\n";
+  ASSERT_EQ(::write(log.get(), kLine.data(), kLine.size()), static_cast<ssize_t>(kLine.size()));
+  ASSERT_TRUE(refresh(reader, **view, list, 2));
+  EXPECT_EQ(statistics_of(reader.staging).at("kernel_log_events_total{orphans_full}"), before);
+}
+
+}  // namespace
+}  // namespace memstat::linux_kernel_log_test
