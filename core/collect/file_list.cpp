@@ -17,8 +17,8 @@ bool may_be_skipped(const Error& error) {
 
 }  // namespace
 
-Result<void> list_file(KernelView& view, Finding finding, std::string_view path, FileList& list) {
-  if (finding == Finding::kWhenOpened) {
+Result<void> list_file(KernelView& view, ListTime when, std::string_view path, FileList& list) {
+  if (when == ListTime::kWhenOpened) {
     if (auto result = view.keep_open(path); !result) return result;
   }
   list.emplace_back(path);
@@ -33,14 +33,14 @@ Result<void> read_listed_files(KernelView& view, const FileList& list, FileBundl
   return bundle.add(kEndOfListedFiles, "\n");
 }
 
-Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
+Result<void> list_known_files(KernelView& view, ListTime when, std::span<const std::string_view> paths,
                               std::string_view needed, Buffer& scratch, FileList& list) {
   list.clear();
   std::optional<Error> first;
   for (const std::string_view path : paths) {
-    Result<void> result = finding == Finding::kWhenOpened ? Result<void>{} : view.read_file(path, scratch);
+    Result<void> result = when == ListTime::kWhenOpened ? Result<void>{} : view.read_file(path, scratch);
     // A file that fails now, but is there, is listed: reading it says what is wrong.
-    if (result || result.error().code != ErrorCode::kNotPresent) result = list_file(view, finding, path, list);
+    if (result || result.error().code != ErrorCode::kNotPresent) result = list_file(view, when, path, list);
     if (result) continue;
     if (path == needed) {
       list.clear();

@@ -20,10 +20,10 @@ namespace memstat {
 using FileList = std::vector<std::string>;
 
 /// When files are found: a source that is being opened keeps them open, one that is read without having been opened may not.
-enum class Finding { kWhenOpened, kWhenRead };
+enum class ListTime { kWhenOpened, kWhenRead };
 
 /// Appends `path` to `list`, unless the source is being opened and cannot keep it open (that error is returned).
-Result<void> list_file(KernelView& view, Finding finding, std::string_view path, FileList& list);
+Result<void> list_file(KernelView& view, ListTime when, std::string_view path, FileList& list);
 
 /// Name of the record that ends the bundle of read_listed_files, so that a bundle that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedFiles = "end";
@@ -38,7 +38,7 @@ Result<void> read_listed_files(KernelView& view, const FileList& list, FileBundl
 /// Fills `list` with those of `paths` that the kernel has, in their order: while the source is being opened those that can
 /// be kept open, else those that can be read now, or may be later. Errors: when there is none, that of the first; when
 /// `needed` cannot be had, its.
-Result<void> list_known_files(KernelView& view, Finding finding, std::span<const std::string_view> paths,
+Result<void> list_known_files(KernelView& view, ListTime when, std::span<const std::string_view> paths,
                               std::string_view needed, Buffer& scratch, FileList& list);
 
 /// How many reads of a source lie between two looks for files that came with a module: 40 s at the default interval.

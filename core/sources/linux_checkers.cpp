@@ -209,15 +209,15 @@ void read_slab_checks(KernelView& view, State& state) {
   }
 }
 
-Result<void> find_files(KernelView& view, Finding finding, State& state) {
-  auto result = list_known_files(view, finding, kPaths, kPaths[kTainted], state.scratch, state.list);
+Result<void> find_files(KernelView& view, ListTime when, State& state) {
+  auto result = list_known_files(view, when, kPaths, kPaths[kTainted], state.scratch, state.list);
   if (result) read_slab_checks(view, state);
   return result;
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
+    if (auto result = find_files(view, ListTime::kWhenRead, state); !result) return result;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   return read_known_files(view, state.list, kPaths[kTainted], bundle);
@@ -226,7 +226,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 /// Only the file of debugfs needs a privilege; the others are opened by name at each read.
 Result<void> open(KernelView& view, RawBytes&, State& state) {
   static_cast<void>(view.keep_open(kPaths[kKfence]));
-  return find_files(view, Finding::kWhenRead, state);
+  return find_files(view, ListTime::kWhenRead, state);
 }
 
 constexpr std::string_view kReopened[] = {kPaths[kTainted], kPaths[kWarnings], kPaths[kOopses]};

@@ -147,7 +147,7 @@ struct State final : ReaderState {
   Buffer scratch;  ///< One file.
 };
 
-Result<void> find_files(KernelView& view, Finding finding, State& state) {
+Result<void> find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
   list.clear();
   std::vector<std::string> names;
@@ -167,12 +167,12 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
   if (!add_all_areas(meminfo.view(), staging) || staging.types()[0].figures[Field::kHeldBytes] == 0) {
     return system_error(kDirectory, ENOENT, "this machine has no area of contiguous memory");
   }
-  return list_file(view, finding, kMeminfo, list);
+  return list_file(view, when, kMeminfo, list);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
+    if (auto result = find_files(view, ListTime::kWhenRead, state); !result) return result;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {
@@ -184,7 +184,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
-  if (auto result = find_files(view, Finding::kWhenOpened, state); !result) return result;
+  if (auto result = find_files(view, ListTime::kWhenOpened, state); !result) return result;
   return read(view, raw, state);
 }
 

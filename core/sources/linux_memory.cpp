@@ -454,7 +454,7 @@ Stacks kind_of_stacks(std::string_view vmallocinfo) {
 }
 
 /// Finds what this kernel has besides meminfo and vmstat. What cannot be had is a part that is missing, never an error.
-void find_files(KernelView& view, Finding finding, State& state) {
+void find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
   Buffer areas_text;  // not the scratch, which would keep room for it
   state.stacks = view.read_file(kVmallocinfo, areas_text) ? kind_of_stacks(areas_text.view()) : Stacks::kUnknown;
@@ -467,13 +467,13 @@ void find_files(KernelView& view, Finding finding, State& state) {
     }
   }
   for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing}) {
-    static_cast<void>(list_file(view, finding, path, list));
+    static_cast<void>(list_file(view, when, path, list));
   }
   list.emplace_back(kSockstat);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.stacks == Stacks::kNotAsked) find_files(view, Finding::kWhenRead, state);
+  if (state.stacks == Stacks::kNotAsked) find_files(view, ListTime::kWhenRead, state);
   FileBundleWriter bundle(raw.parts[kFilesPart], state.scratch);
   // What cannot be read is a part that is missing, which is shown.
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
@@ -485,7 +485,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 Result<void> open(KernelView& view, RawBytes&, State& state) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
   static_cast<void>(view.keep_open(kVmstat));
-  find_files(view, Finding::kWhenOpened, state);
+  find_files(view, ListTime::kWhenOpened, state);
   return {};
 }
 

@@ -399,14 +399,14 @@ struct State final : ReaderState {
 };
 
 /// Counts are kept open, because to open a file of /proc/net costs as much as to read it; settings are opened at each read.
-Result<void> find_files(KernelView& view, Finding finding, State& state) {
-  (void)list_known_files(view, Finding::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
-  return list_known_files(view, finding, kCountPaths, kPaths[kProtocols], state.scratch, state.counts);
+Result<void> find_files(KernelView& view, ListTime when, State& state) {
+  (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
+  return list_known_files(view, when, kCountPaths, kPaths[kProtocols], state.scratch, state.counts);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.counts.empty()) {
-    if (auto result = find_files(view, Finding::kWhenRead, state); !result) return result;
+    if (auto result = find_files(view, ListTime::kWhenRead, state); !result) return result;
   }
   look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
   look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
@@ -416,7 +416,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_known_files(view, state.counts, kPaths[kProtocols], bundle);
 }
 
-Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, Finding::kWhenOpened, state); }
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, ListTime::kWhenOpened, state); }
 
 constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6; /proc/net is in reach anyway
 

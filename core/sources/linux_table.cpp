@@ -488,8 +488,8 @@ struct State final : ReaderState {
 
 /// None needs a privilege, and modules add some, so they are opened by name at each read.
 Result<void> find_files(KernelView& view, State& state) {
-  (void)list_known_files(view, Finding::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
-  return list_known_files(view, Finding::kWhenRead, kCountPaths, {}, state.scratch, state.counts);
+  (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
+  return list_known_files(view, ListTime::kWhenRead, kCountPaths, {}, state.scratch, state.counts);
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {

@@ -106,12 +106,12 @@ struct State final : ReaderState {
 };
 
 /// Lists what this kernel has and lets us read. From then on a file that cannot be read is an error.
-Result<void> find_files(KernelView& view, Finding finding, State& state) {
+Result<void> find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
   list.clear();
   for (const std::string_view path : {kPercent, kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]}) {
-    auto result = finding == Finding::kWhenRead ? view.read_file(path, state.scratch) : Result<void>();
-    if (result) result = list_file(view, finding, path, list);
+    auto result = when == ListTime::kWhenRead ? view.read_file(path, state.scratch) : Result<void>();
+    if (result) result = list_file(view, when, path, list);
     if (!result && !is_unavailable(result.error().code)) {
       list.clear();
       return result;
@@ -123,7 +123,7 @@ Result<void> find_files(KernelView& view, Finding finding, State& state) {
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (!state.has_looked) {
-    if (auto found = find_files(view, Finding::kWhenRead, state); !found) return found;
+    if (auto found = find_files(view, ListTime::kWhenRead, state); !found) return found;
   }
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   if (!state.list.empty()) {
@@ -140,7 +140,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = view.keep_open(kMeminfo); !result) return result;
-  if (auto found = find_files(view, Finding::kWhenOpened, state); !found) return found;
+  if (auto found = find_files(view, ListTime::kWhenOpened, state); !found) return found;
   return read(view, raw, state);
 }
 

@@ -36,23 +36,23 @@ class ListedFiles : public testing::Test {
 TEST_F(ListedFiles, AreReadInTheirOrderAndFollowedByAnEnd) {
   view_.set("/b", "2");
   view_.set("/a", "1");
-  for (const char* path : {"/b", "/a"}) ASSERT_TRUE(list_file(view_, Finding::kWhenOpened, path, list_));
+  for (const char* path : {"/b", "/a"}) ASSERT_TRUE(list_file(view_, ListTime::kWhenOpened, path, list_));
   EXPECT_EQ(read_all([](std::string_view, ErrorCode) { return true; }), "/b=2 /a=1 end=\n ");
 }
 
 TEST_F(ListedFiles, AreNotListedWhenASourceThatOpensCannotKeepThem) {
-  EXPECT_EQ(list_file(view_, Finding::kWhenOpened, "/absent", list_).error().code, ErrorCode::kNotPresent);
+  EXPECT_EQ(list_file(view_, ListTime::kWhenOpened, "/absent", list_).error().code, ErrorCode::kNotPresent);
   view_.fail("/secret", EACCES);
-  EXPECT_EQ(list_file(view_, Finding::kWhenOpened, "/secret", list_).error().code, ErrorCode::kPermission);
+  EXPECT_EQ(list_file(view_, ListTime::kWhenOpened, "/secret", list_).error().code, ErrorCode::kPermission);
   EXPECT_TRUE(list_.empty());
-  EXPECT_TRUE(list_file(view_, Finding::kWhenRead, "/absent", list_)) << "that is seen when it is read";
+  EXPECT_TRUE(list_file(view_, ListTime::kWhenRead, "/absent", list_)) << "that is seen when it is read";
   EXPECT_EQ(list_, FileList{"/absent"});
 }
 
 TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutOnlyWhereTheSourceSaysSo) {
   view_.set("/a", "1");
   view_.set("/b", "2");
-  for (const char* path : {"/a", "/b"}) ASSERT_TRUE(list_file(view_, Finding::kWhenOpened, path, list_));
+  for (const char* path : {"/a", "/b"}) ASSERT_TRUE(list_file(view_, ListTime::kWhenOpened, path, list_));
   const auto is_error = [](std::string_view path, ErrorCode code) { return path == "/b" || code != ErrorCode::kNotPresent; };
   view_.fail("/a", ENOENT);
   EXPECT_EQ(read_all(is_error), "/b=2 end=\n ");
@@ -66,8 +66,8 @@ TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutOnlyWhereTheSourceSaysSo) {
 class KnownFiles : public ListedFiles {
  protected:
   static constexpr std::string_view kPaths[] = {"/a", "/b", "/c"};
-  std::string list(Finding finding, std::string_view needed = {}) {
-    const auto result = list_known_files(view_, finding, kPaths, needed, scratch_, list_);
+  std::string list(ListTime when, std::string_view needed = {}) {
+    const auto result = list_known_files(view_, when, kPaths, needed, scratch_, list_);
     return result ? lines() : to_string(result.error());
   }
   /// The list, a path a line.
@@ -91,11 +91,11 @@ class KnownFiles : public ListedFiles {
 TEST_F(KnownFiles, AreThoseThatTheKernelHas) {
   view_.set("/a", "1");
   view_.set("/c", "3");
-  for (const Finding finding : {Finding::kWhenOpened, Finding::kWhenRead}) {
-    EXPECT_EQ(list(finding), "/a\n/c\n");
-    EXPECT_EQ(list(finding, "/c"), "/a\n/c\n");
+  for (const ListTime when : {ListTime::kWhenOpened, ListTime::kWhenRead}) {
+    EXPECT_EQ(list(when), "/a\n/c\n");
+    EXPECT_EQ(list(when, "/c"), "/a\n/c\n");
     EXPECT_EQ(read(), "1 - 3 ");
-    EXPECT_NE(list(finding, "/b").find("/b"), std::string::npos) << "needed";
+    EXPECT_NE(list(when, "/b").find("/b"), std::string::npos) << "needed";
     EXPECT_TRUE(list_.empty());
   }
 }
@@ -103,14 +103,14 @@ TEST_F(KnownFiles, AreThoseThatTheKernelHas) {
 TEST_F(KnownFiles, ThatFailNowAreListedWhereReadingCanSayWhy) {
   view_.set("/a", "1");
   view_.fail("/b", EIO);
-  EXPECT_EQ(list(Finding::kWhenOpened), "/a\n") << "cannot be kept open";
-  EXPECT_EQ(list(Finding::kWhenRead), "/a\n/b\n");
+  EXPECT_EQ(list(ListTime::kWhenOpened), "/a\n") << "cannot be kept open";
+  EXPECT_EQ(list(ListTime::kWhenRead), "/a\n/b\n");
   EXPECT_NE(read().find("/b"), std::string::npos);
 }
 
 TEST_F(KnownFiles, ThatAreAllAbsentAreTheErrorOfTheFirst) {
-  for (const Finding finding : {Finding::kWhenOpened, Finding::kWhenRead}) {
-    const auto result = list_known_files(view_, finding, kPaths, {}, scratch_, list_);
+  for (const ListTime when : {ListTime::kWhenOpened, ListTime::kWhenRead}) {
+    const auto result = list_known_files(view_, when, kPaths, {}, scratch_, list_);
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
     EXPECT_EQ(result.error().path, "/a");
@@ -120,7 +120,7 @@ TEST_F(KnownFiles, ThatAreAllAbsentAreTheErrorOfTheFirst) {
 
 TEST_F(KnownFiles, ThatGoAreLeftOutWhileAnyIsThere) {
   for (const char* path : {"/a", "/b", "/c"}) view_.set(path, path + 1);
-  ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");
+  ASSERT_EQ(list(ListTime::kWhenOpened), "/a\n/b\n/c\n");
   EXPECT_EQ(read("/a"), "a b c ");
   view_.fail("/b", ENOENT);
   EXPECT_EQ(read("/a"), "a - c ");
@@ -135,7 +135,7 @@ TEST_F(KnownFiles, ThatGoAreLeftOutWhileAnyIsThere) {
 
 TEST_F(KnownFiles, ThatComeLaterAreFoundAtEveryFourthRead) {
   view_.set("/b", "2");
-  ASSERT_EQ(list(Finding::kWhenOpened), "/b\n");
+  ASSERT_EQ(list(ListTime::kWhenOpened), "/b\n");
   view_.set("/c", "3");
   view_.fail("/a", EACCES);
   for (const std::uint32_t reads : {0U, 1U, 2U, 3U, 5U}) {
@@ -155,7 +155,7 @@ TEST_F(KnownFiles, ThatComeLaterAreFoundAtEveryFourthRead) {
 
 TEST_F(KnownFiles, OfABundleThatIsCutShortAreKnownAsSuch) {
   for (const char* path : {"/a", "/b", "/c"}) view_.set(path, "12");
-  ASSERT_EQ(list(Finding::kWhenOpened), "/a\n/b\n/c\n");
+  ASSERT_EQ(list(ListTime::kWhenOpened), "/a\n/b\n/c\n");
   EXPECT_EQ(read(), "12 12 12 ");
   std::array<std::optional<std::string_view>, 3> contents;
   for (std::size_t size = bundle_.size(); size-- > 0;) {
