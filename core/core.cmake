@@ -5,6 +5,8 @@ file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.c
 list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|pack|open_capture))\\.cpp$")
 memstat_library(memstat_core ${CORE_FILES})
 memstat_add_sources(memstat_core core/sources)
+include(core/diagnosis/causes.cmake)
+memstat_add_causes(memstat_core)
 
 # What can be opened in place of the live kernel, in the order in which they are tried: names of a ViewOpener in
 # memstat::view_openers. Targets of their own (crash dumps) go before `capture`, which takes what no other does.

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Control groups at their bounds: full of memory that cannot be reclaimed, slowed down, or out of tasks.
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::cgroup {
+namespace {
+
+/// What of a group the kernel cannot give back: program memory, and kernel memory less what is reclaimable. Nothing:
+/// unknown.
+std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view group) {
+  const auto anonymous = evidence.value("memstat_memcg_anonymous_bytes", group);
+  if (!anonymous) return std::nullopt;
+  return *anonymous + evidence.value("memstat_memcg_kernel_bytes", group).value_or(0) -
+         evidence.value("memstat_memcg_reclaimable_kernel_bytes", group).value_or(0);
+}
+
+/// A group full of page cache is healthy: it gives back what is asked for.
+void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const TypeEvidence& group : evidence.types) {
+    if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
+    const auto fixed = fixed_bytes(evidence, group.name);
+    if (!fixed || *fixed < kNearShare * *group.limit_bytes) continue;
+    const bool is_pressed = group.sleeps.recent > 0;
+    Finding& finding = add_finding(found, cause, is_pressed ? Severity::kWasteful : Severity::kNotable,
+                                   is_pressed ? Certainty::kLikely : Certainty::kPossible,
+                                   "Control group " + short_name(group.name, 36) + " is nearly full: " + bytes_text(*fixed) +
+                                       " of " + bytes_text(*group.limit_bytes) + " cannot be reclaimed");
+    finding.fact({.text = percent_text(*fixed / *group.limit_bytes) + " of the limit is program and kernel memory",
+                  .source = "memcg/" + std::string(group.name),
+                  .value = fixed,
+                  .limit = group.limit_bytes});
+    if (is_pressed) {
+      finding.fact({.text = "met its limit " + count_text(group.sleeps.recent) + " times in " +
+                            duration_words(evidence.recent_seconds),
+                    .source = "memcg/" + std::string(group.name),
+                    .value = group.sleeps.recent,
+                    .window_seconds = evidence.recent_seconds});
+    }
+    finding.bytes = *group.bytes;
+    finding.is_about("memcg", group.name).by("group", group.name);
+    finding.leads_to("What is left is all that its files and new requests have; then the kernel kills a process of it.");
+    finding.then("cat /sys/fs/cgroup" + std::string(group.name) + "/memory.stat | head");
+  }
+}
+
+void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& high : evidence.samples("memstat_memcg_high_bytes")) {
+    const TypeEvidence* const group = evidence.type(Allocator::kMemcg, high.labels[0]);
+    if (group == nullptr || !group->bytes || high.value <= 0 || *group->bytes < 1.02 * high.value ||
+        group->sleeps.recent <= 0)
+      continue;
+    Finding& finding = add_finding(
+        found, cause, Severity::kNow, Certainty::kLikely,
+        "Control group " + short_name(group->name, 36) + " is slowed down above memory.high, " + bytes_text(high.value));
+    finding.fact({.text = bytes_text(*group->bytes) + " in use, " + count_text(group->sleeps.recent) +
+                          " times throttled in " + duration_words(evidence.recent_seconds),
+                  .source = "memcg/" + std::string(group->name),
+                  .value = group->bytes,
+                  .limit = high.value,
+                  .window_seconds = evidence.recent_seconds});
+    finding.bytes = *group->bytes;
+    finding.is_about("memcg", group->name).by("group", group->name);
+    finding.leads_to("Its programs sleep at each allocation; nothing is killed.");
+    finding.then("cat /sys/fs/cgroup" + std::string(group->name) + "/memory.pressure");
+  }
+}
+
+void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
+    const auto tasks = evidence.value("memstat_memcg_tasks", limit.labels[0]);
+    if (!tasks || limit.value <= 0 || *tasks < kNearShare * limit.value) continue;
+    const bool is_full = *tasks >= limit.value;
+    Finding& finding = add_finding(
+        found, cause, is_full ? Severity::kNow : Severity::kNotable, is_full ? Certainty::kLikely : Certainty::kPossible,
+        "Control group " + short_name(limit.labels[0], 36) + (is_full ? " has no task left: " : " has few tasks left: ") +
+            count_text(*tasks) + " of " + count_text(limit.value));
+    finding.fact(
+        {.text = count_text(*tasks) + " tasks", .source = "memstat_memcg_tasks", .value = tasks, .limit = limit.value});
+    finding.by("group", limit.labels[0]).leads_to("New processes and threads in it fail with EAGAIN.");
+    finding.then("cat /sys/fs/cgroup" + std::string(limit.labels[0]) + "/pids.max");
+  }
+}
+
+void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& one : evidence.samples("memstat_memcg_events_total")) {
+    if (one.labels[1] != "sock_throttled" || evidence.rate(one.change.recent) < 1) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                                   "Control group " + short_name(one.labels[0], 36) + ": reclaim slows its sockets");
+    finding.fact({.text = count_text(one.change.recent) + " times in " + duration_words(evidence.recent_seconds),
+                  .source = std::string(one.metric),
+                  .value = one.change.recent,
+                  .window_seconds = evidence.recent_seconds});
+    finding.by("group", one.labels[0]).is_about("memcg", one.labels[0]);
+  }
+}
+
+constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
+constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes"};
+constexpr std::string_view kHighNeeds[] = {"memstat_memcg_high_bytes"};
+constexpr std::string_view kTaskNeeds[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
+constexpr std::string_view kSocketNeeds[] = {"memstat_memcg_events_total"};
+
+constexpr std::array kCauses{
+    Cause{.name = "cgroup_full",
+          .looks_for = "Memory that cannot be reclaimed fills a control group's limit.",
+          .system = CauseSystem::kLinux,
+          .needs = kLimitNeeds,
+          .uses = kLimitUses,
+          .runbook = "MemstatControlGroupAtLimit",
+          .look = look_at_limit},
+    Cause{.name = "cgroup_throttled",
+          .looks_for = "A control group is above memory.high, and its programs are made to sleep.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kHighNeeds,
+          .runbook = "MemstatControlGroupAtLimit",
+          .look = look_at_high},
+    Cause{.name = "cgroup_tasks_full",
+          .looks_for = "A control group has as many tasks as it may have.",
+          .system = CauseSystem::kLinux,
+          .needs = kTaskNeeds,
+          .runbook = "MemstatControlGroupTasks",
+          .look = look_at_tasks},
+    Cause{.name = "cgroup_sockets_throttled",
+          .looks_for = "Reclaim in a control group keeps the windows of its TCP sockets small.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kSocketNeeds,
+          .look = look_at_sockets},
+};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::cgroup

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tables of a kernel that are full: whoever asks for one entry more is refused.
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::full_table {
+namespace {
+
+struct Table {
+  std::string_view name;
+  std::string_view type;
+  CauseSystem system;
+  std::string_view things;  ///< What is full, for the headline.
+  std::string_view effect;  ///< Of a full one.
+  std::string_view who;     ///< A command that names the holder.
+  std::string_view limit;   ///< A command that shows the limit.
+  std::array<std::string_view, 1> needs;
+};
+
+constexpr std::array kTables{
+    Table{.name = "open_files_full",
+          .type = "files",
+          .system = CauseSystem::kLinux,
+          .things = "open files",
+          .effect = "Opening files and sockets fails with ENFILE, except for root.",
+          .who = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
+          .limit = "sysctl fs.file-max",
+          .needs = {"table/files"}},
+    Table{.name = "threads_full",
+          .type = "threads",
+          .system = CauseSystem::kLinux,
+          .things = "threads",
+          .effect = "New processes and threads fail with EAGAIN.",
+          .who = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+          .limit = "sysctl kernel.threads-max kernel.pid_max",
+          .needs = {"table/threads"}},
+    Table{.name = "aio_full",
+          .type = "aio_events",
+          .system = CauseSystem::kLinux,
+          .things = "asynchronous I/O events",
+          .effect = "io_setup fails with EAGAIN.",
+          .who = "grep -l '/\\[aio\\]' /proc/[0-9]*/maps",
+          .limit = "sysctl fs.aio-max-nr",
+          .needs = {"table/aio_events"}},
+    Table{.name = "sysv_shm_full",
+          .type = "sysv_shm",
+          .system = CauseSystem::kLinux,
+          .things = "System V shared memory segments",
+          .effect = "shmget fails with ENOSPC.",
+          .who = "ipcs -mp",
+          .limit = "sysctl kernel.shmmni kernel.shmall",
+          .needs = {"table/sysv_shm"}},
+    Table{.name = "sysv_sem_sets_full",
+          .type = "sysv_sem",
+          .system = CauseSystem::kLinux,
+          .things = "System V semaphore sets",
+          .effect = "semget fails with ENOSPC.",
+          .who = "ipcs -s",
+          .limit = "sysctl kernel.sem",
+          .needs = {"table/sysv_sem"}},
+    Table{.name = "sysv_sem_full",
+          .type = "sysv_semaphores",
+          .system = CauseSystem::kLinux,
+          .things = "System V semaphores",
+          .effect = "semget fails with ENOSPC.",
+          .who = "ipcs -s",
+          .limit = "sysctl kernel.sem",
+          .needs = {"table/sysv_semaphores"}},
+    Table{.name = "sysv_msg_full",
+          .type = "sysv_msg",
+          .system = CauseSystem::kLinux,
+          .things = "System V message queues",
+          .effect = "msgget fails with ENOSPC.",
+          .who = "ipcs -qp",
+          .limit = "sysctl kernel.msgmni",
+          .needs = {"table/sysv_msg"}},
+    Table{.name = "ptys_full",
+          .type = "ptys",
+          .system = CauseSystem::kLinux,
+          .things = "pseudo terminals",
+          .effect = "New logins and terminals fail.",
+          .who = "ls -l /dev/pts",
+          .limit = "sysctl kernel.pty.max",
+          .needs = {"table/ptys"}},
+    Table{.name = "conntrack_full",
+          .type = "conntrack",
+          .system = CauseSystem::kLinux,
+          .things = "tracked connections",
+          .effect = "Packets of new connections are dropped.",
+          .who = "conntrack -L | awk '{print $4}' | sort | uniq -c | sort -rn | head",
+          .limit = "sysctl net.netfilter.nf_conntrack_max",
+          .needs = {"table/conntrack"}},
+    Table{.name = "neighbours_full",
+          .type = "arp_cache",
+          .system = CauseSystem::kLinux,
+          .things = "IPv4 neighbours",
+          .effect = "Packets to new neighbours are dropped.",
+          .who = "ip -4 -s neigh show nud all | head",
+          .limit = "sysctl net.ipv4.neigh.default.gc_thresh3",
+          .needs = {"table/arp_cache"}},
+    Table{.name = "neighbours6_full",
+          .type = "ndisc_cache",
+          .system = CauseSystem::kLinux,
+          .things = "IPv6 neighbours",
+          .effect = "Packets to new neighbours are dropped.",
+          .who = "ip -6 -s neigh show nud all | head",
+          .limit = "sysctl net.ipv6.neigh.default.gc_thresh3",
+          .needs = {"table/ndisc_cache"}},
+    Table{.name = "orphans_full",
+          .type = "tcp_orphans",
+          .system = CauseSystem::kLinux,
+          .things = "orphaned TCP sockets",
+          .effect = "Closed connections are reset before their data is sent.",
+          .who = "ss -tan state fin-wait-1 | head",
+          .limit = "sysctl net.ipv4.tcp_max_orphans",
+          .needs = {"table/tcp_orphans"}},
+    Table{.name = "files_full",
+          .type = "files",
+          .system = CauseSystem::kFreeBsd,
+          .things = "open files",
+          .effect = "Opening files and sockets fails with ENFILE.",
+          .who = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
+          .limit = "sysctl kern.maxfiles",
+          .needs = {"table/files"}},
+    Table{.name = "processes_full",
+          .type = "processes",
+          .system = CauseSystem::kFreeBsd,
+          .things = "processes",
+          .effect = "fork fails with EAGAIN, except for root.",
+          .who = "ps -axo uid,ppid,pid,state,comm",
+          .limit = "sysctl kern.maxproc",
+          .needs = {"table/processes"}},
+    Table{.name = "sockets_full",
+          .type = "sockets",
+          .system = CauseSystem::kFreeBsd,
+          .things = "sockets",
+          .effect = "socket and accept fail with ENOBUFS.",
+          .who = "sockstat | awk '{print $2}' | sort | uniq -c | sort -rn | head",
+          .limit = "sysctl kern.ipc.maxsockets",
+          .needs = {"table/sockets"}},
+    Table{.name = "pipe_buffers_full",
+          .type = "pipe_buffers",
+          .system = CauseSystem::kFreeBsd,
+          .things = "pipe buffers",
+          .effect = "New pipes get small buffers, and then fail with ENOMEM.",
+          .who = "fstat | grep pipe | head",
+          .limit = "sysctl kern.ipc.maxpipekva",
+          .needs = {"table/pipe_buffers"}},
+    Table{.name = "user_wired_full",
+          .type = "user_wired",
+          .system = CauseSystem::kFreeBsd,
+          .things = "pages that programs have wired",
+          .effect = "mlock and bhyve -S fail with ENOMEM.",
+          .who = "procstat -av | head",
+          .limit = "sysctl vm.max_user_wired",
+          .needs = {"table/user_wired"}},
+    Table{.name = "aio_jobs_full",
+          .type = "aio_jobs",
+          .system = CauseSystem::kFreeBsd,
+          .things = "asynchronous I/O requests",
+          .effect = "aio_read and aio_write fail with EAGAIN.",
+          .who = "procstat -ta | grep aio",
+          .limit = "sysctl vfs.aio.max_aio_queue",
+          .needs = {"table/aio_jobs"}},
+    Table{.name = "inotify_full",
+          .type = "inotify_watches",
+          .system = CauseSystem::kFreeBsd,
+          .things = "inotify watches",
+          .effect = "inotify_add_watch fails with ENOSPC.",
+          .who = "fstat | grep inotify | head",
+          .limit = "sysctl vfs.inotify.max_watches",
+          .needs = {"table/inotify_watches"}}};
+
+/// A larger limit is none: no machine has as many (systemd raises fs.file-max to the largest number).
+constexpr double kUnlimited = 1e15;
+
+/// The control group with the most tasks, which is all that evidence says about who has the threads.
+void name_group_with_most_tasks(const Evidence& evidence, Finding& finding) {
+  const MetricEvidence* most = nullptr;
+  for (const MetricEvidence& one : evidence.samples("memstat_memcg_tasks")) {
+    if (one.labels[0] != "/" && (most == nullptr || one.value >= most->value)) most = &one;
+  }
+  if (most == nullptr) return;
+  finding.by("group", most->labels[0])
+      .fact({.text = short_name(most->labels[0]) + " has " + count_text(most->value) + " tasks",
+             .source = std::string(most->metric),
+             .value = most->value});
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Table& table = kTables[cause.row];
+  const TypeEvidence* const type = evidence.type(Allocator::kTable, table.type);
+  if (type == nullptr) return;
+  const auto state = limit_state(evidence, *type);
+  if (!state || state->limit >= kUnlimited) return;
+  const auto judgement = judge(evidence, *state);
+  if (!judgement) return;
+  std::string headline = limit_headline("The table of " + std::string(table.things), judgement->severity, *state);
+  Finding& finding = add_finding(found, cause, judgement->severity, judgement->certainty, std::move(headline));
+  add_limit_facts(evidence, *type, *state, finding);
+  finding.is_about("table", table.type).leads_to(table.effect).then(table.who).then(table.limit);
+  if (table.type == "threads") name_group_with_most_tasks(evidence, finding);
+}
+
+constexpr std::string_view kUses[] = {"memstat_memcg_tasks"};
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kTables.size()> causes{};
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    causes[i] = {.name = kTables[i].name,
+                 .looks_for = "A table of the kernel is full or fills up: no program gets another entry.",
+                 .system = kTables[i].system,
+                 .needs = kTables[i].needs,
+                 .uses = kUses,
+                 .runbook = "MemstatNearLimit",
+                 .look = look,
+                 .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::full_table

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What grows by the growth test, named by what usually holds it. Steps, cycles, start-up and caches are not in the evidence.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::growth {
+namespace {
+
+struct Kind {
+  std::string_view name;
+  std::string_view allocator;
+  std::array<std::string_view, 8> types;  ///< Names, or beginnings that end with '*'.
+  std::string_view what;                  ///< For the headline; "": the type's own name.
+  std::string_view effect;
+  std::string_view next;
+  std::string_view runbook;
+};
+
+/// In order: a type is of the first kind that has it.
+constexpr std::array kKinds{
+    Kind{.name = "file_leak",
+         .allocator = "table",
+         .types = {"files"},
+         .what = "Open files",
+         .effect = "A program opens files or sockets and does not close them.",
+         .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
+         .runbook = "MemstatFileHandles"},
+    Kind{.name = "file_leak",
+         .allocator = "slab",
+         .types = {"filp", "filp_*"},
+         .what = "Open files",
+         .effect = "A program opens files or sockets and does not close them.",
+         .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
+         .runbook = "MemstatFileHandles"},
+    Kind{.name = "thread_growth",
+         .allocator = "table",
+         .types = {"threads", "processes"},
+         .what = "Threads",
+         .effect = "A program starts threads or processes and does not end them.",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "thread_growth",
+         .allocator = "slab",
+         .types = {"task_struct", "pid", "thread_stack", "signal_cache"},
+         .what = "Threads",
+         .effect = "A program starts threads or processes and does not end them.",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "thread_growth",
+         .allocator = "account",
+         .types = {"kernel_stacks"},
+         .what = "Kernel stacks",
+         .effect = "A program starts threads or processes and does not end them.",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "packets_held",
+         .allocator = "slab",
+         .types = {"skbuff_*", "skb_*"},
+         .what = "Network packets",
+         .effect = "A driver, a queue or unread sockets hold them.",
+         .next = "ss -tmpn | head -40; tc -s qdisc",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "table_growth",
+         .allocator = "table",
+         .types = {"*"},
+         .what = "",
+         .effect = "Entries are made and not given back.",
+         .next = "memstatctl limits",
+         .runbook = "MemstatLimitWithinADay"},
+    Kind{.name = "kmalloc_leak",
+         .allocator = "slab",
+         .types = {"kmalloc-*", "dma-kmalloc-*"},
+         .what = "",
+         .effect = "One caller in the kernel allocates and does not free.",
+         .next = "memstatctl origins --limit 10",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "slab_leak",
+         .allocator = "slab",
+         .types = {"*"},
+         .what = "",
+         .effect = "Its objects are made and not freed, and reclaim cannot take them.",
+         .next = "memstatctl origins --limit 10",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "vmalloc_growth",
+         .allocator = "vmalloc",
+         .types = {"*"},
+         .what = "",
+         .effect = "The function named holds it.",
+         .next = "memstatctl types --allocator vmalloc --limit 10",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "percpu_growth",
+         .allocator = "percpu",
+         .types = {"*"},
+         .what = "Per-CPU memory",
+         .effect = "Removed control groups, BPF maps or network namespaces stay.",
+         .next = "ls /sys/fs/bpf; lsns -t net",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "cgroup_growth",
+         .allocator = "memcg",
+         .types = {"*"},
+         .what = "",
+         .effect = "At its limit the kernel kills a process of the group.",
+         .next = "systemd-cgtop --order=memory --iterations=1 -n 1 | head",
+         .runbook = "MemstatControlGroupKernelGrowth"},
+    Kind{.name = "anonymous_growth",
+         .allocator = "account",
+         .types = {"anonymous", "active"},
+         .what = "Program memory",
+         .effect = "A program takes more and more memory.",
+         .next = "ps -eo rss,pid,user,comm --sort=-rss | head",
+         .runbook = "MemstatKernelMemoryGoneInADay"},
+    Kind{.name = "shared_memory_growth",
+         .allocator = "account",
+         .types = {"shared"},
+         .what = "tmpfs and shared memory",
+         .effect = "Files in tmpfs or shared memory pile up.",
+         .next = "df -t tmpfs; ipcs -mp",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "unaccounted_growth",
+         .allocator = "account",
+         .types = {"unaccounted"},
+         .what = "Memory in no account",
+         .effect = "A driver, a pipe, a ring buffer or a hypervisor takes whole pages.",
+         .next = "memstatctl origins --limit 10; lsmod | head -40",
+         .runbook = "MemstatUnaccountedGrowth"},
+    Kind{.name = "page_table_growth",
+         .allocator = "account",
+         .types = {"page_tables", "secondary_page_tables"},
+         .what = "Page tables",
+         .effect = "Processes map more and more memory.",
+         .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "memory_growth",
+         .allocator = "account",
+         .types = {"*"},
+         .what = "",
+         .effect = "What holds it is not told apart here.",
+         .next = "memstatctl leaks",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "malloc_growth",
+         .allocator = "malloc",
+         .types = {"*"},
+         .what = "",
+         .effect = "The part of the kernel named holds it.",
+         .next = "vmstat -m | sort -k3 -rn | head",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "zone_growth",
+         .allocator = "uma",
+         .types = {"*"},
+         .what = "",
+         .effect = "Its items are made and not freed.",
+         .next = "vmstat -z -H | head -20",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "other_growth",
+         .allocator = "",
+         .types = {"*"},
+         .what = "",
+         .effect = "It is made and not given back.",
+         .next = "memstatctl leaks",
+         .runbook = "MemstatLeakSuspected"}};
+
+bool is_of(const Kind& kind, const GrowthEvidence& growth) {
+  if (!kind.allocator.empty() && kind.allocator != growth.allocator) return false;
+  return std::any_of(kind.types.begin(), kind.types.end(), [&](std::string_view pattern) {
+    if (pattern.empty()) return false;
+    return pattern.ends_with('*') ? growth.name.starts_with(pattern.substr(0, pattern.size() - 1)) : growth.name == pattern;
+  });
+}
+
+std::size_t kind_of(const GrowthEvidence& growth) {
+  std::size_t row = 0;
+  while (!is_of(kKinds[row], growth)) ++row;
+  return row;
+}
+
+constexpr double kBootSeconds = 900;
+/// Growth below a thousandth of memory, or a tenth of what there was, is not worth a finding unless it has an end in sight.
+constexpr double kWorthShare = 1e-3;
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const GrowthEvidence& growth : evidence.growing) {
+    const Kind& kind = kKinds[kind_of(growth)];
+    if (kind.name != cause.name) continue;
+    const auto to_limit = outlook(growth, growth.limit_seconds);
+    const auto to_end = outlook(growth, growth.memory_seconds);
+    const double before = growth.now - growth.gain;
+    const bool is_worth = growth.is_bytes ? evidence.share(growth.gain) >= kWorthShare : growth.gain >= 0.1 * before;
+    if (!is_worth && !to_limit) continue;
+    const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
+    const bool is_soon = (to_limit || to_end) && !is_starting;
+    const std::string what =
+        kind.what.empty() ? growth.allocator + " " + short_name(growth.name, 30) : std::string(kind.what);
+    Finding& finding = add_finding(found, cause, is_soon ? Severity::kSoon : Severity::kNotable,
+                                   is_soon && growth.together.empty() ? Certainty::kPossible : Certainty::kLikely,
+                                   what + " grew by " + amount_text(growth.gain, growth.is_bytes) + " in " +
+                                       duration_words(growth.seconds) + " and did not fall");
+    finding.runbook = kind.runbook;
+    finding.bytes = growth.is_bytes ? growth.gain : 0;
+    finding.fact({.text = amount_text(growth.now, growth.is_bytes) + " now, +" +
+                          rate_text(growth.per_second, growth.is_bytes) + ", in all three parts of the time",
+                  .source = growth.allocator + "/" + growth.name,
+                  .value = growth.gain,
+                  .window_seconds = growth.seconds});
+    if (is_soon) {
+      finding.seconds_left = std::min(to_limit.value_or(kDaySeconds), to_end.value_or(kDaySeconds));
+      const bool is_limit = to_limit && *to_limit <= *finding.seconds_left;
+      finding.fact({.text = duration_words(*finding.seconds_left) +
+                            (is_limit ? " until its limit at this pace" : " until no memory is available at this pace"),
+                    .source = growth.allocator + "/" + growth.name,
+                    .value = finding.seconds_left});
+    }
+    finding.is_about(growth.allocator, growth.name);
+    if (growth.allocator == "memcg") finding.by("group", growth.name);
+    if (growth.allocator == "vmalloc") finding.by("function", growth.name);
+    for (const std::string& other : growth.together) {
+      const std::size_t slash = other.find('/');
+      finding.is_about(other.substr(0, slash), other.substr(slash + 1));
+    }
+    if (!growth.together.empty()) {
+      finding.fact({.text = counted(static_cast<double>(growth.together.size()), "type") + " grew by as many objects",
+                    .source = growth.together[0]});
+    }
+    finding.leads_to(kind.effect).then(kind.next);
+  }
+}
+
+constexpr std::size_t kind_count = [] {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < kKinds.size(); ++i) count += i == 0 || kKinds[i].name != kKinds[i - 1].name ? 1 : 0;
+  return count;
+}();
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kind_count> causes{};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (i != 0 && kKinds[i].name == kKinds[i - 1].name) continue;
+    causes[next++] = {.name = kKinds[i].name,
+                      .looks_for = "It grows steadily, and reclaim did not take it back.",
+                      .watches = Watches::kGrowth,
+                      .runbook = kKinds[i].runbook,
+                      .look = look,
+                      .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::growth

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Bugs and broken hardware that the kernel itself has noticed, and what waits inside it.
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::kernel_trouble {
+namespace {
+
+struct Report {
+  std::string_view name;
+  std::string_view metric;
+  std::string_view label;  ///< Of its first label; "": any.
+  bool is_state;           ///< A gauge that is set, not a counter that moves.
+  Severity severity;
+  std::string_view headline;
+  std::string_view effect;
+  std::string_view next;
+  std::string_view runbook;
+  std::array<std::string_view, 1> needs;
+};
+
+constexpr std::array kReports{
+    Report{.name = "kernel_oops",
+           .metric = "memstat_kernel_reports_total",
+           .label = "oops",
+           .is_state = false,
+           .severity = Severity::kNow,
+           .headline = "The kernel hit a bug (oops)",
+           .effect = "A part of the kernel is broken until a reboot; locks may be held for ever.",
+           .next = "journalctl -k --grep 'Oops|BUG' -n 40",
+           .runbook = "MemstatKernelOops",
+           .needs = {"memstat_kernel_reports_total"}},
+    Report{.name = "kernel_warning",
+           .metric = "memstat_kernel_reports_total",
+           .label = "warning",
+           .is_state = false,
+           .severity = Severity::kNotable,
+           .headline = "The kernel printed a warning",
+           .effect = "An assumption of the kernel did not hold.",
+           .next = "journalctl -k --grep WARNING -n 40",
+           .runbook = "",
+           .needs = {"memstat_kernel_reports_total"}},
+    Report{.name = "bad_page",
+           .metric = "memstat_kernel_tainted",
+           .label = "bad_page",
+           .is_state = true,
+           .severity = Severity::kNow,
+           .headline = "The kernel found a page in a state that cannot be",
+           .effect = "Memory is corrupt: a bug or a broken module.",
+           .next = "journalctl -k --grep 'Bad page' -n 40",
+           .runbook = "MemstatBadPage",
+           .needs = {"memstat_kernel_tainted"}},
+    Report{.name = "machine_check",
+           .metric = "memstat_kernel_tainted",
+           .label = "machine_check",
+           .is_state = true,
+           .severity = Severity::kNow,
+           .headline = "The processor reported a hardware error",
+           .effect = "A memory module or the processor fails.",
+           .next = "journalctl -k --grep 'mce|Machine check' -n 40",
+           .runbook = "MemstatMachineCheck",
+           .needs = {"memstat_kernel_tainted"}},
+    Report{.name = "checker_bug",
+           .metric = "memstat_checker_bugs_total",
+           .label = "",
+           .is_state = true,
+           .severity = Severity::kNow,
+           .headline = "A memory checker of the kernel found a bug",
+           .effect = "Kernel code used memory that was not its own.",
+           .next = "journalctl -k --grep 'KFENCE|KASAN' -n 40",
+           .runbook = "MemstatCheckerBug",
+           .needs = {"memstat_checker_bugs_total"}},
+    Report{.name = "vnode_waits",
+           .metric = "",
+           .label = "",
+           .is_state = false,
+           .severity = Severity::kNotable,
+           .headline = "Requests for vnodes wait",
+           .effect = "Opening files takes up to a second.",
+           .next = "sysctl kern.maxvnodes vfs.numvnodes",
+           .runbook = "",
+           .needs = {"table/vnodes"}},
+    Report{.name = "kmem_soft_limit",
+           .metric = "",
+           .label = "",
+           .is_state = false,
+           .severity = Severity::kNotable,
+           .headline = "Kernel memory is above its soft limit",
+           .effect = "The kernel drains caches each second.",
+           .next = "sysctl vm.kmem_size vm.kmem_map_size",
+           .runbook = "",
+           .needs = {"table/kmem"}},
+};
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Report& report = kReports[cause.row];
+  double count = 0;
+  for (const MetricEvidence& one : evidence.samples(report.metric)) {
+    if (report.label.empty() || one.labels[0] == report.label) count += report.is_state ? one.value : one.change.recent;
+  }
+  if (count <= 0) return;
+  Finding& finding = add_finding(found, cause, report.severity, Certainty::kConfirmed, std::string(report.headline));
+  finding.fact(
+      {.text = report.is_state ? "since boot" : count_text(count) + " in " + duration_words(evidence.recent_seconds),
+       .source = std::string(report.metric),
+       .value = count,
+       .window_seconds = report.is_state ? 0 : evidence.recent_seconds});
+  finding.leads_to(report.effect).then(report.next);
+}
+
+void look_at_vnodes(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const vnodes = evidence.type(Allocator::kTable, "vnodes");
+  if (vnodes == nullptr || vnodes->sleeps.recent <= 0) return;
+  const Report& report = kReports[cause.row];
+  Finding& finding = add_finding(found, cause, report.severity, Certainty::kConfirmed,
+                                 std::string(report.headline) + ": " + count_text(vnodes->sleeps.recent) + " times");
+  finding.fact({.text = count_text(vnodes->sleeps.recent) + " waits in " + duration_words(evidence.recent_seconds),
+                .source = "table/vnodes",
+                .value = vnodes->sleeps.recent,
+                .window_seconds = evidence.recent_seconds});
+  finding.is_about("table", "vnodes").leads_to(report.effect).then(report.next);
+}
+
+/// No request fails: since FreeBSD 12 this only wakes the drain of zones.
+void look_at_kmem(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const kmem = evidence.type(Allocator::kTable, "kmem");
+  if (kmem == nullptr || !kmem->limit_used || *kmem->limit_used < 1) return;
+  const Report& report = kReports[cause.row];
+  Finding& finding =
+      add_finding(found, cause, report.severity, Certainty::kPossible, std::string(report.headline) + ", vm.kmem_size");
+  finding.fact({.text = bytes_text(kmem->bytes.value_or(0)) + " of " + bytes_text(kmem->limit_bytes.value_or(0)),
+                .source = "table/kmem",
+                .value = kmem->bytes,
+                .limit = kmem->limit_bytes});
+  finding.is_about("table", "kmem").leads_to(report.effect).then(report.next);
+}
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kReports.size()> causes{};
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    const bool is_linux = !kReports[i].metric.empty();
+    causes[i] = {
+        .name = kReports[i].name,
+        .looks_for = kReports[i].headline,
+        .system = is_linux ? CauseSystem::kLinux : CauseSystem::kFreeBsd,
+        .watches = kReports[i].is_state || kReports[i].name == "kmem_soft_limit" ? Watches::kLevel : Watches::kChange,
+        .needs = kReports[i].needs,
+        .runbook = kReports[i].runbook,
+        .look = is_linux ? look
+                : i == 5 ? look_at_vnodes
+                         : look_at_kmem,
+        .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::kernel_trouble

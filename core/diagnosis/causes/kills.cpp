@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Processes that the kernel killed for lack of memory, of the machine or of a control group.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::kills {
+namespace {
+
+constexpr std::string_view kKills = "memstat_oom_kills_total";
+constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
+
+/// Whether group `b` lies below `a`: `oom` and `oom_kill` count at all groups above the one that they are about, too.
+bool is_below(std::string_view a, std::string_view b) {
+  return a == "/" || (b.size() > a.size() && b.starts_with(a) && b[a.size()] == '/');
+}
+
+double kills_in(const Evidence& evidence, std::string_view group) {
+  for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
+    if (one.labels[0] == group && one.labels[1] == "oom_kill") return one.change.recent;
+  }
+  return 0;
+}
+
+/// Of the groups that ran out of memory lately those without such a group below them.
+const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& group) {
+  for (const TypeEvidence& other : evidence.types) {
+    if (other.allocator == Allocator::kMemcg && &other != &group && other.failures.recent > 0 &&
+        is_below(group.name, other.name)) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
+void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const TypeEvidence& group : evidence.types) {
+    if (group.allocator != Allocator::kMemcg || group.failures.recent <= 0) continue;
+    if (deepest_below(evidence, group) != nullptr) continue;
+    const double kills = std::max(kills_in(evidence, group.name), 0.0);
+    if (kills == 0 && evidence.moved(kKills) == 0) continue;  // found room again, or nothing could be killed
+    const std::string limit = group.limit_bytes ? " at its limit of " + bytes_text(*group.limit_bytes) : "";
+    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                   "Control group " + short_name(group.name, 36) + ": " +
+                                       counted(std::max(kills, 1.0), "process", "processes") + " killed" + limit);
+    finding.is_about("memcg", group.name).by("group", group.name);
+    finding.fact(
+        {.text = counted(group.failures.recent, "time") + " out of memory in " + duration_words(evidence.recent_seconds),
+         .source = std::string(kGroupEvents),
+         .value = group.failures.recent,
+         .window_seconds = evidence.recent_seconds});
+    if (group.bytes) {
+      finding.fact({.text = bytes_text(*group.bytes) + " in use now",
+                    .source = "memcg/" + std::string(group.name),
+                    .value = group.bytes,
+                    .limit = group.limit_bytes});
+    }
+    finding.bytes = group.bytes.value_or(0);
+    finding.leads_to("The killed process is the victim; what grew in the group is the cause.");
+    finding.then("journalctl -k --since -1h --grep oom -n 50");
+    finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
+  }
+}
+
+/// The part of the account that grew most lately.
+const MetricEvidence* largest_growth(const Evidence& evidence) {
+  const MetricEvidence* most = nullptr;
+  for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
+    if (part.change.recent > 0 && (most == nullptr || part.change.recent > most->change.recent)) most = &part;
+  }
+  return most;
+}
+
+void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double kills = evidence.moved(kKills);
+  if (kills <= 0) return;
+  const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [](const TypeEvidence& type) {
+    return type.allocator == Allocator::kMemcg && type.failures.recent > 0;
+  });
+  if (is_of_group) return;
+  const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
+  Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
+                                 "Memory ran out: the kernel killed " + counted(kills, "process", "processes"));
+  finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds),
+                .source = std::string(kKills),
+                .value = kills,
+                .window_seconds = evidence.recent_seconds});
+  if (const MetricEvidence* const part = largest_growth(evidence); part != nullptr) {
+    finding.is_about("account", part->labels[0]);
+    finding.fact({.text = std::string(part->labels[0]) + " grew most, by " + bytes_text(part->change.recent),
+                  .source = std::string(part->metric),
+                  .value = part->change.recent,
+                  .window_seconds = evidence.recent_seconds});
+  }
+  if (evidence.available_bytes) {
+    finding.fact({.text = bytes_text(*evidence.available_bytes) + " available now",
+                  .source = "memstat_memory_available_bytes",
+                  .value = evidence.available_bytes});
+  }
+  finding.bytes = evidence.total_bytes;
+  finding.leads_to("The victim is what the kernel found largest, not what caused it.");
+  finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
+}
+
+constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
+constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
+constexpr std::array<std::string_view, 2> kUses{kGroupEvents, "memstat_memcg_groups_left_out"};
+constexpr std::array<std::string_view, 6> kExplains{"memory_low",  "memory_stalls", "direct_reclaim",
+                                                    "swap_thrash", "zone_short",    "anonymous_growth"};
+constexpr std::array<std::string_view, 3> kGroupExplains{"cgroup_full", "cgroup_growth", "cgroup_throttled"};
+
+constexpr std::array kCauses{
+    Cause{.name = "cgroup_oom_kill",
+          .looks_for = "A control group could not get memory within its limit, and the kernel killed a process of it.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kGroupNeeds,
+          .uses = kUses,
+          .explains = kGroupExplains,
+          .runbook = "MemstatControlGroupOutOfMemory",
+          .look = look_at_groups},
+    Cause{.name = "machine_oom_kill",
+          .looks_for = "Memory of the machine ran out, and the kernel killed a process.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kMachineNeeds,
+          .uses = kUses,
+          .explains = kExplains,
+          .runbook = "MemstatOutOfMemoryKill",
+          .look = look_at_machine},
+};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::kills

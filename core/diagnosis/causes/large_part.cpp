@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Parts of all memory that are larger than they are on machines that do well.
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::large_part {
+namespace {
+
+struct Part {
+  std::string_view name;
+  std::string_view part;
+  CauseSystem system;
+  double share;        ///< Of all memory, from which on it is large.
+  double needs_short;  ///< And only while less than this share is available; 1: always.
+  Severity severity;
+  std::string_view headline;  ///< Before the amount.
+  std::string_view effect;
+  std::string_view next;
+  std::array<std::string_view, 1> needs;
+};
+
+constexpr std::array kParts{
+    Part{.name = "page_tables_large",
+         .part = "page_tables",
+         .system = CauseSystem::kBoth,
+         .share = 0.04,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Page tables take ",
+         .effect = "Many processes map the same memory in small pages; huge pages would need a fraction.",
+         .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+         .needs = {"account/page_tables"}},
+    Part{.name = "kernel_stacks_large",
+         .part = "kernel_stacks",
+         .system = CauseSystem::kLinux,
+         .share = 0.02,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Kernel stacks take ",
+         .effect = "Each thread has 16 KiB: there are too many threads.",
+         .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .needs = {"account/kernel_stacks"}},
+    Part{.name = "percpu_large",
+         .part = "percpu",
+         .system = CauseSystem::kLinux,
+         .share = 0.03,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Per-CPU memory takes ",
+         .effect = "Mostly removed control groups, BPF maps or network namespaces.",
+         .next = "memstatctl types --allocator percpu",
+         .needs = {"account/percpu"}},
+    Part{.name = "vmalloc_large",
+         .part = "vmalloc",
+         .system = CauseSystem::kLinux,
+         .share = 0.05,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "vmalloc takes ",
+         .effect = "A driver or BPF program holds it.",
+         .next = "memstatctl types --allocator vmalloc --limit 10",
+         .needs = {"account/vmalloc"}},
+    Part{.name = "shared_memory_large",
+         .part = "shared",
+         .system = CauseSystem::kLinux,
+         .share = 0.25,
+         .needs_short = 0.1,
+         .severity = Severity::kWasteful,
+         .headline = "tmpfs and shared memory hold ",
+         .effect = "Only swap or deletion frees it; files there outlive their writers.",
+         .next = "df -t tmpfs; ipcs -mp",
+         .needs = {"account/shared"}},
+    Part{.name = "sockets_large",
+         .part = "sockets",
+         .system = CauseSystem::kLinux,
+         .share = 0.05,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Buffers of sockets hold ",
+         .effect = "Programs do not read, or peers do not take, what was sent.",
+         .next = "ss -tmpn | head -40",
+         .needs = {"account/sockets"}},
+    Part{.name = "compressed_large",
+         .part = "zsmalloc",
+         .system = CauseSystem::kLinux,
+         .share = 0.3,
+         .needs_short = 0.1,
+         .severity = Severity::kWasteful,
+         .headline = "Compressed memory (zram) takes ",
+         .effect = "Swapping to memory no longer makes room.",
+         .next = "zramctl",
+         .needs = {"account/zsmalloc"}},
+    Part{.name = "tracing_large",
+         .part = "tracing",
+         .system = CauseSystem::kLinux,
+         .share = 0.02,
+         .needs_short = 1,
+         .severity = Severity::kWasteful,
+         .headline = "Trace buffers take ",
+         .effect = "Nothing else can use it.",
+         .next = "cat /sys/kernel/tracing/buffer_total_size_kb",
+         .needs = {"account/tracing"}},
+    Part{.name = "gpu_memory_large",
+         .part = "gpu",
+         .system = CauseSystem::kLinux,
+         .share = 0.25,
+         .needs_short = 0.1,
+         .severity = Severity::kNotable,
+         .headline = "Buffers of graphics hold ",
+         .effect = "A program keeps them.",
+         .next = "grep -l drm /proc/[0-9]*/fdinfo/* | head",
+         .needs = {"account/gpu"}},
+    Part{.name = "balloon_inflated",
+         .part = "balloon",
+         .system = CauseSystem::kLinux,
+         .share = 0.1,
+         .needs_short = 0.1,
+         .severity = Severity::kWasteful,
+         .headline = "The host has taken back ",
+         .effect = "Ask the host for it.",
+         .next = "dmesg | grep -i balloon",
+         .needs = {"account/balloon"}},
+    Part{.name = "memory_poisoned",
+         .part = "hardware_corrupted",
+         .system = CauseSystem::kLinux,
+         .share = 0,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Broken memory: the kernel set aside ",
+         .effect = "A memory module fails; programs that had these pages were killed.",
+         .next = "journalctl -k --grep 'Memory failure'",
+         .needs = {"account/hardware_corrupted"}},
+    Part{.name = "laundry_large",
+         .part = "laundry",
+         .system = CauseSystem::kFreeBsd,
+         .share = 0.2,
+         .needs_short = 0.25,
+         .severity = Severity::kNotable,
+         .headline = "Dirty pages wait for swap: ",
+         .effect = "Swap is slow, full or missing.",
+         .next = "swapinfo -h",
+         .needs = {"account/laundry"}},
+    Part{.name = "unswappable_large",
+         .part = "unswappable",
+         .system = CauseSystem::kFreeBsd,
+         .share = 0.1,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Pages that swap did not take: ",
+         .effect = "They stay in memory: swap is full or missing.",
+         .next = "swapinfo -h",
+         .needs = {"account/unswappable"}},
+    Part{.name = "pv_entries_large",
+         .part = "pv_entries",
+         .system = CauseSystem::kFreeBsd,
+         .share = 0.02,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Reverse mappings (pv entries) take ",
+         .effect = "Many processes map the same pages.",
+         .next = "procstat -av | head -40",
+         .needs = {"account/pv_entries"}},
+    Part{.name = "kernel_memory_large",
+         .part = "kmem",
+         .system = CauseSystem::kFreeBsd,
+         .share = 0.8,
+         .needs_short = 0.1,
+         .severity = Severity::kWasteful,
+         .headline = "The kernel's own memory takes ",
+         .effect = "What of it is not the ZFS cache must be a leak or a setting.",
+         .next = "vmstat -z -H | sort -k3 -rn | head",
+         .needs = {"account/kmem"}},
+};
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Part& part = kParts[cause.row];
+  const auto bytes = evidence.part(part.part);
+  if (!bytes || *bytes <= 0 || evidence.share(*bytes) <= part.share) return;
+  const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
+  if (available >= part.needs_short) return;
+  Finding& finding = add_finding(
+      found, cause, part.severity, part.needs_short < 1 ? Certainty::kLikely : Certainty::kPossible,
+      std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of all memory");
+  finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(evidence.total_bytes),
+                .source = "memstat_accounted_bytes",
+                .value = bytes,
+                .limit = part.share * evidence.total_bytes});
+  if (part.needs_short < 1) {
+    finding.fact({.text = percent_text(available) + " of memory is available",
+                  .source = "memstat_memory_available_bytes",
+                  .value = evidence.available_bytes});
+  }
+  finding.bytes = *bytes;
+  finding.is_about("account", part.part).leads_to(part.effect).then(part.next);
+}
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kParts.size()> causes{};
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    causes[i] = {.name = kParts[i].name,
+                 .looks_for = "A part of memory is much larger than usual.",
+                 .system = kParts[i].system,
+                 .needs = kParts[i].needs,
+                 .look = look,
+                 .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::large_part

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Pages that cannot be had in the size, place or pool that is asked for; and pages that are in no account.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::pages {
+namespace {
+
+constexpr std::string_view kFailures = "memstat_page_allocation_failures_total";
+constexpr std::string_view kGfp = "memstat_gfp_failures_total";
+constexpr std::string_view kOrders = "memstat_page_order_failures_total";
+constexpr std::string_view kCompaction = "memstat_compaction_failures_total";
+constexpr std::string_view kSuccesses = "memstat_compaction_successes_total";
+constexpr std::string_view kIndex = "memstat_fragmentation_index";
+constexpr std::string_view kReserved = "memstat_hugetlb_reserved_pages";
+constexpr std::string_view kNuma = "memstat_numa_events_total";
+
+Finding& with_count(Finding& finding, const Evidence& evidence, double moved, std::string_view what,
+                    std::string_view source) {
+  return finding.fact(
+      {.text = count_text(moved) + " " + std::string(what) + " in " + duration_words(evidence.recent_seconds),
+       .source = std::string(source),
+       .value = moved,
+       .window_seconds = evidence.recent_seconds});
+}
+
+void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto bytes = evidence.value("memstat_unaccounted_bytes");
+  if (!bytes || evidence.share(*bytes) < 0.1) return;
+  Finding& finding = add_finding(
+      found, cause, Severity::kWasteful, Certainty::kPossible,
+      bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is in no account of the kernel");
+  finding.fact({.text = "neither free nor in any part",
+                .source = "memstat_unaccounted_bytes",
+                .value = bytes,
+                .limit = 0.1 * evidence.total_bytes});
+  finding.bytes = *bytes;
+  finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
+  finding.then("lsmod | head -40").then("ss -xm | head -20");
+}
+
+void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& found) {
+  double failed = 0;
+  for (const MetricEvidence& one : evidence.samples(kOrders)) {
+    const bool is_small = one.labels[0] == "1" || one.labels[0] == "2" || one.labels[0] == "3";
+    failed += is_small ? one.change.recent : 0;
+  }
+  if (failed <= 0) return;
+  const bool is_low = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.05;
+  if (is_low) return;  // too little memory, not in pieces
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 "Free memory is in pieces: " + counted(failed, "allocation") + " of 8 to 32 KiB failed");
+  with_count(finding, evidence, failed, "failures of orders 1 to 3", kOrders);
+  finding.leads_to("Network and drivers lose packets or requests.")
+      .then("echo 1 > /proc/sys/vm/compact_memory")
+      .then("cat /proc/buddyinfo");
+}
+
+void look_at_compaction(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double failed = evidence.moved(kCompaction);
+  const double succeeded = evidence.moved(kSuccesses);
+  if (evidence.rate(failed) < 1 || failed < 2 * succeeded) return;
+  Finding& finding =
+      add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+                  "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts");
+  with_count(finding, evidence, failed, "failed", kCompaction);
+  finding.leads_to("Large allocations stall and then do with small pages.").then("cat /proc/buddyinfo");
+}
+
+void look_at_atomic(const Evidence& evidence, const Cause& cause, Findings& found) {
+  double failed = 0;
+  for (const MetricEvidence& one : evidence.samples(kGfp)) {
+    if (one.labels[1] == "atomic" || one.labels[1] == "nowait") failed += one.change.recent;
+  }
+  if (failed <= 0) return;
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 counted(failed, "allocation") + " that may not wait failed");
+  with_count(finding, evidence, failed, "failures", kGfp);
+  finding.leads_to("Interrupt handlers found no memory: packets are lost.")
+      .then("sysctl vm.min_free_kbytes")
+      .then("journalctl -k --grep 'page allocation failure' -n 20");
+}
+
+/// The label `type` of a pool is its size.
+void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const TypeEvidence& pool : evidence.types) {
+    if (pool.allocator != Allocator::kHugetlb || !pool.free_objects || !pool.object_bytes) continue;
+    const double reserved = evidence.value(kReserved, pool.name).value_or(0);
+    const double idle = (*pool.free_objects - reserved) * *pool.object_bytes;
+    const bool is_used = pool.objects.value_or(0) > 0 || reserved > 0;
+    if (evidence.share(idle) < 0.1) continue;
+    const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
+    const bool is_old = evidence.uptime_seconds > kDaySeconds;
+    if (!is_short && !is_old && is_used) continue;
+    Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
+                                   is_short ? Certainty::kLikely : Certainty::kPossible,
+                                   bytes_text(idle) + " of huge pages (" + std::string(pool.name) + ") lie unused");
+    finding.fact({.text = count_text(*pool.free_objects - reserved) + " free pages that no program has reserved",
+                  .source = "hugetlb/" + std::string(pool.name),
+                  .value = idle,
+                  .limit = 0.1 * evidence.total_bytes});
+    finding.bytes = idle;
+    finding.is_about("hugetlb", pool.name).leads_to("Nothing else can use that memory.").then("sysctl vm.nr_hugepages");
+  }
+}
+
+void look_at_empty_pool(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const MetricEvidence* const failures = evidence.sample(kFailures, "hugetlb");
+  if (failures == nullptr || failures->change.recent <= 0) return;
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 counted(failures->change.recent, "huge page") + " could not be had");
+  with_count(finding, evidence, failures->change.recent, "failures", kFailures);
+  finding.leads_to("mmap fails with ENOMEM, or a program gets SIGBUS.")
+      .then("grep Huge /proc/meminfo")
+      .then("sysctl vm.nr_hugepages vm.nr_overcommit_hugepages");
+}
+
+void look_at_pool_failures(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Allocator allocator = cause.row == 0 ? Allocator::kCma : Allocator::kZswap;
+  for (const TypeEvidence& pool : evidence.types) {
+    if (pool.allocator != allocator || pool.failures.recent <= 0) continue;
+    if (cause.row == 1 && (!pool.limit_used || *pool.limit_used < kNearShare)) continue;
+    Finding& finding =
+        add_finding(found, cause, cause.row == 0 ? Severity::kNow : Severity::kWasteful, Certainty::kConfirmed,
+                    (cause.row == 0 ? "Contiguous memory (CMA) " + short_name(pool.name, 24) + ": "
+                                    : std::string("Compressed swap is full: ")) +
+                        count_text(pool.failures.recent) + " pages refused");
+    with_count(finding, evidence, pool.failures.recent, "pages refused", to_string(allocator));
+    finding.is_about(to_string(allocator), pool.name)
+        .leads_to(cause.row == 0 ? "The device's driver fails." : "Pages go to the disk instead.");
+  }
+}
+
+void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& one : evidence.samples(kNuma)) {
+    if (one.labels[1] != "foreign" || evidence.rate(one.change.recent) < 1000) continue;
+    Finding& finding =
+        add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                    "Node " + std::string(one.labels[0]) + " is full: its programs get memory of other nodes");
+    with_count(finding, evidence, one.change.recent, "pages", kNuma);
+    finding.by("node", one.labels[0]).leads_to("Their memory is slower.").then("numastat -p").then("numastat -m");
+  }
+}
+
+constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
+constexpr std::string_view kOrderNeeds[] = {kOrders};
+constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
+constexpr std::string_view kGfpNeeds[] = {kGfp};
+constexpr std::string_view kPoolNeeds[] = {"hugetlb/*"};
+constexpr std::string_view kPoolUses[] = {kReserved};
+constexpr std::string_view kFailureNeeds[] = {kFailures};
+constexpr std::string_view kCmaNeeds[] = {"cma/*"};
+constexpr std::string_view kZswapNeeds[] = {"zswap/*"};
+constexpr std::string_view kNumaNeeds[] = {kNuma};
+constexpr std::string_view kOrderUses[] = {kIndex};
+
+constexpr std::array kCauses{
+    Cause{.name = "unaccounted_large",
+          .looks_for = "More than a tenth of memory is in no account of the kernel.",
+          .needs = kUnaccountedNeeds,
+          .runbook = "MemstatUnaccountedGrowth",
+          .look = look_at_unaccounted},
+    Cause{.name = "fragmentation",
+          .looks_for = "Memory is free, but not in one piece.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kOrderNeeds,
+          .uses = kOrderUses,
+          .runbook = "MemstatCompactionFails",
+          .look = look_at_orders},
+    Cause{.name = "compaction_fails",
+          .looks_for = "The kernel moves pages in vain to make larger pieces.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kCompactionNeeds,
+          .runbook = "MemstatCompactionFails",
+          .look = look_at_compaction},
+    Cause{.name = "atomic_failures",
+          .looks_for = "Allocations that may not wait fail.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kGfpNeeds,
+          .runbook = "MemstatAllocationFailures",
+          .look = look_at_atomic},
+    Cause{.name = "hugetlb_unused",
+          .looks_for = "A pool of huge pages that no program uses.",
+          .system = CauseSystem::kLinux,
+          .needs = kPoolNeeds,
+          .uses = kPoolUses,
+          .look = look_at_idle_pool},
+    Cause{.name = "hugetlb_exhausted",
+          .looks_for = "Programs ask for huge pages that the pool does not have.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kFailureNeeds,
+          .look = look_at_empty_pool},
+    Cause{.name = "cma_exhausted",
+          .looks_for = "A driver gets no contiguous memory.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kCmaNeeds,
+          .look = look_at_pool_failures,
+          .row = 0},
+    Cause{.name = "zswap_full",
+          .looks_for = "The compressed swap cache refuses pages.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kZswapNeeds,
+          .look = look_at_pool_failures,
+          .row = 1},
+    Cause{.name = "numa_node_full",
+          .looks_for = "One node is full while others have memory.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kNumaNeeds,
+          .look = look_at_nodes},
+};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::pages

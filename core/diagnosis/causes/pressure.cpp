@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory that is short now: programs stall for it, zones are below their watermarks, swap is read and written.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::pressure {
+namespace {
+
+constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
+constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
+constexpr std::string_view kPaged = "memstat_paged_pages_total";
+constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
+
+/// The least time over which a share of stalled time means anything.
+constexpr double kMinWindow = 5;
+
+double stalled_share(const Evidence& evidence, std::string_view kind) {
+  const MetricEvidence* const stalls = evidence.sample(kStalls, kind);
+  return stalls == nullptr || evidence.recent_seconds < kMinWindow ? 0 : evidence.rate(stalls->change.recent);
+}
+
+Fact available_fact(const Evidence& evidence) {
+  return {
+      .text = bytes_text(evidence.available_bytes.value_or(0)) + " of " + bytes_text(evidence.total_bytes) + " available",
+      .source = "memstat_memory_available_bytes",
+      .value = evidence.available_bytes,
+      .limit = evidence.total_bytes};
+}
+
+void look_at_stalls(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double full = stalled_share(evidence, "full");
+  const double some = stalled_share(evidence, "some");
+  if (full < 0.1 && some < 0.2) return;
+  const bool is_bad = full >= 0.1;
+  Finding& finding = add_finding(found, cause, is_bad ? Severity::kNow : Severity::kWasteful, Certainty::kConfirmed,
+                                 "Programs stall for memory " + percent_text(is_bad ? full : some) + " of the time");
+  finding.fact({.text = percent_text(some) + " of the time some program, " + percent_text(full) + " all of them, in " +
+                        duration_words(evidence.recent_seconds),
+                .source = std::string(kStalls),
+                .value = is_bad ? full : some,
+                .limit = is_bad ? 0.1 : 0.2,
+                .window_seconds = evidence.recent_seconds});
+  if (evidence.available_bytes) finding.fact(available_fact(evidence));
+  finding.leads_to("Work takes that much longer.").then("memstatctl top").then("cat /proc/pressure/memory");
+}
+
+void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double rate = evidence.rate(evidence.moved(kDirect));
+  if (rate < 10 || stalled_share(evidence, "some") < 0.05) return;
+  Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+                                 "Programs reclaim memory themselves: " + count_text(rate) + " times a second");
+  finding.fact(
+      {.text = count_text(evidence.moved(kDirect)) + " allocations stalled in " + duration_words(evidence.recent_seconds),
+       .source = std::string(kDirect),
+       .value = evidence.moved(kDirect),
+       .window_seconds = evidence.recent_seconds});
+  finding.leads_to("Each such allocation waits.").then("sysctl vm.watermark_scale_factor");
+}
+
+void look_at_available(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (!evidence.available_bytes || evidence.total_bytes <= 0) return;
+  const double share = evidence.share(*evidence.available_bytes);
+  if (share >= 0.05) return;
+  const bool is_felt = stalled_share(evidence, "full") > 0.05 || evidence.rate(evidence.moved(kDirect)) > 1;
+  const Severity severity = share < 0.02 || is_felt ? Severity::kNow : Severity::kWasteful;
+  Finding& finding = add_finding(found, cause, severity, is_felt ? Certainty::kLikely : Certainty::kPossible,
+                                 "Memory is nearly used up: " + percent_text(share) + " is available");
+  finding.fact(available_fact(evidence));
+  const MetricEvidence* most = nullptr;
+  for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
+    if (most == nullptr || part.value > most->value) most = &part;
+  }
+  if (most != nullptr) {
+    finding.fact({.text = std::string(most->labels[0]) + " holds most, " + bytes_text(most->value),
+                  .source = std::string(most->metric),
+                  .value = most->value});
+  }
+  finding.bytes = evidence.total_bytes;
+  finding.leads_to("Reclaim works all the time, and soon the kernel kills a process.")
+      .then("memstatctl types --sort bytes --limit 15");
+}
+
+/// Of the pager of swap; on Linux it has this name as well.
+double swapped(const Evidence& evidence, std::string_view direction) {
+  for (const MetricEvidence& one : evidence.samples(kPaged)) {
+    if (one.labels[0] == "swap" && one.labels[1] == direction) return one.change.recent;
+  }
+  return 0;
+}
+
+void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double in = evidence.rate(swapped(evidence, "in"));
+  const double out = evidence.rate(swapped(evidence, "out"));
+  if (evidence.recent_seconds < kMinWindow || in < 500 || out < 100) return;
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
+                                 "Memory thrashes: " + count_text(in) + " pages a second come back from swap");
+  finding.fact({.text = count_text(in) + " pages/s in, " + count_text(out) + " pages/s out",
+                .source = std::string(kPaged),
+                .value = in,
+                .limit = 500,
+                .window_seconds = evidence.recent_seconds});
+  finding.leads_to("Programs wait for the disk at memory speed.").then("vmstat 1 5");
+}
+
+void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto total = evidence.value("memstat_swap_total_bytes");
+  const auto free = evidence.value("memstat_swap_free_bytes");
+  if (!total || !free || *total <= 0 || *free > 0.05 * *total || !evidence.available_bytes) return;
+  const double available = evidence.share(*evidence.available_bytes);
+  if (available > 0.1) return;  // cold pages that no program misses
+  Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+                                 "Swap is full (" + bytes_text(*total) + ") and memory is short");
+  finding.fact({.text = bytes_text(*free) + " of " + bytes_text(*total) + " free",
+                .source = "memstat_swap_free_bytes",
+                .value = free,
+                .limit = total});
+  finding.fact(available_fact(evidence));
+  finding.leads_to("The next shortage ends in kills.").then("grep VmSwap /proc/[0-9]*/status | sort -k2 -rn | head");
+}
+
+/// A zone of Linux below `min` while the machine has memory: what may use no other zone fails.
+void look_at_zones(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
+    if (mark.labels[2] != "min" || mark.labels[1] == "DMA" || mark.value <= 0) continue;
+    const std::string zone = "node " + std::string(mark.labels[0]) + " " + std::string(mark.labels[1]);
+    const TypeEvidence* const page = evidence.type(Allocator::kPage, zone);
+    if (page == nullptr || !page->free_objects || !page->object_bytes || page->bytes.value_or(0) <= 0) continue;
+    const double free = *page->free_objects * *page->object_bytes;
+    if (free >= mark.value) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
+                                   "Zone " + zone + " is below its emergency reserve: " + bytes_text(free) + " free");
+    finding.fact({.text = bytes_text(free) + " free of at least " + bytes_text(mark.value),
+                  .source = "page/" + zone,
+                  .value = free,
+                  .limit = mark.value});
+    finding.by("zone", zone).is_about("page", zone).leads_to("Only emergency allocations succeed there.");
+    finding.then("grep -A6 'zone *" + std::string(mark.labels[1]) + "' /proc/zoneinfo");
+  }
+}
+
+/// FreeBSD: below `severe` page faults wait, below `min` the kernel waits as well.
+void look_at_domains(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
+    if (mark.labels[1] != "free" || mark.labels[2] != "severe" || mark.labels[0] == "all") continue;
+    const std::string domain = "domain " + std::string(mark.labels[0]) + " free";
+    const TypeEvidence* const page = evidence.type(Allocator::kPage, domain);
+    if (page == nullptr || !page->free_objects || !page->object_bytes) continue;
+    const double free = *page->free_objects * *page->object_bytes;
+    if (free > mark.value) continue;
+    Finding& finding = add_finding(
+        found, cause, Severity::kNow, Certainty::kLikely,
+        "Memory of domain " + std::string(mark.labels[0]) + " is gone: page faults wait for " + bytes_text(mark.value));
+    finding.fact({.text = bytes_text(free) + " free", .source = "page/" + domain, .value = free, .limit = mark.value});
+    finding.by("domain", mark.labels[0])
+        .is_about("page", domain)
+        .leads_to("Programs stop; then the kernel kills the largest.");
+    finding.then("top -b -o res | head -20").then("memstatctl types --sort bytes --limit 15");
+  }
+}
+
+void look_at_daemon(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const MetricEvidence* const shortfall = evidence.sample("memstat_page_events_total", "daemon_shortfall");
+  if (shortfall == nullptr || shortfall->change.recent <= 0 || swapped(evidence, "out") <= 0) return;
+  Finding& finding = add_finding(
+      found, cause, Severity::kWasteful, Certainty::kConfirmed,
+      "The page daemon fell short " + count_text(shortfall->change.recent) + " times, and memory is swapped out");
+  finding.fact(
+      {.text = count_text(swapped(evidence, "out")) + " pages swapped out in " + duration_words(evidence.recent_seconds),
+       .source = std::string(kPaged),
+       .value = swapped(evidence, "out"),
+       .window_seconds = evidence.recent_seconds});
+  if (evidence.available_bytes) finding.fact(available_fact(evidence));
+  finding.leads_to("Programs wait for memory.").then("top -b -o res | head -20");
+}
+
+void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double pages = evidence.moved("memstat_throttled_written_pages_total");
+  if (pages <= 0 || evidence.rate(pages) < 1) return;
+  Finding& finding =
+      add_finding(found, cause, Severity::kWasteful, Certainty::kConfirmed,
+                  "Reclaim waits for the disk: " + count_text(evidence.rate(pages)) + " dirty pages a second");
+  finding.fact({.text = count_text(pages) + " pages written under throttling in " + duration_words(evidence.recent_seconds),
+                .source = "memstat_throttled_written_pages_total",
+                .value = pages,
+                .window_seconds = evidence.recent_seconds});
+  if (const auto dirty = evidence.value("memstat_dirty_bytes")) {
+    finding.fact({.text = bytes_text(*dirty) + " are dirty", .source = "memstat_dirty_bytes", .value = dirty});
+  }
+  finding.leads_to("Programs that need memory wait for writes.").then("sysctl vm.dirty_bytes vm.dirty_ratio");
+}
+
+void look_at_kswapd(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const MetricEvidence& node : evidence.samples("memstat_node_unreclaimable")) {
+    if (node.value <= 0) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                   "kswapd has given up on node " + std::string(node.labels[0]) + ": it frees nothing");
+    finding.fact({.text = "16 runs in vain", .source = std::string(node.metric), .value = node.value});
+    finding.by("node", node.labels[0])
+        .leads_to("Programs must reclaim memory themselves.")
+        .then("memstatctl types --sort bytes --limit 15");
+  }
+}
+
+constexpr std::string_view kStallNeeds[] = {kStalls};
+constexpr std::string_view kDirectNeeds[] = {kDirect, kStalls};
+constexpr std::string_view kAvailableUses[] = {kStalls, kDirect};
+constexpr std::string_view kSwapNeeds[] = {kPaged};
+constexpr std::string_view kSpaceNeeds[] = {"memstat_swap_total_bytes", "memstat_swap_free_bytes"};
+constexpr std::string_view kZoneNeeds[] = {kWatermark};
+constexpr std::string_view kDaemonNeeds[] = {"memstat_page_events_total", kPaged};
+constexpr std::string_view kThrottlingNeeds[] = {"memstat_throttled_written_pages_total"};
+constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes"};
+constexpr std::string_view kNodeNeeds[] = {"memstat_node_unreclaimable"};
+constexpr std::string_view kAccountNeeds[] = {"memstat_accounted_bytes"};
+constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "swap_thrash", "swap_full",
+                                             "kswapd_gave_up"};
+constexpr std::string_view kGoneExplains[] = {"page_daemon_short", "memory_low", "swap_thrash"};
+
+constexpr std::array kCauses{
+    Cause{.name = "memory_stalls",
+          .looks_for = "Programs wait for memory for much of the time.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kStallNeeds,
+          .runbook = "MemstatMemoryPressure",
+          .look = look_at_stalls},
+    Cause{.name = "direct_reclaim",
+          .looks_for = "Programs reclaim memory themselves instead of getting it.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kDirectNeeds,
+          .runbook = "MemstatMemoryShortfall",
+          .look = look_at_direct},
+    Cause{.name = "memory_low",
+          .looks_for = "Less than a twentieth of memory is available.",
+          .needs = kAccountNeeds,
+          .uses = kAvailableUses,
+          .explains = kLowExplains,
+          .runbook = "MemstatMemoryLow",
+          .look = look_at_available},
+    Cause{.name = "swap_thrash",
+          .looks_for = "Pages go to swap and come back at once.",
+          .watches = Watches::kChange,
+          .needs = kSwapNeeds,
+          .look = look_at_swap},
+    Cause{.name = "swap_full",
+          .looks_for = "Swap is full while memory is short.",
+          .needs = kSpaceNeeds,
+          .look = look_at_swap_space},
+    Cause{.name = "zone_short",
+          .looks_for = "A zone has less free memory than its emergency reserve.",
+          .system = CauseSystem::kLinux,
+          .needs = kZoneNeeds,
+          .runbook = "MemstatZoneBelowMin",
+          .look = look_at_zones},
+    Cause{.name = "domain_exhausted",
+          .looks_for = "So little is free that page faults wait.",
+          .system = CauseSystem::kFreeBsd,
+          .needs = kZoneNeeds,
+          .explains = kGoneExplains,
+          .runbook = "MemstatMemoryShortfall",
+          .look = look_at_domains},
+    Cause{.name = "page_daemon_short",
+          .looks_for = "The page daemon cannot free enough, and memory is swapped out.",
+          .system = CauseSystem::kFreeBsd,
+          .watches = Watches::kChange,
+          .needs = kDaemonNeeds,
+          .runbook = "MemstatMemoryShortfall",
+          .look = look_at_daemon},
+    Cause{.name = "writers_throttled",
+          .looks_for = "Reclaim and writers wait for dirty pages to reach the disk.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kThrottlingNeeds,
+          .uses = kThrottlingUses,
+          .look = look_at_throttling},
+    Cause{.name = "kswapd_gave_up",
+          .looks_for = "The kernel's own reclaim frees nothing any more.",
+          .system = CauseSystem::kLinux,
+          .needs = kNodeNeeds,
+          .look = look_at_kswapd},
+};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::pressure

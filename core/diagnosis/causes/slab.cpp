@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Slab memory of Linux that is idle, hidden, or held by what no program asks for.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::slab {
+namespace {
+
+void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const TypeEvidence& cache : evidence.types) {
+    if (cache.allocator != Allocator::kSlab && cache.allocator != Allocator::kUma) continue;
+    if ((cache.allocator == Allocator::kSlab) != (cause.row == 0)) continue;
+    if (!cache.held_bytes || !cache.bytes) continue;
+    const double idle = *cache.held_bytes - *cache.bytes;
+    if (evidence.share(idle) < 0.03 || *cache.bytes > 0.6 * *cache.held_bytes) continue;
+    Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kPossible,
+                                   short_name(cache.name, 30) + " holds " + bytes_text(*cache.held_bytes) + " for " +
+                                       bytes_text(*cache.bytes) + " in use");
+    finding.fact({.text = bytes_text(idle) + " is free objects",
+                  .source = std::string(to_string(cache.allocator)) + "/" + std::string(cache.name),
+                  .value = idle,
+                  .limit = 0.03 * evidence.total_bytes});
+    finding.bytes = idle;
+    finding.is_about(to_string(cache.allocator), cache.name)
+        .leads_to("One object keeps a whole slab; the rest serves no other cache.");
+    finding.then(cause.row == 0 ? "echo 1 > /sys/kernel/slab/" + std::string(cache.name) + "/shrink"
+                                : "vmstat -z | grep -i '" + std::string(cache.name) + "'");
+  }
+}
+
+/// kmalloc of more than 8 KiB takes whole pages: SUnreclaim has them, and no cache.
+void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto reclaimable = evidence.part("slab_reclaimable");
+  const auto fixed = evidence.part("slab_unreclaimable");
+  if (!reclaimable || !fixed || evidence.slab_held_bytes <= 0) return;
+  const double hidden = *reclaimable + *fixed - evidence.slab_held_bytes;
+  if (evidence.share(hidden) < 0.05) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                                 "Slab memory that is in no cache: " + bytes_text(hidden) + " of kmalloc above 8 KiB");
+  finding.fact(
+      {.text = bytes_text(*reclaimable + *fixed) + " of slab, " + bytes_text(evidence.slab_held_bytes) + " in caches",
+       .source = "memstat_accounted_bytes",
+       .value = hidden,
+       .limit = 0.05 * evidence.total_bytes});
+  finding.bytes = hidden;
+  finding.is_about("account", "slab_unreclaimable")
+      .leads_to("A driver or a kernel buffer holds it.")
+      .then("memstatctl origins --limit 10");
+}
+
+void look_at_names(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto negative = evidence.value("memstat_negative_dentries");
+  const TypeEvidence* const cache = evidence.type(Allocator::kSlab, "dentry");
+  const TypeEvidence* const table = evidence.type(Allocator::kTable, "dentries");
+  if (!negative || cache == nullptr || table == nullptr || !cache->object_bytes) return;
+  const double all = table->objects.value_or(0) + table->free_objects.value_or(0);
+  const double bytes = *negative * *cache->object_bytes;
+  if (*negative < 0.5 * all || evidence.share(bytes) < 0.01) return;
+  Finding& finding =
+      add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                  count_text(*negative) + " cached names of files that do not exist hold " + bytes_text(bytes));
+  finding.fact({.text = percent_text(*negative / std::max(all, 1.0)) + " of all cached names",
+                .source = "memstat_negative_dentries",
+                .value = negative,
+                .limit = 0.5 * all});
+  finding.bytes = bytes;
+  finding.is_about("slab", "dentry").is_about("table", "dentries");
+  finding.leads_to("The kernel takes it back on demand; removing large directories is slow until then.");
+  finding.then("perf trace -e openat,newfstatat --failure -a sleep 5");
+}
+
+/// Objects freed under RCU are counted as used until a grace period has passed.
+void look_at_rcu(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const cache = evidence.type(Allocator::kSlab, "dentry");
+  const TypeEvidence* const table = evidence.type(Allocator::kTable, "dentries");
+  if (cache == nullptr || table == nullptr || !cache->objects || !table->objects) return;
+  const double all = *table->objects + table->free_objects.value_or(0);
+  const double waiting = *cache->objects - all;
+  if (waiting < 100000 || waiting < 0.5 * all) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 count_text(waiting) + " freed directory entries are still in memory: RCU is late");
+  finding.fact({.text = count_text(*cache->objects) + " objects, " + count_text(all) + " entries",
+                .source = "slab/dentry",
+                .value = waiting,
+                .limit = 100000});
+  finding.is_about("slab", "dentry")
+      .leads_to("A CPU does not let a grace period pass.")
+      .then("journalctl -k --grep 'rcu.*stall' -n 20");
+}
+
+void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const nodes = evidence.type(Allocator::kSlab, "radix_tree_node");
+  const auto cached = evidence.part("page_cache");
+  if (nodes == nullptr || !nodes->held_bytes || !cached || evidence.share(*nodes->held_bytes) < 0.025) return;
+  if (*nodes->held_bytes < 0.1 * *cached) return;  // it follows the page cache
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                                 "Index nodes of the page cache hold " + bytes_text(*nodes->held_bytes));
+  finding.fact({.text = bytes_text(*cached) + " of page cache need less",
+                .source = "slab/radix_tree_node",
+                .value = nodes->held_bytes,
+                .limit = 0.025 * evidence.total_bytes});
+  finding.bytes = *nodes->held_bytes;
+  finding.is_about("slab", "radix_tree_node")
+      .leads_to("Shadows of evicted pages: memory is short, or a program keeps many identifiers.");
+}
+
+constexpr std::string_view kSlabNeeds[] = {"slab/*"};
+constexpr std::string_view kZoneNeeds[] = {"uma/*"};
+constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
+constexpr std::string_view kNameNeeds[] = {"memstat_negative_dentries", "table/dentries"};
+constexpr std::string_view kRcuNeeds[] = {"table/dentries"};
+
+constexpr std::array kCauses{
+    Cause{.name = "slab_fragmented",
+          .looks_for = "A slab cache holds much more memory than its objects need.",
+          .system = CauseSystem::kLinux,
+          .needs = kSlabNeeds,
+          .runbook = "MemstatLeakSuspected",
+          .look = look_at_waste,
+          .row = 0},
+    Cause{.name = "zone_idle",
+          .looks_for = "A zone of uma(9) holds much more memory than its items need.",
+          .system = CauseSystem::kFreeBsd,
+          .needs = kZoneNeeds,
+          .look = look_at_waste,
+          .row = 1},
+    Cause{.name = "kmalloc_large",
+          .looks_for = "Large kernel allocations, which no cache shows, hold much memory.",
+          .system = CauseSystem::kLinux,
+          .needs = kLargeNeeds,
+          .look = look_at_large},
+    Cause{.name = "negative_dentries",
+          .looks_for = "Lookups of missing files fill the cache of names.",
+          .system = CauseSystem::kLinux,
+          .needs = kNameNeeds,
+          .runbook = "MemstatNegativeDentries",
+          .look = look_at_names},
+    Cause{.name = "rcu_backlog",
+          .looks_for = "Freed objects wait for RCU.",
+          .system = CauseSystem::kLinux,
+          .needs = kRcuNeeds,
+          .look = look_at_rcu},
+    Cause{.name = "shadow_nodes",
+          .looks_for = "The page cache's index is larger than its pages explain.",
+          .system = CauseSystem::kLinux,
+          .needs = kSlabNeeds,
+          .look = look_at_nodes},
+};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::slab

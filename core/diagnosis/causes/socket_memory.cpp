@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory of sockets at the limits of its protocols, and what the protocols dropped for it.
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::socket_memory {
+namespace {
+
+constexpr std::string_view kEvents = "memstat_socket_events_total";
+constexpr std::string_view kTableEvents = "memstat_table_events_total";
+constexpr std::string_view kThreshold = "memstat_socket_pressure_threshold_bytes";
+
+double moved_of(const Evidence& evidence, std::string_view metric, std::string_view type, std::string_view kind) {
+  double sum = 0;
+  for (const MetricEvidence& one : evidence.samples(metric)) {
+    if (one.labels[0].starts_with(type) && one.labels[1] == kind) sum += one.change.recent;
+  }
+  return sum;
+}
+
+Fact moved_fact(const Evidence& evidence, double moved, std::string_view what, std::string_view source) {
+  return {.text = count_text(moved) + " " + std::string(what) + " in " + duration_words(evidence.recent_seconds),
+          .source = std::string(source),
+          .value = moved,
+          .window_seconds = evidence.recent_seconds};
+}
+
+struct Protocol {
+  std::string_view name;
+  std::string_view type;
+  std::string_view effect;
+  std::string_view who;
+  std::string_view limit;
+  std::array<std::string_view, 1> needs;
+};
+constexpr std::array kProtocols{Protocol{.name = "tcp_memory_full",
+                                         .type = "TCP",
+                                         .effect = "Received data is dropped, writers wait, connections are reset.",
+                                         .who = "ss -tmpn | grep -A1 'ESTAB\\|CLOSE-WAIT' | head -40",
+                                         .limit = "sysctl net.ipv4.tcp_mem",
+                                         .needs = {"socket/TCP"}},
+                                Protocol{.name = "udp_memory_full",
+                                         .type = "UDP",
+                                         .effect = "Datagrams are dropped.",
+                                         .who = "ss -uampn | head -40",
+                                         .limit = "sysctl net.ipv4.udp_mem",
+                                         .needs = {"socket/UDP"}},
+                                Protocol{.name = "fragments_full",
+                                         .type = "FRAG",
+                                         .effect = "All fragmented packets are lost until timers free the old ones.",
+                                         .who = "nstat -az | grep -i reasm",
+                                         .limit = "sysctl net.ipv4.ipfrag_high_thresh",
+                                         .needs = {"socket/FRAG"}},
+                                Protocol{.name = "fragments6_full",
+                                         .type = "FRAG6",
+                                         .effect = "All fragmented packets are lost until timers free the old ones.",
+                                         .who = "nstat -az | grep -i reasm",
+                                         .limit = "sysctl net.ipv6.ip6frag_high_thresh",
+                                         .needs = {"socket/FRAG6"}}};
+
+void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Protocol& protocol = kProtocols[cause.row];
+  const TypeEvidence* const type = evidence.type(Allocator::kSocket, protocol.type);
+  if (type == nullptr) return;
+  const auto state = limit_state(evidence, *type);
+  if (!state) return;
+  const auto judgement = judge(evidence, *state);
+  if (!judgement) return;
+  Finding& finding = add_finding(found, cause, judgement->severity, judgement->certainty,
+                                 limit_headline("Memory of " + std::string(protocol.type), judgement->severity, *state));
+  add_limit_facts(evidence, *type, *state, finding);
+  finding.bytes = type->bytes.value_or(0);
+  finding.is_about("socket", protocol.type).leads_to(protocol.effect).then(protocol.who).then(protocol.limit);
+}
+
+/// UDP has no state of pressure: from the first number of udp_mem on sockets above udp_rmem_min are refused.
+void look_at_pressure(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const tcp = evidence.type(Allocator::kSocket, "TCP");
+  const bool is_pressed = evidence.value("memstat_socket_memory_pressure", "TCP").value_or(0) > 0;
+  const auto threshold = evidence.value(kThreshold, "TCP");
+  const bool is_above = tcp != nullptr && tcp->bytes && threshold && *tcp->bytes > *threshold;
+  if (!is_pressed && !is_above) return;
+  Finding& finding =
+      add_finding(found, cause, Severity::kNotable, is_pressed && is_above ? Certainty::kLikely : Certainty::kPossible,
+                  "TCP is short of memory: buffers of sockets stop growing");
+  if (tcp != nullptr && tcp->bytes) {
+    finding.fact({.text = bytes_text(*tcp->bytes) + " in use" +
+                          (threshold ? ", pressure from " + bytes_text(*threshold) + " on" : ""),
+                  .source = "socket/TCP",
+                  .value = tcp->bytes,
+                  .limit = threshold});
+  }
+  finding.is_about("socket", "TCP")
+      .leads_to("Transfers are slower.")
+      .then("ss -tmpn | head -40")
+      .then("sysctl net.ipv4.tcp_mem");
+}
+
+struct Drops {
+  std::string_view name;
+  std::string_view metric;
+  std::string_view type;
+  std::string_view kind;
+  Severity severity;
+  std::string_view headline;  ///< Follows the number.
+  std::string_view effect;
+  std::string_view who;
+  std::array<std::string_view, 1> needs;
+};
+constexpr std::array kDrops{
+    Drops{.name = "udp_buffer_full",
+          .metric = kEvents,
+          .type = "UDP",
+          .kind = "RcvbufErrors",
+          .severity = Severity::kNow,
+          .headline = " datagrams dropped: a program reads its UDP socket too slowly",
+          .effect = "Its senders lose data.",
+          .who = "ss -uampn | grep -v 'd0)' | head -40",
+          .needs = {kEvents}},
+    Drops{.name = "tcp_receive_dropped",
+          .metric = kEvents,
+          .type = "TCP",
+          .kind = "TCPRcvQDrop",
+          .severity = Severity::kNow,
+          .headline = " TCP segments dropped: no memory for receive queues",
+          .effect = "Data is sent again, connections stall.",
+          .who = "ss -tmpn | head -40",
+          .needs = {kEvents}},
+    Drops{.name = "conntrack_evicts",
+          .metric = kTableEvents,
+          .type = "conntrack",
+          .kind = "early_drop",
+          .severity = Severity::kWasteful,
+          .headline = " tracked connections evicted to make room: conntrack is full",
+          .effect = "Idle or half-open connections lose their state.",
+          .who = "conntrack -L | awk '{print $4}' | sort | uniq -c | sort -rn | head",
+          .needs = {"table/conntrack"}},
+    Drops{.name = "neighbours_collected",
+          .metric = kTableEvents,
+          .type = "arp_cache",
+          .kind = "forced_gc_runs",
+          .severity = Severity::kWasteful,
+          .headline = " forced collections of IPv4 neighbours: their table is too small",
+          .effect = "Each new neighbour costs a search of the table.",
+          .who = "ip -4 -s neigh show nud all | head",
+          .needs = {"table/arp_cache"}},
+};
+
+/// A few are lost on healthy machines.
+constexpr double kMinDropsPerSecond = 1;
+
+void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Drops& drops = kDrops[cause.row];
+  const double moved = moved_of(evidence, drops.metric, drops.type, drops.kind);
+  if (moved <= 0 || evidence.rate(moved) < (drops.severity == Severity::kNow ? kMinDropsPerSecond : 1.0 / 60)) return;
+  Finding& finding =
+      add_finding(found, cause, drops.severity, Certainty::kConfirmed, count_text(moved) + std::string(drops.headline));
+  finding.fact(moved_fact(evidence, moved, drops.kind, drops.metric));
+  finding.leads_to(drops.effect).then(drops.who);
+}
+
+constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"};
+constexpr std::string_view kPressureUses[] = {kThreshold};
+constexpr std::string_view kDropUses[] = {kTableEvents, kEvents};
+constexpr std::string_view kFullExplains[] = {"tcp_pressure", "tcp_receive_dropped", "udp_buffer_full"};
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kProtocols.size() + 1 + kDrops.size()> causes{};
+  for (std::size_t i = 0; i < kProtocols.size(); ++i) {
+    causes[i] = {.name = kProtocols[i].name,
+                 .looks_for = "A protocol's memory is at its limit, and data is dropped.",
+                 .system = CauseSystem::kLinux,
+                 .needs = kProtocols[i].needs,
+                 .explains = kFullExplains,
+                 .runbook = "MemstatSocketPressure",
+                 .look = look_at_limit,
+                 .row = i};
+  }
+  causes[kProtocols.size()] = {.name = "tcp_pressure",
+                               .looks_for = "TCP uses so much memory that buffers of sockets no longer grow.",
+                               .system = CauseSystem::kLinux,
+                               .needs = kPressureNeeds,
+                               .uses = kPressureUses,
+                               .runbook = "MemstatSocketPressure",
+                               .look = look_at_pressure};
+  for (std::size_t i = 0; i < kDrops.size(); ++i) {
+    causes[kProtocols.size() + 1 + i] = {.name = kDrops[i].name,
+                                         .looks_for = "Packets or entries are dropped for lack of room.",
+                                         .system = CauseSystem::kLinux,
+                                         .watches = Watches::kChange,
+                                         .needs = kDrops[i].needs,
+                                         .uses = kDropUses,
+                                         .look = look_at_drops,
+                                         .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::socket_memory

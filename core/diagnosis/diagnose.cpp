@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/diagnose.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "core/diagnosis/words.h"
+
+namespace memstat {
+
+std::string_view to_string(Severity severity) {
+  constexpr std::string_view kWords[] = {"now", "soon", "wasteful", "notable"};
+  return kWords[static_cast<std::size_t>(severity)];
+}
+
+std::string_view to_string(Certainty certainty) {
+  constexpr std::string_view kWords[] = {"confirmed", "likely", "possible"};
+  return kWords[static_cast<std::size_t>(certainty)];
+}
+
+double confidence_of(Certainty certainty) {
+  constexpr double kNumbers[] = {0.95, 0.8, 0.5};
+  return kNumbers[static_cast<std::size_t>(certainty)];
+}
+
+const Cause* find_cause(std::string_view name) {
+  const Cause* found = nullptr;
+  for_each_cause([&](const Cause& cause) {
+    if (cause.name == name) found = &cause;
+  });
+  return found;
+}
+
+std::span<const std::string_view> metrics_of_causes() {
+  static const std::vector<std::string_view> kMetrics = [] {
+    std::vector<std::string_view> metrics{"memstat_accounted_bytes"};
+    const auto take = [&](std::span<const std::string_view> names) {
+      for (const std::string_view name : names) {
+        if (name.starts_with("memstat_")) metrics.push_back(name);
+      }
+    };
+    for_each_cause([&](const Cause& cause) {
+      take(cause.needs);
+      take(cause.uses);
+    });
+    std::sort(metrics.begin(), metrics.end());
+    metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
+    return metrics;
+  }();
+  return kMetrics;
+}
+
+namespace {
+
+bool shares_subject(const Finding& a, const Finding& b) {
+  return std::any_of(a.about.begin(), a.about.end(), [&](const Finding::About& one) {
+    return std::find(b.about.begin(), b.about.end(), one) != b.about.end();
+  });
+}
+
+/// Whether `root` says all that `symptom` says. `root` stands before it in the ranking.
+bool explains(const Finding& root, const Finding& symptom) {
+  if (shares_subject(root, symptom)) return true;
+  const Cause* const cause = find_cause(root.cause);
+  return cause != nullptr && symptom.cause != root.cause &&
+         std::find(cause->explains.begin(), cause->explains.end(), symptom.cause) != cause->explains.end();
+}
+
+auto rank_of(const Finding& finding) {
+  const double left =
+      finding.severity == Severity::kSoon ? finding.seconds_left.value_or(std::numeric_limits<double>::max()) : 0;
+  return std::tuple(finding.severity, left, finding.certainty, -finding.bytes);
+}
+
+/// A root that is ranked below its symptom takes its place: programs stall because memory is gone, not the other way round.
+void put_roots_first(Findings& found) {
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    const Cause* const cause = find_cause(found[i].cause);
+    if (cause == nullptr || cause->explains.empty()) continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool is_root =
+          std::find(cause->explains.begin(), cause->explains.end(), found[j].cause) != cause->explains.end();
+      if (!is_root || found[i].severity > found[j].severity) continue;
+      std::rotate(found.begin() + static_cast<std::ptrdiff_t>(j), found.begin() + static_cast<std::ptrdiff_t>(i),
+                  found.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      break;
+    }
+  }
+}
+
+void leave_out_symptoms(Findings& found) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (std::size_t j = i + 1; j < found.size();) {
+      if (!explains(found[i], found[j])) {
+        ++j;
+        continue;
+      }
+      found[i].explains.push_back(std::move(found[j].headline));
+      for (std::string& one : found[j].explains) found[i].explains.push_back(std::move(one));
+      found.erase(found.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+}
+
+/// Why the cause cannot be ruled out; "" where it is.
+std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
+  for (const std::string_view need : cause.needs) {
+    if (evidence.has(need)) continue;
+    std::string why = std::string(need) + " is not known here";
+    for (const SourceEvidence& source : evidence.sources) {
+      if (!source.needs.empty()) return why + "; memstatd lacks " + source.needs + " for " + source.name;
+    }
+    return why;
+  }
+  if (cause.watches == Watches::kChange && evidence.polls < 2) return "one poll shows no change";
+  if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0) return "too few polls to tell growth from chance";
+  return {};
+}
+
+}  // namespace
+
+void find_causes(const Evidence& evidence, Findings& found) {
+  found.clear();
+  for_each_cause([&](const Cause& cause) {
+    if (is_of_system(cause, evidence.system)) cause.look(evidence, cause, found);
+  });
+  if (found.empty()) return;
+  for (Finding& finding : found) finding.headline = cut_text(finding.headline, kMaxHeadline);
+  std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) { return rank_of(a) < rank_of(b); });
+  put_roots_first(found);
+  leave_out_symptoms(found);
+}
+
+Diagnosis diagnose(const Evidence& evidence) {
+  Diagnosis diagnosis;
+  diagnosis.watched_seconds = evidence.watched_seconds;
+  diagnosis.polls = evidence.polls;
+  Findings all;
+  for_each_cause([&](const Cause& cause) {
+    if (!is_of_system(cause, evidence.system)) return;
+    all.clear();
+    cause.look(evidence, cause, all);
+    if (!all.empty()) return;
+    if (std::string why = why_not_checked(evidence, cause); why.empty()) {
+      diagnosis.ruled_out.emplace_back(cause.name);
+    } else {
+      diagnosis.not_checked.push_back({std::string(cause.name), std::move(why)});
+    }
+  });
+  find_causes(evidence, diagnosis.findings);
+  return diagnosis;
+}
+
+}  // namespace memstat

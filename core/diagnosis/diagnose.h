@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Asks every cause, ranks what they find, and leaves out what another finding explains.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/diagnosis/cause.h"
+
+namespace memstat {
+
+/// Why a cause could not be judged. Thread safety: a plain value, as all here.
+struct NotChecked {
+  std::string cause;
+  std::string why;
+};
+
+struct Diagnosis {
+  Findings findings;                   ///< Most urgent first.
+  std::vector<std::string> ruled_out;  ///< Causes that the evidence speaks against.
+  std::vector<NotChecked> not_checked;
+  double watched_seconds = 0;
+  std::size_t polls = 0;
+};
+
+/// Findings only, ranked; allocates nothing where none is found. `found` is emptied first.
+void find_causes(const Evidence& evidence, Findings& found);
+
+/// The whole answer. Allocates.
+Diagnosis diagnose(const Evidence& evidence);
+
+}  // namespace memstat

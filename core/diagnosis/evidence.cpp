@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/evidence.h"
+
+#include <algorithm>
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kAccountPrefix = "account/";
+constexpr std::string_view kAccountMetric = "memstat_accounted_bytes";
+
+}  // namespace
+
+const TypeEvidence* Evidence::type(Allocator allocator, std::string_view name) const {
+  const auto found = std::find_if(types.begin(), types.end(),
+                                  [&](const TypeEvidence& one) { return one.allocator == allocator && one.name == name; });
+  return found == types.end() ? nullptr : &*found;
+}
+
+std::span<const MetricEvidence> Evidence::samples(std::string_view metric) const {
+  const auto first = std::lower_bound(metrics.begin(), metrics.end(), metric,
+                                      [](const MetricEvidence& one, std::string_view name) { return one.metric < name; });
+  auto last = first;
+  while (last != metrics.end() && last->metric == metric) ++last;
+  return {first, last};
+}
+
+const MetricEvidence* Evidence::sample(std::string_view metric, std::string_view label) const {
+  for (const MetricEvidence& one : samples(metric)) {
+    if (label.empty() || one.labels[0] == label) return &one;
+  }
+  return nullptr;
+}
+
+std::optional<double> Evidence::value(std::string_view metric, std::string_view label) const {
+  const MetricEvidence* const found = sample(metric, label);
+  return found == nullptr ? std::nullopt : std::optional(found->value);
+}
+
+double Evidence::moved(std::string_view metric) const {
+  double sum = 0;
+  for (const MetricEvidence& one : samples(metric)) sum += one.change.recent;
+  return sum;
+}
+
+std::optional<double> Evidence::part(std::string_view name) const { return value(kAccountMetric, name); }
+
+const GrowthEvidence* Evidence::growth(std::string_view allocator, std::string_view name) const {
+  const auto found = std::find_if(growing.begin(), growing.end(),
+                                  [&](const GrowthEvidence& one) { return one.allocator == allocator && one.name == name; });
+  return found == growing.end() ? nullptr : &*found;
+}
+
+bool Evidence::has(std::string_view need) const {
+  const std::size_t slash = need.find('/');
+  if (slash == std::string_view::npos) return !samples(need).empty();
+  if (need.starts_with(kAccountPrefix)) return part(need.substr(kAccountPrefix.size())).has_value();
+  const std::string_view allocator = need.substr(0, slash);
+  const std::string_view name = need.substr(slash + 1);
+  return std::any_of(types.begin(), types.end(), [&](const TypeEvidence& one) {
+    return to_string(one.allocator) == allocator && (name == "*" || one.name == name);
+  });
+}
+
+}  // namespace memstat

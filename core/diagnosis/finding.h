@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A diagnosed cause: what happens, the evidence, the effect, who, and the next step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace memstat {
+
+/// In order of urgency.
+enum class Severity : std::uint8_t { kNow, kSoon, kWasteful, kNotable };
+/// "now", "soon", "wasteful", "notable".
+std::string_view to_string(Severity severity);
+inline constexpr std::size_t kSeverityCount = 4;
+
+/// kConfirmed: a counter or a line of the kernel says so. kLikely: two independent values agree. kPossible: one value.
+enum class Certainty : std::uint8_t { kConfirmed, kLikely, kPossible };
+/// "confirmed", "likely", "possible".
+std::string_view to_string(Certainty certainty);
+/// The same as a number: .95, .8, .5.
+double confidence_of(Certainty certainty);
+
+/// One piece of evidence. Thread safety: a plain value, as all here. `text` says all of it; the others are the same for programs.
+struct Fact {
+  std::string text;
+  std::string source;  ///< A metric, or "allocator/type".
+  std::optional<double> value = {};
+  std::optional<double> limit = {};
+  double window_seconds = 0;  ///< Of a change; 0: the value is of now.
+};
+
+struct Finding {
+  struct About {
+    std::string allocator;  ///< "account" for a part of all memory
+    std::string type;
+    bool operator==(const About&) const = default;
+  };
+  struct Who {
+    std::string kind;  ///< "group", "process", "zone", "node", "source", ...
+    std::string name;
+  };
+
+  std::string cause;
+  Severity severity = Severity::kNotable;
+  Certainty certainty = Certainty::kPossible;
+  std::string headline;  ///< At most kMaxHeadline characters.
+  std::vector<About> about = {};
+  std::vector<Who> who = {};
+  std::vector<Fact> facts = {};
+  std::string effect = {};
+  std::optional<double> seconds_left = {};
+  std::vector<std::string> next = {};      ///< Commands that can be pasted.
+  std::string runbook = {};                ///< An alert's name; "" for none.
+  double bytes = 0;                        ///< For ranking: how much memory it is about.
+  std::vector<std::string> explains = {};  ///< Headlines of the findings that this one explains.
+
+  Finding& is_about(std::string_view allocator, std::string_view type) {
+    about.push_back({std::string(allocator), std::string(type)});
+    return *this;
+  }
+  Finding& by(std::string_view kind, std::string_view name) {
+    who.push_back({std::string(kind), std::string(name)});
+    return *this;
+  }
+  Finding& fact(Fact one) {
+    facts.push_back(std::move(one));
+    return *this;
+  }
+  Finding& leads_to(std::string_view text) {
+    effect = text;
+    return *this;
+  }
+  Finding& then(std::string_view command) {
+    next.emplace_back(command);
+    return *this;
+  }
+};
+
+inline constexpr std::size_t kMaxHeadline = 100;
+
+}  // namespace memstat

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/words.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace memstat {
+namespace {
+
+std::string with_digits(double number, std::string_view unit) {
+  std::array<char, 40> room{};
+  const bool has_decimal = number < 9.95 && std::abs(number - std::round(number)) >= 0.05;
+  std::snprintf(room.data(), room.size(), has_decimal ? "%.1f" : "%.0f", number);
+  return std::string(room.data()) + std::string(unit);
+}
+
+/// The beginning of a character of UTF-8 at or before `at`.
+std::size_t character_begin(std::string_view text, std::size_t at) {
+  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
+  return at;
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<std::string_view, 6> kUnits{" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
+  std::size_t unit = 0;
+  double shown = std::abs(bytes);
+  for (; shown >= 1023.5 && unit + 1 < kUnits.size(); ++unit) shown /= 1024;
+  return (bytes < 0 ? "-" : "") + with_digits(shown, kUnits[unit]);
+}
+
+std::string count_text(double count) {
+  if (std::abs(count) >= 1e9) return with_digits(count / 1e9, " billion");
+  if (std::abs(count) >= 1e6) return with_digits(count / 1e6, " million");
+  return with_digits(std::round(count), "");
+}
+
+std::string amount_text(double amount, bool is_bytes) { return is_bytes ? bytes_text(amount) : count_text(amount); }
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  return percent < 0.95 && percent > 0 ? with_digits(std::max(0.1, percent), " %") : with_digits(std::round(percent), " %");
+}
+
+std::string duration_words(double seconds) {
+  if (seconds < 100) return with_digits(std::round(seconds), " s");
+  if (seconds < 100 * 60) return with_digits(std::round(seconds / 60), " min");
+  if (seconds < 48 * 3600) return with_digits(seconds / 3600, " h");
+  return with_digits(std::round(seconds / 86400), " d");
+}
+
+std::string rate_text(double per_second, bool is_bytes) {
+  if (per_second >= (is_bytes ? 1048576 : 1)) return amount_text(per_second, is_bytes) + "/s";
+  if (60 * per_second >= (is_bytes ? 1048576 : 1)) return amount_text(60 * per_second, is_bytes) + "/min";
+  return amount_text(3600 * per_second, is_bytes) + "/h";
+}
+
+std::string counted(double count, std::string_view singular, std::string_view plural) {
+  std::string text = count_text(count) + " ";
+  if (count == 1) return text.append(singular);
+  return plural.empty() ? text.append(singular).append("s") : text.append(plural);
+}
+
+std::string cut_text(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  constexpr std::string_view kDots = "...";
+  return std::string(text.substr(0, character_begin(text, width - kDots.size()))).append(kDots);
+}
+
+std::string short_name(std::string_view name, std::size_t width) {
+  if (name.size() <= width) return std::string(name);
+  constexpr std::string_view kDots = "...";
+  const std::size_t end = (width - kDots.size()) / 2;
+  std::string text(name.substr(0, character_begin(name, end)));
+  std::size_t rest = name.size() - (width - kDots.size() - end);
+  while (rest < name.size() && (static_cast<unsigned char>(name[rest]) & 0xc0U) == 0x80U) ++rest;
+  return text.append(kDots).append(name.substr(rest));
+}
+
+}  // namespace memstat

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Numbers as findings write them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace memstat {
+
+/// "512 B", "31 MiB", "1.5 GiB".
+std::string bytes_text(double bytes);
+/// "1532", "2.5 million".
+std::string count_text(double count);
+/// As one or the other.
+std::string amount_text(double amount, bool is_bytes);
+/// "97 %", "0.4 %", of a share of 1.
+std::string percent_text(double share);
+/// "40 s", "12 min", "6 h", "3 d".
+std::string duration_words(double seconds);
+/// Per minute or hour, whichever is readable: "128/min", "31 MiB/h".
+std::string rate_text(double per_second, bool is_bytes);
+/// "1 process", "3 processes": `singular` with an s, or `plural`.
+std::string counted(double count, std::string_view singular, std::string_view plural = {});
+
+/// At most `width` characters; what is too much at the end gives way to "...". Cuts no character of UTF-8 in two.
+std::string cut_text(std::string_view text, std::size_t width);
+/// A name that is too long loses its middle, since both ends tell names apart.
+std::string short_name(std::string_view name, std::size_t width = 40);
+
+}  // namespace memstat

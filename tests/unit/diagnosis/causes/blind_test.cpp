@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::blind {
+namespace {
+
+TEST(Blind, ASourceThatFailsIsSaidAndOneThatIsNotPermittedIsNot) {
+  EvidenceOfMachine machine;
+  machine.evidence.sources.push_back({.name = "linux_slabinfo", .error = "", .needs = "root", .is_down = false});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.sources.push_back({.name = "linux_page", .error = "timeout", .needs = "", .is_down = true});
+  EXPECT_EQ(machine.words(), "notable source_down");
+}
+
+TEST(Blind, GroupsThatAreLeftOut) {
+  EvidenceOfMachine machine;
+  MetricEvidence& groups = machine.metric("memstat_memcg_groups_left_out", 0);
+  EXPECT_EQ(machine.words(), "");
+  groups.value = 12;
+  EXPECT_EQ(machine.words(), "notable groups_left_out");
+}
+
+}  // namespace
+}  // namespace memstat::causes::blind

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::cgroup {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(Cgroup, FullOfPageCacheIsHealthyAndOfProgramsIsNot) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");
+  group.bytes = 99 * kMiB;
+  group.limit_bytes = 100 * kMiB;
+  group.limit_used = 0.99;
+  group.sleeps.recent = 1e6;
+  MetricEvidence& anonymous = machine.metric("memstat_memcg_anonymous_bytes", 20 * kMiB, {"/db"});
+  EXPECT_EQ(machine.words(), "");
+  anonymous.value = 95 * kMiB;
+  EXPECT_EQ(machine.words(), "wasteful cgroup_full");
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/db");
+  group.sleeps.recent = 0;
+  EXPECT_EQ(machine.words(), "notable cgroup_full");
+}
+
+TEST(Cgroup, AboveHighIsSlowedAndNearItIsNot) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");
+  group.bytes = 101 * kMiB;
+  group.sleeps.recent = 50;
+  machine.metric("memstat_memcg_high_bytes", 100 * kMiB, {"/db"});
+  EXPECT_EQ(machine.words(), "");
+  group.bytes = 110 * kMiB;
+  EXPECT_EQ(machine.words(), "now cgroup_throttled");
+}
+
+TEST(Cgroup, TasksAtTheirLimit) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_memcg_tasks_limit", 100, {"/a"});
+  MetricEvidence* tasks = &machine.metric("memstat_memcg_tasks", 60, {"/a"});
+  EXPECT_EQ(machine.words(), "");
+  tasks->value = 92;
+  EXPECT_EQ(machine.words(), "notable cgroup_tasks_full");
+  tasks->value = 100;
+  EXPECT_EQ(machine.words(), "now cgroup_tasks_full");
+}
+
+TEST(Cgroup, SocketsThatReclaimSlows) {
+  EvidenceOfMachine machine;
+  MetricEvidence& event = machine.moved("memstat_memcg_events_total", 3, {"/a", "sock_throttled"});
+  EXPECT_EQ(machine.words(), "");
+  event.change.recent = 900;
+  EXPECT_EQ(machine.words(), "notable cgroup_sockets_throttled");
+}
+
+}  // namespace
+}  // namespace memstat::causes::cgroup

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::full_table {
+namespace {
+
+struct Table {
+  const char* cause;
+  const char* type;
+  EvidenceSystem system;
+};
+constexpr auto kLinux = EvidenceSystem::kLinux;
+constexpr auto kFreeBsd = EvidenceSystem::kFreeBsd;
+constexpr Table kTables[] = {{"open_files_full", "files", kLinux},
+                             {"threads_full", "threads", kLinux},
+                             {"aio_full", "aio_events", kLinux},
+                             {"sysv_shm_full", "sysv_shm", kLinux},
+                             {"sysv_sem_sets_full", "sysv_sem", kLinux},
+                             {"sysv_sem_full", "sysv_semaphores", kLinux},
+                             {"sysv_msg_full", "sysv_msg", kLinux},
+                             {"ptys_full", "ptys", kLinux},
+                             {"conntrack_full", "conntrack", kLinux},
+                             {"neighbours_full", "arp_cache", kLinux},
+                             {"neighbours6_full", "ndisc_cache", kLinux},
+                             {"orphans_full", "tcp_orphans", kLinux},
+                             {"files_full", "files", kFreeBsd},
+                             {"processes_full", "processes", kFreeBsd},
+                             {"sockets_full", "sockets", kFreeBsd},
+                             {"pipe_buffers_full", "pipe_buffers", kFreeBsd},
+                             {"user_wired_full", "user_wired", kFreeBsd},
+                             {"aio_jobs_full", "aio_jobs", kFreeBsd},
+                             {"inotify_full", "inotify_watches", kFreeBsd}};
+
+TEST(FullTable, EachTableIsFullNearlyFullOrNeither) {
+  for (const Table& table : kTables) {
+    EvidenceOfMachine machine(table.system);
+    TypeEvidence& type = machine.limited(Allocator::kTable, table.type, 500, 1000);
+    EXPECT_EQ(machine.words(), "") << table.cause;
+    EXPECT_TRUE(is_ruled_out(machine.evidence, table.cause));
+    type.objects = 950;
+    type.limit_used = 0.95;
+    EXPECT_EQ(machine.words(), std::string("notable ") + table.cause);
+    type.objects = 990;
+    type.limit_used = 0.99;
+    EXPECT_EQ(machine.words(), std::string("now ") + table.cause);
+  }
+}
+
+TEST(FullTable, RefusalsThatMoveAreConfirmedAndOldOnesAreNot) {
+  EvidenceOfMachine machine;
+  TypeEvidence& table = machine.limited(Allocator::kTable, "conntrack", 1000, 1000);
+  table.failures.total = 20;
+  EXPECT_EQ(machine.find().at(0).certainty, Certainty::kLikely);
+  table.failures.recent = 7;
+  const Finding finding = machine.find().at(0);
+  EXPECT_EQ(finding.certainty, Certainty::kConfirmed);
+  EXPECT_EQ(finding.headline, "The table of tracked connections is full: 1000 of 1000 (100 %)");
+  EXPECT_EQ(finding.facts.at(1).text, "7 failures in 5 min");
+}
+
+TEST(FullTable, OnePollAndNoRefusalIsOnlyPossible) {
+  EvidenceOfMachine machine;
+  machine.evidence.polls = 1;
+  machine.limited(Allocator::kTable, "ptys", 10, 10);
+  EXPECT_EQ(machine.find().at(0).certainty, Certainty::kPossible);
+}
+
+TEST(FullTable, SteadyGrowthSaysWhenItIsFullAsFarAheadAsItWasWatched) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 600, 1000);
+  GrowthEvidence& growth = machine.growing("table", "files", 600, 60, 3600);
+  growth.is_bytes = false;
+  growth.limit_seconds = 24000;
+  EXPECT_EQ(machine.words(), "soon open_files_full") << "what grows is the same subject, listed once";
+  growth.limit_seconds = 50000;
+  EXPECT_EQ(machine.words(), "notable file_leak") << "more than twelve times as long as it was watched";
+}
+
+TEST(FullTable, AnUnlimitedTableIsNever) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9.2e18, 9.2e18);
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(FullTable, ThreadsNameTheGroupThatHasMost) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "threads", 1000, 1000);
+  machine.metric("memstat_memcg_tasks", 995, {"/"});
+  machine.metric("memstat_memcg_tasks", 900, {"/a.slice"});
+  machine.metric("memstat_memcg_tasks", 10, {"/b.slice"});
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/a.slice");
+}
+
+}  // namespace
+}  // namespace memstat::causes::full_table

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::growth {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+struct Grower {
+  const char* cause;
+  const char* allocator;
+  const char* name;
+};
+constexpr Grower kGrowers[] = {{"file_leak", "table", "files"},
+                               {"file_leak", "slab", "filp"},
+                               {"thread_growth", "table", "threads"},
+                               {"thread_growth", "slab", "task_struct"},
+                               {"thread_growth", "account", "kernel_stacks"},
+                               {"packets_held", "slab", "skbuff_head_cache"},
+                               {"table_growth", "table", "sysv_shm"},
+                               {"kmalloc_leak", "slab", "kmalloc-512"},
+                               {"slab_leak", "slab", "ext4_allocation_context"},
+                               {"vmalloc_growth", "vmalloc", "bpf_prog_alloc_no_stats"},
+                               {"percpu_growth", "percpu", "percpu"},
+                               {"cgroup_growth", "memcg", "/app"},
+                               {"anonymous_growth", "account", "anonymous"},
+                               {"shared_memory_growth", "account", "shared"},
+                               {"unaccounted_growth", "account", "unaccounted"},
+                               {"page_table_growth", "account", "page_tables"},
+                               {"memory_growth", "account", "detached"},
+                               {"malloc_growth", "malloc", "devbuf"},
+                               {"zone_growth", "uma", "NAMEI"},
+                               {"other_growth", "cma", "reserved"}};
+
+TEST(Growth, EachGrowerHasItsCause) {
+  for (const Grower& one : kGrowers) {
+    EvidenceOfMachine machine;
+    machine.growing(one.allocator, one.name, 500 * kMiB, 200 * kMiB, 7000);
+    EXPECT_EQ(machine.words(), std::string("notable ") + one.cause) << one.name;
+  }
+}
+
+TEST(Growth, SaysWhenMemoryIsGoneWithinWhatWasWatched) {
+  EvidenceOfMachine machine;
+  GrowthEvidence& growth = machine.growing("account", "anonymous", 500 * kMiB, 200 * kMiB, 7000);
+  growth.memory_seconds = 40000;
+  EXPECT_EQ(machine.words(), "soon anonymous_growth");
+  growth.seconds = 60;
+  EXPECT_EQ(machine.words(), "notable anonymous_growth") << "a minute does not tell of eleven hours";
+}
+
+TEST(Growth, AfterBootIsNotSoon) {
+  EvidenceOfMachine machine;
+  machine.growing("account", "anonymous", 500 * kMiB, 200 * kMiB, 700).memory_seconds = 4000;
+  machine.evidence.uptime_seconds = 800;
+  EXPECT_EQ(machine.words(), "notable anonymous_growth");
+}
+
+TEST(Growth, OfLittleIsNoFinding) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "ext4_allocation_context", 2 * kMiB, kMiB, 7000);
+  EXPECT_EQ(machine.words(), "");
+  EXPECT_TRUE(is_ruled_out(machine.evidence, "slab_leak"));
+  machine.evidence.growth_polls = 0;
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "file_leak"));
+}
+
+TEST(Growth, TogetherIsOneFinding) {
+  EvidenceOfMachine machine;
+  GrowthEvidence& files = machine.growing("table", "files", 50000, 20000, 7000);
+  files.is_bytes = false;
+  files.together = {"slab/filp", "slab/sock_inode_cache"};
+  machine.growing("slab", "sock_inode_cache", 500 * kMiB, 200 * kMiB, 7000);
+  const Findings found = machine.find();
+  ASSERT_EQ(found.size(), 1U) << machine.words();
+  EXPECT_EQ(found[0].explains.size(), 1U);
+}
+
+}  // namespace
+}  // namespace memstat::causes::growth

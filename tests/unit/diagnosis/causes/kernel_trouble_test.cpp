@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::kernel_trouble {
+namespace {
+
+TEST(KernelTrouble, ReportsThatMove) {
+  EvidenceOfMachine machine;
+  MetricEvidence& oops = machine.metric("memstat_kernel_reports_total", 3, {"oops"});
+  EXPECT_EQ(machine.words(), "") << "before the first poll";
+  oops.change.recent = 1;
+  EXPECT_EQ(machine.words(), "now kernel_oops");
+  EvidenceOfMachine warned;
+  warned.moved("memstat_kernel_reports_total", 1, {"warning"});
+  EXPECT_EQ(warned.words(), "notable kernel_warning");
+}
+
+TEST(KernelTrouble, StatesThatStayUntilAReboot) {
+  for (const auto& [words, metric, label] : {std::tuple("now bad_page", "memstat_kernel_tainted", "bad_page"),
+                                             std::tuple("now machine_check", "memstat_kernel_tainted", "machine_check"),
+                                             std::tuple("now checker_bug", "memstat_checker_bugs_total", "kfence")}) {
+    EvidenceOfMachine machine;
+    MetricEvidence& state = machine.metric(metric, 0, {label});
+    EXPECT_EQ(machine.words(), "");
+    state.value = 1;
+    EXPECT_EQ(machine.words(), words);
+  }
+}
+
+TEST(KernelTrouble, OfFreeBsd) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  TypeEvidence& vnodes = machine.limited(Allocator::kTable, "vnodes", 1000, 1000);
+  EXPECT_EQ(machine.words(), "") << "as many vnodes as there may be is normal";
+  vnodes.sleeps.recent = 5;
+  EXPECT_EQ(machine.words(), "notable vnode_waits");
+  EvidenceOfMachine other(EvidenceSystem::kFreeBsd);
+  other.limited(Allocator::kTable, "kmem", 11, 10);
+  EXPECT_EQ(other.words(), "notable kmem_soft_limit");
+}
+
+}  // namespace
+}  // namespace memstat::causes::kernel_trouble

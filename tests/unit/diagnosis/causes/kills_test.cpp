@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::kills {
+namespace {
+
+TEST(Kills, OfAGroupAreTheDeepestGroups) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 2);
+  machine.type(Allocator::kMemcg, "/").failures.recent = 2;
+  machine.type(Allocator::kMemcg, "/a").failures.recent = 2;
+  TypeEvidence& job = machine.type(Allocator::kMemcg, "/a/job");
+  job.failures.recent = 2;
+  job.limit_bytes = 16 * EvidenceOfMachine::kMiB;
+  machine.type(Allocator::kMemcg, "/a/jobs");
+  machine.moved("memstat_memcg_events_total", 2, {"/a/job", "oom_kill"});
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(found[0].headline, "Control group /a/job: 2 processes killed at its limit of 16 MiB");
+  EXPECT_EQ(found[0].who.at(0).name, "/a/job");
+}
+
+TEST(Kills, AGroupThatFoundRoomAgainIsNone) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_oom_kills_total", 5);
+  machine.type(Allocator::kMemcg, "/a").failures.recent = 2;
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(Kills, OfTheMachineNameThePartThatGrewAndExplainWhatFollowed) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", 12 * EvidenceOfMachine::kGiB).change.recent = 4 * EvidenceOfMachine::kGiB;
+  machine.part("shared", EvidenceOfMachine::kGiB).change.recent = EvidenceOfMachine::kMiB;
+  machine.evidence.available_bytes = EvidenceOfMachine::kMiB;
+  machine.moved("memstat_pressure_stall_seconds_total", 90, {"full"});
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "now machine_oom_kill");
+  EXPECT_EQ(found[0].about.at(0).type, "anonymous");
+  EXPECT_EQ(found[0].explains.size(), 2U) << "little memory and stalls";
+}
+
+TEST(Kills, BeforeTheFirstPollAreHistory) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_oom_kills_total", 7);
+  machine.part("anonymous", 1);
+  EXPECT_EQ(machine.words(), "");
+  EXPECT_TRUE(is_ruled_out(machine.evidence, "machine_oom_kill"));
+  machine.evidence.polls = 1;
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "machine_oom_kill")) << "one poll shows no change";
+}
+
+TEST(Kills, WithGroupsThatAreNotReadTheMachineIsOnlyPossible) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.metric("memstat_memcg_groups_left_out", 4);
+  EXPECT_EQ(machine.find().at(0).certainty, Certainty::kPossible);
+}
+
+}  // namespace
+}  // namespace memstat::causes::kills

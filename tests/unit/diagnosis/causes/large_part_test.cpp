@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::large_part {
+namespace {
+
+struct LargePart {
+  const char* words;
+  const char* part;
+  double healthy;  // shares of memory
+  double large;
+  EvidenceSystem system = EvidenceSystem::kLinux;
+};
+constexpr LargePart kAlways[] = {{"notable page_tables_large", "page_tables", 0.02, 0.06},
+                                 {"notable kernel_stacks_large", "kernel_stacks", 0.01, 0.03},
+                                 {"notable percpu_large", "percpu", 0.01, 0.05},
+                                 {"notable vmalloc_large", "vmalloc", 0.02, 0.06},
+                                 {"notable sockets_large", "sockets", 0.02, 0.06},
+                                 {"wasteful tracing_large", "tracing", 0.01, 0.03},
+                                 {"notable memory_poisoned", "hardware_corrupted", 0, 1e-6},
+                                 {"notable unswappable_large", "unswappable", 0.01, 0.2, EvidenceSystem::kFreeBsd},
+                                 {"notable pv_entries_large", "pv_entries", 0.01, 0.03, EvidenceSystem::kFreeBsd}};
+constexpr LargePart kWhenShort[] = {{"wasteful shared_memory_large", "shared", 0.1, 0.4},
+                                    {"wasteful compressed_large", "zsmalloc", 0.1, 0.4},
+                                    {"notable gpu_memory_large", "gpu", 0.1, 0.4},
+                                    {"wasteful balloon_inflated", "balloon", 0.05, 0.2},
+                                    {"notable laundry_large", "laundry", 0.1, 0.3, EvidenceSystem::kFreeBsd},
+                                    {"wasteful kernel_memory_large", "kmem", 0.5, 0.9, EvidenceSystem::kFreeBsd}};
+
+TEST(LargePart, EachIsSilentBelowItsShare) {
+  for (const LargePart& one : kAlways) {
+    EvidenceOfMachine machine(one.system);
+    MetricEvidence& part = machine.part(one.part, one.healthy * machine.evidence.total_bytes);
+    EXPECT_EQ(machine.words(), "") << one.words;
+    part.value = one.large * machine.evidence.total_bytes;
+    EXPECT_EQ(machine.words(), one.words);
+  }
+}
+
+TEST(LargePart, WhatMayBeLargeIsSilentWhileMemoryIsAvailable) {
+  for (const LargePart& one : kWhenShort) {
+    EvidenceOfMachine machine(one.system);
+    MetricEvidence& part = machine.part(one.part, one.large * machine.evidence.total_bytes);
+    EXPECT_EQ(machine.words(), "") << one.words;
+    machine.evidence.available_bytes = 0.08 * machine.evidence.total_bytes;
+    EXPECT_EQ(machine.words(), one.words);
+    part.value = one.healthy * machine.evidence.total_bytes;
+    EXPECT_EQ(machine.words(), "") << one.words;
+  }
+}
+
+}  // namespace
+}  // namespace memstat::causes::large_part

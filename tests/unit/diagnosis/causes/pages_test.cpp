@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::pages {
+namespace {
+
+constexpr double kGiB = EvidenceOfMachine::kGiB;
+
+TEST(Pages, InNoAccount) {
+  EvidenceOfMachine machine;
+  MetricEvidence& bytes = machine.metric("memstat_unaccounted_bytes", kGiB);
+  EXPECT_EQ(machine.words(), "");
+  bytes.value = 3 * kGiB;
+  EXPECT_EQ(machine.words(), "wasteful unaccounted_large");
+}
+
+TEST(Pages, InPiecesWhileMemoryIsFree) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_page_order_failures_total", 9, {"9"});
+  EXPECT_EQ(machine.words(), "") << "huge pages may fail";
+  machine.moved("memstat_page_order_failures_total", 4, {"2"});
+  EXPECT_EQ(machine.words(), "now fragmentation");
+}
+
+TEST(Pages, CompactionInVain) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_compaction_failures_total", 900);
+  MetricEvidence& successes = machine.moved("memstat_compaction_successes_total", 900);
+  EXPECT_EQ(machine.words(), "");
+  successes.change.recent = 10;
+  EXPECT_EQ(machine.words(), "wasteful compaction_fails");
+}
+
+TEST(Pages, ThatMayNotWait) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_gfp_failures_total", 3, {"page", "user"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_gfp_failures_total", 3, {"page", "atomic"});
+  EXPECT_EQ(machine.words(), "now atomic_failures");
+}
+
+TEST(Pages, APoolThatIsUsedOrYoungIsHealthy) {
+  EvidenceOfMachine machine;
+  TypeEvidence& pool = machine.type(Allocator::kHugetlb, "2MiB");
+  pool.object_bytes = 2 * EvidenceOfMachine::kMiB;
+  pool.free_objects = 1500;
+  pool.objects = 500;
+  machine.evidence.uptime_seconds = 3600;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.uptime_seconds = 1e6;
+  EXPECT_EQ(machine.words(), "notable hugetlb_unused");
+  machine.metric("memstat_hugetlb_reserved_pages", 1500, {"2MiB"});
+  EXPECT_EQ(machine.words(), "") << "a database has reserved them";
+}
+
+TEST(Pages, OfPoolsThatRefuse) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_page_allocation_failures_total", 9, {"thp_fault"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_page_allocation_failures_total", 9, {"hugetlb"});
+  EXPECT_EQ(machine.words(), "now hugetlb_exhausted");
+}
+
+TEST(Pages, OfDevicesAndOfCompressedSwap) {
+  EvidenceOfMachine devices;
+  devices.type(Allocator::kCma, "reserved").failures.recent = 4;
+  EXPECT_EQ(devices.words(), "now cma_exhausted");
+  EvidenceOfMachine swap;
+  TypeEvidence& cache = swap.type(Allocator::kZswap, "zswap");
+  cache.failures.recent = 4;
+  cache.limit_used = 0.3;
+  EXPECT_EQ(swap.words(), "") << "it refuses what does not compress";
+  cache.limit_used = 1;
+  EXPECT_EQ(swap.words(), "wasteful zswap_full");
+}
+
+TEST(Pages, OfOtherNodes) {
+  EvidenceOfMachine machine;
+  MetricEvidence& foreign = machine.moved("memstat_numa_events_total", 1000, {"1", "foreign"});
+  EXPECT_EQ(machine.words(), "");
+  foreign.change.recent = 1e6;
+  EXPECT_EQ(machine.words(), "notable numa_node_full");
+}
+
+}  // namespace
+}  // namespace memstat::causes::pages

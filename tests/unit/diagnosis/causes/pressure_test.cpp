@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::pressure {
+namespace {
+
+constexpr double kGiB = EvidenceOfMachine::kGiB;
+
+TEST(Pressure, StallsOfAllProgramsAreNowOfSomeWasteful) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_pressure_stall_seconds_total", 3, {"full"});
+  machine.moved("memstat_pressure_stall_seconds_total", 45, {"some"});
+  EXPECT_EQ(machine.words(), "") << "15 % of the time";
+  machine.evidence.metrics.clear();
+  machine.moved("memstat_pressure_stall_seconds_total", 75, {"some"});
+  EXPECT_EQ(machine.words(), "wasteful memory_stalls");
+  machine.moved("memstat_pressure_stall_seconds_total", 33, {"full"});
+  EXPECT_EQ(machine.words(), "now memory_stalls");
+}
+
+TEST(Pressure, DirectReclaimNeedsStalledTime) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_allocation_stalls_total", 6000, {"Normal"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 20, {"some"});
+  EXPECT_EQ(machine.words(), "wasteful direct_reclaim");
+}
+
+TEST(Pressure, LittleAvailableIsWorseWhereItIsFelt) {
+  EvidenceOfMachine machine;
+  machine.part("anonymous", 14 * kGiB);
+  machine.evidence.available_bytes = 0.9 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.available_bytes = 0.7 * kGiB;
+  EXPECT_EQ(machine.words(), "wasteful memory_low");
+  machine.moved("memstat_pressure_stall_seconds_total", 33, {"full"});
+  EXPECT_EQ(machine.words(), "now memory_low") << "the stalls are its symptom";
+}
+
+TEST(Pressure, SwapThatComesBackIsThrashingAndColdPagesAreNot) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_paged_pages_total", 1e6, {"swap", "out"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_paged_pages_total", 1e6, {"swap", "in"});
+  EXPECT_EQ(machine.words(), "now swap_thrash");
+}
+
+TEST(Pressure, FullSwapMattersWhileMemoryIsShort) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_swap_total_bytes", 2 * kGiB);
+  machine.metric("memstat_swap_free_bytes", 0);
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.available_bytes = kGiB;
+  EXPECT_EQ(machine.words(), "wasteful swap_full");
+}
+
+TEST(Pressure, AZoneBelowItsReserveAndOneThatKeepsItForOthers) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_zone_watermark_bytes", 1e6, {"0", "Normal", "min"});
+  machine.metric("memstat_zone_watermark_bytes", 1e6, {"0", "DMA", "min"});
+  TypeEvidence& zone = machine.type(Allocator::kPage, "node 0 Normal");
+  zone.bytes = kGiB;
+  zone.free_objects = 1000;
+  zone.object_bytes = 4096;
+  TypeEvidence& dma = machine.type(Allocator::kPage, "node 0 DMA");
+  dma.free_objects = 0;
+  dma.object_bytes = 4096;
+  dma.bytes = 15e6;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.types[0].free_objects = 100;
+  EXPECT_EQ(machine.words(), "now zone_short");
+}
+
+TEST(Pressure, OfFreeBsdIsPerDomain) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.metric("memstat_zone_watermark_bytes", 4e6, {"0", "free", "severe"});
+  TypeEvidence& free = machine.type(Allocator::kPage, "domain 0 free");
+  free.object_bytes = 4096;
+  free.free_objects = 100000;
+  EXPECT_EQ(machine.words(), "");
+  free.free_objects = 900;
+  EXPECT_EQ(machine.words(), "now domain_exhausted");
+}
+
+TEST(Pressure, ThePageDaemonFallsShortAndSwaps) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_page_events_total", 4, {"daemon_shortfall"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_paged_pages_total", 1000, {"swap", "out"});
+  EXPECT_EQ(machine.words(), "wasteful page_daemon_short");
+}
+
+TEST(Pressure, ReclaimThatWaitsForTheDisk) {
+  EvidenceOfMachine machine;
+  MetricEvidence& pages = machine.moved("memstat_throttled_written_pages_total", 30);
+  EXPECT_EQ(machine.words(), "");
+  pages.change.recent = 9000;
+  EXPECT_EQ(machine.words(), "wasteful writers_throttled");
+}
+
+TEST(Pressure, KswapdThatGaveUp) {
+  EvidenceOfMachine machine;
+  MetricEvidence& node = machine.metric("memstat_node_unreclaimable", 0, {"0"});
+  EXPECT_EQ(machine.words(), "");
+  node.value = 1;
+  EXPECT_EQ(machine.words(), "now kswapd_gave_up");
+}
+
+}  // namespace
+}  // namespace memstat::causes::pressure

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::slab {
+namespace {
+
+constexpr double kGiB = EvidenceOfMachine::kGiB;
+
+TEST(Slab, IdleObjectsAreWasteful) {
+  EvidenceOfMachine machine;
+  TypeEvidence& cache = machine.type(Allocator::kSlab, "inode_cache");
+  cache.held_bytes = 2 * kGiB;
+  cache.bytes = 1.8 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  cache.bytes = 0.5 * kGiB;
+  EXPECT_EQ(machine.words(), "wasteful slab_fragmented");
+}
+
+TEST(Slab, ZonesOfFreeBsdLikewise) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  TypeEvidence& zone = machine.type(Allocator::kUma, "abd_chunk");
+  zone.held_bytes = 2 * kGiB;
+  zone.bytes = 0.5 * kGiB;
+  EXPECT_EQ(machine.words(), "wasteful zone_idle");
+}
+
+TEST(Slab, MemoryInNoCache) {
+  EvidenceOfMachine machine;
+  machine.part("slab_reclaimable", kGiB);
+  machine.part("slab_unreclaimable", kGiB);
+  machine.evidence.slab_held_bytes = 1.95 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.slab_held_bytes = kGiB;
+  EXPECT_EQ(machine.words(), "notable kmalloc_large");
+}
+
+/// The cache and the table of names: `negative` of `all` entries are of missing files, `objects` are in memory.
+EvidenceOfMachine machine_of_names(double negative, double all, double objects) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_negative_dentries", negative);
+  TypeEvidence& cache = machine.type(Allocator::kSlab, "dentry");
+  cache.objects = objects;
+  cache.object_bytes = 192;
+  TypeEvidence& table = machine.type(Allocator::kTable, "dentries");
+  table.objects = all;
+  table.free_objects = 0;
+  return machine;
+}
+
+TEST(Slab, NamesOfMissingFiles) {
+  EXPECT_EQ(machine_of_names(4e6, 5e6, 5e6).words(), "notable negative_dentries");
+  EXPECT_EQ(machine_of_names(1e6, 5e6, 5e6).words(), "") << "most are of files that exist";
+  EXPECT_EQ(machine_of_names(4e4, 5e4, 5e4).words(), "") << "little";
+}
+
+TEST(Slab, ObjectsThatWaitForRcu) {
+  EXPECT_EQ(machine_of_names(0, 1e6, 2e6).words(), "notable rcu_backlog");
+  EXPECT_EQ(machine_of_names(0, 1e6, 1.1e6).words(), "");
+}
+
+TEST(Slab, IndexNodesThatThePageCacheDoesNotExplain) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kSlab, "radix_tree_node").held_bytes = 0.6 * kGiB;
+  MetricEvidence& cache = machine.part("page_cache", 10 * kGiB);
+  EXPECT_EQ(machine.words(), "");
+  cache.value = kGiB;
+  EXPECT_EQ(machine.words(), "notable shadow_nodes");
+}
+
+}  // namespace
+}  // namespace memstat::causes::slab

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::socket_memory {
+namespace {
+
+TEST(SocketMemory, EachProtocolAtItsLimit) {
+  for (const auto& [cause, type] : {std::pair("tcp_memory_full", "TCP"), std::pair("udp_memory_full", "UDP"),
+                                    std::pair("fragments_full", "FRAG"), std::pair("fragments6_full", "FRAG6")}) {
+    EvidenceOfMachine machine;
+    TypeEvidence& one = machine.type(Allocator::kSocket, type);
+    one.bytes = 7e6;
+    one.limit_bytes = 10e6;
+    EXPECT_EQ(machine.words(), "") << cause;
+    one.bytes = 10e6;
+    EXPECT_EQ(machine.words(), std::string("now ") + cause);
+  }
+}
+
+TEST(SocketMemory, PressureIsNotableAndAPartOfAFullLimit) {
+  EvidenceOfMachine machine;
+  TypeEvidence& tcp = machine.type(Allocator::kSocket, "TCP");
+  tcp.bytes = 8e6;
+  tcp.limit_bytes = 10e6;
+  machine.metric("memstat_socket_memory_pressure", 1, {"TCP"});
+  EXPECT_EQ(machine.words(), "notable tcp_pressure");
+  tcp.bytes = 10e6;
+  EXPECT_EQ(machine.words(), "now tcp_memory_full");
+}
+
+TEST(SocketMemory, DropsAtARateAreConfirmedAndAFewAreNot) {
+  struct Drop {
+    const char* words;
+    const char* metric;
+    const char* type;
+    const char* kind;
+  };
+  for (const Drop& drop :
+       {Drop{"now udp_buffer_full", "memstat_socket_events_total", "UDPv6", "RcvbufErrors"},
+        Drop{"now tcp_receive_dropped", "memstat_socket_events_total", "TCP", "TCPRcvQDrop"},
+        Drop{"wasteful conntrack_evicts", "memstat_table_events_total", "conntrack", "early_drop"},
+        Drop{"wasteful neighbours_collected", "memstat_table_events_total", "arp_cache", "forced_gc_runs"}}) {
+    EvidenceOfMachine machine;
+    MetricEvidence& event = machine.moved(drop.metric, 2, {drop.type, drop.kind});
+    EXPECT_EQ(machine.words(), "") << drop.words;
+    event.change.recent = 3000;
+    EXPECT_EQ(machine.words(), drop.words);
+  }
+}
+
+}  // namespace
+}  // namespace memstat::causes::socket_memory

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::zone_limit {
+namespace {
+
+constexpr std::pair<const char*, const char*> kZones[] = {
+    {"mbuf_limit", "mbuf_jumbo_page"},         {"socket_zone_full", "socket"},  {"pf_full", "pf states"},
+    {"ipfw_full", "IPFW dynamic states data"}, {"swap_metadata_full", "swblk"}, {"syncache_full", "syncache"},
+    {"tcp_reassembly_full", "tcpreass"},       {"devctl_full", "DEVCTL"},       {"zone_full", "NCLNODE"}};
+
+TEST(ZoneLimit, EachZoneHasItsCause) {
+  for (const auto& [cause, zone] : kZones) {
+    EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+    machine.limited(Allocator::kUma, zone, 1000, 1000).failures.recent = 3;
+    EXPECT_EQ(machine.words(), std::string("now ") + cause);
+  }
+}
+
+TEST(ZoneLimit, SleepersAreConfirmedInOnePoll) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.evidence.polls = 1;
+  machine.limited(Allocator::kUma, "mbuf_cluster", 2200, 2200).sleepers = 8;
+  EXPECT_EQ(machine.find().at(0).certainty, Certainty::kConfirmed);
+}
+
+TEST(ZoneLimit, CachedItemsThatFillALimitAreHealthy) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  TypeEvidence& zone = machine.limited(Allocator::kUma, "socket", 188, 32110);
+  zone.limit_used = 0.992;
+  EXPECT_EQ(machine.words(), "");
+  zone.failures.total = 231;
+  EXPECT_EQ(machine.words(), "notable zone_cached");
+}
+
+TEST(ZoneLimit, BucketsAndPacketsAreSilent) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kUma, "64 Bucket", 10, 10).failures.recent = 264;
+  machine.limited(Allocator::kUma, "mbuf_packet", 10, 10).failures.recent = 2;
+  machine.type(Allocator::kUma, "vmem btag").failures.recent = 62;
+  EXPECT_EQ(machine.words(), "");
+}
+
+}  // namespace
+}  // namespace memstat::causes::zone_limit

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/diagnose.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/text.h"
+#include "core/diagnosis/words.h"
+#include "tests/support/evidence.h"
+
+namespace memstat {
+namespace {
+
+TEST(Diagnose, EveryCauseHasWordsAndANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for_each_cause([&](const Cause& cause) {
+    EXPECT_TRUE(names.insert(cause.name).second) << cause.name << " is there twice";
+    EXPECT_FALSE(cause.looks_for.empty()) << cause.name;
+    EXPECT_NE(cause.look, nullptr) << cause.name;
+    for (const std::string_view other : cause.explains) EXPECT_NE(find_cause(other), nullptr) << other;
+  });
+  EXPECT_GE(names.size(), 90U);
+}
+
+TEST(Diagnose, AnEmptyMachineHasNoFindingAndSaysWhatItLacks) {
+  const Evidence evidence;
+  const Diagnosis diagnosis = diagnose(evidence);
+  EXPECT_TRUE(diagnosis.findings.empty());
+  EXPECT_GT(diagnosis.not_checked.size(), 50U);
+  EXPECT_EQ(diagnosis.not_checked[0].why.find("is not known here") == std::string::npos, false);
+}
+
+TEST(Diagnose, WhatFailsComesBeforeWhatWillAndTheLargerBeforeTheSmaller) {
+  EvidenceOfMachine machine;
+  machine.part("page_tables", EvidenceOfMachine::kGiB);
+  machine.part("vmalloc", 2 * EvidenceOfMachine::kGiB);
+  machine.growing("slab", "mine", 2e9, 1e9, 7000).memory_seconds = 7000;
+  machine.growing("slab", "yours", 2e9, 1e9, 7000).memory_seconds = 6000;
+  machine.limited(Allocator::kTable, "ptys", 10, 10);
+  EXPECT_EQ(machine.words(),
+            "now ptys_full, soon slab_leak, soon slab_leak, notable vmalloc_large, notable page_tables_large");
+  EXPECT_EQ(machine.find()[1].about.at(0).type, "yours");
+}
+
+TEST(Diagnose, TheSameEvidenceGivesTheSameAnswer) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "ptys", 10, 10);
+  machine.limited(Allocator::kTable, "files", 10, 10);
+  EXPECT_EQ(machine.words(), machine.words());
+}
+
+TEST(Words, AreForPeople) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1536 * 1024), "1.5 MiB");
+  EXPECT_EQ(bytes_text(-2048), "-2 KiB");
+  EXPECT_EQ(count_text(1532), "1532");
+  EXPECT_EQ(count_text(2.5e6), "2.5 million");
+  EXPECT_EQ(percent_text(0.004), "0.4 %");
+  EXPECT_EQ(percent_text(0.97), "97 %");
+  EXPECT_EQ(duration_words(12 * 60), "12 min");
+  EXPECT_EQ(duration_words(6 * 3600), "6 h");
+  EXPECT_EQ(duration_words(3 * 86400), "3 d");
+  EXPECT_EQ(rate_text(2, false), "2/s");
+  EXPECT_EQ(rate_text(0.01, false), "36/h");
+  EXPECT_EQ(counted(1, "process", "processes"), "1 process");
+  EXPECT_EQ(counted(0, "poll"), "0 polls");
+}
+
+TEST(Words, LongNamesLoseTheirMiddleAndNoCharacterIsCut) {
+  EXPECT_EQ(short_name("/kubepods/burstable/pod-1234/container", 20).size(), 20U);
+  EXPECT_EQ(short_name("/a", 20), "/a");
+  const std::string umlauts = "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4";
+  EXPECT_EQ(find_invalid_utf8(short_name(umlauts, 12)), short_name(umlauts, 12).size());
+  EXPECT_EQ(find_invalid_utf8(cut_text(umlauts, 12)), cut_text(umlauts, 12).size());
+}
+
+}  // namespace
+}  // namespace memstat
