@@ -450,12 +450,12 @@ void App::make_threads(Serving& serving) {
     release_startup_memory(is_memory_locked_);
   });
   PollLoop& loop = *serving.loop;
-  Pages::Options of_pages{
-      .version = MEMSTAT_VERSION, .enable_reload = config_.enable_reload, .reload = [this, &loop] { return reload(loop); }};
+  Pages::Options of_pages{MEMSTAT_VERSION, config_.enable_reload, [this, &loop] { return reload(loop); }};
   of_pages.refresh = [this, &loop](TimePoint deadline) {
     if (const std::int64_t age = scrape_age_ns_; age != 0) loop.refresh(std::chrono::nanoseconds(age), deadline);
   };
   of_pages.history = &poller_->history();
+  of_pages.diagnostician = poller_.get();
   of_pages.host = host();
   of_pages.has_per_cpu = [this] { return has_per_cpu_.load(); };
   serving.pages = std::make_unique<Pages>(pool_, metrics_, *poller_, clock_, std::move(of_pages));

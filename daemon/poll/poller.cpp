@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "core/base/mutex.h"
 #include "core/kernel/boot_time.h"
@@ -137,6 +138,7 @@ void Poller::forget_everything() {
   tracker_ = std::make_unique<DeltaTracker>(tracker_options());
   builder_ = std::make_unique<SnapshotBuilder>();
   history_.clear();
+  evidence_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time starts over, too
     entry->was_up = false;
@@ -267,6 +269,7 @@ void Poller::set_state(Entry& entry, SourceState state, std::string error) {
   if (options_.log) log_state(entry, state, error);
   entry.status.state = state;
   entry.status.error = std::move(error);
+  has_new_states_ = true;
   entry.status.needs = entry.refusal.empty() ? std::string_view() : entry.descriptor->needs;
   publish(entry);
 }
@@ -483,6 +486,37 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
   history_.finish();
 }
 
+/// Looks for causes, for the metric. Growth is not among them, since reading all of the history takes as long as several
+/// polls: whoever asks for the diagnosis gets it.
+void Poller::note_findings(const Snapshot& snapshot, std::int64_t now_ns) {
+  if (std::exchange(has_new_states_, false)) {
+    unread_.clear();
+    for (const std::unique_ptr<Entry>& entry : entries_) {
+      const SourceStatus& status = entry->status;
+      const bool is_down = status.state == SourceState::kDown;
+      if (!is_down && status.state != SourceState::kNotPermitted) continue;
+      unread_.push_back({.name = status.name, .error = status.error, .needs = status.needs, .is_down = is_down});
+    }
+  }
+  const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
+  const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
+  evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_}, now_ns);
+  find_causes(evidence_.current()->evidence, findings_);
+  active_.clear();
+  for (const Finding& finding : findings_) {
+    active_.push_back({.cause = find_cause(finding.cause)->name, .severity = to_string(finding.severity)});
+  }
+  metrics_.findings_active(active_);
+}
+
+Diagnosis Poller::diagnosis(const Snapshot& snapshot) const {
+  const std::shared_ptr<const PollEvidence> built = evidence_.current();
+  if (built == nullptr) return {};
+  Evidence evidence = built->evidence;
+  add_growth(snapshot, history_, evidence);
+  return diagnose(evidence);
+}
+
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
   was_cut_ = false;
@@ -506,7 +540,10 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   if (generation_ > config_.retention) {
     list_->evict_vanished_before(generation_ - config_.retention, [this](MemoryType& type) {
       tracker_->forget(type);
-      if (const auto number = builder_->forget(type)) history_.forget(*number);
+      if (const auto number = builder_->forget(type)) {
+        history_.forget(*number);
+        evidence_.forget(*number);
+      }
     });
   }
   if (RenderedSnapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
@@ -518,6 +555,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
     snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();
     remember(*snapshot, now_ns);
+    note_findings(*snapshot, now_ns);
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     if (options_.renders) render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;

@@ -19,6 +19,7 @@
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/snapshot_pool.h"
 #include "daemon/poll/reader_thread.h"
+#include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/selection.h"
 #include "daemon/telemetry/self_metrics.h"
@@ -28,8 +29,8 @@
 namespace memstat {
 
 /// Owns the list, the tracker and the sources; the only one that touches them.
-/// Thread safety: one thread (the poller's), except statuses(), which is safe, and cancel().
-class Poller : public SourceStatuses {
+/// Thread safety: one thread (the poller's), except statuses() and diagnosis(), which are safe, and cancel().
+class Poller : public SourceStatuses, public Diagnostician {
  public:
   struct Options {
     bool is_replay = false;   ///< The events that a capture has are read whatever the mode of events is.
@@ -74,6 +75,8 @@ class Poller : public SourceStatuses {
   /// What the types had at the polls before.
   [[nodiscard]] const History& history() const { return history_; }
 
+  [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override;
+
   /// Threads stuck in a read now.
   [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
 
@@ -102,6 +105,7 @@ class Poller : public SourceStatuses {
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] SnapshotExtras extras(Tier tier);
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
+  void note_findings(const Snapshot& snapshot, std::int64_t now_ns);
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
   std::shared_ptr<OncePerPollView> view_;
@@ -119,6 +123,11 @@ class Poller : public SourceStatuses {
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;
   History history_;
+  EvidenceBuilder evidence_;
+  Findings findings_;  // of the last poll
+  std::vector<SelfMetrics::ActiveFinding> active_;
+  bool has_new_states_ = true;          // of sources
+  std::vector<SourceEvidence> unread_;  // sources
   Selection selection_;
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B

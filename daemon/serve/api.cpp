@@ -103,13 +103,20 @@ HttpResponse Api::growth(const HttpRequest& request, const Snapshot& snapshot, c
                 [&] { return growth_document(snapshot, *history_, wanted); });
 }
 
+HttpResponse Api::findings(const HttpRequest& request, const Snapshot& snapshot) {
+  if (diagnostician_ == nullptr) return failure(404, "nothing here looks for causes");
+  return answer(request, snapshot, is_plain(request) ? &findings_ : nullptr,
+                [&] { return findings_document(snapshot, diagnostician_->diagnosis(snapshot)); });
+}
+
 HttpResponse Api::respond(const HttpRequest& request) {
   constexpr std::string_view kTypes = "types/";
   const std::string_view path = request.path.substr(kPrefix.size());
-  const bool is_known =
-      path == "types" || path == "history" || path == "growth" || path == "sources" || path == "events" || path == "memory";
+  constexpr std::string_view kDocuments[] = {"types", "history", "growth", "findings", "sources", "events", "memory"};
+  const bool is_known = std::find(std::begin(kDocuments), std::end(kDocuments), path) != std::end(kDocuments);
   if (!is_known && !path.starts_with(kTypes)) {
-    return failure(404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /sources, /events and /memory");
+    return failure(
+        404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /findings, /sources, /events and /memory");
   }
   const Result<ApiRequest> wanted = parse_api_request(request.query);
   if (!wanted) return failure(400, wanted.error().detail);
@@ -125,6 +132,7 @@ HttpResponse Api::respond(const HttpRequest& request) {
   }
   if (path == "history") return history(request, *snapshot, *wanted);
   if (path == "growth") return growth(request, *snapshot, *wanted);
+  if (path == "findings") return findings(request, *snapshot);
   if (path == "sources") {
     return answer(request, *snapshot, nullptr,
                   [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_); });

@@ -13,6 +13,7 @@
 #include "daemon/http/server.h"
 #include "daemon/serve/api_documents.h"
 #include "daemon/serve/gzip.h"
+#include "daemon/snapshot/evidence_builder.h"
 
 namespace memstat {
 
@@ -23,13 +24,15 @@ class Api {
  public:
   static constexpr std::string_view kPrefix = "/api/v1/";
 
-  /// All must outlive this. `history` may be nullptr. `started`: differs from one run of the daemon to the next.
+  /// All must outlive this. `history` and `diagnostician` may be nullptr. `started`: differs from one run of the daemon to
+  /// the next.
   Api(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const History* history,
-      HostInfo host, std::string version, std::int64_t started)
+      const Diagnostician* diagnostician, HostInfo host, std::string version, std::int64_t started)
       : pool_(pool),
         metrics_(metrics),
         sources_(sources),
         history_(history),
+        diagnostician_(diagnostician),
         host_(std::move(host)),
         version_(std::move(version)),
         started_(started) {}
@@ -54,12 +57,14 @@ class Api {
   HttpResponse answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make);
   HttpResponse type(const HttpRequest& request, const Snapshot& snapshot, std::string_view path);
   HttpResponse history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
+  HttpResponse findings(const HttpRequest& request, const Snapshot& snapshot);
   HttpResponse growth(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
 
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;
   const SourceStatuses& sources_;
   const History* history_;
+  const Diagnostician* diagnostician_;
   HostInfo host_;
   std::string version_;
   std::int64_t started_;
@@ -67,6 +72,7 @@ class Api {
   Kept types_;
   Kept overview_;
   Kept growth_;
+  Kept findings_;
 };
 
 }  // namespace memstat

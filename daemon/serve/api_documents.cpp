@@ -298,6 +298,13 @@ std::string growth_document(const Snapshot& snapshot, const History& history, co
   return json.finish();
 }
 
+std::string findings_document(const Snapshot& snapshot, const Diagnosis& diagnosis) {
+  JsonWriter json;
+  write_poll(json, snapshot);
+  write_diagnosis(json, diagnosis);
+  return json.finish();
+}
+
 std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history) {
   const std::uint32_t number = snapshot.rows()[row].number;
   JsonWriter json;

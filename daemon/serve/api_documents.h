@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "daemon/serve/api_request.h"
+#include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/snapshot.h"
 #include "daemon/telemetry/self_metrics.h"
@@ -39,6 +40,7 @@ struct HostInfo {
 [[nodiscard]] std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<const SourceStatus> sources);
 [[nodiscard]] std::string history_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
 [[nodiscard]] std::string growth_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);
+[[nodiscard]] std::string findings_document(const Snapshot& snapshot, const Diagnosis& diagnosis);
 [[nodiscard]] std::string type_history_document(const Snapshot& snapshot, std::size_t row, const History& history);
 [[nodiscard]] std::string sources_document(const Snapshot& snapshot, std::span<const SourceStatus> sources,
                                            const SelfMetrics& metrics, const History* history, std::string_view version,

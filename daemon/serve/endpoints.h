@@ -31,6 +31,8 @@ class Pages {
     std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
     /// What the types had at earlier polls. nullptr: there is no history.
     const History* history = nullptr;
+    /// Finds causes. nullptr: there are no findings.
+    const Diagnostician* diagnostician = nullptr;
     HostInfo host = {};  ///< Whose memory it is.
     /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
     std::function<bool()> has_per_cpu = {};
@@ -44,7 +46,8 @@ class Pages {
         clock_(clock),
         options_(std::move(options)),
         cache_(pool, metrics, clock),
-        api_(pool, metrics, sources, options_.history, options_.host, options_.version, clock.realtime_ns()) {}
+        api_(pool, metrics, sources, options_.history, options_.diagnostician, options_.host, options_.version,
+             clock.realtime_ns()) {}
 
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 

@@ -14,6 +14,9 @@ constexpr OwnMetric kOwnMetrics[] = {
     {"memstat_build_info", kGauge, "1; the labels say which memstatd this is."},
     {"memstat_config_last_reload_successful", kGauge,
      "1 when the last loading of the configuration succeeded, 0 when the one before it is in force."},
+    {"memstat_finding_active", kGauge,
+     "1 while memstatd finds this cause of trouble, as memstatctl why prints it, 0 when it is over; a cause has a series once "
+     "it was found."},
     {"memstat_helper_up", kGauge,
      "1 while the helper process runs, which attaches to events of the kernel again after counting them took too much, or "
      "reads the kernel for FreeBSD's sandbox; 0: it is gone: restart memstatd. Absent where there is none."},

@@ -87,6 +87,13 @@ struct SelfMetrics::Implementation {
   std::atomic<std::uint64_t> version{1};
   Mutex mutex;
   std::map<std::string, Source, std::less<>> sources MEMSTAT_GUARDED_BY(mutex);
+  struct ActiveCause {
+    std::string_view severity;
+    Gauge* active = nullptr;
+    bool is_found = false;
+  };
+  std::map<std::string_view, ActiveCause> causes MEMSTAT_GUARDED_BY(mutex);  // that were ever active
+  Family<Gauge>& finding_active = gauges(registry, "memstat_finding_active");
   std::unique_ptr<ProcessStatsReader> meter MEMSTAT_GUARDED_BY(mutex) = make_process_stats_reader();
 
   Source& source(std::string_view name) MEMSTAT_REQUIRES(mutex) {
@@ -220,6 +227,31 @@ void SelfMetrics::polls_missed(std::size_t count) {
 void SelfMetrics::snapshot_skipped() {
   implementation_->skipped.Increment();
   ++implementation_->version;
+}
+
+void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
+  const MutexLock lock(implementation_->mutex);
+  auto& causes = implementation_->causes;
+  bool is_changed = false;
+  for (auto& [cause, state] : causes) state.is_found = false;
+  for (const ActiveFinding& finding : findings) {  // most urgent first: of two with one cause the first counts
+    Implementation::ActiveCause& state = causes[finding.cause];
+    if (state.is_found) continue;
+    state.is_found = true;
+    if (state.active != nullptr && state.severity == finding.severity) continue;
+    Implementation::drop(implementation_->finding_active, state.active);
+    state.severity = finding.severity;
+    state.active = &implementation_->finding_active.Add(
+        {{"cause", std::string(finding.cause)}, {"severity", std::string(finding.severity)}});
+    is_changed = true;
+  }
+  for (auto& [cause, state] : causes) {
+    const double value = state.is_found ? 1 : 0;
+    if (state.active == nullptr || (state.active->Value() == value && !is_changed)) continue;
+    state.active->Set(value);
+    is_changed = true;
+  }
+  if (is_changed) ++implementation_->version;
 }
 
 void SelfMetrics::config_reloaded(bool successful) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,13 @@ class SelfMetrics {
   void poll_interval(double seconds);
   void polls_missed(std::size_t count);
   void snapshot_skipped();
+  /// A cause that is found now, and how severe it is: texts that live as long as the program.
+  struct ActiveFinding {
+    std::string_view cause;
+    std::string_view severity;
+  };
+  /// All that were found in the last poll. A cause that was found before keeps its series, at 0.
+  void findings_active(std::span<const ActiveFinding> findings);
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
   /// Whether the helper process runs. Without a call there is no such series.

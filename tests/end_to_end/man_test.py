@@ -266,7 +266,7 @@ class Programs(unittest.TestCase):
         # Linux counts events, of CPUs and of the kernel, with a helper.
         maybe = {"memstat_source_errors_total", "memstat_source_not_permitted", "memstat_poll_age_seconds", "memstat_recording_polls_total", "memstat_cpu_event_total",
                  "memstat_cpu_event_running_ratio", "memstat_events_cost_seconds_total", "memstat_events_counted_ratio",
-                 "memstat_allocation_size_bytes", "memstat_page_fault_seconds", "memstat_helper_up"}
+                 "memstat_allocation_size_bytes", "memstat_page_fault_seconds", "memstat_helper_up", "memstat_finding_active"}
         self.assertGreater(len(named), 5)
         self.assertEqual(named - maybe - known, set())
 

@@ -106,7 +106,7 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 // Collects what is wrong in a child, where gtest's own assertions would be lost.
-class Findings {
+class SandboxFindings {
  public:
   void expect(bool condition, const std::string& what) {
     if (!condition) text_ += what + " (errno " + std::to_string(errno) + ")\n";
@@ -165,7 +165,7 @@ TEST(Privileges, RootBecomesTheUserAndLosesEveryCapability) {
   expect_clean(in_child([&](int) -> std::string {
     const Result<PrivilegeReport> report = drop_privileges(as_nobody());
     if (!report) return to_string(report.error());
-    Findings findings;
+    SandboxFindings findings;
     findings.expect(report->user_changed && report->no_new_privileges, "report");
     uid_t uids[3];
     gid_t gids[3];
@@ -203,7 +203,7 @@ TEST(Privileges, CapabilitiesGoEvenWhenTheUserCannotBeChanged) {
     const uid_t before = geteuid();
     const Result<PrivilegeReport> report = drop_privileges(as_nobody());
     if (!report) return to_string(report.error());
-    Findings findings;
+    SandboxFindings findings;
     findings.expect(!report->user_changed && geteuid() == before, "user changed");
     findings.expect(joined(report->notes).find("user: not started as root") != std::string::npos, joined(report->notes));
     for (const char* const set : {"CapInh", "CapPrm", "CapEff", "CapAmb"}) {
@@ -221,7 +221,7 @@ TEST(Privileges, UnknownUserIsAnErrorThatNamesTheKeyAndTheUser) {
     options.user = "no-such-account-here";
     const Result<PrivilegeReport> report = drop_privileges(options);
     if (report) return "accepted";
-    Findings findings;
+    SandboxFindings findings;
     findings.expect(report.error().code == ErrorCode::kData, "code");
     const std::string text = to_string(report.error());
     findings.expect(text.find("user: there is no account \"no-such-account-here\"") != std::string::npos, text);
@@ -251,7 +251,7 @@ TEST(Privileges, WithoutASandboxOnlyPrivilegesGo) {
     const Result<PrivilegeReport> report =
         drop_privileges({.user = "", .sandbox = false, .lock_memory = false, .readable_paths = {}, .writable_paths = {}});
     if (!report) return to_string(report.error());
-    Findings findings;
+    SandboxFindings findings;
     findings.expect(!report->user_changed && !report->seccomp && !report->landlock && !report->memory_locked, "report");
     const std::string notes = joined(report->notes);
     for (const char* const key : {"user: the key is empty", "sandbox: off", "lock_memory: off"}) {
@@ -307,7 +307,7 @@ TEST(Privileges, NewCodeAndOutgoingConnectionsAreRefused) {
     const Result<PrivilegeReport> report = drop_privileges(as_nobody());
     if (!report) return to_string(report.error());
     if (!report->seccomp) return "no seccomp";
-    Findings findings;
+    SandboxFindings findings;
     void* const code = mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     findings.expect(code == MAP_FAILED && errno == EPERM, "executable mmap");
     void* const data = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -347,7 +347,7 @@ TEST(Privileges, NoSocketReachesOtherProcessesOfTheMachine) {
     const Result<PrivilegeReport> report = drop_privileges(as_nobody());
     if (!report) return to_string(report.error());
     if (!report->seccomp) return "no seccomp";
-    Findings findings;
+    SandboxFindings findings;
     for (const int type : {SOCK_DGRAM, SOCK_STREAM, SOCK_SEQPACKET}) {
       findings.expect(socket(AF_UNIX, type, 0) < 0 && errno == EPERM, "a local socket of type " + std::to_string(type));
     }
@@ -378,7 +378,7 @@ TEST(Privileges, NothingNewIsListenedOn) {
     const Result<PrivilegeReport> report = drop_privileges(as_nobody());
     if (!report) return to_string(report.error());
     if (!report->seccomp) return "no seccomp";
-    Findings findings;
+    SandboxFindings findings;
     const int after = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     findings.expect(after >= 0, "a socket, which civetweb makes");
     findings.expect(!bind_to_loopback(after) && errno == EPERM, "bind");
@@ -415,7 +415,7 @@ TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
     if (!can_read("/etc/passwd")) return "/etc/passwd could not be read before";
     const Result<PrivilegeReport> report = drop_privileges(options);
     if (!report) return to_string(report.error());
-    Findings findings;
+    SandboxFindings findings;
     findings.expect(report->landlock, "landlock: " + joined(report->notes));
     findings.expect(joined(report->notes).find("/no/such/file: not accessible") != std::string::npos, joined(report->notes));
     findings.expect(!can_read("/etc/passwd") && errno == EACCES, "/etc/passwd");
@@ -452,7 +452,7 @@ TEST(Privileges, AnOpenSlabinfoStillReadsToItsEndButCannotBeOpenedAgain) {
     const auto before = count_lines();
     const Result<PrivilegeReport> report = drop_privileges(as_nobody());
     if (!report) return to_string(report.error());
-    Findings findings;
+    SandboxFindings findings;
     const auto after = count_lines();
     // Caches come and go while others run; a short read would lose most of the lines.
     findings.expect(before > 10 && after > before * 9 / 10,
@@ -507,7 +507,7 @@ TEST(Privileges, ThreadsSocketsAndMemoryStillWork) {
         if (!bind_to_loopback(listener) || listen(listener, 1) != 0) return "listen";
         const Result<PrivilegeReport> report = drop_privileges(options);
         if (!report) return to_string(report.error());
-        Findings findings;
+        SandboxFindings findings;
         std::string served;
         std::vector<std::thread> threads;
         std::vector<std::size_t> filled(8);
@@ -553,7 +553,7 @@ TEST(Privileges, MemoryIsLockedWithoutALimit) {
     const Result<PrivilegeReport> report = drop_privileges(options);
     if (!report) return to_string(report.error());
     if (!report->memory_locked) return joined(report->notes);
-    Findings findings;
+    SandboxFindings findings;
     const long before_kib = std::atol(status_field("VmLck").c_str());
     findings.expect(before_kib > 0, "VmLck " + status_field("VmLck"));
     const std::vector<char> later(std::size_t{32} << 20, 'x');
@@ -573,7 +573,7 @@ std::string lock_with_limit(rlim_t limit_bytes, bool expect_locked) {
   options.lock_memory = true;
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return to_string(report.error());
-  Findings findings;
+  SandboxFindings findings;
   const std::string notes = joined(report->notes);
   findings.expect(report->memory_locked == expect_locked, notes);
   findings.expect(notes.find("lock_memory: ") != std::string::npos, "no note: " + notes);

@@ -41,14 +41,15 @@ class ApiTest : public testing::Test {
            daemon_.metrics,
            *daemon_.poller,
            &daemon_.poller->history(),
+           daemon_.poller.get(),
            {.name = "db7", .os = "linux", .release = "6.1", .machine = "x86_64", .replay = {}},
            "1.2.3",
            42};
 };
 
 TEST_F(ApiTest, BeforeTheFirstPollItIs503InJson) {
-  for (const char* path :
-       {"/api/v1/types", "/api/v1/history", "/api/v1/growth", "/api/v1/sources", "/api/v1/events", "/api/v1/memory"}) {
+  for (const char* path : {"/api/v1/types", "/api/v1/history", "/api/v1/growth", "/api/v1/findings", "/api/v1/sources",
+                           "/api/v1/events", "/api/v1/memory"}) {
     const HttpResponse response = get(path);
     EXPECT_EQ(response.status, 503) << path;
     EXPECT_EQ(response.content_type, "application/json");

@@ -193,12 +193,30 @@ TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
 #endif
 }
 
+TEST_F(SelfMetricsTest, ACauseHasOneSeriesFromTheFirstTimeThatItIsFound) {
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_finding_active{")));
+  const SelfMetrics::ActiveFinding now{.cause = "memory_low", .severity = "now"};
+  const SelfMetrics::ActiveFinding later{.cause = "memory_low", .severity = "wasteful"};
+  metrics_.findings_active({&now, 1});
+  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"now\"} 1"));
+  metrics_.findings_active({&later, 1});
+  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"wasteful\"} 1"));
+  EXPECT_THAT(metrics_.text(), Not(HasSubstr("severity=\"now\"")));
+  const std::uint64_t version = metrics_.version();
+  metrics_.findings_active({&later, 1});
+  EXPECT_EQ(metrics_.version(), version) << "nothing has changed";
+  metrics_.findings_active({});
+  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"wasteful\"} 0"));
+}
+
 TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
   metrics_.source_succeeded("s", {});
   metrics_.source_failed("s", ErrorCode::kIo, 0);
   metrics_.kernel_opened("linux", "6.1.0");
   metrics_.boot_time(1000);
   metrics_.recording_started();
+  const SelfMetrics::ActiveFinding finding{.cause = "memory_low", .severity = "now"};
+  metrics_.findings_active({&finding, 1});
   metrics_.helper_up(true);
   metrics_.source_not_permitted("t", "root");
   std::set<std::string, std::less<>> found;

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/snapshot/evidence_builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <optional>
+
+#include "core/model/accounts.h"
+#include "daemon/snapshot/growth_report.h"
+
+namespace memstat {
+namespace {
+
+/// Types with less of memory than this are evidence only where they have a limit, or failed.
+constexpr double kSmallShare = 5e-4;
+/// How far back growth is looked for.
+constexpr std::int64_t kGrowthSeconds = 7200;
+
+std::optional<double> figure_of(const Snapshot& snapshot, Figure figure, std::size_t row) {
+  if (!snapshot.has(figure, row)) return std::nullopt;
+  return static_cast<double>(snapshot.value(figure, row));
+}
+
+double value_of(const SystemMetric& metric, std::uint64_t bits) {
+  switch (metric.facts.format) {
+    case ValueFormat::kDouble: return std::bit_cast<double>(bits);
+    case ValueFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
+    case ValueFormat::kUnsigned: break;
+  }
+  return static_cast<double>(bits);
+}
+
+std::optional<double> first_value(const Snapshot& snapshot, const SystemMetric& metric) {
+  const auto samples = snapshot.samples(metric);
+  return samples.empty() ? std::nullopt : std::optional(value_of(metric, samples[0].bits));
+}
+
+/// Appends without the escapes of a label; requires room. The view lives as long as the texts.
+std::string_view keep_text(std::string& texts, std::string_view escaped) {
+  const std::size_t begin = texts.size();
+  texts.resize(begin + unescaped_label_size(escaped));
+  unescape_label_value(texts.data() + begin, escaped);
+  return std::string_view(texts).substr(begin);
+}
+
+/// Whether causes look at types like it, however small they are.
+bool is_always_evidence(Allocator allocator) {
+  switch (allocator) {
+    case Allocator::kTable:
+    case Allocator::kMemcg:
+    case Allocator::kSocket:
+    case Allocator::kHugetlb:
+    case Allocator::kCma:
+    case Allocator::kZswap:
+    case Allocator::kPage: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void CounterMemory::begin(std::int64_t now_ns) {
+  if (window_ == 0) {
+    old_ns_ = middle_ns_ = now_ns;
+    window_ = 1;
+  }
+  now_ns_ = now_ns;
+  if (now_ns - middle_ns_ < kWindowNs) return;
+  old_ns_ = middle_ns_;
+  middle_ns_ = now_ns;
+  ++window_;
+}
+
+Count CounterMemory::change(std::uint64_t number, double value, bool is_counter) {
+  if (number >= series_.size()) series_.resize(number + 1 + number / 8);
+  Series& series = series_[number];
+  if (series.window == 0 || series.window + 1 < window_) {  // new, or away for longer than is remembered
+    if (series.window == 0) series.first = value;
+    series.old = series.middle = value;
+  } else if (series.window < window_) {
+    series.old = series.middle;
+    series.middle = value;
+  }
+  series.window = window_;
+  Count count{.total = value, .since_start = value - series.first, .recent = value - series.old};
+  if (is_counter && count.recent < 0) {  // reset
+    series.first = series.old = series.middle = value;
+    count.since_start = count.recent = 0;
+  }
+  return count;
+}
+
+void CounterMemory::forget(std::uint64_t number) {
+  if (number < series_.size()) series_[number] = {};
+}
+
+void EvidenceBuilder::forget(std::uint32_t number) {
+  for (std::uint64_t i = 0; i < kCountsOfType; ++i) types_.forget(number * kCountsOfType + i);
+}
+
+void EvidenceBuilder::clear() {
+  types_.clear();
+  samples_.clear();
+  sample_numbers_.clear();
+  last_order_.clear();
+  polls_ = 0;
+}
+
+std::shared_ptr<const PollEvidence> EvidenceBuilder::current() const {
+  const MutexLock lock(mutex_);
+  return current_;
+}
+
+/// One that no reader holds.
+std::shared_ptr<PollEvidence> EvidenceBuilder::free_evidence() {
+  for (std::shared_ptr<PollEvidence>& room : rooms_) {
+    if (room == nullptr) room = std::make_shared<PollEvidence>();
+    if (room.use_count() == 1) return room;
+  }
+  return std::make_shared<PollEvidence>();
+}
+
+std::uint64_t EvidenceBuilder::number_of_sample(std::size_t metric, std::string_view labels) {
+  const std::uint64_t hash = std::hash<std::string_view>{}(labels)*0x9e3779b97f4a7c15U + metric;
+  const std::size_t at = cursor_++;
+  if (at < last_order_.size() && last_order_[at].first == hash) return last_order_[at].second;
+  const auto number = sample_numbers_.try_emplace(hash, static_cast<std::uint32_t>(sample_numbers_.size())).first->second;
+  if (at >= last_order_.size()) last_order_.resize(at + 1);
+  last_order_[at] = {hash, number};
+  return number;
+}
+
+void EvidenceBuilder::add_samples(const Snapshot& snapshot, std::size_t wanted, PollEvidence& out) {
+  const std::size_t number = metric_numbers_[wanted];
+  const auto samples = snapshot.samples(number);
+  if (samples.empty()) return;
+  const SystemMetric& metric = *system_metrics()[number];
+  const bool is_counter = metric.facts.kind == MetricKind::kCounter;
+  for (const Snapshot::MachineSample& sample : samples) {
+    MetricEvidence one{.metric = metrics_of_causes()[wanted], .value = value_of(metric, sample.bits)};
+    const NamedLabels labels = snapshot.labels_at(sample.labels, metric.label_names());
+    std::size_t place = 0;
+    labels.for_each([&](std::string_view, std::string_view value) { one.labels[place++] = keep_text(out.texts, value); });
+    one.change = samples_.change(number_of_sample(wanted, labels.text), one.value, is_counter);
+    out.evidence.metrics.push_back(one);
+  }
+}
+
+void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) {
+  const Snapshot::Row& entry = snapshot.rows()[row];
+  const auto figure = [&](Figure which) { return figure_of(snapshot, which, row); };
+  const std::uint64_t number = entry.number * kCountsOfType;
+  const auto bytes = figure(Field::kBytes);
+  const auto held = figure(Field::kHeldBytes);
+  const auto failures = figure(Field::kFailures);
+  const auto sleeps = figure(Field::kSleeps);
+  // Counted for all, so that what becomes evidence later has a past.
+  const Count failed = failures ? types_.change(number, *failures, true) : Count();
+  const Count slept = sleeps ? types_.change(number + 1, *sleeps, true) : Count();
+  const Count moved = bytes ? types_.change(number + 2, *bytes, false) : Count();
+  if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += held.value_or(bytes.value_or(0));
+  const bool is_large = std::max(bytes.value_or(0), held.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
+  const bool has_limit = snapshot.has(TrackedFigure::kLimitUsed, row);
+  if (!is_large && !has_limit && failed.total + slept.total <= 0 && !is_always_evidence(entry.allocator)) return;
+  TypeEvidence type;
+  type.allocator = entry.allocator;
+  type.bytes = bytes;
+  type.held_bytes = held;
+  type.name = keep_text(out.texts, entry.labels(snapshot.label_bytes().data()).escaped_type());
+  type.objects = figure(Field::kCount);
+  type.free_objects = figure(Field::kFree);
+  type.object_bytes = figure(Field::kRSize);
+  if (!type.object_bytes) type.object_bytes = figure(Field::kSize);
+  type.limit_objects = figure(Field::kCountLimit);
+  type.limit_bytes = figure(Field::kBytesLimit);
+  if (has_limit) type.limit_used = std::bit_cast<double>(snapshot.value(TrackedFigure::kLimitUsed, row));
+  type.sleepers = figure(Field::kSleepers).value_or(0);
+  type.is_limit_configured = snapshot.has(TrackedFigure::kLimitConfigured, row);
+  type.failures = failed;
+  type.sleeps = slept;
+  type.bytes_change = moved;
+  out.evidence.types.push_back(type);
+}
+
+void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns) {
+  if (metric_numbers_.empty()) {
+    for (const std::string_view name : metrics_of_causes()) {
+      std::size_t number = 0;
+      while (number < system_metrics().size() && system_metrics()[number]->facts.name != name) ++number;
+      metric_numbers_.push_back(number);
+    }
+  }
+  const std::shared_ptr<PollEvidence> out = free_evidence();
+  Evidence& evidence = out->evidence;
+  if (polls_++ == 0) first_ns_ = now_ns;
+  types_.begin(now_ns);
+  samples_.begin(now_ns);
+  evidence.system = beside.system;
+  evidence.polls = polls_;
+  evidence.watched_seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
+  evidence.recent_seconds = samples_.recent_seconds();
+  const std::int64_t boot_ns = snapshot.boot_time_ns();
+  evidence.uptime_seconds = boot_ns == 0 ? 0 : static_cast<double>(snapshot.realtime_ns - boot_ns) / 1e9;
+  evidence.total_bytes = first_value(snapshot, kTotalBytes).value_or(0);
+  evidence.available_bytes = first_value(snapshot, kAvailableBytes);
+  evidence.slab_held_bytes = 0;
+  evidence.types.clear();
+  evidence.metrics.clear();
+  evidence.growing.clear();
+  evidence.growth_polls = 0;
+  evidence.sources.assign(beside.sources.begin(), beside.sources.end());
+  out->texts.clear();
+  std::size_t room = snapshot.label_bytes().size();
+  for (const std::size_t number : metric_numbers_) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(number)) room += sample.labels.size;
+  }
+  out->texts.reserve(room);  // so that views into it stay
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, *out);
+  if (beside.is_filtered) evidence.slab_held_bytes = 0;
+  cursor_ = 0;
+  for (std::size_t wanted = 0; wanted < metric_numbers_.size(); ++wanted) add_samples(snapshot, wanted, *out);
+  constexpr std::size_t kMaxForgotten = 4096;  // labels that others choose: control groups come and go
+  if (sample_numbers_.size() > 2 * cursor_ + kMaxForgotten) {
+    samples_.clear();
+    sample_numbers_.clear();
+    last_order_.clear();
+  }
+  const MutexLock lock(mutex_);
+  current_ = out;
+}
+
+void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {
+  if (!history.is_on()) return;
+  const GrowthReport report = growth_report(snapshot, history, kGrowthSeconds);
+  evidence.growth_polls = report.is_enough() ? report.polls : 0;
+  evidence.growth_seconds = report.seconds;
+  evidence.growing.clear();
+  if (!report.is_enough()) return;
+  for (const Growth& row : report.ranking.growing) {
+    const GrowthSeries& series = report.series[row.series];
+    GrowthEvidence growth{.allocator = series.allocator,
+                          .name = series.name,
+                          .is_bytes = series.is_bytes,
+                          .is_cache = series.is_cache,
+                          .now = series.points.back().amount,
+                          .gain = row.gain,
+                          .per_second = row.per_second,
+                          .seconds = series.points.back().seconds - row.test.since,
+                          .limit_seconds = seconds_to_limit(report, row),
+                          .memory_seconds = seconds_to_exhaustion(report, row)};
+    for (const std::size_t other : row.together) {
+      growth.together.push_back(report.series[other].allocator + "/" + report.series[other].name);
+    }
+    evidence.growing.push_back(std::move(growth));
+  }
+}
+
+namespace {
+
+void write_strings(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.open_list(key);
+  for (const std::string& text : texts) json.member(text);
+  json.close();
+}
+
+void write_finding(JsonWriter& json, const Finding& finding) {
+  json.open_object();
+  json.field("cause", finding.cause).field("severity", to_string(finding.severity));
+  json.field("certainty", to_string(finding.certainty)).field("confidence", confidence_of(finding.certainty));
+  json.field("headline", finding.headline).open_list("about");
+  for (const Finding::About& one : finding.about) {
+    json.open_object().field("allocator", one.allocator).field("type", one.type).close();
+  }
+  json.close().open_list("who");
+  for (const Finding::Who& one : finding.who) json.open_object().field("kind", one.kind).field("name", one.name).close();
+  json.close().open_list("evidence");
+  for (const Fact& fact : finding.facts) {
+    json.open_object().field("text", fact.text).field("source", fact.source);
+    if (fact.value) json.field("value", *fact.value);
+    if (fact.limit) json.field("limit", *fact.limit);
+    if (fact.window_seconds > 0) json.field("window_seconds", fact.window_seconds);
+    json.close();
+  }
+  json.close();
+  write_strings(json, "explains", finding.explains);
+  json.field("effect", finding.effect);
+  if (finding.seconds_left) {
+    json.field("seconds_left", *finding.seconds_left);
+  } else {
+    json.field("seconds_left", nullptr);
+  }
+  write_strings(json, "next", finding.next);
+  json.field("runbook", finding.runbook).close();
+}
+
+}  // namespace
+
+void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
+  json.open_list("findings");
+  for (const Finding& finding : diagnosis.findings) write_finding(json, finding);
+  json.close().open_list("ruled_out");
+  for (const std::string& cause : diagnosis.ruled_out) json.member(cause);
+  json.close().open_list("not_checked");
+  for (const NotChecked& one : diagnosis.not_checked)
+    json.open_object().field("cause", one.cause).field("why", one.why).close();
+  json.close().field("watched_seconds", diagnosis.watched_seconds).field("polls", diagnosis.polls);
+}
+
+}  // namespace memstat
