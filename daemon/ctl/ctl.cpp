@@ -27,7 +27,8 @@ int run_command(const CommandLine& options) {
   const int status = print(report.output);
   for (const std::string& line : report.missing) complain(line);
   if (!report.problem.empty()) return complain(report.problem);
-  return status == kExitDone && !report.missing.empty() ? kExitPartial : status;
+  if (status != kExitDone || report.status != kExitDone) return status != kExitDone ? status : report.status;
+  return report.missing.empty() ? kExitDone : kExitPartial;
 }
 
 }  // namespace

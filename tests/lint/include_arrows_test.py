@@ -50,7 +50,7 @@ LAYERS = [
     (r"config/.*", [r"config/.*", r"core/base/.*", r"core/source_option\.h", r"core/model/metric\.h"]),
     # memstatctl reads kernels as the daemon does, with the parts of it that make a snapshot.
     (r"daemon/ctl/.*", [r"daemon/(ctl|poll|tracking|snapshot|exposition|telemetry|explain|selftest)/.*", r"config/.*", r"core/(capture|counters|diagnosis|events|include|postmortem)/.*", *CORE]),
-    (r"daemon/explain/.*", [r"daemon/explain/.*", r"daemon/snapshot/(metric_catalogue|own_metrics)\.h", *CORE]),
+    (r"daemon/explain/.*", [r"daemon/explain/.*", r"core/diagnosis/cause\.h", r"daemon/snapshot/(metric_catalogue|own_metrics)\.h", *CORE]),
     (r"daemon/selftest/.*", [r"daemon/selftest/.*", *CORE]),
     (r"daemon/privileges/.*", [r"daemon/privileges/.*", *CORE]),
     (r"daemon/http/.*", [r"daemon/http/.*", r"core/base/.*"]),
@@ -77,7 +77,7 @@ THIRD_PARTIES = [
     (r"spdlog/.*", r"daemon/telemetry/log\.cpp"),
     (r"CLI/.*", r"daemon/(options|ctl/commands/(options|completion))\.cpp"),
     (r"ncurses\.h", r"daemon/ctl/top/screen\.cpp"),
-    (r"nlohmann/.*", r"daemon/ctl/source/api_answers\.cpp"),
+    (r"nlohmann/.*", r"daemon/ctl/source/(api|findings)_answers?\.cpp"),
     (r"civetweb\.h", r"daemon/http/server\.cpp"),
     (r"isa-l(/.*)?\.h", r"daemon/serve/gzip\.cpp"),
     (r"seccomp\.h", r"daemon/.*_linux\.cpp"),

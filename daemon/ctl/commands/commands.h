@@ -31,7 +31,7 @@ struct Command {
   const char* alias = "";  ///< A former name, which is still taken; "" for none.
 };
 
-extern const Command kTopCommand, kTypesCommand, kLimitsCommand, kShowCommand;
+extern const Command kWhyCommand, kTopCommand, kTypesCommand, kLimitsCommand, kShowCommand;
 extern const Command kDiffCommand, kEventsCommand, kWatchCommand, kLeaksCommand, kOriginsCommand, kStacksCommand;
 extern const Command kRecordCommand, kReplayCommand, kObjectsCommand;
 extern const Command kMallocCommand, kZonesCommand, kMbufsCommand;

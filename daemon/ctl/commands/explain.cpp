@@ -103,7 +103,7 @@ Report run_explain(const CommandLine& options) {
   if (found.empty()) {
     return {.output = {},
             .problem = "\"" + printable_bytes(options.word) +
-                       "\" is no allocator, type, metric, column, alert, value or source that is known" +
+                       "\" is no allocator, type, metric, column, alert, value, cause or source that is known" +
                        did_you_mean(options.word, explained_words())};
   }
   if (options.view.layout != Layout::kText) return {.output = explain_table(found).print(options.view), .problem = {}};

@@ -194,18 +194,30 @@ void OptionAdder::from_daemon_or_live() {
       });
 }
 
+void OptionAdder::patterns() {
+  app_.add_option_function<std::vector<std::string>>(
+          "PATTERN",
+          [line = &line_](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              if (auto pattern = search_pattern(text)) line->view.patterns.push_back(*std::move(pattern));
+            }
+          },
+          "Types whose name, or ALLOCATOR/TYPE, has a part that matches\nthis regular expression: 'dentry|inode'")
+      ->type_name("")
+      ->check(check_pattern);
+}
+
+void OptionAdder::verbose() {
+  app_.add_flag("--verbose", line_.is_verbose, "Also what was ruled out, and what could not be checked and why");
+}
+
+void OptionAdder::follow() {
+  app_.add_flag("--watch", line_.is_followed, "Go on, and print the findings again whenever they change, until ^C");
+}
+
 void OptionAdder::report(Patterns patterns) {
   if (patterns == Patterns::kTypes) {
-    app_.add_option_function<std::vector<std::string>>(
-            "PATTERN",
-            [line = &line_](const std::vector<std::string>& texts) {
-              for (const std::string& text : texts) {
-                if (auto pattern = search_pattern(text)) line->view.patterns.push_back(*std::move(pattern));
-              }
-            },
-            "Types whose name, or ALLOCATOR/TYPE, has a part that matches\nthis regular expression: 'dentry|inode'")
-        ->type_name("")
-        ->check(check_pattern);
+    this->patterns();
     app_.add_option_function<std::string>(
             "--allocator",
             [line = &line_](const std::string& text) {

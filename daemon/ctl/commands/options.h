@@ -84,6 +84,8 @@ struct CommandLine {
   std::string capture = {};                      ///< Of the command replay.
   std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
   bool is_list = false;                          ///< Of the command replay.
+  bool is_verbose = false;                       ///< Of the command why.
+  bool is_followed = false;                      ///< Of the command why.
   std::string dump = {};                         ///< Of the command objects; empty: MEMSTAT_CAPTURE.
 
   /// The most rows; `usual` where none was given.
@@ -106,6 +108,9 @@ class OptionAdder {
   /// What every report takes: --sort, --reverse, --limit, --human, --json, --csv; of types PATTERN... and --allocator as
   /// well.
   void report(Patterns patterns = Patterns::kTypes);
+  void patterns();                  ///< PATTERN...
+  void verbose();                   ///< --verbose
+  void follow();                    ///< --watch
   void json();                      ///< --json[=pretty|compact]
   void csv();                       ///< --csv
   void human();                     ///< --human, --no-human

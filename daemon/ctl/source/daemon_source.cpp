@@ -107,6 +107,15 @@ class DaemonSource final : public ReportSource {
     if (growth.problem.empty() && !parse_growth_answer(answer.body, growth)) growth.problem = not_ours(path);
     return growth;
   }
+  FindingsAnswer findings() override {
+    constexpr const char* kPath = "/api/v1/findings";
+    FindingsAnswer findings;
+    HttpAnswer answer;
+    findings.problem = get(kPath, {}, answer);
+    if (findings.problem.empty() && !parse_findings_answer(answer.body, findings.diagnosis))
+      findings.problem = not_ours(kPath);
+    return findings;
+  }
   [[nodiscard]] bool remembers() const override { return true; }
 
   EventsAnswer events() override {

@@ -140,6 +140,11 @@ class EngineSource final : public ReportSource {
     return events;
   }
 
+  FindingsAnswer findings() override {
+    if (snapshot_ == nullptr) return {.diagnosis = {}, .problem = "nothing was read"};
+    return {.diagnosis = poller_.diagnosis(*snapshot_), .problem = {}};
+  }
+
   [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }
   std::string select_poll(std::size_t poll) override {
     if (capture_ == nullptr) return ReportSource::select_poll(poll);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/diagnosis/diagnose.h"
 #include "core/include/memstat.h"
 #include "daemon/ctl/source/events_answer.h"
 #include "daemon/ctl/source/growth_answer.h"
@@ -67,6 +68,14 @@ struct Splits {
 /// Recorded amounts of one type, oldest first: bytes, or objects where its bytes are not known.
 using AmountHistory = std::vector<std::optional<std::uint64_t>>;
 
+/// The document of /api/v1/findings, whether a memstatd sent it or this process made it.
+struct FindingsAnswer {
+  Diagnosis diagnosis;
+  std::string problem;  ///< Why there is none, for people; "" when there is.
+};
+/// False when the bytes are no such document. They may come from anybody.
+bool parse_findings_answer(std::string_view json, Diagnosis& diagnosis);
+
 /// One place to have figures from. Errors are in what is given back, as text for people. Throws std::bad_alloc.
 /// Thread safety: none.
 class ReportSource {
@@ -99,6 +108,8 @@ class ReportSource {
   virtual GrowthAnswer growth(std::int64_t /*seconds*/) { return {}; }
   /// The events of the kernel's log as of the last read().
   virtual EventsAnswer events() { return {}; }
+  /// What is wrong as of the last read().
+  virtual FindingsAnswer findings() { return {.diagnosis = {}, .problem = "nothing here looks for causes"}; }
   /// Whether growth() knows of polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };

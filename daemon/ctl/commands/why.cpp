@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/why.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/diagnosis/growth.h"
+#include "core/diagnosis/words.h"
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/poll_walk.h"
+#include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/snapshot/evidence_builder.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::size_t kIndent = 9;
+constexpr std::size_t kTextWidth = 100;
+
+/// "NOW", "6 h", "WASTE", "NOTE": what stands before a headline.
+std::string urgency_of(const Finding& finding) {
+  switch (finding.severity) {
+    case Severity::kNow: return "NOW";
+    case Severity::kSoon: return finding.seconds_left ? duration_words(*finding.seconds_left) : "SOON";
+    case Severity::kWasteful: return "WASTE";
+    case Severity::kNotable: break;
+  }
+  return "NOTE";
+}
+
+/// Each line behind the indent; `text` may come from anybody.
+void add_lines(std::string& out, std::string_view text, std::size_t width) {
+  std::string rest = printable(text);
+  while (!rest.empty()) {
+    std::size_t end = rest.size();
+    if (end + kIndent > width) {
+      end = rest.rfind(' ', width - kIndent);
+      if (end == std::string::npos || end == 0) end = rest.size();
+    }
+    out.append(kIndent, ' ').append(rest.substr(0, end)) += '\n';
+    rest.erase(0, end);
+    rest.erase(0, rest.find_first_not_of(' '));
+  }
+}
+
+/// A command stays on one line, so that it can be copied.
+void add_command(std::string& out, std::string_view word, std::string_view command) {
+  out.append(kIndent, ' ').append(word).append(printable(command)) += '\n';
+}
+
+void add_finding_text(std::string& out, std::size_t number, const Finding& finding, std::size_t width) {
+  const std::string head = to_left(std::to_string(number) + ".", 3) + to_left(urgency_of(finding), kIndent - 3);
+  const std::string headline = printable(finding.headline);
+  const std::string_view certainty = to_string(finding.certainty);
+  out += head + headline;
+  const std::size_t taken = head.size() + width_of(headline) + 2 + certainty.size();
+  out += taken > width ? "  " : std::string(2 + width - taken, ' ');
+  out.append(certainty) += '\n';
+  std::string facts;
+  for (const Fact& fact : finding.facts) facts += (facts.empty() ? "" : "; ") + fact.text;
+  add_lines(out, facts, width);
+  std::string who;
+  for (const Finding::Who& one : finding.who) who += (who.empty() ? "Who: " : ", ") + one.kind + " " + one.name;
+  add_lines(out, who, width);
+  add_lines(out, finding.effect, width);
+  for (std::size_t i = 0; i < finding.next.size(); ++i) add_command(out, i == 0 ? "Next: " : "      ", finding.next[i]);
+  add_command(out, finding.next.empty() ? "Next: " : "      ", "memstatctl explain " + finding.cause);
+  if (finding.explains.empty()) return;
+  add_lines(out, "This explains, too:", width);
+  for (const std::string& symptom : finding.explains) add_lines(out, "  " + symptom, width);
+}
+
+std::string looked_at(const Diagnosis& diagnosis) {
+  const std::size_t found = diagnosis.findings.size();
+  return counted(static_cast<double>(diagnosis.ruled_out.size() + found), "cause") + " looked at in " +
+         counted(static_cast<double>(diagnosis.polls), "poll") +
+         (diagnosis.polls > 1 ? " of " + duration_words(diagnosis.watched_seconds) : "") + ", " +
+         memstat::count_text(static_cast<double>(diagnosis.not_checked.size())) + " could not be checked";
+}
+
+void add_why(OptionAdder& add) {
+  add.patterns();
+  add.from_anywhere();
+  add.window("How long a live kernel is watched: 2s by default");
+  add.interval("How long between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched");
+  add.verbose();
+  add.follow();
+  add.json();
+}
+
+/// What the command looks at.
+struct Question {
+  const CommandLine& options;
+  ReportSource& source;
+  double seconds = 0;  ///< That were watched.
+};
+
+Report answer(const Question& question, Diagnosis& diagnosis) {
+  Report report;
+  const ReportView& view = question.options.view;
+  select_findings(view.patterns, diagnosis.findings);
+  report.status = exit_status_of(diagnosis.findings);
+  if (view.layout == Layout::kJson) {
+    report.output = why_json(diagnosis, view);
+    return report;
+  }
+  const std::size_t width = view.width == 0 ? kTextWidth : std::min(view.width, kTextWidth);
+  if (view.patterns.empty() || !diagnosis.findings.empty()) {
+    report.output = why_text(diagnosis, question.options.is_verbose, width);
+  }
+  if (view.patterns.empty() || !diagnosis.findings.empty()) return report;
+  const auto seconds = static_cast<std::int64_t>(std::ceil(std::max(question.seconds, 1.0)));
+  const GrowthAnswer growth = question.source.growth(question.source.remembers() ? 7200 : seconds);
+  if (report.problem = growth.problem; !report.problem.empty()) return report;
+  report.output = growth_words(growth, view.patterns);
+  return report;
+}
+
+/// Of a capture or a memstatd one read; of a live kernel several. `report` has what went wrong.
+double read_enough(const CommandLine& options, ReportSource& source, Report& report) {
+  const auto take = [&](const Sample& sample) {
+    report.notes = sample.notes;
+    report.missing = sample.missing;
+    report.problem = sample.is_failed() ? sample.problem : "";
+  };
+  if (source.poll_count() != 0 || source.remembers()) {
+    take(source.read());
+    return 7200;
+  }
+  const std::int64_t window_ns = options.window_ns.value_or(2 * kOneSecond);
+  const std::int64_t interval_ns = options.interval_ns.value_or(std::max(window_ns / 60, kOneSecond));
+  PollWalk walk(source, {.interval_ns = interval_ns, .count = static_cast<std::uint64_t>(window_ns / interval_ns + 1)});
+  while (walk.next()) take(walk.sample());
+  if (report.problem.empty()) report.problem = walk.problem();
+  return walk.seconds();
+}
+
+/// What a change of makes the findings be printed again.
+std::string key_of(const Findings& findings) {
+  std::string key;
+  for (const Finding& finding : findings) {
+    key += finding.cause + ' ' + std::string(to_string(finding.severity)) + '\n';
+    for (const Finding::About& one : finding.about) key += one.allocator + '/' + one.type + '\n';
+  }
+  return key;
+}
+
+Report follow(const CommandLine& options, ReportSource& source) {
+  PollWalk walk(source, {.first = first_poll_of(options.from),
+                         .interval_ns = options.interval_ns.value_or(10 * kOneSecond),
+                         .count = options.count});
+  Report last;
+  std::string key = "none yet";
+  while (walk.next()) {
+    FindingsAnswer found = source.findings();
+    if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
+    Report now = answer({options, source, walk.seconds()}, found.diagnosis);
+    last.status = now.status;
+    if (std::string fresh = key_of(found.diagnosis.findings); fresh == key) {
+      continue;
+    } else {
+      key = std::move(fresh);
+    }
+    const bool is_text = options.view.layout == Layout::kText;
+    const std::string time = is_text ? time_text(walk.sample().time_ns, true) + "\n" : "";
+    if (print(time + now.output) != kExitDone) return {.output = {}, .problem = "nothing reads the report"};
+  }
+  last.problem = walk.problem();
+  return last;
+}
+
+Report run_why(const CommandLine& options) {
+  const OpenedSource opened = open_source(options.from);
+  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (options.is_followed) return follow(options, *opened.source);
+  Report read;
+  const double seconds = read_enough(options, *opened.source, read);
+  if (!read.problem.empty()) return read;
+  FindingsAnswer found = opened.source->findings();
+  if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
+  Report report = answer({options, *opened.source, seconds}, found.diagnosis);
+  report.notes = read.notes;
+  report.missing = read.missing;
+  return report;
+}
+
+}  // namespace
+
+void select_findings(std::span<const NamePattern> patterns, Findings& findings) {
+  if (patterns.empty()) return;
+  const auto is_wanted = [&](const Finding& finding) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) {
+      const auto matches_about = [&](const Finding::About& one) {
+        return pattern.matches(one.type) || pattern.matches(one.allocator + "/" + one.type);
+      };
+      return pattern.matches(finding.cause) || std::any_of(finding.about.begin(), finding.about.end(), matches_about) ||
+             std::any_of(finding.who.begin(), finding.who.end(),
+                         [&](const Finding::Who& one) { return pattern.matches(one.name); });
+    });
+  };
+  findings.erase(std::remove_if(findings.begin(), findings.end(), [&](const Finding& one) { return !is_wanted(one); }),
+                 findings.end());
+}
+
+std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width) {
+  std::string out;
+  std::size_t number = 0;
+  for (const Finding& finding : diagnosis.findings)
+    add_finding_text(out, ++number, finding, width == 0 ? kTextWidth : width);
+  out +=
+      diagnosis.findings.empty() ? "Nothing is wrong: " + looked_at(diagnosis) + ".\n" : "(" + looked_at(diagnosis) + ")\n";
+  if (!is_verbose) return out;
+  out += "Ruled out:\n";
+  for (const std::string& cause : diagnosis.ruled_out) out += "  " + printable(cause) + "\n";
+  out += "Not checked:\n";
+  for (const NotChecked& one : diagnosis.not_checked) out += "  " + printable(one.cause) + ": " + printable(one.why) + "\n";
+  return out;
+}
+
+std::string why_json(const Diagnosis& diagnosis, const ReportView& view) {
+  JsonWriter json("");
+  write_diagnosis(json, diagnosis);
+  return laid_out(json.finish(), view);
+}
+
+std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns) {
+  const std::string window = counted(static_cast<double>(answer.polls), "poll") + " in " + duration_words(answer.seconds);
+  if (!answer.is_enough) {
+    return "Nothing is wrong with it now. " + window +
+           " are too few to tell whether it leaks: " + std::to_string(kMinGrowthPoints) +
+           " are needed (--for 1m, or --from a memstatd).\n";
+  }
+  const auto is_wanted = [&](const GrowthRow& row) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) {
+      return pattern.matches(row.name) || pattern.matches(row.allocator + "/" + row.name);
+    });
+  };
+  std::string out;
+  for (const GrowthRow& row : answer.growing) {
+    if (!is_wanted(row)) continue;
+    out += printable(row.allocator + "/" + row.name) +
+           " grows: " + memstat::amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window +
+           ", too little to be a finding. memstatctl leaks has more.\n";
+  }
+  for (const GrowthRow& row : answer.set_aside) {
+    if (!is_wanted(row)) continue;
+    out += printable(row.allocator + "/" + row.name) + " is not a leak: it grew by " +
+           memstat::amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window + ", but " +
+           printable(row.why) + ".\n";
+  }
+  return out.empty() ? "Not a leak: nothing that matches grew in " + window + ".\n" : out;
+}
+
+int exit_status_of(const Findings& findings) {
+  if (findings.empty()) return kExitDone;
+  return findings.front().severity <= Severity::kSoon ? kExitUrgent : kExitNotable;
+}
+
+const Command kWhyCommand{"why",
+                          Group::kLook,
+                          "What is wrong and why: the cause, the evidence, and the next command",
+                          "memstatctl why\n"
+                          "memstatctl why --from http://127.0.0.1:8947 --verbose\n"
+                          "memstatctl why dentry --from bug.tar.zst",
+                          add_why,
+                          run_why};
+
+}  // namespace memstat::ctl

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is wrong and why: the findings of core/diagnosis, for people and programs.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "config/name_pattern.h"
+#include "core/diagnosis/diagnose.h"
+#include "daemon/ctl/output/output.h"
+#include "daemon/ctl/output/report_table.h"
+#include "daemon/ctl/source/growth_answer.h"
+
+namespace memstat::ctl {
+
+/// Leaves the findings of which a subject, a culprit or the cause matches a pattern; all where there is none.
+void select_findings(std::span<const NamePattern> patterns, Findings& findings);
+
+/// The findings in lines of at most `width` columns (0: 100), or that nothing is wrong and what was looked at.
+std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width);
+std::string why_json(const Diagnosis& diagnosis, const ReportView& view);
+
+/// What the growth test says of the types that match: "slab/dentry is not a leak: ...", a line each.
+std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns);
+
+/// kExitUrgent, kExitNotable or kExitDone.
+int exit_status_of(const Findings& findings);
+
+}  // namespace memstat::ctl
