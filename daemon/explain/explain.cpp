@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "core/base/ascii.h"
+#include "core/diagnosis/cause.h"
 #include "core/model/field.h"
 #include "core/source.h"
 #include "daemon/explain/known_types.h"
@@ -185,6 +186,19 @@ void add_columns(std::string_view word, std::vector<Explanation>& found) {
   }
 }
 
+Explanation of_cause(const Cause& cause) {
+  Explanation found{.kind = "cause",
+                    .name = std::string(cause.name),
+                    .what = std::string(cause.looks_for) + " memstatctl why finds it.",
+                    .where = {},
+                    .growth = {}};
+  for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
+    for (const std::string_view name : names) found.where.push_back("it looks at " + std::string(name));
+  }
+  if (!cause.runbook.empty()) found.growth = "see explain " + std::string(cause.runbook);
+  return found;
+}
+
 }  // namespace
 
 std::vector<Explanation> explain(std::string_view word) {
@@ -206,6 +220,7 @@ std::vector<Explanation> explain(std::string_view word) {
                      .where = {},
                      .growth = {}});
   }
+  if (const Cause* const cause = find_cause(word); cause != nullptr) found.push_back(of_cause(*cause));
   for (const SourceDescriptor* const source : all_sources()) {
     if (source->name != word) continue;
     found.push_back({.kind = "source",
@@ -226,6 +241,7 @@ std::vector<std::string> explained_words() {
   for (std::size_t i = 0; i < kFieldCount; ++i) words.emplace_back(to_string(static_cast<Field>(i)));
   for (const Runbook& runbook : runbooks()) words.emplace_back(runbook.alert);
   for (const SourceDescriptor* const source : all_sources()) words.emplace_back(source->name);
+  for_each_cause([&](const Cause& cause) { words.emplace_back(cause.name); });
   for (const KnownType& known : known_types()) {
     if (known.pattern.find('*') == std::string_view::npos) words.emplace_back(known.pattern);
   }

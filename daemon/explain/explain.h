@@ -11,7 +11,7 @@ namespace memstat {
 
 /// One thing that the word names. Thread safety: a plain value.
 struct Explanation {
-  std::string kind;  ///< "allocator", "metric", "value", "alert", "source", "type" or "column".
+  std::string kind;  ///< "allocator", "metric", "value", "alert", "cause", "source", "type" or "column".
   std::string name;
   std::string what;                ///< What it is, in a sentence or two; of an alert its section of the runbooks.
   std::vector<std::string> where;  ///< Where the kernel counts it, a source each; empty for alerts.

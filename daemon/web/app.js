@@ -65,13 +65,14 @@ function drawAge() {
 }
 
 function drawVerdict() {
-  const {state: how, text} = verdict({...state, history: state.history});
+  const {state: how, text, about} = verdict({...state, history: state.history});
   const place = at('verdict');
   if (place.dataset.text === text && place.classList.contains(how)) return;
   place.dataset.text = text;
   place.className = `verdict ${how}`;
   place.replaceChildren(element('span', {class: 'mark', 'aria-hidden': 'true'}, MARKS[how]),
-                        element('span', {class: 'hidden'}, `${STATES[how]}: `), text);
+                        element('span', {class: 'hidden'}, `${STATES[how]}: `),
+                        about && about.allocator !== 'account' ? element('a', {href: hrefOf(about)}, text) : text);
 }
 
 const empty = (text) => element('li', {class: 'empty'}, text);
@@ -301,8 +302,10 @@ async function refresh() {
   if (!memory.changed && state.memory) return false;
   const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // it may be off
   const grown = ask('/api/v1/growth').catch(() => ({body: null}));
+  const found = ask('/api/v1/findings').catch(() => ({body: null}));
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
   const isFirst = state.memory === null;
+  state.findings = (await found).body?.findings ?? [];
   state.memory = memory.body;
   state.types = types.body.types;
   state.unlisted = types.body.unlisted;

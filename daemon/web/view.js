@@ -115,7 +115,12 @@ export function withWords(row) {
 export const ENOUGH = 300;
 
 /** One sentence for the state of the machine, and how bad it is: good, warn, bad. `span`: seconds of history. */
-export function verdict({memory, types, sources, history, growth, span}) {
+export function verdict({memory, types, sources, history, growth, span, findings}) {
+  const [first, ...others] = findings ?? [];
+  if (first && first.severity !== 'notable') {
+    const more = others.length > 0 ? ` ${others.length} more ${others.length === 1 ? 'finding' : 'findings'}: memstatctl why.` : '';
+    return {state: first.severity === 'now' ? 'bad' : 'warn', text: `${first.headline}.${more}`, about: first.about[0]};
+  }
   const found = problems(types, history);
   const serious = found.filter((one) => one.state !== 'note');
   const parts = serious.slice(0, 3).map((one) => `${one.type.type} ${problemWords(one)}`);
