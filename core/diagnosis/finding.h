@@ -24,7 +24,8 @@ std::string_view to_string(Certainty certainty);
 /// The same as a number: .95, .8, .5.
 double confidence_of(Certainty certainty);
 
-/// One piece of evidence. Thread safety: a plain value, as all here. `text` says all of it; the others are the same for programs.
+/// One piece of evidence. Thread safety: a plain value, as all here. `text` says all of it; the others are the same for
+/// programs.
 struct Fact {
   std::string text;
   std::string source;  ///< A metric, or "allocator/type".

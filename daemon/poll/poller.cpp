@@ -91,19 +91,6 @@ struct Poller::Entry {
   SourceStatus status;  // as the poller knows it; publish() shows it to others
 };
 
-std::string_view to_string(SourceState state) {
-  switch (state) {
-    case SourceState::kUnknown: return "not read yet";
-    case SourceState::kOff: return "off";
-    case SourceState::kAbsent: return "not present";
-    case SourceState::kSpared: return "spared";
-    case SourceState::kNotPermitted: return "not permitted";
-    case SourceState::kUp: return "up";
-    case SourceState::kDown: return "down";
-  }
-  return "unknown";
-}
-
 Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
                const Config& config, Options options)
     : view_(std::make_shared<OncePerPollView>(std::move(view))),

@@ -15,7 +15,8 @@ constexpr OwnMetric kOwnMetrics[] = {
     {"memstat_config_last_reload_successful", kGauge,
      "1 when the last loading of the configuration succeeded, 0 when the one before it is in force."},
     {"memstat_finding_active", kGauge,
-     "1 while memstatd finds this cause of trouble, as memstatctl why prints it, 0 when it is over; a cause has a series once "
+     "1 while memstatd finds this cause of trouble, as memstatctl why prints it, 0 when it is over; a cause has a series "
+     "once "
      "it was found."},
     {"memstat_helper_up", kGauge,
      "1 while the helper process runs, which attaches to events of the kernel again after counting them took too much, or "

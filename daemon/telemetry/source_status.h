@@ -20,7 +20,18 @@ enum class SourceState {
   kUp,
   kDown,
 };
-std::string_view to_string(SourceState state);
+inline std::string_view to_string(SourceState state) {
+  switch (state) {
+    case SourceState::kUnknown: return "not read yet";
+    case SourceState::kOff: return "off";
+    case SourceState::kAbsent: return "not present";
+    case SourceState::kSpared: return "spared";
+    case SourceState::kNotPermitted: return "not permitted";
+    case SourceState::kUp: return "up";
+    case SourceState::kDown: return "down";
+  }
+  return "unknown";
+}
 
 /// For people: the status page, the log.
 struct SourceStatus {

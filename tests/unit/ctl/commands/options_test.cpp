@@ -43,9 +43,10 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
         << "only these take arguments";
   }
   EXPECT_EQ(find_command("malloc "), nullptr);
-  EXPECT_EQ(command_names(" or "),
-            "why, top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, "
-            "mbufs, process, node, resident, counters, explain, doctor or completion");
+  EXPECT_EQ(
+      command_names(" or "),
+      "why, top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, "
+      "mbufs, process, node, resident, counters, explain, doctor or completion");
   EXPECT_EQ(find_command("memuse"), find_command("stacks"));
   EXPECT_EQ(find_command("cpu"), find_command("show"));
   EXPECT_EQ(find_command(""), nullptr);
