@@ -14,7 +14,7 @@ import captures  # noqa: E402
 import node_packages  # noqa: E402
 import program  # noqa: E402
 
-LISTS = ("types", "history", "growth", "sources", "events", "memory")
+LISTS = ("types", "history", "growth", "findings", "sources", "events", "memory")
 
 
 class Api(unittest.TestCase):

@@ -162,9 +162,9 @@ class CommandLine(unittest.TestCase):
 
     def test_bad_input_of_every_kind_is_one_line_for_every_command(self):
         """Each command that reads a kernel, with the arguments that it needs."""
-        commands = {"top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [], "malloc": [],
+        commands = {"why": [], "top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [], "malloc": [],
                     "zones": [], "mbufs": [], "process": ["1"], "node": ["1"], "objects": ["dentry"]}
-        by_url = {"top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [], "doctor": [],
+        by_url = {"why": [], "top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [], "doctor": [],
                   "diff": ["--for", "1"]}
         listed = set(re.findall(r"(?m)^  ([a-z]+)  ", run("--help").stdout))
         reads_kernels = {command for command in listed if "--from" in run(command, "--help").stdout}

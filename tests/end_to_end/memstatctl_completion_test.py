@@ -43,7 +43,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("memstatctl", "types", "--from", ""), [], "then bash offers files")
         self.assertIn("dentry", self.bash("memstatctl", "explain", "dent"))
         self.assertIn("MemstatNearLimit", self.bash("memstatctl", "explain", "MemstatNear"))
-        self.assertEqual(self.bash("memstatctl", "explain", "vmall"), ["vmalloc"])
+        self.assertEqual(self.bash("memstatctl", "explain", "vmallo"), ["vmalloc", "vmalloc_growth", "vmalloc_large"])
         self.assertEqual(self.bash("memstatctl", "explain", "CONFI"), ["CONFIDENCE"])
 
     def test_bash_offers_types_of_what_is_read(self):

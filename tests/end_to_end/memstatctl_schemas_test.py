@@ -15,10 +15,12 @@ from ctl import run  # noqa: E402
 from json_schema import problems  # noqa: E402
 
 SCHEMAS = os.path.join(program.SOURCE_DIR, "tests", "fixtures", "schemas")
-LINUX, FREEBSD, LIMITS, PROCESSES = (captures.fixtures()[name] for name in (
-    "linux-6.12-4cpu", "freebsd-15.0-amd64-4cpu", "freebsd-15.0-amd64-2cpu-limits", "linux-6.18-processes"))
+LINUX, FREEBSD, LIMITS, PROCESSES, LOG = (captures.fixtures()[name] for name in (
+    "linux-6.12-4cpu", "freebsd-15.0-amd64-4cpu", "freebsd-15.0-amd64-2cpu-limits", "linux-6.18-processes", "linux-6.18-kernel-log"))
 # Command lines; OUTPUT is a file that is not there, URL a memstatd that replays LIMITS.
 TABLE = {
+    "why": (["--from", LINUX], ["--from", LIMITS], ["--from", "URL"]),
+    "events": (["--from", LOG],),
     "types": (["--from", LINUX], ["--from", LIMITS], ["--from", "URL"]),
     "limits": (["--from", LINUX], ["--from", LIMITS], ["--from", "URL"]),
     "show": (["dentry", "--from", LINUX], ["mbuf_cluster", "--from", LIMITS], ["uma/socket", "--from", "URL"]),

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A new file in core/sources is refused without its test and its captures, and with them it is built in without another edit.
+# A new file in core/sources is refused without its test and its captures, and with them it is built in without another edit. So is one of
+# core/diagnosis/causes without its test and its situation.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R "$root/CMakeLists.txt" "$root/core" "$copy/"
-mkdir -p "$copy/tests/unit" "$copy/daemon"
+mkdir -p "$copy/tests/unit/diagnosis" "$copy/daemon"
 cp -R "$root/daemon/package" "$copy/daemon/"
 cp -R "$root/tests/unit/sources" "$root/tests/unit/events" "$root/tests/unit/counters" "$copy/tests/unit/"
-cp -R "$root/tests/fixtures" "$copy/tests/"
+cp -R "$root/tests/unit/diagnosis/causes" "$copy/tests/unit/diagnosis/"
+cp -R "$root/tests/fixtures" "$root/tests/situations" "$copy/tests/"
 build=$copy/build
 table=$build/generated/sources_of_memstat_core.cpp
 new=$copy/core/sources/new_source.cpp
@@ -51,6 +53,17 @@ grep -rqs 'core/sources/new_source.cpp' "$build/compile_commands.json" || fail "
 rm "$new"
 regenerate || fail "the tree without the new source does not configure"
 ! grep -q 'new_source' "$table" || fail "the removed source is still in the table"
+
+cause=$copy/core/diagnosis/causes/new_cause.cpp
+printf '    .name = "new_cause",\n' >"$cause"
+must_refuse "of a cause without a test" 'write tests/unit/diagnosis/causes/new_cause_test.cpp'
+touch "$copy/tests/unit/diagnosis/causes/new_cause_test.cpp"
+must_refuse "of a cause without a situation" 'describe one in tests/situations/new_cause.yaml'
+printf 'cause: another\n' >"$copy/tests/situations/new_cause.yaml"
+must_refuse "of a cause with the situation of another" 'has "cause: new_cause"'
+printf 'cause: new_cause\n' >"$copy/tests/situations/new_cause.yaml"
+regenerate || fail "a cause with test and situation was refused"
+rm "$cause"
 
 # Another target's sources keep the same rules, and share the names.
 mkdir "$copy/extra"
