@@ -27,7 +27,8 @@ constexpr std::array<std::pair<const char*, Format>, 4> kFormats{{{"freebsd-15",
                                                                   {"freebsd-10", Format::kFreeBsd10}}};
 
 constexpr const char* kFooter =
-    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the answer is partial.\n"
+    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the answer is partial; of why also\n10 something notable, 11 "
+    "something fails now or soon.\n"
     "Environment: MEMSTAT_CAPTURE names the capture to read when --from is not given.\n"
     "memstatctl COMMAND --help lists the options of a command.";
 
