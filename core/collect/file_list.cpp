@@ -82,7 +82,7 @@ Result<void> read_known_files(KernelView& view, const FileList& list, std::strin
 }
 
 bool may_leave_out(const KernelView& view, std::uint32_t reads) {
-  return view.is_live() && !view.wants_whole_polls() && reads % kReadsBetweenLooks != 0;
+  return view.reads_this_machine() && !view.wants_whole_polls() && reads % kReadsBetweenLooks != 0;
 }
 
 Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle) {

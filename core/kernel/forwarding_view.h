@@ -43,7 +43,7 @@ class ForwardingKernelView : public KernelView {
     return inner_.read_table(source, table, out);
   }
   [[nodiscard]] bool wants_whole_polls() const override { return inner_.wants_whole_polls(); }
-  [[nodiscard]] bool is_live() const override { return inner_.is_live(); }
+  [[nodiscard]] bool reads_this_machine() const override { return inner_.reads_this_machine(); }
   Result<void> keep_open(std::string_view path) override { return inner_.keep_open(path); }
   [[nodiscard]] std::size_t kept_count() const override { return inner_.kept_count(); }
   void close_kept_after(std::size_t count) override { inner_.close_kept_after(count); }

@@ -106,7 +106,7 @@ class KernelView {
 
   /// Whether reads show this machine as it is now, so that what seldom changes need not be read each time. A capture shows
   /// another moment at each poll, and may go back.
-  [[nodiscard]] virtual bool is_live() const { return false; }
+  [[nodiscard]] virtual bool reads_this_machine() const { return false; }
 
   /// Opens a file now and keeps it, so that read_file of it goes on working after privileges are dropped.
   /// Views without descriptors only say whether the file can be read.

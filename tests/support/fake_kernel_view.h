@@ -84,11 +84,11 @@ class FakeKernelView final : public KernelView {
   /// What wants_whole_polls() says from now on.
   void set_recorded(bool is_recorded) { is_recorded_ = is_recorded; }
 
-  /// What is_live() says from now on.
+  /// What reads_this_machine() says from now on.
   void set_live(bool is_live) { is_live_ = is_live; }
 
   [[nodiscard]] bool wants_whole_polls() const override { return is_recorded_; }
-  [[nodiscard]] bool is_live() const override { return is_live_; }
+  [[nodiscard]] bool reads_this_machine() const override { return is_live_; }
   [[nodiscard]] OperatingSystem os() const override { return os_; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }

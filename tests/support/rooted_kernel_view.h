@@ -30,7 +30,7 @@ class RootedKernelView final : public ForwardingKernelView {
   std::map<std::string, int, std::less<>> failures;
 
   /// Tests change everything between two reads.
-  [[nodiscard]] bool is_live() const override { return false; }
+  [[nodiscard]] bool reads_this_machine() const override { return false; }
   Result<void> read_file(std::string_view path, Buffer& out) override {
     FixedPath real;
     if (auto entered = enter(path, real); !entered) return entered;

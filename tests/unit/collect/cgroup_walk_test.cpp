@@ -308,7 +308,7 @@ TEST_F(ControlGroups, InATreeWithoutEndAreVisitedUpToABound) {
 class LiveRootedView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
-  [[nodiscard]] bool is_live() const override { return true; }
+  [[nodiscard]] bool reads_this_machine() const override { return true; }
 };
 
 TEST_F(ControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
