@@ -70,7 +70,7 @@ bool explains(const Finding& root, const Finding& symptom) {
 auto rank_of(const Finding& finding) {
   const double left =
       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(std::numeric_limits<double>::max()) : 0;
-  return std::tuple(finding.severity, left, finding.certainty, -finding.bytes);
+  return std::tuple(finding.severity, left, finding.certainty, -finding.bytes, -finding.refused);
 }
 
 /// A root that is ranked below its symptom takes its place: programs stall because memory is gone, not the other way round.

@@ -57,6 +57,7 @@ struct Finding {
   std::vector<std::string> next = {};      ///< Commands that can be pasted.
   std::string runbook = {};                ///< An alert's name; "" for none.
   double bytes = 0;                        ///< For ranking: how much memory it is about.
+  double refused = 0;                      ///< The same: requests that failed or waited lately.
   std::vector<std::string> explains = {};  ///< Headlines of the findings that this one explains.
 
   Finding& is_about(std::string_view allocator, std::string_view type) {

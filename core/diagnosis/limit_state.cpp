@@ -28,6 +28,7 @@ std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEviden
     state.share = *type.limit_used;
     state.used = state.share * state.limit;
   }
+  state.failed = type.failures.recent;
   state.refused = type.failures.recent + type.sleeps.recent;
   state.refused_before = type.failures.total + type.sleeps.total;
   state.sleepers = type.sleepers;
@@ -60,11 +61,14 @@ std::string limit_headline(std::string what, Severity severity, const LimitState
   } else {
     what += severity == Severity::kNow ? " is full" : " is nearly full";
   }
-  return what + ": " + used_words(state);
+  what += ": " + used_words(state);
+  if (state.failed > 0) return what + ", " + counted(state.failed, "request") + " failed";
+  return state.refused > 0 ? what + ", " + counted(state.refused, "request") + " waited" : what;
 }
 
 void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const LimitState& state, Finding& finding) {
   const std::string source = std::string(to_string(type.allocator)) + "/" + std::string(type.name);
+  finding.refused = state.refused;
   finding.fact({.text = used_words(state) + " in use", .source = source, .value = state.used, .limit = state.limit});
   const auto add_count = [&](const Count& count, std::string_view one, std::string_view many) {
     if (count.total <= 0) return;

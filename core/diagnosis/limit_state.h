@@ -22,6 +22,7 @@ struct LimitState {
   double limit = 0;
   bool is_bytes = false;
   double share = 0;
+  double failed = 0;          ///< Failures, lately.
   double refused = 0;         ///< Failures and waits, lately.
   double refused_before = 0;  ///< The same since boot.
   double sleepers = 0;
@@ -40,7 +41,7 @@ std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state
 
 /// "1003 of 1024 (98 %)".
 std::string used_words(const LimitState& state);
-/// "WHAT is full: 1003 of 1024 (98 %)", "WHAT is full in 3 h: ...", "WHAT is nearly full: ...".
+/// "WHAT is full: 1003 of 1024 (98 %), 12 requests failed", "WHAT is full in 3 h: ...", "WHAT is nearly full: ...".
 std::string limit_headline(std::string what, Severity severity, const LimitState& state);
 /// The facts of a limit: what is used, what was refused.
 void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const LimitState& state, Finding& finding);

@@ -71,7 +71,7 @@ class Page(unittest.TestCase):
             self.assertTrue(seen["host"].startswith(f"Replay of {LIMITS}"), seen["host"])
             self.assertIn("FreeBSD 15.0", seen["kernel"])
             self.assertTrue(seen["age"].startswith("recorded 20"), seen["age"])
-            self.assertIn("zone mbuf_cluster is full: 2200 of 2200", seen["verdict"])
+            self.assertIn("zone mbuf_jumbo_page is full: 400 of 400 (100 %), 1532 requests failed", seen["verdict"])
             self.assertIn("2 more findings", seen["verdict"])
             self.assertIn("bad", seen["state"])
             self.assertTrue(seen["problems"][0].startswith("mbuf_jumbo_page"), seen["problems"])
@@ -128,7 +128,7 @@ class Page(unittest.TestCase):
             self.assertIn(" ago", seen["age"])
             live = looks["live"]
             self.assertEqual(len(set(live["generations"])), 3, live)
-            self.assertEqual(live["scrolled"], 0)
+            self.assertLess(abs(live["scrolled"]), 1)
             self.assertLess(live["moved"], 0.1)  # what web vitals call good
             self.assertEqual(live["asked_while_hidden"], 0)
 

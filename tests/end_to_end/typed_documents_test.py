@@ -125,7 +125,7 @@ class Documents(unittest.TestCase):
     def failures():
         """(type, failures): what README promises of the page of its replay."""
         with open(os.path.join(program.SOURCE_DIR, "README.md"), encoding="utf-8") as file:
-            found = re.findall(r"\*(\w+)\s+is\s+at\s+its\s+limit\s+and\s+failed\s+(\d+)\s+times\*", file.read())
+            found = re.findall(r"\*zone\s+(\w+)\s+is\s+full:\s[^*]*,\s+(\d+)\s+requests\s+failed\*", file.read())
         if len(found) != 1:
             raise AssertionError("README does not tell what its replay shows, or no longer in the words that this test looks for")
         return found

@@ -56,7 +56,7 @@ TEST(FullTable, RefusalsThatMoveAreConfirmedAndOldOnesAreNot) {
   table.failures.recent = 7;
   const Finding finding = machine.find().at(0);
   EXPECT_EQ(finding.certainty, Certainty::kConfirmed);
-  EXPECT_EQ(finding.headline, "The table of tracked connections is full: 1000 of 1000 (100 %)");
+  EXPECT_EQ(finding.headline, "The table of tracked connections is full: 1000 of 1000 (100 %), 7 requests failed");
   EXPECT_EQ(finding.facts.at(1).text, "7 failures in 5 min");
 }
 
