@@ -33,7 +33,8 @@ void write_kernel_events(JsonWriter& json, const Snapshot& snapshot) {
     json.open_object();
     const double since_boot = static_cast<double>(event.time_us) / 1e6;
     if (snapshot.boot_time_ns() > 0) {
-      json.field("time", static_cast<double>(snapshot.boot_time_ns() / 1'000'000) / 1e3 + since_boot);
+      const std::int64_t boot_ms = snapshot.boot_time_ns() / 1'000'000;
+      json.field("time", static_cast<double>(boot_ms) / 1e3 + since_boot);
     }
     json.field("seconds_since_boot", since_boot).field("event", to_string(event.event)).open_object("fields");
     for (const LogField& field : fields_of(event)) write_log_field(json, field);
