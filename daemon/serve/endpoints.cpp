@@ -235,7 +235,9 @@ HttpResponse Pages::plain_page(const HttpRequest&) {
     html += "</p>\n";
   }
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
-    const PlainVerdict verdict = plain_verdict(*snapshot, options_.history, sources_.statuses());
+    const Diagnosis diagnosis =
+        options_.diagnostician != nullptr ? options_.diagnostician->diagnosis(*snapshot) : Diagnosis{};
+    const PlainVerdict verdict = plain_verdict(diagnosis, *snapshot, options_.history, sources_.statuses());
     html += verdict.is_good ? "<p>" : "<p class=down>";
     append_html(html, verdict.text);
     html += "</p>\n";

@@ -63,7 +63,13 @@ void add_memory(const Snapshot& snapshot, std::vector<std::string>& troubles) {
 
 }  // namespace
 
-PlainVerdict plain_verdict(const Snapshot& snapshot, const History* history, std::span<const SourceStatus> sources) {
+PlainVerdict plain_verdict(const Diagnosis& diagnosis, const Snapshot& snapshot, const History* history,
+                           std::span<const SourceStatus> sources) {
+  if (!diagnosis.findings.empty() && diagnosis.findings[0].severity != Severity::kNotable) {
+    const std::size_t more = diagnosis.findings.size() - 1;
+    const std::string others = std::to_string(more) + (more == 1 ? " more finding" : " more findings");
+    return {false, diagnosis.findings[0].headline + "." + (more == 0 ? "" : " " + others + ": memstatctl why.")};
+  }
   constexpr std::int64_t kHour = 3600;
   constexpr std::size_t kShown = 3;
   std::vector<std::string> troubles;

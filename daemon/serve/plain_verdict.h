@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/snapshot.h"
 #include "daemon/telemetry/source_status.h"
@@ -17,8 +18,9 @@ struct PlainVerdict {
   std::string text;  ///< As it is, not escaped.
 };
 
-/// What fails, is at its limit, is down or is short. `history`: nullptr for none; it says which failures are of the last
-/// hour. Thread safety: safe.
-PlainVerdict plain_verdict(const Snapshot& snapshot, const History* history, std::span<const SourceStatus> sources);
+/// The first finding, where it is above notable; else what fails, is at its limit, is down or is short. `history`: nullptr
+/// for none; it says which failures are of the last hour. Thread safety: safe.
+PlainVerdict plain_verdict(const Diagnosis& diagnosis, const Snapshot& snapshot, const History* history,
+                           std::span<const SourceStatus> sources);
 
 }  // namespace memstat

@@ -4,6 +4,7 @@
 """The status page in a real headless Chromium: what it says of a FreeBSD out of network buffers, of this machine and of a daemon without
 sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it
 sends no request elsewhere. The screenshots are kept in build/pictures."""
+import html
 import json
 import os
 import shutil
@@ -72,6 +73,7 @@ class Page(unittest.TestCase):
             self.assertIn("FreeBSD 15.0", seen["kernel"])
             self.assertTrue(seen["age"].startswith("recorded 20"), seen["age"])
             self.assertIn("zone mbuf_jumbo_page is full: 400 of 400 (100 %), 1532 requests failed", seen["verdict"])
+            self.assertIn(seen["verdict"].split("Trouble: ")[-1].strip(), html.unescape(daemon.request("/plain")[2].decode()))
             self.assertIn("2 more findings", seen["verdict"])
             self.assertIn("bad", seen["state"])
             self.assertTrue(seen["problems"][0].startswith("mbuf_jumbo_page"), seen["problems"])

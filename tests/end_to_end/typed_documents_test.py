@@ -166,7 +166,9 @@ class Documents(unittest.TestCase):
         begin = time.monotonic()
         keys = next((keys for start, keys in KEYBOARD.items() if command.text.startswith(start)), "")
         done = self.system.run(self.session + typed_commands.as_typed(command.text), capture_output=True, input=keys, timeout=PATIENCE)
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+        # What it finds is of the machine below, and a bare root may not read the kernel's log.
+        statuses = (0, 3, 10, 11) if command.text.startswith("memstatctl why") else (0,)
+        self.assertIn(done.returncode, statuses, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
         self.assertEqual(typed_commands.difference(command, done.stdout), "")
         size = re.search(r"(?m)^After this operation, (.*) of additional disk space", done.stdout)
         print(f"{command}: {time.monotonic() - begin:.0f} s{f', {size.group(1)}' if size else ''}", flush=True)
