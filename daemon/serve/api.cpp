@@ -8,7 +8,6 @@
 #include "core/model/field.h"
 #include "daemon/serve/negotiation.h"
 #include "daemon/serve/query.h"
-#include "daemon/serve/revalidation.h"
 
 namespace memstat {
 namespace {

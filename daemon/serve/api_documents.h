@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/serve/api_request.h"
+#include "daemon/serve/query.h"
 #include "daemon/snapshot/evidence_builder.h"
 #include "daemon/snapshot/history.h"
 #include "daemon/snapshot/snapshot.h"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which format and which coding a client gets: Accept and Accept-Encoding, read as RFC 9110 defines them. Nothing here
-// allocates; the time is linear in the header's length. There is no refusal (406): a client that accepts no format gets
-// text, uncompressed, because a scraper's log line on a page that it cannot read says more than a status.
+// Which format and which coding a client gets, and whether it has the answer already: Accept, Accept-Encoding and
+// If-None-Match, read as RFC 9110 defines them. Nothing but revalidated() allocates; the time is linear in the header's
+// length. There is no refusal (406): a client that accepts no format gets text, uncompressed, because a scraper's log line
+// on a page that it cannot read says more than a status.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "daemon/exposition/format.h"
@@ -75,5 +77,12 @@ class AcceptedCodings {
 [[nodiscard]] ContentCoding negotiate_coding(std::string_view accept_encoding);
 /// The same for all lines of a request that are called Accept-Encoding.
 [[nodiscard]] ContentCoding negotiate_coding(std::span<const HttpHeader> headers);
+
+/// Whether a request that has `If-None-Match` has this entity already.
+[[nodiscard]] bool has_entity(const HttpRequest& request, std::string_view etag);
+
+/// The beginning of an answer with this ETag, which differs by coding no more than by Vary: with status 304 when the client
+/// has the entity, which is then the whole answer; else the body is still to be given.
+[[nodiscard]] HttpResponse revalidated(const HttpRequest& request, std::string etag);
 
 }  // namespace memstat

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parameters of a request for a page: allocator[], type[] and name[].
+// The parameters of requests: for a page (allocator[], type[], name[]) and below /api/v1/.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,5 +37,20 @@ std::string shown_to_client(std::string_view text);
 /// encoded; an empty query is the whole page. Error kData with `detail` for a client: an unknown parameter, one without a
 /// value, or a broken escape. (A parameter that was ignored would give an unexpected page.)
 Result<PageRequest> parse_page_request(std::string_view query);
+
+/// What a request below /api/v1/ asks for, decoded. Thread safety: a plain value.
+struct ApiRequest {
+  static constexpr std::int64_t kMaxSeconds = 24 * 60 * 60;
+  static constexpr std::size_t kMaxPoints = 500;
+
+  std::optional<std::string> allocator;
+  std::optional<std::string> type;
+  std::int64_t seconds = 60 * 60;  ///< how far back, 1 to kMaxSeconds
+  std::size_t points = 30;         ///< 2 to kMaxPoints
+};
+
+/// Reads "allocator=slab&type=dentry&seconds=3600&points=30", percent-encoded, each at most once. Error kData with `detail`
+/// for a client: an unknown or repeated parameter, a broken escape, a number out of its range, a type without its allocator.
+Result<ApiRequest> parse_api_request(std::string_view query);
 
 }  // namespace memstat

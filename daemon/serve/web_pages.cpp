@@ -3,7 +3,6 @@
 
 #include "core/base/mutex.h"
 #include "daemon/serve/negotiation.h"
-#include "daemon/serve/revalidation.h"
 
 namespace memstat {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/serve/api_request.h"
+#include "daemon/serve/query.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view query(reinterpret_cast<const char*>(data), size);
