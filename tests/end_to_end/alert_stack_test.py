@@ -31,10 +31,10 @@ class AlertStack(unittest.TestCase):
         with program.temporary_directory() as directory:
             rules = shipped_rules.write(directory)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with alertmanager.alertmanager(directory) as manager, \
+            with alertmanager.Alertmanager(directory) as manager, \
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.prometheus(directory, None, config=config) as server:
+                with prometheus_server.Prometheus(directory, None, config=config) as server:
                     found = self.wait_for(manager, {("MemstatAllocationFailures", "mbuf_jumbo_page"),
                                                     ("MemstatLimitHit", "mbuf_cluster"), ("MemstatLimitHit", "mbuf_jumbo_page")})
                     self.check_words(found)
@@ -45,12 +45,12 @@ class AlertStack(unittest.TestCase):
     def test_many_hosts_that_do_not_answer_are_one_trouble(self):
         with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
             rules = shipped_rules.write(directory)
-            down = [f"127.0.0.1:{prometheus_server.free_port()}" for _ in range(3)]
-            with alertmanager.alertmanager(directory, alertmanager.example(receiver, "1s")) as manager, \
+            down = [f"127.0.0.1:{program.free_port()}" for _ in range(3)]
+            with alertmanager.Alertmanager(directory, alertmanager.example(receiver, "1s")) as manager, \
                     program.Daemon("--replay", captures.fixtures()["linux-7.2-2cpu"]) as daemon:
                 targets = ",".join(f'"{address}"' for address in [f"{daemon.host}:{daemon.port}", *down])
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd="X").replace('["X"], labels: {instance: "bsd1:8947"}', f"[{targets}]")
-                with prometheus_server.prometheus(directory, None, config=config) as server:
+                with prometheus_server.Prometheus(directory, None, config=config) as server:
                     def suppressed():
                         return {alert["labels"]["instance"] for alert in manager.alerts()
                                 if alert["labels"]["alertname"] == "MemstatDaemonMissing" and alert["status"]["inhibitedBy"]}
@@ -83,10 +83,10 @@ class AlertStack(unittest.TestCase):
         with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
             rules = shipped_rules.write(directory)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with alertmanager.alertmanager(directory, alertmanager.example(receiver, "0s")) as manager, \
+            with alertmanager.Alertmanager(directory, alertmanager.example(receiver, "0s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.prometheus(directory, None, config=config):
+                with prometheus_server.Prometheus(directory, None, config=config):
                     program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
         night = [labels for name, labels in receiver.notifications if name == "night"]
         self.assertEqual(len(night), 1)

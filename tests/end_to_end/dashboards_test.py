@@ -74,7 +74,7 @@ class Dashboards(unittest.TestCase):
         with program.temporary_directory() as directory:
             capture = edited_capture.write(os.path.join(directory, "linux"))
             with program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon, \
-                    prometheus_server.prometheus(directory, None, "--enable-feature=native-histograms",
+                    prometheus_server.Prometheus(directory, None, "--enable-feature=native-histograms",
                                                  config=config.format(target=f"{daemon.host}:{daemon.port}")) as server:
                 for panel, target in asked:
                     program.wait_until(lambda target=target: self.has_data(server, target, "Linux"), f"data of {panel['title']}: {target['expr']}")

@@ -118,7 +118,7 @@ class DentryStory(unittest.TestCase):
         path = os.path.join(self.directory, "memstatd.yaml")
         captures.write_file(path, "poll: {interval: 500ms}\nevents: {mode: full, budget: 50%}\n")
         with program.Daemon("--config", path) as daemon, \
-                prometheus_server.prometheus(self.directory, None, config=CONFIG.format(
+                prometheus_server.Prometheus(self.directory, None, config=CONFIG.format(
                     rules=self.rules(), memstatd=f"{daemon.host}:{daemon.port}")) as server:
             first = daemon.wait_page(lambda page: page.series("memstat_memcg_kernel_bytes"), "a page")
             self.counts_origins = bool(first.series("memstat_events_counted_ratio", source="linux_call_sites"))

@@ -57,10 +57,10 @@ class DyingHost(unittest.TestCase):
             capture = dying_capture.write(os.path.join(directory, "capture"))
             write_history(directory)
             # Every alert comes within the time that is waited for the others of the host.
-            with alertmanager.alertmanager(directory, alertmanager.example(receiver, "30s")) as manager, \
+            with alertmanager.Alertmanager(directory, alertmanager.example(receiver, "30s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-speed", "10") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.prometheus(directory, None, config=config):
+                with prometheus_server.Prometheus(directory, None, config=config):
                     found = self.gathered(manager)
                     program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
         # On a machine that is busy a page may come too late, and memstatd be missed for a moment.

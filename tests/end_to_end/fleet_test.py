@@ -67,12 +67,12 @@ class Fleet(unittest.TestCase):
         rules = shipped_rules.write(self.directory)
         daemons = [self.stack.enter_context(program.Daemon("--replay", capture, *options))
                    for capture, options in kernels(self.path("captures", ""))]
-        receiver = self.stack.enter_context(prometheus_server.prometheus(
+        receiver = self.stack.enter_context(prometheus_server.Prometheus(
             self.path("receiver", ""), None, "--web.enable-remote-write-receiver", config=RECEIVER.format(rules=rules)))
         hosts = {f"host{number}": daemons[number] if number < 2 else daemons[2 + number % (len(daemons) - 2)] for number in range(HOSTS)}
         targets = [{"targets": [f"{daemon.host}:{daemon.port}"], "labels": {"instance": host}} for host, daemon in hosts.items()]
         captures.write_file(self.path("agent", "targets", "fleet.json"), json.dumps(targets))
-        self.stack.enter_context(prometheus_server.prometheus(
+        self.stack.enter_context(prometheus_server.Prometheus(
             self.path("agent", ""), None, "--enable-feature=agent", config=agent_config(receiver.address)))
         return hosts, receiver
 

@@ -18,15 +18,6 @@ import ctl  # noqa: E402
 import program  # noqa: E402
 
 
-def has_ipv6():
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind(("::1", 0))
-        return True
-    except OSError:
-        return False
-
-
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("any.example", timeout=program.PATIENCE)
@@ -72,7 +63,7 @@ class Listening(unittest.TestCase):
         self.assertEqual([row["type"] for row in types], ["dentry"])
 
     def test_ipv6(self):
-        if not has_ipv6():
+        if not program.has_ipv6():
             self.skipTest("this machine has no ::1")
         with self.daemon("--listen", "[::1]:0") as daemon:
             port = int(daemon.wait_log(r"listening on http://\[::1\]:(\d+)/").group(1))

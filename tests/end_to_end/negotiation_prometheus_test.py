@@ -32,7 +32,7 @@ class Negotiated(unittest.TestCase):
     def scrape(self, form, accept=None, arguments=()):
         with documents.serving(captures.fixtures()[FIXTURE]) as daemon:
             with program.temporary_directory() as directory, prometheus_server.Relay(daemon, accept) as relay, \
-                    prometheus_server.prometheus(directory, relay.address, "--log.level=debug", *arguments) as server:
+                    prometheus_server.Prometheus(directory, relay.address, "--log.level=debug", *arguments) as server:
                 self.check(form, daemon, relay, server)
                 log = server.whole_log()
                 self.assertEqual(FAULT.findall(log), [])

@@ -23,21 +23,6 @@ def find(name):
     return shutil.which(name, path=PATH)
 
 
-def has_ipv6():
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind(("::1", 0))
-            return True
-    except OSError:
-        return False
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def recipe(name, replacements):
     with open(os.path.join(RECIPES, name), encoding="utf-8") as file:
         text = file.read()
@@ -102,7 +87,7 @@ class Proxies(unittest.TestCase):
         program.wait_until(listens, "the proxy to listen")
 
     def replaced(self, files):
-        self.port = free_port()
+        self.port = program.free_port()
         return {"8948": str(self.port), "127.0.0.1:8947;": f"127.0.0.1:{self.daemon.port};"} | {TLS + file: self.path(file) for file in files}
 
     def context(self, name, most=ssl.TLSVersion.TLSv1_3):
@@ -143,7 +128,7 @@ class Proxies(unittest.TestCase):
         self.assertEqual(self.ask(good, method="HEAD")[0], 200)
         self.assertEqual(self.ask(good, path="/api/v1/types")[0], 200)
         self.assertEqual(self.ask(good, method="POST", path="/-/reload")[0], 403)
-        if has_ipv6():
+        if program.has_ipv6():
             self.assertEqual(self.ask(good, host="::1")[0], 200)
         self.assertTrue(self.refused(self.context(None)), "without a certificate")
         self.assertTrue(self.refused(self.context("stranger")), "with one of another authority")
@@ -158,7 +143,7 @@ class Proxies(unittest.TestCase):
     @unittest.skipUnless(find("nginx"), "nginx is not installed")
     def test_nginx(self):
         text = recipe("nginx.conf", self.replaced(("server.crt", "server.key", "clients-ca.crt")))
-        if not has_ipv6():
+        if not program.has_ipv6():
             text = "".join(line for line in text.splitlines(True) if "[::]" not in line)
         temporary = "".join(f"  {kind}_temp_path {self.path(kind)};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         captures.write_file(self.path("nginx.conf"), f"daemon off;\npid {self.path('nginx.pid')};\nworker_processes 1;\nevents {{}}\n"
@@ -171,7 +156,7 @@ class Proxies(unittest.TestCase):
         replaced = self.replaced(("server.pem", "clients-ca.crt"))
         replaced.pop("127.0.0.1:8947;")
         replaced["server local 127.0.0.1:8947"] = f"server local 127.0.0.1:{self.daemon.port}"
-        if not has_ipv6():
+        if not program.has_ipv6():
             replaced["bind :::"] = "bind :"
         text = recipe("haproxy.cfg", replaced)
         captures.write_file(self.path("haproxy.cfg"), text)

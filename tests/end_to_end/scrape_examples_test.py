@@ -76,7 +76,7 @@ class Examples(unittest.TestCase):
         # By way of a proxy that is not there, so that nothing is looked up and no server is asked.
         config = example(name)[0].replace("job_name: memstatd\n", "job_name: memstatd\n    proxy_url: http://127.0.0.1:9\n", 1)
         self.assertIn("proxy_url", config)
-        with prometheus_server.prometheus(self.directory, None, config=config) as server:
+        with prometheus_server.Prometheus(self.directory, None, config=config) as server:
             found = program.wait_until(lambda: [target for target in server.api("targets", state="active")["activeTargets"] if target["labels"]["job"] == "memstatd"],
                                        "targets")
         return {target["labels"]["instance"]: target["scrapeUrl"] for target in found}, found

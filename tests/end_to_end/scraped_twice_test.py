@@ -65,7 +65,7 @@ class ScrapedTwice(unittest.TestCase):
             wanted = {(name, host) for name in names - troubled_hosts.OF_OTHERS for host in troubled_hosts.HOSTS}
             wanted |= {("MemstatWatchdog", None), ("MemstatJobAbsent", None), ("MemstatManyHostsDown", None), ("MemstatHostVanished", "vanished"), ("MemstatPollStuck", "stuck")}
             wanted |= {("MemstatDaemonMissing", f"down{number}") for number in range(3)}
-            with prometheus_server.prometheus(directory, None, config=config(rules, address)) as server:
+            with prometheus_server.Prometheus(directory, None, config=config(rules, address)) as server:
                 self.fire(server, wanted)
                 failures = re.findall(r'^prometheus_rule_evaluation_failures_total\{.*;(.*)"\} ([1-9]\S*)$', server.get("/metrics").decode(), re.MULTILINE)
                 self.assertEqual(failures, [], server.log())

@@ -18,6 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
+import program  # noqa: E402
 import prometheus_server  # noqa: E402
 import shipped_rules  # noqa: E402
 
@@ -198,9 +199,9 @@ class Watch:
 def outside(limits=LIMITS):
     """A Watch for the time of one guest."""
     with tempfile.TemporaryDirectory(prefix="memstat-limits-") as directory:
-        address = f"127.0.0.1:{prometheus_server.free_port()}"
+        address = f"127.0.0.1:{program.free_port()}"
         config = PROMETHEUS.format(rules=shipped_rules.write(directory), address=address)
-        with prometheus_server.prometheus(directory, None, config=config) as server:
+        with prometheus_server.Prometheus(directory, None, config=config) as server:
             yield Watch(limits, server, address)
 
 

@@ -8,7 +8,7 @@ import tempfile
 import time
 
 import limits
-from limits import prometheus_server, shipped_rules
+from limits import program, prometheus_server, shipped_rules
 
 RELAY_PORT = 9947
 MINUTE = 5
@@ -47,9 +47,9 @@ class Watch:
 @contextlib.contextmanager
 def outside():
     with tempfile.TemporaryDirectory(prefix="memstat-installed-") as directory:
-        address = f"127.0.0.1:{prometheus_server.free_port()}"
+        address = f"127.0.0.1:{program.free_port()}"
         config = CONFIGURATION.format(rules=shipped_rules.write(directory, MINUTE), address=address)
-        with prometheus_server.prometheus(directory, None, config=config) as server:
+        with prometheus_server.Prometheus(directory, None, config=config) as server:
             yield Watch(server, address)
 
 

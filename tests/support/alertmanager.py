@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's Alertmanager for the end-to-end tests."""
-import contextlib
 import http.server
 import json
 import os
 import shutil
-import subprocess
 import threading
 import unittest
-import urllib.request
 
 import program
-from prometheus_server import free_port
+import prometheus_server
 
 PROGRAM = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
 needs_alertmanager = unittest.skipUnless(PROGRAM, "alertmanager is not installed (Debian package prometheus-alertmanager)")
@@ -21,32 +18,13 @@ receivers: [{name: nowhere}]
 """
 
 
-class Alertmanager:
+class Alertmanager(prometheus_server.LoopbackServer):
     """A server on loopback without neighbours."""
 
-    def __init__(self, directory, config):
-        self.log_path = os.path.join(directory, "alertmanager.log")
-        with open(os.path.join(directory, "alertmanager.yml"), "w", encoding="utf-8") as file:
-            file.write(config)
-        for _ in range(5):  # another program may take the port between our looking and its binding
-            self.address = f"127.0.0.1:{free_port()}"
-            with open(self.log_path, "wb") as log:
-                self.process = subprocess.Popen(
-                    [PROGRAM, f"--config.file={directory}/alertmanager.yml", f"--storage.path={directory}/alertmanager",
-                     f"--web.listen-address={self.address}", "--cluster.listen-address="],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=directory)
-            try:
-                program.wait_until(lambda: self.process.poll() is not None or self.is_ready(), self.log)
-            except BaseException:
-                self.stop()
-                raise
-            if self.process.poll() is None:
-                return
-        raise AssertionError("alertmanager does not start:\n" + self.log())
-
-    def log(self):
-        with open(self.log_path, encoding="utf-8", errors="replace") as file:
-            return "the log of alertmanager:\n" + file.read()[-4000:]
+    def __init__(self, directory, config=CONFIG):
+        super().__init__("alertmanager", directory, config, lambda address: [
+            PROGRAM, f"--config.file={directory}/alertmanager.yml", f"--storage.path={directory}/alertmanager",
+            f"--web.listen-address={address}", "--cluster.listen-address="])
 
     def is_ready(self):
         try:
@@ -57,13 +35,7 @@ class Alertmanager:
 
     def alerts(self):
         """The alerts that fire, as the API of version 2 has them."""
-        with urllib.request.urlopen(f"http://{self.address}/api/v2/alerts?active=true", timeout=program.PATIENCE) as response:
-            return json.loads(response.read())
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait()
+        return json.loads(self.get("/api/v2/alerts?active=true"))
 
 
 def example(receiver, group_wait):
@@ -103,12 +75,3 @@ class Receiver:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
-
-
-@contextlib.contextmanager
-def alertmanager(directory, config=CONFIG):
-    server = Alertmanager(directory, config)
-    try:
-        yield server
-    finally:
-        server.stop()

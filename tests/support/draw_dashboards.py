@@ -86,7 +86,7 @@ def hosts(directory):
 
 def pictures(directory, scenes):
     """[(dashboard, scene, what to draw)] of a Prometheus with the hosts, or without any."""
-    with prometheus_server.prometheus(directory, None, config=CONFIG.format(rules=shipped_rules.write(directory, 0.1))) as server:
+    with prometheus_server.Prometheus(directory, None, config=CONFIG.format(rules=shipped_rules.write(directory, 0.1))) as server:
         if scenes != ["empty"]:
             program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance=~"db.*"}')) > 5, server.log, 200)
         for name, dashboard in grafana.dashboards().items():

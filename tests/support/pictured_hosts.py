@@ -154,7 +154,7 @@ def record(directory, rules, start, end, step):
     while rules:
         first = [rule for rule in rules if not any(name in rule["expr"] for name in names)]
         captures.write_file(path, yaml.safe_dump({"groups": [{"name": "pictures", "rules": first}]}))
-        with prometheus_server.prometheus(directory, None, config="global: {}\n") as server:
+        with prometheus_server.Prometheus(directory, None, config="global: {}\n") as server:
             subprocess.run(["promtool", "tsdb", "create-blocks-from", "rules", f"--url=http://{server.address}", f"--start={start}", f"--end={end}", f"--eval-interval={step}s",
                             "--output-dir=" + os.path.join(directory, "data"), path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         rules = [rule for rule in rules if rule not in first]

@@ -7,6 +7,7 @@ import pwd
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,21 @@ def can_read_slabinfo():
     except OSError:
         return False
     return True
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+            return True
+    except OSError:
+        return False
 
 
 NO_SLABINFO = "/proc/slabinfo cannot be read here: it needs root, and a kernel that has it"

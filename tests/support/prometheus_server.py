@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian's Prometheus and promtool for the end-to-end tests, and a relay that reports what was negotiated between it and memstatd."""
-import contextlib
 import http.client
 import http.server
 import json
 import os
 import shutil
-import socket
 import subprocess
 import threading
 import unittest
@@ -28,28 +26,18 @@ scrape_configs:
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class LoopbackServer:
+    """A program that serves HTTP on a port of its own, which `command(address)` starts in `directory`."""
 
-
-class Prometheus:
-    """A Prometheus server on loopback that keeps its data in `directory`. `config`: the whole configuration, instead of one that
-    scrapes `target`."""
-
-    def __init__(self, directory, target, *arguments, config=None):
-        self.log_path = os.path.join(directory, "prometheus.log")
-        with open(os.path.join(directory, "prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write(config or CONFIG.format(target=target))
+    def __init__(self, name, directory, config, command):
+        self.name, self.log_path = name, os.path.join(directory, name + ".log")
+        with open(os.path.join(directory, name + ".yml"), "w", encoding="utf-8") as file:
+            file.write(config)
         for _ in range(5):  # another program may take the port between our looking and its binding
-            self.address = f"127.0.0.1:{free_port()}"
+            self.address = f"127.0.0.1:{program.free_port()}"
             with open(self.log_path, "wb") as log:
-                self.process = subprocess.Popen(
-                    ["prometheus", f"--config.file={directory}/prometheus.yml",
-                     f"--storage.{'agent' if '--enable-feature=agent' in arguments else 'tsdb'}.path={directory}/data",
-                     f"--web.listen-address={self.address}", "--web.max-connections=16", *arguments],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=directory)
+                self.process = subprocess.Popen(command(self.address), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                                cwd=directory)
             try:
                 program.wait_until(lambda: self.process.poll() is not None or self.is_ready(), self.log)
             except BaseException:
@@ -57,14 +45,14 @@ class Prometheus:
                 raise
             if self.process.poll() is None:
                 return
-        raise AssertionError("prometheus does not start:\n" + self.log())
+        raise AssertionError(f"{name} does not start:\n" + self.log())
 
     def whole_log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def log(self):
-        return "the log of prometheus:\n" + self.whole_log()[-8000:]
+        return f"the log of {self.name}:\n" + self.whole_log()[-8000:]
 
     def get(self, path):
         with urllib.request.urlopen(f"http://{self.address}{path}", timeout=program.PATIENCE) as response:
@@ -76,6 +64,32 @@ class Prometheus:
         except OSError:
             return False
 
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                return self.process.wait(program.PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        return self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Prometheus(LoopbackServer):
+    """A Prometheus server on loopback that keeps its data in `directory`. `config`: the whole configuration, instead of one that
+    scrapes `target`."""
+
+    def __init__(self, directory, target, *arguments, config=None):
+        storage = "agent" if "--enable-feature=agent" in arguments else "tsdb"
+        super().__init__("prometheus", directory, config or CONFIG.format(target=target), lambda address: [
+            "prometheus", f"--config.file={directory}/prometheus.yml", f"--storage.{storage}.path={directory}/data",
+            f"--web.listen-address={address}", "--web.max-connections=16", *arguments])
+
     def api(self, path, **parameters):
         query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
         answer = json.loads(self.get(f"/api/v1/{path}{query}"))
@@ -86,25 +100,6 @@ class Prometheus:
     def query(self, expression):
         """[(labels, value)] of an instant query."""
         return [(entry["metric"], float(entry["value"][1])) for entry in self.api("query", query=expression)["result"]]
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                return self.process.wait(program.PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-        return self.process.wait()
-
-
-@contextlib.contextmanager
-def prometheus(directory, target, *arguments, config=None):
-    """A server that scrapes `target`, or does what `config` says, with these arguments beside its own."""
-    server = Prometheus(directory, target, *arguments, config=config)
-    try:
-        yield server
-    finally:
-        server.stop()
 
 
 def lint(content, what):

@@ -52,5 +52,5 @@ def scraped():
                 program.Daemon("--replay", os.path.join(directory, "linux"), *options) as other:
             config = PROMETHEUS.format(rules=rules, freebsd=f"{one.host}:{one.port}",
                                        linux=f"{other.host}:{other.port}")
-            with prometheus_server.prometheus(os.path.join(directory, "prometheus"), None, config=config) as server:
+            with prometheus_server.Prometheus(os.path.join(directory, "prometheus"), None, config=config) as server:
                 yield server
