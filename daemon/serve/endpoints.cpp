@@ -7,9 +7,9 @@
 #include <cstdio>
 
 #include "core/base/text.h"
+#include "core/diagnosis/words.h"
 #include "core/model/accounts.h"
 #include "daemon/serve/plain_html.h"
-#include "daemon/serve/plain_verdict.h"
 #include "daemon/serve/runbook_pages.h"
 
 namespace memstat {
@@ -221,6 +221,22 @@ HttpResponse Pages::ready(const HttpRequest&) {
   return plain(503, text);
 }
 
+namespace {
+
+/// The state of the machine in one sentence, as verdict() of daemon/web/view.js has it.
+std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
+  if (!diagnosis.findings.empty()) {
+    const std::size_t more = diagnosis.findings.size() - 1;
+    const std::string others = counted(static_cast<double>(more), "more finding");
+    return diagnosis.findings[0].headline + "." + (more == 0 ? "" : " " + others + ": memstatctl why.");
+  }
+  if (!has_types) return "No memory type is known: no source gave any.";
+  return "Nothing is wrong: " + counted(static_cast<double>(diagnosis.ruled_out.size()), "cause") + " looked at, " +
+         std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
+}
+
+}  // namespace
+
 HttpResponse Pages::plain_page(const HttpRequest&) {
   std::string html(kPlainHead);
   html += "<h1>memstatd <span class=quiet>";
@@ -237,9 +253,8 @@ HttpResponse Pages::plain_page(const HttpRequest&) {
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
     const Diagnosis diagnosis =
         options_.diagnostician != nullptr ? options_.diagnostician->diagnosis(*snapshot) : Diagnosis{};
-    const PlainVerdict verdict = plain_verdict(diagnosis, *snapshot, options_.history, sources_.statuses());
-    html += verdict.is_good ? "<p>" : "<p class=down>";
-    append_html(html, verdict.text);
+    html += diagnosis.findings.empty() ? "<p>" : "<p class=down>";
+    append_html(html, verdict_of(diagnosis, snapshot->row_count() != 0));
     html += "</p>\n";
     append_accounts(html, *snapshot);
     append_largest(html, *snapshot);

@@ -65,7 +65,7 @@ function drawAge() {
 }
 
 function drawVerdict() {
-  const {state: how, text, about} = verdict({...state, history: state.history});
+  const {state: how, text, about} = verdict(state);
   const place = at('verdict');
   if (place.dataset.text === text && place.classList.contains(how)) return;
   place.dataset.text = text;
@@ -305,7 +305,7 @@ async function refresh() {
   const found = ask('/api/v1/findings').catch(() => ({body: null}));
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
   const isFirst = state.memory === null;
-  state.findings = (await found).body?.findings ?? [];
+  state.findings = (await found).body;
   state.memory = memory.body;
   state.types = types.body.types;
   state.unlisted = types.body.unlisted;

@@ -114,48 +114,17 @@ export function withWords(row) {
 /** So many seconds of history say how fast something grows; less is a start, or noise. */
 export const ENOUGH = 300;
 
-/** One sentence for the state of the machine, and how bad it is: good, warn, bad. `span`: seconds of history. */
-export function verdict({memory, types, sources, history, growth, span, findings}) {
-  const [first, ...others] = findings ?? [];
-  if (first && first.severity !== 'notable') {
+/** One sentence for the state of the machine, the first finding, and how bad it is: good, warn, bad. `findings`: the document. */
+export function verdict({types, findings}) {
+  if (!findings) return {state: 'warn', text: 'What is wrong is not known: /api/v1/findings gave no answer.'};
+  const [first, ...others] = findings.findings;
+  if (first) {
     const more = others.length > 0 ? ` ${others.length} more ${others.length === 1 ? 'finding' : 'findings'}: memstatctl why.` : '';
     return {state: first.severity === 'now' ? 'bad' : 'warn', text: `${first.headline}.${more}`, about: first.about[0]};
   }
-  const found = problems(types, history);
-  const serious = found.filter((one) => one.state !== 'note');
-  const parts = serious.slice(0, 3).map((one) => `${one.type.type} ${problemWords(one)}`);
-  let state = serious.length === 0 ? 'good' : serious[0].state;
-  const worsen = (to) => { if (state !== 'bad') state = to; };
-  const down = (sources ?? []).filter((source) => source.state === 'down');
-  if (memory.total_bytes > 0 && memory.available_bytes / memory.total_bytes < 0.05) {
-    parts.unshift(`only ${percent(memory.available_bytes / memory.total_bytes)} of memory is available`);
-    worsen(memory.available_bytes / memory.total_bytes < 0.02 ? 'bad' : 'warn');
-  }
-  if (memory.recent_oom_kills > 0) {
-    const kills = memory.recent_oom_kills;
-    parts.push(`the kernel killed ${kills === 1 ? 'a process' : `${count(kills)} processes`} for lack of memory within the last hour`);
-    worsen('warn');
-  }
-  const soonest = (growth?.growing ?? []).map((row) => [timeLeft(row), row]).filter(([left]) => left && left.seconds < 24 * 3600)
-    .sort(([a], [b]) => a.seconds - b.seconds)[0];
-  if (soonest && span >= ENOUGH) {
-    const [left, row] = soonest;
-    parts.push(`${readable(row.type)} grows ${row.of === 'bytes' ? rate(row.per_second) : `${count(row.per_second * 3600)}/h`}: ${left.words}`);
-    worsen('warn');
-  }
-  if (down.length > 0) {
-    parts.push(down.length === 1 ? `source ${down[0].name} is down` : `${down.length} sources are down`);
-    worsen('warn');
-  }
-  if (parts.length === 0) {
-    if (types.length === 0) return {state: 'warn', text: 'No memory type is known: no source gave any.'};
-    const available = memory.total_bytes > 0 && memory.available_bytes !== undefined
-      ? `; ${percent(memory.available_bytes / memory.total_bytes)} of memory is available` : '';
-    return {state, text: `All is quiet: no type failed or is near its limit${available}.`};
-  }
-  const more = serious.length - Math.min(serious.length, 3);
-  const rest = more > 0 ? `${more} more ${more === 1 ? 'needs' : 'need'} a look` : 'the rest is quiet';
-  return {state, text: `${parts.join('; ')}; ${rest}.`};
+  if (types.length === 0) return {state: 'warn', text: 'No memory type is known: no source gave any.'};
+  const looked = findings.ruled_out.length;
+  return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} looked at, ${findings.not_checked.length} could not be checked.`};
 }
 
 /** The parts of all memory, largest first, with what is in none of them and what is free: they add up to the total. */

@@ -44,6 +44,20 @@ class Agreement(unittest.TestCase):
         module.ask = changed
         self.assertGreaterEqual(len(module.compare(captures.fixtures()["linux-6.12-4cpu"]).differences), 2, "on /metrics, and in memstatctl")
 
+    def test_another_finding_is_found(self):
+        module = agreement()
+        ask = module.ask
+
+        def changed(daemon, path):
+            document = ask(daemon, path)
+            if path == "findings":
+                document["findings"].reverse()
+            return document
+        module.ask = changed
+        found = "\n".join(module.compare(captures.fixtures()[SOME[0]]).differences)
+        for place in ("why of the daemon, finding 0", "why of the capture, finding 0", "verdict of the page and of /plain"):
+            self.assertIn(place, found)
+
 
 if __name__ == "__main__":
     program.main()

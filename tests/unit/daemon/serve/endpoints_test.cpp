@@ -154,7 +154,7 @@ TEST_F(PagesTest, ThePlainPageShowsSourcesAndTheLargestTypes) {
 TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   daemon_.poll();
   EXPECT_THAT(body(get("/plain")), Not(HasSubstr("Nearest to their limits")));
-  EXPECT_THAT(body(get("/plain")), HasSubstr("<p>All is quiet: no type failed within the last hour or is near its limit."));
+  EXPECT_THAT(body(get("/plain")), HasSubstr("<p>Nothing is wrong: "));
   Config config = daemon_.config;
   LimitConfig of_both;
   of_both.type = *NamePattern::compile("dentry");
