@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "core/base/text.h"
-#include "core/diagnosis/words.h"
 #include "core/model/accounts.h"
 #include "daemon/serve/plain_html.h"
 #include "daemon/serve/runbook_pages.h"
@@ -225,13 +224,16 @@ namespace {
 
 /// The state of the machine in one sentence, as verdict() of daemon/web/view.js has it.
 std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
+  const auto counted = [](std::size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
   if (!diagnosis.findings.empty()) {
     const std::size_t more = diagnosis.findings.size() - 1;
-    const std::string others = counted(static_cast<double>(more), "more finding");
-    return diagnosis.findings[0].headline + "." + (more == 0 ? "" : " " + others + ": memstatctl why.");
+    return diagnosis.findings[0].headline + "." +
+           (more == 0 ? "" : " " + counted(more, "more finding") + ": memstatctl why.");
   }
   if (!has_types) return "No memory type is known: no source gave any.";
-  return "Nothing is wrong: " + counted(static_cast<double>(diagnosis.ruled_out.size()), "cause") + " looked at, " +
+  return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " looked at, " +
          std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
 }
 
