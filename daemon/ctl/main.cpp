@@ -1,4 +1,48 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/ctl.h"
+// memstatctl from its arguments to its exit status.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/options.h"
+#include "daemon/ctl/output/output.h"
+
+namespace memstat::ctl {
+namespace {
+
+int complain(const std::string& problem) {
+  std::fprintf(stderr, "memstatctl: %s\n", problem.c_str());
+  return kExitFailed;
+}
+
+int run_command(const CommandLine& options) {
+  // What opens dumps looks there; no other thread runs yet.
+  if (!options.kernel.empty()) ::setenv("MEMSTAT_KERNEL", options.kernel.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  const Report report = options.command->run(options);
+  for (const std::string& note : report.notes) complain(note);
+  const int status = print(report.output);
+  for (const std::string& line : report.missing) complain(line);
+  if (!report.problem.empty()) return complain(report.problem);
+  if (status != kExitDone || report.status != kExitDone) return status != kExitDone ? status : report.status;
+  return report.missing.empty() ? kExitDone : kExitPartial;
+}
+
+/// The report on standard output, what went wrong on standard error. Never throws. Ignores SIGPIPE from then on.
+int run(int argc, const char* const* argv) {
+  // A reader that goes away (`memstatctl zones | head -1`) is a failed write, not a silent death.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const ParsedCommandLine parsed = parse_command_line(argc, argv);
+    return parsed.exit_status ? *parsed.exit_status : run_command(parsed.options);
+  } catch (const std::bad_alloc&) {
+    return complain("not enough memory");
+  }
+}
+
+}  // namespace
+}  // namespace memstat::ctl
 
 int main(int argc, char** argv) { return memstat::ctl::run(argc, argv); }

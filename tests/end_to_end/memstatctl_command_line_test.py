@@ -150,14 +150,14 @@ class CommandLine(unittest.TestCase):
                 (["node", "0x10000000000000000"], "2^64"), (["resident"], "PATH"), (["typse"], "did you mean types"), (["types", "("], "regular expression"),
                 (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a number"), (["leaks", "--for", "1d"], "30s, 2m or 1h"), (["resident", "/", "--from", "live"], "--from"),
                 (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--for"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
-                (["diff", "a", "https://host/"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
+                (["diff", "a", "https://host/?x"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
                 (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
         for command in ("malloc", "zones", "mbufs"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
                 self.assert_fails(2, [command, "--from", url], url, "URL", "CAPTURE@POLL")
         for command in ("types", "limits"):
-            for url in ("HTTPS://host/", "http://", "http://host:0", "http://host/?x", "http://[::1"):
+            for url in ("HTTPS://", "http://", "http://host:0", "http://host/?x", "http://[::1"):
                 self.assert_fails(2, [command, "--from", url], "URL")
 
     def test_bad_input_of_every_kind_is_one_line_for_every_command(self):

@@ -187,7 +187,7 @@ class Resident(unittest.TestCase):
             self.assertEqual(run_as_nobody().returncode, 0, "its owner may ask")
 
     def check_untold(self, done):
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
         self.assertRegex(done.stdout.splitlines()[1], r"^ +-  .*  +-  ")
         self.assertIn("does not say how much", done.stderr)
         self.assertIn("as their owner, or as root", done.stderr)

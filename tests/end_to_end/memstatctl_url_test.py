@@ -5,7 +5,9 @@ import csv
 import io
 import json
 import os
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -19,8 +21,9 @@ MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(os.path.dirname(progra
 LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 
 
-def run(*arguments):
-    return subprocess.run([MEMSTATCTL, *arguments], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+def run(*arguments, **environment):
+    return subprocess.run([MEMSTATCTL, *arguments], capture_output=True, text=True, timeout=program.PATIENCE, check=False,
+                          env={**os.environ, **environment})
 
 
 def table(text):
@@ -65,6 +68,36 @@ class Answers:
 
 def answer(status, body, headers=""):
     return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
+
+
+class TlsFront:
+    """Takes TLS off, and passes a request and its answer on, as a proxy before memstatd does."""
+
+    def __init__(self, context, server):
+        self.context, self.port = context, server.listener.getsockname()[1]
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"https://me:secret@localhost:{self.listener.getsockname()[1]}"
+
+    def __enter__(self):
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def serve(self):
+        while True:
+            try:
+                peer = self.listener.accept()[0]
+            except OSError:
+                return
+            try:
+                with self.context.wrap_socket(peer, server_side=True) as client, socket.create_connection(("127.0.0.1", self.port)) as behind:
+                    behind.sendall(client.recv(65536))
+                    while part := behind.recv(65536):
+                        client.sendall(part)
+            except OSError:  # the certificate was refused
+                continue
+
+    def __exit__(self, *_):
+        self.listener.close()
 
 
 class OfADaemon(unittest.TestCase):
@@ -154,6 +187,31 @@ class OfAnythingElse(unittest.TestCase):
             done = run("types", "--from", server.url)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("a\\x1b[2Jb", done.stdout)
+
+
+@unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
+class OfHttps(unittest.TestCase):
+    def test_a_certificate_is_checked(self):
+        types = json.dumps({"generation": 1, "time": 1, "types": [{"allocator": "slab", "type": "dentry", "bytes": 192}], "unlisted": []})
+        with program.temporary_directory() as directory, Answers(answer(200, types)) as server:
+            key, certificate = (os.path.join(directory, name) for name in ("key.pem", "certificate.pem"))
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+                           check=True, capture_output=True, timeout=program.PATIENCE)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            with TlsFront(context, server) as front:
+                done = run("types", "--csv", "--from", front.url, SSL_CERT_FILE=certificate)
+                if "needs libcurl" in done.stderr:
+                    self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+                    self.skipTest("libcurl is not installed, and memstatctl says so")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("slab,dentry,,,192,", done.stdout)
+                self.assertIn("Authorization: Basic bWU6c2VjcmV0\r\n", server.requests[0])
+                done = run("types", "--from", front.url)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                self.assertRegex(done.stderr, "^memstatctl: https://localhost:[0-9]+: .*certificate")
+                self.assertNotIn("secret", done.stderr)
 
 
 if __name__ == "__main__":

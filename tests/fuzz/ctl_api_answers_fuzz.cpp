@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a program that says it is memstatd may answer to memstatctl: any bytes, in pieces, give rows within their bounds.
+// What a program that says it is memstatd may answer to memstatctl: any bytes give rows within their bounds.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/ctl/commands/origins_page.h"
+#include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/source/api_answers.h"
-#include "daemon/ctl/source/http_answer.h"
+#include "daemon/ctl/source/http_client.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace memstat::ctl;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  HttpAnswerReader reader;
-  const std::string_view half = bytes.substr(0, size / 2);
-  std::string body(bytes);
-  if (!reader.add(half) || !reader.add(bytes.substr(half.size())) || reader.finish()) {
-    if (reader.problem().empty()) body = reader.take().body;
-  }
+  HttpAnswer answer;
+  const std::string body = parse_answer(bytes, answer).empty() ? answer.body : std::string(bytes);
   if (body.size() > size) std::abort();
   Sample sample;
   if (parse_types_answer(body, sample)) {

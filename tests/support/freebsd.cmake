@@ -41,7 +41,7 @@ foreach(release 13 14)
                           core/counters/pmc_freebsd.cpp core/events/malloc/malloc_events_freebsd.cpp core/postmortem/open_dump.cpp
                           core/postmortem/freebsd/kvm_freebsd.cpp core/postmortem/freebsd/kernel_files.cpp
                           daemon/process/kernel_reader.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp
-                          daemon/ctl/commands/residency.cpp)
+                          daemon/ctl/commands/resident.cpp)
 endforeach()
 # Nothing is missing when it is linked, and nothing of a library that is not linked there.
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/freebsd_links.stamp DEPENDS ${FREEBSD_OBJECTS} tests/support/freebsd_links.py

@@ -22,10 +22,9 @@ std::string_view to_string(Group group);
 struct Command {
   const char* name;  ///< As users type it.
   Group group;
-  const char* help;      ///< One line for --help.
-  const char* examples;  ///< Command lines, a line each, for the end of the command's --help.
-  /// Declares the options and arguments that the command takes.
-  void (*add_options)(OptionAdder& add);
+  const char* help;                 ///< One line for --help.
+  const char* examples;             ///< Command lines, a line each, for the end of the command's --help.
+  std::span<const Option> options;  ///< And arguments.
   /// Reads what it needs and makes the report. Throws std::bad_alloc.
   Report (*run)(const CommandLine& options);
   const char* alias = "";  ///< A former name, which is still taken; "" for none.

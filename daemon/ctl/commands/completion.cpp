@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/completion.h"
-
+// Completion of memstatctl's command line in shells. The scripts are made of the table of commands, so they have every
+// option.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/explain/explain.h"
 
 namespace memstat::ctl {
 namespace {
 
-std::string joined_names(const std::vector<Word>& words) {
-  std::string text;
-  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.name;
-  return text;
+constexpr std::array<std::string_view, 3> kShells{"bash", "zsh", "fish"};
+
+/// The first line of its help, without what only the next would complete.
+std::string first_line(std::string_view help) {
+  std::string line(help.substr(0, help.find('\n')));
+  line.erase(line.find_last_not_of(",;: ") + 1);
+  return line;
+}
+
+/// The options of a command and what each is for, with --help.
+std::vector<std::pair<const Option*, std::string_view>> options_of(const Command& command) {
+  static constexpr Option kHelp{.name = "--help", .help = "Print this help message and exit", .set = nullptr, .most = 0};
+  std::vector<std::pair<const Option*, std::string_view>> options{{&kHelp, kHelp.word()}};
+  for (const Option& option : command.options) {
+    if (!option.is_argument()) options.emplace_back(&option, option.word());
+  }
+  return options;
+}
+
+bool takes_argument(const Command& command, std::string_view name) {
+  return std::any_of(command.options.begin(), command.options.end(),
+                     [name](const Option& option) { return option.name == name; });
 }
 
 /// In single quotes for a shell; characters of `special` get a backslash before.
@@ -32,10 +56,10 @@ std::string shell_names() {
 }
 
 /// "watch|cpu", as a pattern of bash.
-std::string commands_of_types(const std::vector<CommandWords>& all) {
+std::string commands_of_types() {
   std::string pattern;
-  for (const CommandWords& one : all) {
-    if (one.takes_type) pattern += (pattern.empty() ? "" : "|") + one.command.name;
+  for (const Command* const command : commands()) {
+    if (takes_argument(*command, "TYPE")) pattern.append(pattern.empty() ? "" : "|").append(command->name);
   }
   return pattern;
 }
@@ -56,17 +80,17 @@ std::string names_of_types() {
   return R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
 }
 
-std::string bash_script(const std::vector<CommandWords>& all) {
-  std::vector<Word> commands;
-  for (const CommandWords& one : all) commands.push_back(one.command);
+std::string bash_script() {
+  std::string names;
+  for (const Command* const command : commands()) names.append(command->name).append(" ");
   std::string script =
       "# Completion of memstatctl for bash: source <(memstatctl completion bash)\n"
       "_memstatctl() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
       "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
       "    words='" +
-      joined_names(commands) +
-      " --help --version'\n"
+      names +
+      "--help --version'\n"
       "  elif [[ $before == --format ]]; then\n"
       "    words='" +
       std::string(kReleases) +
@@ -80,7 +104,7 @@ std::string bash_script(const std::vector<CommandWords>& all) {
       words_of_explain() +
       "'\n"
       "  elif [[ ${COMP_WORDS[1]} == @(" +
-      commands_of_types(all) +
+      commands_of_types() +
       ") && $word != -* && $before != --* ]]; then\n"
       "    local from=() i kind='[a-z]*' IFS=$'\\n'\n"
       "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
@@ -92,8 +116,10 @@ std::string bash_script(const std::vector<CommandWords>& all) {
       ")\n"
       "  elif [[ $word == -* ]]; then\n"
       "    case ${COMP_WORDS[1]} in\n";
-  for (const auto& [command, takes_type, takes_word, options] : all) {
-    script += "    " + command.name + ") words='" + joined_names(options) + "' ;;\n";
+  for (const Command* const command : commands()) {
+    std::string options;
+    for (const auto& [option, word] : options_of(*command)) options.append(options.empty() ? "" : " ").append(word);
+    script += "    " + std::string(command->name) + ") words='" + options + "' ;;\n";
   }
   return script +
          "    esac\n"
@@ -103,7 +129,7 @@ std::string bash_script(const std::vector<CommandWords>& all) {
          "complete -o default -F _memstatctl memstatctl\n";  // without a word: files
 }
 
-std::string zsh_script(const std::vector<CommandWords>& all) {
+std::string zsh_script() {
   std::string script =
       "#compdef memstatctl\n"
       "# Completion of memstatctl for zsh: memstatctl completion zsh > _memstatctl, in a directory of $fpath\n"
@@ -119,8 +145,8 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
       "}\n"
       "_memstatctl() {\n"
       "  local -a commands=(\n";
-  for (const CommandWords& one : all) {
-    script += "    " + in_quotes(one.command.name + ":" + one.command.help) + "\n";
+  for (const Command* const command : commands()) {
+    script += "    " + in_quotes(std::string(command->name) + ":" + command->help) + "\n";
   }
   script +=
       "  )\n"
@@ -131,25 +157,25 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
       "  shift words\n"
       "  (( CURRENT-- ))\n"
       "  case $words[1] in\n";
-  for (const auto& [command, takes_type, takes_word, options] : all) {
-    script += "  " + command.name + ") _arguments";
-    for (const Word& option : options) {
-      std::string spec = option.name + "[";
-      for (const char c : option.help)
+  for (const Command* const command : commands()) {
+    script += "  " + std::string(command->name) + ") _arguments";
+    for (const auto& [option, word] : options_of(*command)) {
+      std::string spec = std::string(word) + "[";
+      for (const char c : first_line(option->help))
         spec += std::string_view("[]\\:").find(c) != std::string_view::npos ? std::string{'\\', c} : std::string{c};
       spec += "]";
-      if (option.name == "--format") {
+      if (word == "--format") {
         spec += ":release:(" + std::string(kReleases) + ")";
-      } else if (option.takes_value) {
-        spec += option.name == "--from" || option.name == "--kernel" ? ":source:_files" : ":value:";
+      } else if (option->most != 0) {
+        spec += word == "--from" || word == "--kernel" ? ":source:_files" : ":value:";
       }
       script += " \\\n    " + in_quotes(spec);
     }
     script += " \\\n    " +
-              in_quotes(command.name == "completion" ? "1:shell:(" + shell_names() + ")"
-                        : takes_word                 ? "1:word:(" + words_of_explain() + ")"
-                        : takes_type                 ? "1:type:_memstatctl_types"
-                                                     : "*:argument:_files") +
+              in_quotes(takes_argument(*command, "SHELL")  ? "1:shell:(" + shell_names() + ")"
+                        : takes_argument(*command, "WORD") ? "1:word:(" + words_of_explain() + ")"
+                        : takes_argument(*command, "TYPE") ? "1:type:_memstatctl_types"
+                                                           : "*:argument:_files") +
               " ;;\n";
   }
   return script +
@@ -157,7 +183,7 @@ std::string zsh_script(const std::vector<CommandWords>& all) {
          "fi\n";
 }
 
-std::string fish_script(const std::vector<CommandWords>& all) {
+std::string fish_script() {
   std::string script =
       "# Completion of memstatctl for fish: memstatctl completion fish | source\n"
       "function __memstatctl_types\n"
@@ -170,43 +196,53 @@ std::string fish_script(const std::vector<CommandWords>& all) {
       names_of_types() +
       "\n"
       "end\n";
-  for (const auto& [command, takes_type, takes_word, options] : all) {
-    script += "complete -c memstatctl -n __fish_use_subcommand -f -a " + command.name + " -d " +
-              in_quotes(command.help, "\\") + "\n";
-    const std::string within = "complete -c memstatctl -n '__fish_seen_subcommand_from " + command.name + "' ";
-    for (const Word& option : options) {
-      script += within + "-l " + option.name.substr(2);
-      if (option.name == "--format") {
+  for (const Command* const command : commands()) {
+    const std::string name(command->name);
+    script +=
+        "complete -c memstatctl -n __fish_use_subcommand -f -a " + name + " -d " + in_quotes(command->help, "\\") + "\n";
+    const std::string within = "complete -c memstatctl -n '__fish_seen_subcommand_from " + name + "' ";
+    for (const auto& [option, word] : options_of(*command)) {
+      script += within + "-l " + std::string(word.substr(2));
+      if (word == "--format") {
         script += " -x -a " + in_quotes(std::string(kReleases));
-      } else if (option.takes_value) {
+      } else if (option->most != 0) {
         script += " -r";
       }
-      script += " -d " + in_quotes(option.help, "\\") + "\n";
+      script += " -d " + in_quotes(first_line(option->help), "\\") + "\n";
     }
-    if (takes_type) script += within + "-f -a '(__memstatctl_types)'\n";
-    if (takes_word) script += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
-    if (command.name == "completion") script += within + "-f -a " + in_quotes(shell_names()) + "\n";
+    if (takes_argument(*command, "TYPE")) script += within + "-f -a '(__memstatctl_types)'\n";
+    if (takes_argument(*command, "WORD")) script += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
+    if (takes_argument(*command, "SHELL")) script += within + "-f -a " + in_quotes(shell_names()) + "\n";
   }
   return script;
 }
 
-void add_completion(OptionAdder& add) { add.shell(); }
+constexpr std::array kCompletionOptions{
+    Option{.name = "SHELL",
+           .help = "bash, zsh or fish",
+           .set = [](CommandLine& line, const std::string& text) { line.shell = text; },
+           .check =
+               [](const std::string& text) {
+                 const bool is_known = std::find(kShells.begin(), kShells.end(), text) != kShells.end();
+                 return is_known ? std::string() : "\"" + text + "\" is not one of " + shell_names();
+               },
+           .least = 1}};
 
-Report run_completion(const CommandLine& options) { return {.output = completion_script(options.shell), .problem = {}}; }
+Report run_completion(const CommandLine& options) {
+  return {.output = options.shell == "bash"  ? bash_script()
+                    : options.shell == "zsh" ? zsh_script()
+                                             : fish_script(),
+          .problem = {}};
+}
 
 }  // namespace
-
-std::string completion_script(std::string_view shell) {
-  const std::vector<CommandWords> all = command_words();
-  return shell == "bash" ? bash_script(all) : shell == "zsh" ? zsh_script(all) : fish_script(all);
-}
 
 const Command kCompletionCommand{"completion",
                                  Group::kHelp,
                                  "The script that completes memstatctl's command line in bash, zsh or fish",
                                  "source <(memstatctl completion bash)\n"
                                  "memstatctl completion fish | source",
-                                 add_completion,
+                                 kCompletionOptions,
                                  run_completion};
 
 }  // namespace memstat::ctl

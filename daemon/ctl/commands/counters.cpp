@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Events of a CPU, a process or a command, counted by CPU and kernel.
 
+#include <array>
+
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/shared_options.h"
 
 #if defined(MEMSTAT_HAVE_COUNTERS)
 
@@ -9,9 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -20,7 +21,6 @@
 
 #include "core/include/libcpc.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/output/report_table.h"
 
@@ -28,7 +28,6 @@ namespace memstat::ctl {
 namespace {
 
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-constexpr std::size_t kWidth = 16;  // of a column
 
 // The handlers of the library have no argument of ours.
 std::string& last_problem() {
@@ -85,122 +84,63 @@ std::vector<std::string> default_events(cpc_t* cpc) {
   return events;
 }
 
-/// The number as a decimal with one digit behind the point.
-std::string tenths(std::uint64_t whole, std::uint64_t tenth) { return std::to_string(whole) + "." + std::to_string(tenth); }
-
-std::string rate_text(std::uint64_t count, std::uint64_t elapsed) {
-  if (elapsed == 0) return "-";
-  const double rate = static_cast<double>(count) * static_cast<double>(kNanoseconds) / static_cast<double>(elapsed);
+/// How often in a second; nothing for what no kernel counts.
+std::optional<double> rate_of(std::uint64_t count, std::uint64_t elapsed) {
   constexpr double kMax = 1e17;
-  if (rate > kMax) return "-";
-  const auto in_tenths = static_cast<std::uint64_t>(std::llround(rate * 10));
-  return tenths(in_tenths / 10, in_tenths % 10);
+  if (elapsed == 0) return std::nullopt;
+  const double rate = static_cast<double>(count) * static_cast<double>(kNanoseconds) / static_cast<double>(elapsed);
+  return rate > kMax ? std::nullopt : std::optional(rate);
 }
 
-std::string table(const std::vector<Row>& rows, std::uint64_t elapsed) {
-  std::string text = to_right("COUNT", kWidth) + to_right("PER SECOND", kWidth) + to_right("COUNTED", 9) + "  EVENT\n";
+constexpr std::array<ReportColumn, 8> kCountColumns{{{.key = "count", .title = "COUNT", .unit = Unit::kNumber},
+                                                     {.key = "per_second", .title = "PER SECOND", .unit = Unit::kNumber},
+                                                     {.key = "counted_ratio", .title = "COUNTED", .unit = Unit::kRatio},
+                                                     {.key = "event", .title = "EVENT"},
+                                                     {.key = "", .title = " "},
+                                                     {.key = "enabled_ns", .title = "", .unit = Unit::kNumber},
+                                                     {.key = "running_ns", .title = "", .unit = Unit::kNumber},
+                                                     {.key = "scaled", .title = ""}}};
+constexpr std::array<ReportColumn, 3> kEventColumns{{{.key = "event", .title = "EVENT"},
+                                                     {.key = "counter", .title = "COUNTER"},
+                                                     {.key = "description", .title = "DESCRIPTION"}}};
+
+ReportTable count_table(const std::vector<Row>& rows, std::uint64_t elapsed) {
+  ReportTable table("events", kCountColumns);
+  table.add_head("elapsed_ns", elapsed);
   for (const Row& row : rows) {
     const bool is_none = row.running == 0 && row.enabled != 0;
     const bool is_scaled = row.running < row.enabled;
-    const std::uint64_t percent = row.enabled == 0 ? 100 : row.running * 100 / row.enabled;
-    text += to_right(is_none ? "-" : std::to_string(row.count), kWidth) +
-            to_right(is_none ? "-" : rate_text(row.count, elapsed), kWidth) + to_right(std::to_string(percent) + "%", 9) +
-            "  " + row.event +
-            (is_none     ? " (not counted: others have the counters)"
-             : is_scaled ? " (scaled)"
-                         : "") +
-            "\n";
+    const double part = row.enabled == 0 ? 1 : static_cast<double>(row.running) / static_cast<double>(row.enabled);
+    const std::string note = is_none ? "not counted: others have the counters" : is_scaled ? "scaled" : "";
+    table.add({is_none ? Cell() : row.count, is_none ? Cell() : cell_of(rate_of(row.count, elapsed)), part, row.event, note,
+               row.enabled, row.running, is_scaled});
   }
-  return text;
-}
-
-std::string json_of(const std::vector<Row>& rows, std::uint64_t elapsed) {
-  JsonWriter json("1");
-  json.field("elapsed_ns", elapsed);
-  json.open_list("events");
-  for (const Row& row : rows) {
-    json.open_object({});
-    json.field("event", row.event);
-    json.field("count", row.count);
-    json.field("per_second", rate_text(row.count, elapsed));
-    json.field("enabled_ns", row.enabled);
-    json.field("running_ns", row.running);
-    json.field("scaled", std::uint64_t{row.running < row.enabled});
-    json.close();
-  }
-  return json.finish();
-}
-
-constexpr std::array<ReportColumn, 5> kCountColumns{{{.key = "event", .title = ""},
-                                                     {.key = "count", .title = "", .unit = Unit::kNumber},
-                                                     {.key = "per_second", .title = ""},
-                                                     {.key = "enabled_ns", .title = "", .unit = Unit::kNumber},
-                                                     {.key = "running_ns", .title = "", .unit = Unit::kNumber}}};
-constexpr std::array<ReportColumn, 3> kEventColumns{
-    {{.key = "event", .title = ""}, {.key = "counter", .title = ""}, {.key = "description", .title = ""}}};
-
-std::string csv_of(const std::vector<Row>& rows, std::uint64_t elapsed) {
-  ReportTable table("events", kCountColumns);
-  for (const Row& row : rows) {
-    const bool is_none = row.running == 0 && row.enabled != 0;
-    table.add({row.event, is_none ? Cell() : Cell(row.count), is_none ? Cell() : Cell(rate_text(row.count, elapsed)),
-               row.enabled, row.running});
-  }
-  return table.print({.layout = Layout::kCsv});
+  return table;
 }
 
 Report list_report(cpc_t* cpc, const ReportView& view) {
-  const Layout layout = view.layout;
   std::vector<std::string> events;
-  std::vector<std::string> attributes;
+  std::vector<std::string> names;
   cpc_walk_events_all(cpc, &events, add_name);
-  cpc_walk_attrs(cpc, &attributes, add_name);
+  cpc_walk_attrs(cpc, &names, add_name);
+  std::string attributes;
+  for (const std::string& name : names) attributes += (attributes.empty() ? "" : " ") + printable_bytes(name);
   const uint_t counters = cpc_npic(cpc);
-  const auto counter_of = [&](const std::string& event) {
-    if (cpc_event_needs_pic(cpc, event.c_str()) != 1) return std::string("kernel");
-    return counters == 1 ? std::string("0") : "0-" + std::to_string(counters - 1);
-  };
-  Report report;
-  if (layout == Layout::kCsv) {
-    ReportTable rows("events", kEventColumns);
-    for (const std::string& event : events) {
-      rows.add({printable_bytes(event), counter_of(event), printable_bytes(cpc_event_description(cpc, event.c_str()))});
-    }
-    report.output = rows.print({.layout = Layout::kCsv});
-    return report;
-  }
-  if (layout == Layout::kJson) {
-    JsonWriter json("1");
-    json.field("what", cpc_cciname(cpc));
-    json.field("counters", std::uint64_t{counters});
-    json.open_list("events");
-    for (const std::string& event : events) {
-      json.open_object({});
-      json.field("event", printable_bytes(event));
-      json.field("counter", counter_of(event));
-      json.field("description", printable_bytes(cpc_event_description(cpc, event.c_str())));
-      json.close();
-    }
-    json.close();
-    json.open_list("attributes");
-    for (const std::string& attribute : attributes) {
-      json.open_object({});
-      json.field("attribute", printable_bytes(attribute));
-      json.close();
-    }
-    report.output = laid_out(json.finish(), view);
-    return report;
-  }
-  std::size_t width = 0;
-  for (const std::string& event : events) width = std::max(width, event.size());
-  report.output = std::string(cpc_cciname(cpc)) + "\n\n" + to_left("EVENT", width) + "  COUNTER  DESCRIPTION\n";
+  ReportTable table("events", kEventColumns);
+  table.add_head("what", cpc_cciname(cpc));
+  table.add_head("counters", std::uint64_t{counters});
+  table.add_head("attributes", attributes);
   for (const std::string& event : events) {
-    report.output += to_left(printable_bytes(event), width) + "  " + to_left(counter_of(event), 7) + "  " +
-                     printable_bytes(cpc_event_description(cpc, event.c_str())) + "\n";
+    const bool is_of_kernel = cpc_event_needs_pic(cpc, event.c_str()) != 1;
+    const std::string counter = is_of_kernel ? "kernel" : counters == 1 ? "0" : "0-" + std::to_string(counters - 1);
+    table.add({printable_bytes(event), counter, printable_bytes(cpc_event_description(cpc, event.c_str()))});
   }
-  report.output += "\nAlso: group:name (a tracepoint), rHEX (a raw code), pmu/term=value,.../\nAttributes:";
-  for (const std::string& attribute : attributes) report.output += " " + printable_bytes(attribute);
-  report.output += "\n";
+  Report report{.output = table.print(view), .problem = {}};
+  if (view.layout == Layout::kText) {
+    report.output = std::string(cpc_cciname(cpc)) + "\n\n" + report.output +
+                    "\nAlso: group:name (a tracepoint), rHEX (a raw code), pmu/term=value,.../\nAttributes: " + attributes +
+                    "\n";
+  }
   return report;
 }
 
@@ -215,15 +155,8 @@ std::string run_command(pctx_t* process, const CommandLine& options) {
   return result == 0 ? std::string() : options.counters.command.front() + ": " + last_problem();
 }
 
-void add_counters(OptionAdder& add) {
-  add.counters();
-  add.json();
-  add.csv();
-}
-
 Report run_counters(const CommandLine& options) {
   const CounterOptions& wanted = options.counters;
-  const Layout layout = options.view.layout;
   const Handle cpc(cpc_open(CPC_VER_CURRENT), cpc_close);
   if (!cpc) return failed(std::string("no event can be counted here: ") + cpc_open_message());
   cpc_seterrhndlr(cpc.get(), keep_problem);
@@ -270,10 +203,7 @@ Report run_counters(const CommandLine& options) {
     cpc_buf_times(cpc.get(), after, static_cast<int>(i), &row.enabled, &row.running);
     rows.push_back(std::move(row));
   }
-  return {.output = layout == Layout::kJson  ? laid_out(json_of(rows, elapsed), options.view)
-                    : layout == Layout::kCsv ? csv_of(rows, elapsed)
-                                             : table(rows, elapsed),
-          .problem = {}};
+  return {.output = count_table(rows, elapsed).print(options.view), .problem = {}};
 }
 
 }  // namespace
@@ -285,11 +215,6 @@ Report run_counters(const CommandLine& options) {
 namespace memstat::ctl {
 namespace {
 
-void add_counters(OptionAdder& add) {
-  add.counters();
-  add.json();
-  add.csv();
-}
 Report run_counters(const CommandLine& /*options*/) {
   return {.output = {}, .problem = "built without libcpc, which counts events"};
 }
@@ -300,6 +225,49 @@ Report run_counters(const CommandLine& /*options*/) {
 #endif
 
 namespace memstat::ctl {
+namespace {
+
+std::string check_cpu(const std::string& text) {
+  const auto number = parse_number(text);
+  return number && *number <= 1U << 20U ? std::string() : "\"" + text + "\" is not the number of a CPU";
+}
+
+constexpr std::array kCountersOptions{
+    Option{.name = "--list",
+           .help = "The events that can be counted here",
+           .set = [](CommandLine& line, const std::string&) { line.counters.is_list = true; },
+           .most = 0},
+    Option{
+        .name = "--cpu",
+        .value = "N",
+        .help = "Whatever runs on this CPU",
+        .set = [](CommandLine& line, const std::string& text) { line.counters.cpu = static_cast<int>(*parse_number(text)); },
+        .check = check_cpu},
+    Option{
+        .name = "--pid",
+        .value = "PID",
+        .help = "This process, with all its threads and those that it begins",
+        .set = [](CommandLine& line, const std::string& text) { line.counters.pid = static_cast<int>(*parse_number(text)); },
+        .check = check_pid,
+        .against = "--cpu,--list"},
+    Option{.name = "--events",
+           .value = "E,...",
+           .help = "Separated by commas; without it what memory costs",
+           .set = [](CommandLine& line, const std::string& text) { line.counters.events = text; }},
+    window_option("How long: 1s without it, or until COMMAND ends"),
+    Option{.name = "--user-only",
+           .help = "Not in the kernel: needs no privilege where perf_event_paranoid is 2",
+           .set = [](CommandLine& line, const std::string&) { line.counters.is_user_only = true; },
+           .most = 0},
+    Option{.name = "COMMAND",
+           .help = "A program and its arguments, behind --",
+           .set = [](CommandLine& line, const std::string& text) { line.counters.command.push_back(text); },
+           .most = Option::kAny,
+           .against = "--cpu,--pid,--list"},
+    kJsonOption,
+    kCsvOption};
+
+}  // namespace
 
 const Command kCountersCommand{"counters",
                                Group::kMachine,
@@ -307,7 +275,7 @@ const Command kCountersCommand{"counters",
                                "memstatctl counters --list\n"
                                "memstatctl counters --cpu 0 --for 5s\n"
                                "memstatctl counters --events minor-faults,major-faults -- make -j4",
-                               add_counters,
+                               kCountersOptions,
                                run_counters};
 
 }  // namespace memstat::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/diff.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
@@ -76,11 +77,17 @@ Cell change_cell(const Pair& pair, const Column& column) {
   return has_either(pair, column) ? Cell(gain(pair, column)) : Cell();
 }
 
-void add_diff(OptionAdder& add) {
-  add.from_anywhere();
-  add.states();
-  add.report(OptionAdder::Patterns::kNone);
-}
+constexpr Option kState{
+    .name = "STATE",
+    .help = "Before and after: live, CAPTURE, CAPTURE@POLL or a URL, each",
+    .set = [](CommandLine& line, const std::string& text) { line.states.push_back(meant_reference(text)); },
+    .check = check_from_anywhere,
+    .most = 2,
+    .against = "--for"};
+constexpr auto kDiffOptions =
+    joined(std::array{kKernelOption, kFromAnywhereOption, kState,
+                      window_option("Of this kernel, or of --from: what changes within that time")},
+           kReportOptions);
 
 struct State {
   Sample sample;
@@ -166,7 +173,7 @@ const Command kDiffCommand{"diff",
                            "memstatctl diff --for 10s\n"
                            "memstatctl diff bug.tar.zst@0 bug.tar.zst\n"
                            "memstatctl diff before.tar.zst http://127.0.0.1:8947 --limit 10",
-                           add_diff,
+                           kDiffOptions,
                            run_diff};
 
 }  // namespace memstat::ctl

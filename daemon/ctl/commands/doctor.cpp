@@ -5,11 +5,12 @@
 #include <array>
 
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/api_answers.h"
-#include "daemon/ctl/source/http_answer.h"
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/source/url.h"
 #include "daemon/selftest/selftest.h"
 
 namespace memstat::ctl {
@@ -84,11 +85,22 @@ ReportTable doctor_table(const SelfTest& test) {
   return table;
 }
 
-void add_doctor(OptionAdder& add) {
-  add.from_daemon_or_live();
-  add.json();
-  add.csv();
+std::string check_daemon(const std::string& text) {
+  if (text == "live") return {};
+  return is_url(meant_reference(text))
+             ? check_from_anywhere(text)
+             : text + " is not a URL: give http://HOST:PORT, or live for what this process may read";
 }
+
+constexpr std::array kDoctorOptions{
+    Option{.name = "--from",
+           .value = "live|URL",
+           .help =
+               "The running memstatd to look at; http://127.0.0.1:8947 by default, if\none answers there, else live: what "
+               "this process may read",
+           .set = [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); },
+           .check = check_daemon},
+    kJsonOption, kCsvOption};
 
 Report run_doctor(const CommandLine& options) {
   const Layout layout = options.view.layout;
@@ -111,7 +123,7 @@ const Command kDoctorCommand{"doctor",
                              "memstatctl doctor\n"
                              "memstatctl doctor --from http://127.0.0.1:8947\n"
                              "memstatctl doctor --from live",
-                             add_doctor,
+                             kDoctorOptions,
                              run_doctor};
 
 }  // namespace memstat::ctl

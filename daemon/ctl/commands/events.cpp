@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/events.h"
+#include "daemon/ctl/commands/reports.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/shared_options.h"
 
 namespace memstat::ctl {
 namespace {
@@ -25,11 +27,13 @@ std::string field_of(const EventRow& row, std::string_view name) {
   return {};
 }
 
-void add_events(OptionAdder& add) {
-  add.from_anywhere();
-  add.since("Only events of that time before the log was read");
-  add.report(OptionAdder::Patterns::kNone);
-}
+constexpr auto kEventsOptions = joined(std::array{kKernelOption, kFromAnywhereOption,
+                                                  Option{.name = "--since",
+                                                         .value = "DURATION",
+                                                         .help = "Only events of that time before the log was read",
+                                                         .set = set_window,
+                                                         .check = check_window}},
+                                       kReportOptions);
 
 Report run_events(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
@@ -46,6 +50,10 @@ Report events_report(ReportSource& source, const ReportView& view, std::optional
   report.missing = sample.missing;
   EventsAnswer answer = source.events();
   report.problem = std::move(answer.problem);
+  const bool is_refused = std::any_of(report.missing.begin(), report.missing.end(), [](const std::string& line) {
+    return line.find("linux_kernel_log") != std::string::npos;
+  });
+  if (report.problem.empty() && !answer.has_log && is_refused) return report;
   if (report.problem.empty() && !answer.has_log) {
     report.problem = sample.is_failed() ? sample.problem : "the kernel's log was not read; memstatctl doctor says why";
   }
@@ -74,7 +82,7 @@ const Command kEventsCommand{"events",
                              "Kills, failed allocations and full tables that the kernel's log reports",
                              "memstatctl events --since 1h\n"
                              "memstatctl events --from bug.tar.zst --json",
-                             add_events,
+                             kEventsOptions,
                              run_events};
 
 }  // namespace memstat::ctl

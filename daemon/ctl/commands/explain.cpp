@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/output/report_table.h"
@@ -92,11 +93,13 @@ ReportTable explain_table(const std::vector<Explanation>& found) {
   return table;
 }
 
-void add_explain(OptionAdder& add) {
-  add.word();
-  add.json();
-  add.csv();
-}
+constexpr std::array kExplainOptions{
+    Option{
+        .name = "WORD",
+        .help = "An allocator, a type, a metric, a column such as USED, an alert, a value\nsuch as held_bytes, or a source",
+        .set = [](CommandLine& line, const std::string& text) { line.word = text; },
+        .least = 1},
+    kJsonOption, kCsvOption};
 
 Report run_explain(const CommandLine& options) {
   const std::vector<Explanation> found = explain(options.word);
@@ -126,7 +129,7 @@ const Command kExplainCommand{"explain",
                               "memstatctl explain allocator\n"
                               "memstatctl explain memstat_type_held_bytes\n"
                               "memstatctl explain MemstatNearLimit",
-                              add_explain,
+                              kExplainOptions,
                               run_explain};
 
 }  // namespace memstat::ctl

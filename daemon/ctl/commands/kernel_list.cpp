@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "daemon/ctl/commands/commands.h"
-#include "daemon/ctl/output/failure.h"
 
 namespace memstat::ctl {
 
@@ -18,7 +17,11 @@ bool KernelList::reads(const CommandLine& options) const {
 }
 
 Report KernelList::failure(const std::string& wanted) const {
-  return {.output = {}, .problem = failure_of(list_.get(), wanted), .notes = notes()};
+  std::string text = memstat_mtl_get_message(list_.get());
+  const int error = memstat_mtl_geterror(list_.get());
+  if (text.empty()) text = memstat_strerror(error);  // there was no memory for more
+  if (error == MEMSTAT_ERROR_NOTPRESENT && !wanted.empty()) text += "\n" + wanted;
+  return {.output = {}, .problem = text, .notes = notes()};
 }
 
 std::vector<std::string> KernelList::notes() const {

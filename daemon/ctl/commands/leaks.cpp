@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/leaks.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +10,7 @@
 #include "core/diagnosis/growth.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/type_figures.h"
 
@@ -79,12 +80,12 @@ GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report&
   return failed;
 }
 
-void add_leaks(OptionAdder& add) {
-  add.from_anywhere();
-  add.window("How long a live kernel is watched, 1m by default, or how far back a memstatd looks, 2h by default");
-  add.interval("How long between two reads of a live kernel: a thirtieth of that, 100ms at least");
-  add.report();
-}
+constexpr auto kLeaksOptions = joined(
+    std::array{kKernelOption, kFromAnywhereOption,
+               window_option("How long a live kernel is watched, 1m by default, or how far back a memstatd looks, 2h by "
+                             "default"),
+               interval_option("How long between two reads of a live kernel: a thirtieth of that, 100ms at least")},
+    kTypeReportOptions);
 
 Report run_leaks(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
@@ -153,7 +154,7 @@ const Command kLeaksCommand{"leaks",
                             "What grows steadily, how fast, how surely, and until when",
                             "memstatctl leaks --for 1m\n"
                             "memstatctl leaks --from bug.tar.zst --json",
-                            add_leaks,
+                            kLeaksOptions,
                             run_leaks};
 
 }  // namespace memstat::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/limits.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/ctl/commands/commands.h"
-#include "daemon/ctl/commands/types.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
@@ -46,10 +46,7 @@ std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
   return found;
 }
 
-void add_limits(OptionAdder& add) {
-  add.from_anywhere();
-  add.report();
-}
+constexpr auto kLimitsOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
 
 Report run_limits(const CommandLine& options) {
   return report_of_types(options, limits_table, "nothing has failed, and no type has a limit");
@@ -87,7 +84,7 @@ const Command kLimitsCommand{"limits",
                              "memstatctl limits\n"
                              "memstatctl limits --json --from bug.tar.zst\n"
                              "memstatctl limits --allocator table --from http://127.0.0.1:8947",
-                             add_limits,
+                             kLimitsOptions,
                              run_limits};
 
 }  // namespace memstat::ctl

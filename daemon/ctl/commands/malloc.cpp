@@ -6,6 +6,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/humanize.h"
 #include "daemon/ctl/output/json_writer.h"
@@ -108,13 +109,8 @@ std::string malloc_json(memory_type_list* list, Format format) {
   return json.finish();
 }
 
-void add_malloc(OptionAdder& add) {
-  add.from();
-  add.json();
-  add.csv();
-  add.format();
-  add.human();
-}
+constexpr std::array kMallocOptions{kKernelOption, kFromOption,  kJsonOption,   kCsvOption,
+                                    kFormatOption, kHumanOption, kNoHumanOption};
 
 Report run_malloc(const CommandLine& options) {
   const KernelList list;
@@ -137,7 +133,7 @@ const Command kMallocCommand{"malloc",
                              "The malloc(9) types of a FreeBSD kernel, as vmstat -m prints them",
                              "memstatctl malloc --from bug.tar.zst\n"
                              "memstatctl malloc --json --format freebsd-13 --from bug.tar.zst@0",
-                             add_malloc,
+                             kMallocOptions,
                              run_malloc};
 
 }  // namespace memstat::ctl

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/ctl/commands/mbuf_figures.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/json_writer.h"
 
 namespace memstat::ctl {
@@ -184,11 +185,7 @@ Report mbufs_report(memory_type_list* list, bool is_json) {
   return report;
 }
 
-void add_mbufs(OptionAdder& add) {
-  add.from();
-  add.json();
-  add.format();
-}
+constexpr std::array kMbufsOptions{kKernelOption, kFromOption, kJsonOption, kFormatOption};
 
 Report run_mbufs(const CommandLine& options) {
   const KernelList list;
@@ -208,7 +205,7 @@ const Command kMbufsCommand{"mbufs",
                             "The network buffers of a FreeBSD kernel, as netstat -m prints them",
                             "memstatctl mbufs --from bug.tar.zst\n"
                             "memstatctl mbufs --json --from bug.tar.zst",
-                            add_mbufs,
+                            kMbufsOptions,
                             run_mbufs};
 
 }  // namespace memstat::ctl

@@ -6,6 +6,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
@@ -24,12 +25,14 @@ std::string hex(std::uint64_t number) {
   return std::string("0x").append(digits.data(), end);
 }
 
-void add_node(OptionAdder& add) {
-  add.addresses();
-  add.from();
-  add.json();
-  add.csv();
-}
+constexpr std::array kNodeOptions{
+    Option{.name = "ADDRESS",
+           .help = "Physical addresses, as 0x1a2b or 6699",
+           .set = [](CommandLine& line, const std::string& text) { line.addresses.push_back(*parse_number(text)); },
+           .check = check_address,
+           .most = Option::kAny,
+           .least = 1},
+    kKernelOption, kFromOption, kJsonOption, kCsvOption};
 
 /// A line an address. Addresses that are not memory are in the problem.
 Report run_node(const CommandLine& options) {
@@ -61,7 +64,7 @@ const Command kNodeCommand{"node",
                            "Which NUMA node of a Linux machine holds a physical address",
                            "memstatctl node 0x1a2b000\n"
                            "memstatctl node 0x1a2b000 --from bug.tar.zst",
-                           add_node,
+                           kNodeOptions,
                            run_node};
 
 }  // namespace memstat::ctl

@@ -14,6 +14,7 @@
 
 #include "core/postmortem/dump_objects.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/report_table.h"
@@ -192,14 +193,18 @@ Report run_objects(const CommandLine& /*options*/) {
 namespace memstat::ctl {
 namespace {
 
-void add_objects(OptionAdder& add) {
-  add.type();
-  add.from_dump();
-  add.limit();
-  add.human();
-  add.json();
-  add.csv();
-}
+constexpr std::array kObjectsOptions{kTypeOption,
+                                     kKernelOption,
+                                     Option{.name = "--from",
+                                            .value = "DUMP",
+                                            .help = "The crash dump of a kernel; MEMSTAT_CAPTURE by default",
+                                            .set = [](CommandLine& line, const std::string& text) { line.dump = text; },
+                                            .check = check_from},
+                                     kLimitOption,
+                                     kHumanOption,
+                                     kNoHumanOption,
+                                     kCsvOption,
+                                     kJsonOption};
 
 }  // namespace
 
@@ -208,7 +213,7 @@ const Command kObjectsCommand{"objects",
                               "The allocated objects of one type in a crash dump, one by one",
                               "memstatctl objects dentry --from /var/crash/vmcore\n"
                               "memstatctl objects slab/inode_cache --limit 10 --json --from /var/crash/vmcore",
-                              add_objects,
+                              kObjectsOptions,
                               run_objects};
 
 }  // namespace memstat::ctl

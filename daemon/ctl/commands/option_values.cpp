@@ -13,8 +13,8 @@
 #include "core/model/field.h"
 #include "daemon/ctl/commands/options.h"
 #include "daemon/ctl/output/nearest_words.h"
-#include "daemon/ctl/source/http_answer.h"
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/source/url.h"
 
 namespace memstat::ctl {
 /// Whether the text looks like HOST:PORT, of which people forget the http://.
@@ -24,7 +24,6 @@ bool is_host_and_port(const std::string& text) {
          text.find_first_not_of("0123456789", colon + 1) == std::string::npos && ::access(text.c_str(), F_OK) != 0;
 }
 
-/// What a user means by the argument of --from: HOST:PORT is a URL, and so is one that goes on to a page of memstatd.
 std::string meant_reference(std::string text) {
   if (is_host_and_port(text)) text.insert(0, "http://");
   if (!is_url(text)) return text;
@@ -36,7 +35,6 @@ std::string meant_reference(std::string text) {
   return text;
 }
 
-/// "" or what is wrong with the argument of --from, where no memstatd can be the source.
 std::string check_from(const std::string& text) {
   if (text.empty()) return "must not be empty";
   if (is_url(text) || is_host_and_port(text)) {
@@ -45,7 +43,6 @@ std::string check_from(const std::string& text) {
   return {};
 }
 
-/// The same where it can.
 std::string check_from_anywhere(const std::string& text) {
   if (text.empty()) return "must not be empty";
   const std::string meant = meant_reference(text);
@@ -54,13 +51,11 @@ std::string check_from_anywhere(const std::string& text) {
   return problem.empty() ? problem : "URL: " + problem;
 }
 
-/// "" or what is wrong with the argument of --json.
 std::string check_json(const std::string& text) {
   if (text == "pretty" || text == kCompact) return {};
   return "unknown layout of JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
 }
 
-/// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
   if (is_hex) text.remove_prefix(2);
@@ -70,14 +65,12 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return value;
 }
 
-/// "" or what is wrong with an address.
 std::string check_address(const std::string& text) {
   if (parse_number(text)) return {};
   return "\"" + text +
          "\" is not an address: give bytes from the start of physical memory, at most 2^64 - 1, as 0x1a2b or 6699";
 }
 
-/// "" or what is wrong with the number of a process.
 std::string check_pid(const std::string& text) {
   constexpr std::uint64_t kMax = 0x7FFFFFFF;
   const auto number = parse_number(text);
@@ -97,7 +90,6 @@ std::optional<std::uint64_t> parse_with_unit(const std::string& text,
   return std::nullopt;
 }
 
-/// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
 std::optional<std::uint64_t> parse_duration(const std::string& text) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 5> kUnits{
@@ -105,7 +97,8 @@ std::optional<std::uint64_t> parse_duration(const std::string& text) {
   return parse_with_unit(text, kUnits);
 }
 
-/// "" or what is wrong with an interval.
+std::int64_t duration_of(const std::string& text) { return static_cast<std::int64_t>(parse_duration(text).value_or(0)); }
+
 std::string check_interval(const std::string& text) {
   constexpr std::uint64_t kLeast = 100'000'000;
   constexpr std::uint64_t kMost = 86'400'000'000'000;
@@ -114,7 +107,6 @@ std::string check_interval(const std::string& text) {
   return "\"" + text + "\" is not an interval: give 100ms to 24h, as 500ms, 10s, 2m or 1h";
 }
 
-/// "" or what is wrong with the time to watch.
 std::string check_window(const std::string& text) {
   constexpr std::uint64_t kMost = 30ULL * 86'400'000'000'000;
   const auto duration = parse_duration(text);
@@ -122,17 +114,14 @@ std::string check_window(const std::string& text) {
   return "\"" + text + "\" is not a time to watch: give 100ms to 720h, as 30s, 2m or 1h";
 }
 
-/// A number in words that people use, from 1 on.
 std::string check_positive(const std::string& text) {
   const auto number = parse_number(text);
   if (number && *number >= 1 && *number <= 1'000'000'000) return {};
   return "\"" + text + "\" is not a number from 1 on";
 }
 
-/// The same, with 0 for all.
 std::string check_number(const std::string& text) { return text == "0" ? std::string() : check_positive(text); }
 
-/// What a row's name must contain: a regular expression of which any part of the name may match.
 Result<NamePattern> search_pattern(const std::string& text) { return NamePattern::compile(".*(" + text + ").*"); }
 
 std::string check_pattern(const std::string& text) {
@@ -157,24 +146,53 @@ std::string check_allocator(const std::string& text) {
   return "there is no allocator \"" + text + "\"" + did_you_mean(text, known) + " Allocators: " + list;
 }
 
-/// "300MiB" or bytes.
 std::optional<std::uint64_t> parse_size(const std::string& text) {
   static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> kUnits{
       {{"", 1}, {"KiB", 1ULL << 10U}, {"MiB", 1ULL << 20U}, {"GiB", 1ULL << 30U}}};
   return parse_with_unit(text, kUnits);
 }
 
-/// "" or what is wrong with a size.
 std::string check_size(const std::string& text) {
   if (parse_size(text)) return {};
   return "\"" + text + "\" is not a size: give bytes, or a number with KiB, MiB or GiB";
 }
 
-/// "" or what is wrong with the memory that memuse may take.
 std::string check_watch_memory(const std::string& text) {
   const auto size = parse_size(text);
   if (size && *size >= 1ULL << 20U && *size <= 4ULL << 30U) return {};
   return "\"" + text + "\" is not a size for it: give 1MiB to 4GiB";
 }
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Format>, 4> kFormats{{{"freebsd-15", Format::kFreeBsd15},
+                                                                       {"freebsd-13", Format::kFreeBsd13},
+                                                                       {"freebsd-12", Format::kFreeBsd12},
+                                                                       {"freebsd-10", Format::kFreeBsd10}}};
+const auto* format_of(const std::string& text) {
+  return std::find_if(kFormats.begin(), kFormats.end(), [&](const auto& entry) { return text == entry.first; });
+}
+
+}  // namespace
+
+std::string check_format(const std::string& text) {
+  if (format_of(text) != kFormats.end()) return {};
+  return "unknown format " + text + ": give freebsd-15, freebsd-13, freebsd-12 or freebsd-10";
+}
+
+void add_pattern(CommandLine& line, const std::string& text) {
+  if (auto pattern = search_pattern(text)) line.view.patterns.push_back(*std::move(pattern));
+}
+void set_allocator(CommandLine& line, const std::string& text) {
+  if (auto pattern = NamePattern::compile(text)) line.view.allocator = *std::move(pattern);
+}
+void set_limit(CommandLine& line, const std::string& text) {
+  line.view.limit = parse_number(text).value_or(0);
+  line.has_limit = true;
+}
+void set_format(CommandLine& line, const std::string& text) { line.format = format_of(text)->second; }
+void set_interval(CommandLine& line, const std::string& text) { line.interval_ns = duration_of(text); }
+void set_count(CommandLine& line, const std::string& text) { line.count = parse_number(text); }
+void set_window(CommandLine& line, const std::string& text) { line.window_ns = duration_of(text); }
 
 }  // namespace memstat::ctl

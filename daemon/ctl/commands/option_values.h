@@ -11,6 +11,8 @@
 
 namespace memstat::ctl {
 
+struct CommandLine;
+
 /// What a user means by the argument of --from: HOST:PORT is a URL, and so is the URL of one of memstatd's pages.
 std::string meant_reference(std::string text);
 
@@ -30,6 +32,8 @@ std::string check_pid(const std::string& text);
 
 /// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
 std::optional<std::uint64_t> parse_duration(const std::string& text);
+/// The same of text that was checked.
+std::int64_t duration_of(const std::string& text);
 std::string check_interval(const std::string& text);
 std::string check_window(const std::string& text);
 
@@ -42,5 +46,15 @@ std::string check_watch_memory(const std::string& text);
 Result<NamePattern> search_pattern(const std::string& text);
 std::string check_pattern(const std::string& text);
 std::string check_allocator(const std::string& text);
+std::string check_format(const std::string& text);
+
+// What the values mean, once they are checked.
+void add_pattern(CommandLine& line, const std::string& text);
+void set_allocator(CommandLine& line, const std::string& text);
+void set_limit(CommandLine& line, const std::string& text);
+void set_format(CommandLine& line, const std::string& text);
+void set_interval(CommandLine& line, const std::string& text);
+void set_count(CommandLine& line, const std::string& text);
+void set_window(CommandLine& line, const std::string& text);
 
 }  // namespace memstat::ctl

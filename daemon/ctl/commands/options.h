@@ -92,77 +92,30 @@ struct CommandLine {
   [[nodiscard]] std::size_t limit_or(std::size_t usual) const { return has_limit ? view.limit : usual; }
 };
 
-/// Declares options of one command. What users give is written to `line` while the command line is parsed; both must
-/// outlive the parsing. Every option that commands share is here once. Thread safety: none.
-class OptionAdder {
- public:
-  OptionAdder(CLI::App& app, CommandLine& line) : app_(app), line_(line) {}
+/// An option or an argument of a command, as data: parsing, --help and completion are made of it. Static.
+struct Option {
+  const char* name;        ///< "--limit", with former names behind commas; of an argument its title, "TYPE".
+  const char* value = "";  ///< What --help calls the value; "" for an argument, and for an option without one.
+  const char* help;
+  /// Takes a value that was checked; "" of an option without one.
+  void (*set)(CommandLine& line, const std::string& value);
+  /// "" or what is wrong with a value.
+  std::string (*check)(const std::string& value) = nullptr;
+  unsigned most = 1;         ///< Values; kAny: no bound.
+  unsigned least = 0;        ///< Of an argument.
+  const char* against = "";  ///< Options and arguments with which it cannot be given, separated by commas.
 
-  enum class Patterns : std::uint8_t { kNone, kTypes };
-
-  void from();                 ///< --from live|CAPTURE[@POLL], --kernel FILE
-  void from_anywhere();        ///< --from live|CAPTURE[@POLL]|URL, --kernel FILE
-  void from_several();         ///< --from live|CAPTURE[@POLL]|URL, of URLs several
-  void from_dump();            ///< --from DUMP, --kernel FILE
-  void from_daemon_or_live();  ///< --from live|URL
-  /// What every report takes: --sort, --reverse, --limit, --human, --json, --csv; of types PATTERN... and --allocator as
-  /// well.
-  void report(Patterns patterns = Patterns::kTypes);
-  void patterns();                  ///< PATTERN...
-  void verbose();                   ///< --verbose
-  void follow();                    ///< --watch
-  void json();                      ///< --json[=pretty|compact]
-  void csv();                       ///< --csv
-  void human();                     ///< --human, --no-human
-  void limit();                     ///< --limit N
-  void shell();                     ///< SHELL
-  void states();                    ///< BEFORE AFTER, or --for
-  void format();                    ///< --format RELEASE
-  void processes();                 ///< PROCESS...
-  void addresses();                 ///< ADDRESS..., at least one
-  void paths();                     ///< PATH..., at least one
-  void type();                      ///< TYPE
-  void maybe_type();                ///< TYPE, or none
-  void word();                      ///< WORD
-  void interval(const char* help);  ///< --interval DURATION
-  void count(const char* help);     ///< --count N
-  void window(const char* help);    ///< --for DURATION, formerly --seconds
-  void since(const char* help);     ///< --since DURATION
-  void recording();                 ///< OUTPUT, --max-size SIZE, --label TEXT
-  void replaying();                 ///< CAPTURE, --speed X, --list
-  void counters();                  ///< --list, --cpu, --pid, --events, --for, --user-only, -- COMMAND...
-  void stacks();                    ///< --type, --control-group, --frames, --match, --older, --memory, --groups, --folded
-
- private:
-  void kernel();  // --kernel FILE, with all that read dumps
-
-  CLI::App& app_;
-  CommandLine& line_;
+  static constexpr unsigned kAny = 1U << 29U;
+  [[nodiscard]] constexpr bool is_argument() const { return name[0] != '-'; }
+  /// "--for" of "--for,--seconds", "--json" of "--json{pretty}".
+  [[nodiscard]] std::string_view word() const {
+    const std::string_view names(name);
+    return names.substr(0, names.find_first_of(",{"));
+  }
 };
 
 /// The layouts that --format knows, separated by blanks.
 inline constexpr std::string_view kReleases = "freebsd-15 freebsd-13 freebsd-12 freebsd-10";
-
-/// Declares every command with its options; both must outlive the parsing.
-void declare_commands(CLI::App& app, CommandLine& line);
-
-/// An option or a command, with the first line of its help.
-struct Word {
-  std::string name;  ///< An option with its dashes.
-  std::string help;
-  bool takes_value = false;
-};
-
-/// A command with its options, for the completion of shells.
-struct CommandWords {
-  Word command;
-  bool takes_type = false;  ///< TYPE, the first word after the command.
-  bool takes_word = false;  ///< WORD, as explain() knows it.
-  std::vector<Word> options;
-};
-
-/// Every command, in the order in which --help lists them.
-std::vector<CommandWords> command_words();
 
 /// The command line, or the exit status with which to end at once (what there is to say has been printed).
 struct ParsedCommandLine {

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/origins.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
-#include "daemon/ctl/commands/origins_page.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
@@ -39,11 +43,56 @@ constexpr std::string_view kHowToCount =
 struct FoundOrigins {
   Origins origins;
   std::string problem;
+  bool is_refused = false;  ///< For want of a permission.
 };
 
 std::string reference_of(const CommandLine& options) {
   const char* const environment = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
   return options.from.value_or(environment == nullptr || *environment == '\0' ? "live" : environment);
+}
+
+constexpr std::string_view kOriginAllocations = "memstat_slab_origin_allocations_total{";
+constexpr std::string_view kOriginBytes = "memstat_slab_origin_allocated_bytes_total{";
+
+/// Cuts `NAME="VALUE"` off the line, with the comma behind it. Nothing when it does not begin so.
+std::optional<std::pair<std::string_view, std::string>> take_page_label(std::string_view& line) {
+  const std::size_t equals = line.find("=\"");
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view name = line.substr(0, equals);
+  line.remove_prefix(equals + 2);
+  std::string value;
+  while (!line.empty() && line.front() != '"') {
+    if (line.front() == '\\') {
+      line.remove_prefix(1);
+      if (line.empty()) return std::nullopt;
+      value += line.front() == 'n' ? '\n' : line.front();
+    } else {
+      value += line.front();
+    }
+    line.remove_prefix(1);
+  }
+  if (line.empty()) return std::nullopt;
+  line.remove_prefix(1);
+  if (line.starts_with(',')) line.remove_prefix(1);
+  return std::pair(name, std::move(value));
+}
+
+/// A line behind its `{`: the origin, and its number as `bytes`.
+std::optional<SlabOrigin> parse_origin_line(std::string_view line) {
+  SlabOrigin origin;
+  while (!line.starts_with('}')) {
+    auto label = take_page_label(line);
+    if (!label) return std::nullopt;
+    if (label->first == "cache") origin.cache = std::move(label->second);
+    if (label->first == "group") origin.group = std::move(label->second);
+    if (label->first == "command") origin.command = std::move(label->second);
+    if (label->first == "call_site") origin.call_site = std::move(label->second);
+  }
+  if (!line.starts_with("} ")) return std::nullopt;
+  line.remove_prefix(2);
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), origin.bytes);
+  const bool is_whole = error == std::errc() && (end == line.data() + line.size() || *end == ' ');
+  return is_whole && !origin.cache.empty() ? std::optional(std::move(origin)) : std::nullopt;
 }
 
 FoundOrigins page_of(const std::string& url) {
@@ -59,7 +108,8 @@ FoundOrigins page_of(const std::string& url) {
 FoundOrigins failed_origins(const Error& error, bool is_live) {
   const bool is_recordable = !is_live && error.code == ErrorCode::kNotPresent;
   return {.origins = {},
-          .problem = to_string(error) + (is_recordable ? "; to have it recorded, " + std::string(kHowToCount) : "")};
+          .problem = to_string(error) + (is_recordable ? "; to have it recorded, " + std::string(kHowToCount) : ""),
+          .is_refused = is_live && error.code == ErrorCode::kPermission};
 }
 
 FoundOrigins read_origins(events::SlabOrigins& source) {
@@ -96,8 +146,8 @@ FoundOrigins find_origins(const CommandLine& options) {
 /// Leaves those of the cache that the word means. "" or why there are none.
 std::string choose_cache(const std::string& word, Origins& origins) {
   if (word.empty()) return {};
-  constexpr std::string_view kAllocator = "slab/";
-  const std::string cache = word.starts_with(kAllocator) ? word.substr(kAllocator.size()) : word;
+  constexpr std::string_view kAllocatorOption = "slab/";
+  const std::string cache = word.starts_with(kAllocatorOption) ? word.substr(kAllocatorOption.size()) : word;
   std::vector<std::string> known;
   for (const SlabOrigin& origin : origins) {
     if (std::find(known.begin(), known.end(), origin.cache) == known.end()) known.push_back(origin.cache);
@@ -107,17 +157,18 @@ std::string choose_cache(const std::string& word, Origins& origins) {
   return "nothing was taken from a slab cache \"" + printable_bytes(cache) + "\"" + did_you_mean(cache, known);
 }
 
-void add_origins(OptionAdder& add) {
-  add.maybe_type();
-  add.from_anywhere();
-  add.window(
-      "What comes within that time: 10s by default of a live kernel;\nwithout it of a memstatd since it attached to the "
-      "events");
-  add.report(OptionAdder::Patterns::kNone);
-}
+constexpr auto kOriginsOptions = joined(
+    std::array{Option{.name = "TYPE",
+                      .help = "One slab cache only, such as dentry or slab/dentry",
+                      .set = [](CommandLine& line, const std::string& text) { line.type = text; }},
+               kKernelOption, kFromAnywhereOption,
+               window_option("What comes within that time: 10s by default of a live kernel;\nwithout it of a memstatd "
+                             "since it attached to the events")},
+    kReportOptions);
 
 Report run_origins(const CommandLine& options) {
   FoundOrigins found = find_origins(options);
+  if (found.is_refused) return {.output = {}, .problem = {}, .missing = {"not in this answer: " + found.problem}};
   if (found.problem.empty()) found.problem = choose_cache(options.type, found.origins);
   if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
   ReportView view = options.view;
@@ -126,6 +177,27 @@ Report run_origins(const CommandLine& options) {
 }
 
 }  // namespace
+
+Origins parse_origins_page(std::string_view page) {
+  Origins origins;
+  std::map<events::OriginNames, std::uint64_t> allocations;
+  for (std::string_view line; next_line(page, line);) {
+    const std::string_view word = line.substr(0, line.find('{') + 1);
+    if (word != kOriginAllocations && word != kOriginBytes) continue;
+    auto origin = parse_origin_line(line.substr(word.size()));
+    if (!origin) continue;
+    if (word == kOriginAllocations) {
+      allocations[names_of(*origin)] = origin->bytes;
+    } else {
+      origins.push_back(*std::move(origin));
+    }
+  }
+  for (SlabOrigin& origin : origins) {
+    const auto found = allocations.find(names_of(origin));
+    if (found != allocations.end()) origin.allocations = found->second;
+  }
+  return origins;
+}
 
 Origins grown_origins(const Origins& before, Origins after) {
   std::map<events::OriginNames, const SlabOrigin*> known;
@@ -160,7 +232,7 @@ const Command kOriginsCommand{"origins",
                               "Who makes Linux's slab caches grow: control group, program and function",
                               "memstatctl origins --for 10s\n"
                               "memstatctl origins dentry --from http://127.0.0.1:8947",
-                              add_origins,
+                              kOriginsOptions,
                               run_origins};
 
 }  // namespace memstat::ctl

@@ -12,6 +12,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
@@ -26,11 +27,13 @@ constexpr std::array<ReportColumn, 7> kProcessColumns{
      {.key = "text_bytes", .title = "TEXT", .unit = Unit::kBytes, .rank = 2},
      {.key = "data_bytes", .title = "DATA", .unit = Unit::kBytes, .rank = 3}}};
 
-void add_process(OptionAdder& add) {
-  add.processes();
-  add.from();
-  add.report(OptionAdder::Patterns::kNone);
-}
+constexpr auto kProcessOptions =
+    joined(std::array{Option{.name = "PROCESS",
+                             .help = "Numbers or names; all of this machine if none is given",
+                             .set = [](CommandLine& line, const std::string& text) { line.words.push_back(text); },
+                             .most = Option::kAny},
+                      kKernelOption, kFromOption},
+           kReportOptions);
 
 int pid_of(std::string_view word) {
   int pid = 0;
@@ -109,7 +112,7 @@ const Command kProcessCommand{"process",
                               "memstatctl process --limit 10\n"
                               "memstatctl process postgres 1234\n"
                               "memstatctl process 1 --json --from bug.tar.zst",
-                              add_process,
+                              kProcessOptions,
                               run_process};
 
 }  // namespace memstat::ctl

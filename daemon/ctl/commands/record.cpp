@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/commands/stop_signals.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/output/report_table.h"
@@ -17,13 +18,24 @@ namespace {
 constexpr std::array<ReportColumn, 2> kRecordColumns{
     {{.key = "output", .title = "OUTPUT"}, {.key = "polls", .title = "POLLS", .unit = Unit::kNumber}}};
 
-void add_record(OptionAdder& add) {
-  add.recording();
-  add.interval("How long between two polls: 10s by default");
-  add.count("Polls; without it until ^C");
-  add.json();
-  add.csv();
-}
+constexpr std::array kRecordOptions{
+    Option{.name = "OUTPUT",
+           .help = "A new directory, .tar or .tar.zst",
+           .set = [](CommandLine& line, const std::string& text) { line.output = text; },
+           .least = 1},
+    Option{.name = "--max-size",
+           .value = "SIZE",
+           .help = "Largest size on the disk; the oldest polls go. 1GiB by default, 0: no bound",
+           .set = [](CommandLine& line, const std::string& text) { line.max_bytes = parse_size(text).value_or(0); },
+           .check = check_size},
+    Option{.name = "--label",
+           .value = "TEXT",
+           .help = "What each poll is called, for people",
+           .set = [](CommandLine& line, const std::string& text) { line.label = text; }},
+    interval_option("How long between two polls: 10s by default"),
+    count_option("Polls; without it until ^C"),
+    kJsonOption,
+    kCsvOption};
 
 /// "" or why a recording cannot have that name.
 std::string check_output(const std::string& path) {
@@ -85,7 +97,7 @@ const Command kRecordCommand{"record",
                              "Records this machine's kernel as a capture, poll by poll",
                              "memstatctl record bug.tar.zst --count 30\n"
                              "memstatctl record /var/tmp/night --interval 1m --max-size 300MiB --label night",
-                             add_record,
+                             kRecordOptions,
                              run_record};
 
 }  // namespace memstat::ctl

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/poll_walk.h"
+#include "daemon/ctl/commands/reports.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/commands/stop_signals.h"
-#include "daemon/ctl/commands/types.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 
@@ -24,10 +26,28 @@ constexpr std::array<ReportColumn, 5> kPollColumns{
      {.key = "sources", .title = "SOURCES", .unit = Unit::kNumber},
      {.key = "failed_reads", .title = "FAILED READS", .unit = Unit::kNumber}}};
 
-void add_replay(OptionAdder& add) {
-  add.replaying();
-  add.report(OptionAdder::Patterns::kNone);
+std::string check_speed(const std::string& text) {
+  const std::optional<double> speed = parse_decimal(text);
+  return speed && *speed >= 0.001 && *speed <= 1e6 ? "" : "\"" + text + "\" is not a speed: give 0.001 to 1000000";
 }
+
+constexpr auto kReplayOptions =
+    joined(std::array{Option{.name = "CAPTURE",
+                             .help = "CAPTURE, or CAPTURE@POLL to begin there",
+                             .set = [](CommandLine& line, const std::string& text) { line.capture = text; },
+                             .check = check_from,
+                             .least = 1},
+                      Option{.name = "--speed",
+                             .value = "X",
+                             .help = "In the capture's own times, 2: twice as fast; without it at once",
+                             .set = [](CommandLine& line, const std::string& text) { line.speed = parse_decimal(text); },
+                             .check = check_speed},
+                      Option{.name = "--list",
+                             .help = "The polls: number, time, label, sources that can be read, reads that failed",
+                             .set = [](CommandLine& line, const std::string&) { line.is_list = true; },
+                             .most = 0,
+                             .against = "--speed"}},
+           kReportOptions);
 
 /// How many sources of the capture's kernel can be read at the selected poll.
 std::uint64_t readable_sources(memory_type_list* list, std::string_view os) {
@@ -129,7 +149,7 @@ const Command kReplayCommand{"replay",
                              "The polls of a capture one after the other, or a list of them",
                              "memstatctl replay bug.tar.zst --list\n"
                              "memstatctl replay bug.tar.zst@2 --speed 10",
-                             add_replay,
+                             kReplayOptions,
                              run_replay};
 
 }  // namespace memstat::ctl

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How much of files is in memory.
-#include <array>
-#include <cstdint>
-#include <string>
-#include <utility>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/base/unique_fd.h"
 #include "daemon/ctl/commands/commands.h"
-#include "daemon/ctl/commands/residency.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/output/report_table.h"
 
@@ -20,9 +31,121 @@ constexpr std::array<ReportColumn, 6> kResidentColumns{{{.key = "resident_bytes"
                                                         {.key = "pages", .title = "", .unit = Unit::kNumber},
                                                         {.key = "resident_pages", .title = "", .unit = Unit::kNumber}}};
 
-void add_resident(OptionAdder& add) {
-  add.paths();
-  add.report(OptionAdder::Patterns::kNone);
+constexpr auto kResidentOptions =
+    joined(std::array{Option{.name = "PATH",
+                             .help = "Files, and directories with all files below them",
+                             .set = [](CommandLine& line, const std::string& text) { line.words.push_back(text); },
+                             .most = Option::kAny,
+                             .least = 1}},
+           kReportOptions);
+
+/// How much of a file is in memory, as mincore(2) reports: of a moment, pages may come and go while it is asked.
+struct Residency {
+  std::uint64_t bytes = 0;     ///< The file's size.
+  std::uint64_t resident = 0;  ///< B in memory, of whole pages except for the end of the file.
+  std::uint64_t pages = 0;     ///< Pages that the file has, the last one perhaps in part.
+  std::uint64_t resident_pages = 0;
+  /// False: this file is neither ours nor may we write to it, and Linux since 5.2 (134fca9063ad, mm/mincore.c) says of such
+  /// files that all is resident, whatever is.
+  bool is_told = true;
+};
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPagesAPiece = 16384;
+
+/// Why a file, or what is in a directory, is not in the answer.
+struct Trouble {
+  std::string why;          ///< "": it is.
+  bool is_refused = false;  ///< Its owner, or root, would be let in.
+};
+Trouble trouble_of(const char* what, int error) {
+  return {.why = what + std::generic_category().message(error), .is_refused = error == EACCES || error == EPERM};
+}
+
+/// -1: it cannot be opened, see errno. Never waits for the other end of what is no file.
+int open_to_read(const std::string& path) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+/// mincore takes `const void *` and `char *` on FreeBSD, `void *` and `unsigned char *` on Linux.
+template <typename Address, typename Byte>
+int ask(int (*call)(Address*, std::size_t, Byte*), void* at, std::size_t size, std::vector<unsigned char>& pages) {
+  return call(at, size, reinterpret_cast<Byte*>(pages.data()));
+}
+
+/// Adds a piece of the file, from a multiple of a page on.
+Trouble add_piece(int fd, std::uint64_t offset, std::size_t size, std::size_t page, std::vector<unsigned char>& pages,
+                  Residency& residency) {
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
+  if (at == MAP_FAILED) return trouble_of("cannot be mapped: ", errno);
+  const int result = ask(&::mincore, at, size, pages);
+  const int error = errno;
+  ::munmap(at, size);
+  if (result != 0 && error == ENOMEM) return {.why = "shrank while it was measured"};
+  if (result != 0) return trouble_of("mincore: ", error);
+  const std::size_t count = (size + page - 1) / page;
+  residency.pages += count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((pages[i] & 1U) == 0) continue;
+    ++residency.resident_pages;
+    residency.resident += std::min(page, size - i * page);
+  }
+  return {};
+}
+
+/// Asks for the residency of one file, in pieces, so that a sparse file of any size needs no room; nothing is read of it.
+Trouble measure(const std::string& path, Residency& residency) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return trouble_of("", errno);
+  if (!S_ISREG(status.st_mode)) return {.why = "is not a regular file"};
+  const UniqueFd file(open_to_read(path));
+  if (file.get() < 0 || ::fstat(file.get(), &status) != 0) return trouble_of("cannot be opened: ", errno);
+  if (!S_ISREG(status.st_mode)) return {.why = "is not a regular file"};
+  residency.bytes = static_cast<std::uint64_t>(status.st_size);
+#if defined(__linux__)
+  residency.is_told = ::geteuid() == 0 || status.st_uid == ::geteuid() || ::access(path.c_str(), W_OK) == 0;
+#endif
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages(kPagesAPiece);
+  for (std::uint64_t offset = 0; offset < residency.bytes; offset += kPagesAPiece * page) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kPagesAPiece * page, residency.bytes - offset));
+    if (Trouble trouble = add_piece(file.get(), offset, size, page, pages, residency); !trouble.why.empty()) return trouble;
+  }
+  return {};
+}
+
+/// Calls `visit` for every regular file below a directory, or for the file itself, in the order of names; links in
+/// directories are not followed, and what is neither file nor directory is passed over there. `refuse`: of a directory.
+template <typename Visit, typename Refuse>
+void walk(const std::string& path, Visit visit, Refuse refuse) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    visit(path);
+    return;
+  }
+  // A list of directories yet to be read instead of a call within a call: trees may be deeper than a stack.
+  std::vector<fs::path> directories = {path};
+  while (!directories.empty()) {
+    const fs::path directory = std::move(directories.back());
+    directories.pop_back();
+    std::vector<fs::directory_entry> entries;
+    fs::directory_iterator at(directory, error);
+    for (; !error && at != fs::directory_iterator(); at.increment(error)) entries.push_back(*at);
+    if (error) refuse(directory.string(), trouble_of("", error.value()));
+    std::sort(entries.begin(), entries.end());
+    const std::size_t known = directories.size();
+    for (const fs::directory_entry& entry : entries) {
+      const fs::file_type type = entry.symlink_status(error).type();
+      if (type == fs::file_type::regular) visit(entry.path().string());
+      if (type == fs::file_type::directory) directories.push_back(entry.path());
+    }
+    std::reverse(directories.begin() + static_cast<std::ptrdiff_t>(known), directories.end());
+  }
 }
 
 Cell ratio_of(const Residency& file) {
@@ -33,8 +156,8 @@ class Files {
  public:
   void add(const std::string& path) {
     Residency file;
-    if (const std::string why = measure(path, file); !why.empty()) {
-      complain(printable_bytes(path) + ": " + why);
+    if (const Trouble trouble = measure(path, file); !trouble.why.empty()) {
+      leave_out(path, trouble);
       return;
     }
     ++count_;
@@ -49,14 +172,14 @@ class Files {
       table_.add({Cell(), file.bytes, Cell(), printable_bytes(path), file.pages, Cell()});
     }
   }
-  void complain(const std::string& problem) { problem_ += (problem_.empty() ? "" : "\nmemstatctl: ") + problem; }
+  void leave_out(const std::string& path, const Trouble& trouble) {
+    const std::string line = printable_bytes(path) + ": " + trouble.why;
+    if (trouble.is_refused && refused_++ == 0) first_refused_ = line;
+    if (!trouble.is_refused) problem_ += (problem_.empty() ? "" : "\nmemstatctl: ") + line;
+  }
 
   Report finish(ReportView view) {
     progress_.finish();
-    if (untold_ != 0) {
-      complain(std::to_string(untold_) + (untold_ == 1 ? " file: the kernel does" : " files: the kernel does") +
-               " not say how much is resident of files that you neither own nor may write; run as their owner, or as root");
-    }
     table_.add_head("files", count_);
     table_.add_head("untold_files", untold_);
     table_.add_head("size_bytes", total_.bytes);
@@ -67,6 +190,7 @@ class Files {
     Report report = table_.empty() ? Report{} : report_of(std::move(table_), view);
     report.output += total;
     if (!problem_.empty()) report.problem = problem_;
+    if (std::string line = missing_line(); !line.empty()) report.missing.push_back(std::move(line));
     return report;
   }
 
@@ -79,6 +203,19 @@ class Files {
            ") in " + std::to_string(count_) + " files\n";
   }
 
+  /// What the answer lacks for want of a permission; "" for nothing.
+  [[nodiscard]] std::string missing_line() const {
+    std::string line;
+    if (refused_ == 1) line = "not in this answer: " + first_refused_;
+    if (refused_ > 1) line = "not in this answer: " + first_refused_ + ", and " + std::to_string(refused_ - 1) + " more";
+    if (untold_ != 0) {
+      line += (line.empty() ? "" : "; ") + std::to_string(untold_) +
+              (untold_ == 1 ? " file: the kernel does" : " files: the kernel does") +
+              " not say how much is resident of files that you neither own nor may write";
+    }
+    return line.empty() ? line : line + "; run as their owner, or as root";
+  }
+
   ReportTable table_{"files", kResidentColumns};
   std::string problem_;
   Progress progress_;
@@ -86,6 +223,8 @@ class Files {
   std::uint64_t told_bytes_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t untold_ = 0;
+  std::uint64_t refused_ = 0;
+  std::string first_refused_;
 };
 
 Report run_resident(const CommandLine& options) {
@@ -93,7 +232,7 @@ Report run_resident(const CommandLine& options) {
   for (const std::string& path : options.words) {
     walk(
         path, [&](const std::string& file) { files.add(file); },
-        [&](const std::string& problem) { files.complain(printable_bytes(problem)); });
+        [&](const std::string& directory, const Trouble& trouble) { files.leave_out(directory, trouble); });
   }
   return files.finish(options.view);
 }
@@ -105,7 +244,7 @@ const Command kResidentCommand{"resident",
                                "How much of each file is in this machine's memory, the most first, and of all",
                                "memstatctl resident /var/lib/postgresql --limit 10\n"
                                "memstatctl resident /var/log --csv",
-                               add_resident,
+                               kResidentOptions,
                                run_resident};
 
 }  // namespace memstat::ctl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/show.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,6 +11,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/source/report_source.h"
@@ -175,13 +176,8 @@ std::string meaning_text(const std::string& name) {
   return {};
 }
 
-void add_show(OptionAdder& add) {
-  add.type();
-  add.from_anywhere();
-  add.human();
-  add.csv();
-  add.json();
-}
+constexpr std::array kShowOptions{kTypeOption,    kKernelOption, kFromAnywhereOption, kHumanOption,
+                                  kNoHumanOption, kCsvOption,    kJsonOption};
 
 std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpus, const Parts& nodes,
                       const std::vector<std::uint64_t>& amounts) {
@@ -266,7 +262,7 @@ const Command kShowCommand{"show",
                            "memstatctl show dentry\n"
                            "memstatctl show uma/mbuf_cluster --from bug.tar.zst\n"
                            "memstatctl show slab/dentry --json --from http://127.0.0.1:8947",
-                           add_show,
+                           kShowOptions,
                            run_show,
                            "cpu"};
 

@@ -13,6 +13,7 @@
 #include "core/events/memuse/kernel_symbols.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/commands/stop_signals.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/json_writer.h"
@@ -259,12 +260,56 @@ Report memuse_report(const CommandLine& options) {
 
 namespace {
 
-void add_stacks(OptionAdder& add) {
-  add.window("How long to watch: 1m by default; ^C ends it before");
-  add.stacks();
-  add.json();
-  add.human();
+std::string check_frames(const std::string& text) {
+  constexpr std::uint64_t kMostFrames = 32;
+  return parse_number(text).value_or(0) - 1 < kMostFrames ? "" : "\"" + text + "\" is not a number of calls: give 1 to 32";
 }
+
+constexpr std::array kStacksOptions{
+    window_option("How long to watch: 1m by default; ^C ends it before"),
+    Option{.name = "--type",
+           .value = "TYPE",
+           .help = "Blocks of this slab cache only, such as dentry or slab/dentry",
+           .set = [](CommandLine& line, const std::string& text) { line.memuse.type = text; }},
+    Option{
+        .name = "--control-group",
+        .value = "GROUP",
+        .help = "Blocks that this control group's processes take only, such as /docker/4f9a,\nand those of groups below it",
+        .set = [](CommandLine& line, const std::string& text) { line.memuse.control_group = text; }},
+    Option{.name = "--frames",
+           .value = "N",
+           .help = "Calls of a stack that are shown: 8 by default",
+           .set = [](CommandLine& line,
+                     const std::string& text) { line.memuse.frames = static_cast<unsigned>(*parse_number(text)); },
+           .check = check_frames},
+    Option{.name = "--match",
+           .value = "N",
+           .help = "Calls that must be equal for two blocks to belong together: 2 by default",
+           .set = [](CommandLine& line,
+                     const std::string& text) { line.memuse.match = static_cast<unsigned>(*parse_number(text)); },
+           .check = check_frames},
+    Option{.name = "--older",
+           .value = "DURATION",
+           .help = "From that age on a block may be a leak: 10s by default",
+           .set = [](CommandLine& line, const std::string& text) { line.memuse.older_ns = duration_of(text); },
+           .check = check_interval},
+    Option{.name = "--memory",
+           .value = "SIZE",
+           .help = "What watching may take of the kernel's memory: 64MiB by default,\nenough for some 400000 blocks",
+           .set = [](CommandLine& line, const std::string& text) { line.memuse.memory_bytes = *parse_size(text); },
+           .check = check_watch_memory},
+    Option{.name = "--groups",
+           .value = "N",
+           .help = "Groups that are shown as text, besides suspects: 20 by default, 0: all",
+           .set = [](CommandLine& line, const std::string& text) { line.memuse.groups = *parse_number(text); },
+           .check = check_number},
+    Option{.name = "--folded",
+           .help = "Stacks as flame graphs are drawn from, with their bytes",
+           .set = [](CommandLine& line, const std::string&) { line.memuse.is_folded = true; },
+           .most = 0},
+    kJsonOption,
+    kHumanOption,
+    kNoHumanOption};
 
 }  // namespace
 
@@ -274,7 +319,7 @@ const Command kStacksCommand{"stacks",
                              "memstatctl stacks --for 30s\n"
                              "memstatctl stacks --type dentry --for 2m --older 30s\n"
                              "memstatctl stacks --for 10s --folded | flamegraph.pl > stacks.svg",
-                             add_stacks,
+                             kStacksOptions,
                              memuse_report,
                              "memuse"};
 

@@ -14,8 +14,9 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "daemon/ctl/source/http_answer.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/report_source.h"
+#include "daemon/ctl/source/url.h"
 #include "daemon/ctl/top/model.h"
 #include "daemon/ctl/top/reader.h"
 #if defined(MEMSTAT_HAVE_TOP)
@@ -143,11 +144,22 @@ class FullScreen {
 };
 #endif
 
-void add_top(OptionAdder& add) {
-  add.from_several();
-  add.interval("How long between two samples: 1s by default");
-  add.count("Print that many samples, as lines, instead of a full screen");
-}
+constexpr std::array kTopOptions{
+    kKernelOption,
+    Option{.name = "--from",
+           .value = "live|CAPTURE[@POLL]|URL",
+           .help =
+               "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last "
+               "by default; or a running memstatd,\nas http://HOST:PORT; several of these are one screen",
+           .set =
+               [](CommandLine& line, const std::string& text) {
+                 line.hosts.push_back(meant_reference(text));
+                 line.from = line.hosts.front();
+               },
+           .check = check_from_anywhere,
+           .most = Option::kAny},
+    interval_option("How long between two samples: 1s by default"),
+    count_option("Print that many samples, as lines, instead of a full screen")};
 
 Report run_top(const CommandLine& options) {
   OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);
@@ -186,7 +198,7 @@ const Command kTopCommand{"top",
                           "memstatctl top --interval 5s --from http://127.0.0.1:8947\n"
                           "memstatctl top --from http://db1:8947 --from http://db2:8947\n"
                           "memstatctl top --count 1 --from bug.tar.zst",
-                          add_top,
+                          kTopOptions,
                           run_top};
 
 }  // namespace memstat::ctl

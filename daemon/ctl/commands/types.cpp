@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/types.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
@@ -43,10 +44,7 @@ std::vector<const TypeRow*> largest_first(std::span<const TypeRow> rows) {
   return types;
 }
 
-void add_types(OptionAdder& add) {
-  add.from_anywhere();
-  add.report();
-}
+constexpr auto kTypesOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
 
 Report run_types(const CommandLine& options) {
   return report_of_types(options, types_table, "the sources of this kernel name no memory type");
@@ -95,7 +93,7 @@ const Command kTypesCommand{"types",
                             "memstatctl types\n"
                             "memstatctl types 'dentry|inode' --sort held\n"
                             "memstatctl types --allocator slab --limit 20 --from http://127.0.0.1:8947",
-                            add_types,
+                            kTypesOptions,
                             run_types};
 
 }  // namespace memstat::ctl

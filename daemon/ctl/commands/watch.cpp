@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/watch.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <array>
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
+#include "daemon/ctl/commands/shared_options.h"
 
 namespace memstat::ctl {
 namespace {
@@ -22,15 +23,15 @@ constexpr std::array<ReportColumn, 7> watch_columns(std::string_view change, std
 constexpr auto kColumnsOfBytes = watch_columns("change_bytes", "change_bytes_per_second", Unit::kBytes);
 constexpr auto kColumnsOfObjects = watch_columns("change_objects", "change_objects_per_second", Unit::kNumber);
 
-void add_watch(OptionAdder& add) {
-  add.type();
-  add.from_anywhere();
-  add.interval("How long between two lines of a live kernel: 1s by default");
-  add.count("Lines; without it until ^C, or to the end of the capture");
-  add.human();
-  add.csv();
-  add.json();
-}
+constexpr std::array kWatchOptions{kTypeOption,
+                                   kKernelOption,
+                                   kFromAnywhereOption,
+                                   interval_option("How long between two lines of a live kernel: 1s by default"),
+                                   count_option("Lines; without it until ^C, or to the end of the capture"),
+                                   kHumanOption,
+                                   kNoHumanOption,
+                                   kCsvOption,
+                                   kJsonOption};
 
 Report run_watch(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
@@ -102,7 +103,7 @@ const Command kWatchCommand{"watch",
                             "One type, a line each time: what it has, its growth and its failures",
                             "memstatctl watch dentry --interval 2s --count 10\n"
                             "memstatctl watch slab/dentry --csv --from bug.tar.zst",
-                            add_watch,
+                            kWatchOptions,
                             run_watch};
 
 }  // namespace memstat::ctl

@@ -9,6 +9,7 @@
 #include "core/diagnosis/words.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/poll_walk.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/snapshot/evidence_builder.h"
@@ -80,15 +81,21 @@ std::string looked_at(const Diagnosis& diagnosis) {
          memstat::count_text(static_cast<double>(diagnosis.not_checked.size())) + " could not be checked";
 }
 
-void add_why(OptionAdder& add) {
-  add.patterns();
-  add.from_anywhere();
-  add.window("How long a live kernel is watched: 2s by default");
-  add.interval("How long between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched");
-  add.verbose();
-  add.follow();
-  add.json();
-}
+constexpr std::array kWhyOptions{
+    kPatternsOption,
+    kKernelOption,
+    kFromAnywhereOption,
+    window_option("How long a live kernel is watched: 2s by default"),
+    interval_option("How long between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched"),
+    Option{.name = "--verbose",
+           .help = "Also what was ruled out, and what could not be checked and why",
+           .set = [](CommandLine& line, const std::string&) { line.is_verbose = true; },
+           .most = 0},
+    Option{.name = "--watch",
+           .help = "Go on, and print the findings again whenever they change, until ^C",
+           .set = [](CommandLine& line, const std::string&) { line.is_followed = true; },
+           .most = 0},
+    kJsonOption};
 
 /// What the command looks at.
 struct Question {
@@ -264,7 +271,7 @@ const Command kWhyCommand{"why",
                           "memstatctl why\n"
                           "memstatctl why --from http://127.0.0.1:8947 --verbose\n"
                           "memstatctl why dentry --from bug.tar.zst",
-                          add_why,
+                          kWhyOptions,
                           run_why};
 
 }  // namespace memstat::ctl

@@ -9,7 +9,7 @@
 #include "core/diagnosis/diagnose.h"
 #include "daemon/ctl/output/output.h"
 #include "daemon/ctl/output/report_table.h"
-#include "daemon/ctl/source/growth_answer.h"
+#include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 

@@ -4,6 +4,7 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
+#include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/report_table.h"
@@ -93,12 +94,7 @@ std::string zones_json(memory_type_list* list, Format format) {
   return json.finish();
 }
 
-void add_zones(OptionAdder& add) {
-  add.from();
-  add.json();
-  add.csv();
-  add.format();
-}
+constexpr std::array kZonesOptions{kKernelOption, kFromOption, kJsonOption, kCsvOption, kFormatOption};
 
 Report run_zones(const CommandLine& options) {
   const KernelList list;
@@ -120,7 +116,7 @@ const Command kZonesCommand{"zones",
                             "The uma(9) zones of a FreeBSD kernel, as vmstat -z prints them",
                             "memstatctl zones --from bug.tar.zst\n"
                             "memstatctl zones --csv --from bug.tar.zst@0",
-                            add_zones,
+                            kZonesOptions,
                             run_zones};
 
 }  // namespace memstat::ctl

@@ -2,53 +2,32 @@
 #include "daemon/ctl/output/nearest_words.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
+#include "core/base/ascii.h"
+#include "core/base/text.h"
 #include "daemon/ctl/output/cells.h"
 
 namespace memstat::ctl {
 namespace {
 
-constexpr std::size_t kLongestWord = 128;  // of a word and a name; the effort is their product
-
-char lower_letter(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+constexpr std::size_t kMaxWord = 128;  // the effort is the product of both
 
 std::string lowered(std::string_view text) {
   std::string low(text);
-  std::transform(low.begin(), low.end(), low.begin(), lower_letter);
+  std::transform(low.begin(), low.end(), low.begin(), ascii_lower);
   return low;
 }
 
 }  // namespace
-
-std::size_t distance_of(std::string_view a, std::string_view b) {
-  a = a.substr(0, kLongestWord);
-  b = b.substr(0, kLongestWord);
-  std::vector<std::vector<std::size_t>> least(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        least[i][j] = i + j;
-        continue;
-      }
-      const bool is_same = lower_letter(a[i - 1]) == lower_letter(b[j - 1]);
-      least[i][j] = std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + (is_same ? 0U : 1U)});
-      const bool is_swapped = i > 1 && j > 1 && lower_letter(a[i - 1]) == lower_letter(b[j - 2]) &&
-                              lower_letter(a[i - 2]) == lower_letter(b[j - 1]);
-      if (is_swapped) least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
-    }
-  }
-  return least[a.size()][b.size()];
-}
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
   constexpr std::size_t kMost = 3;
   const std::string low = lowered(word);
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string& name : known) {
-    const std::size_t distance = distance_of(word, name);
+    const std::size_t distance = edit_distance(word.substr(0, kMaxWord), std::string_view(name).substr(0, kMaxWord));
     const bool contains = word.size() > 2 && lowered(name).find(low) != std::string::npos;
     // A slip of the finger comes before words that have this one within.
     constexpr std::size_t kContained = 3;

@@ -9,9 +9,6 @@
 
 namespace memstat::ctl {
 
-/// How many letters must be changed, added, left out or swapped to make one of the other, capitals or not.
-std::size_t distance_of(std::string_view a, std::string_view b);
-
 /// The few of `known` that are nearest to `word`, as "; did you mean dentry or inode_cache?"; "" when none is near. Those
 /// that contain the word are near.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);

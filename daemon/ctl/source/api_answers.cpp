@@ -5,68 +5,14 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "daemon/ctl/output/cells.h"
+#include "daemon/ctl/source/document.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
 namespace {
-
-using Document = nlohmann::json;
-
-/// The document, discarded when the bytes are no JSON, nest deeper than any of ours does, or have more values than 20 000
-/// types would.
-Document parsed_document(std::string_view json) {
-  constexpr int kMaxDepth = 8;
-  constexpr std::size_t kMaxValues = 4'000'000;
-  std::size_t values = 0;
-  bool is_refused = false;
-  const auto check = [&](int depth, Document::parse_event_t event, const Document&) {
-    const bool is_end = event == Document::parse_event_t::object_end || event == Document::parse_event_t::array_end;
-    values += is_end ? 0 : 1;
-    is_refused = is_refused || depth > kMaxDepth || values > kMaxValues;
-    return !is_refused;
-  };
-  Document document = Document::parse(json.begin(), json.end(), check, false);
-  return is_refused || !document.is_object() ? Document(Document::value_t::discarded) : document;
-}
-
-/// The list of that name; nullptr when there is none.
-const Document* list_of(const Document& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_array() ? &*found : nullptr;
-}
-
-std::string text_of(const Document& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-/// Below 2^63, as all of our figures are.
-std::optional<std::uint64_t> amount_of(const Document& value) {
-  if (!value.is_number_unsigned()) return {};
-  const auto number = value.get<std::uint64_t>();
-  return number >> 63U == 0 ? std::optional(number) : std::nullopt;
-}
-
-std::optional<std::uint64_t> amount_of(const Document& object, const char* key) {
-  const auto found = object.find(key);
-  return found == object.end() ? std::nullopt : amount_of(*found);
-}
-
-std::optional<double> number_of(const Document& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return {};
-  const double number = found->get<double>();
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-bool is_true(const Document& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_boolean() && found->get<bool>();
-}
 
 TypeRow row_of_document(const Document& type) {
   TypeRow row;
@@ -83,11 +29,7 @@ TypeRow row_of_document(const Document& type) {
   row.growth = number_of(type, "growth_bytes_per_second");
   row.is_container = is_true(type, "container");
   row.fails_routinely = is_true(type, "fails_routinely");
-  if (const Document* const names = list_of(type, "also"); names != nullptr) {
-    for (const Document& name : *names) {
-      if (name.is_string()) row.also.push_back(name.get<std::string>());
-    }
-  }
+  row.also = texts_of(type, "also");
   return row;
 }
 
@@ -228,11 +170,8 @@ bool take_growth_rows(const Document& document, const char* key, std::vector<Gro
                   .shape = text_of(one, "shape"),
                   .why = text_of(one, "why"),
                   .with = {}};
-    if (const Document* const with = list_of(one, "with"); with != nullptr) {
-      for (const Document& other : *with) {
-        if (other.is_object()) row.with.push_back(text_of(other, "type"));
-      }
-    }
+    each_of(one, "with", Document::value_t::object,
+            [&](const Document& other) { row.with.push_back(text_of(other, "type")); });
     rows.push_back(std::move(row));
   }
   return true;
@@ -282,17 +221,12 @@ EventRow event_of_document(const Document& one) {
                .since_boot = number_of(one, "seconds_since_boot").value_or(0),
                .event = text_of(one, "event"),
                .fields = {},
-               .lines = {}};
+               .lines = texts_of(one, "lines")};
   if (const auto fields = one.find("fields"); fields != one.end() && fields->is_object()) {
     for (const auto& [name, value] : fields->items()) {
       const auto number = amount_of(value);
       if (number) row.fields.emplace_back(name, std::to_string(*number));
       if (value.is_string()) row.fields.emplace_back(name, value.get<std::string>());
-    }
-  }
-  if (const Document* const lines = list_of(one, "lines"); lines != nullptr) {
-    for (const Document& line : *lines) {
-      if (line.is_string()) row.lines.push_back(line.get<std::string>());
     }
   }
   return row;
@@ -316,9 +250,8 @@ bool parse_events_answer(std::string_view json, EventsAnswer& answer) {
 bool parse_sources_answer(std::string_view json, SelfTest& test) {
   const Document document = parsed_document(json);
   if (!document.is_object()) return false;
-  const Document* const sources = list_of(document, "sources");
   const auto daemon = document.find("daemon");
-  if (sources == nullptr || daemon == document.end() || !daemon->is_object()) return false;
+  if (list_of(document, "sources") == nullptr || daemon == document.end() || !daemon->is_object()) return false;
   test.version = printable_bytes(text_of(*daemon, "version"));
   test.warning = printable_bytes(text_of(*daemon, "warning"));
   const std::string replay = printable_bytes(text_of(*daemon, "replay"));
@@ -326,14 +259,9 @@ bool parse_sources_answer(std::string_view json, SelfTest& test) {
   const std::string runs_as = printable_bytes(text_of(*daemon, "runs_as"));
   test.kernel = printable_bytes(text_of(*daemon, "kernel")) + (replay.empty() ? "" : ", replayed from " + replay);
   test.account = opened_as + (runs_as == opened_as ? "" : " when it opened the kernel's files, now " + runs_as);
-  if (const Document* const mounts = list_of(*daemon, "mounts"); mounts != nullptr) {
-    for (const Document& line : *mounts) {
-      if (line.is_string()) test.mounts.push_back(printable_bytes(line.get<std::string>()));
-    }
-  }
-  for (const Document& source : *sources) {
-    if (source.is_object()) test.trials.push_back(trial_of(source, opened_as, !replay.empty()));
-  }
+  for (const std::string& line : texts_of(*daemon, "mounts")) test.mounts.push_back(printable_bytes(line));
+  each_of(document, "sources", Document::value_t::object,
+          [&](const Document& source) { test.trials.push_back(trial_of(source, opened_as, !replay.empty())); });
   return true;
 }
 

@@ -168,15 +168,6 @@ class DaemonSource final : public ReportSource {
 
 }  // namespace
 
-bool is_url(std::string_view reference) {
-  if (reference.starts_with("unix:")) return true;
-  const std::size_t end = reference.find("://");
-  if (end == std::string_view::npos) return false;
-  std::string scheme(reference.substr(0, end));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](unsigned char c) { return std::tolower(c); });
-  return scheme == "http" || scheme == "https";
-}
-
 OpenedSource open_daemon(const std::string& url) {
   ParsedUrl parsed = parse_url(url);
   if (!parsed.problem.empty()) return {.source = nullptr, .problem = parsed.problem};

@@ -13,13 +13,13 @@
 #include "core/kernel/open_view.h"
 #include "core/model/accounts.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/source/missing_sources.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
 #include "daemon/snapshot/growth_report.h"
 #include "daemon/snapshot/kernel_events.h"
+#include "daemon/telemetry/source_status.h"
 
 namespace memstat::ctl {
 namespace {
@@ -36,6 +36,46 @@ Config engine_config(bool is_live) {
   config.history_bytes = kHistoryBytes;
   if (is_live) config.events_mode = EventsMode::kOff;  // one poll sees no event, and attaching to them disturbs the kernel
   return config;
+}
+
+bool is_refused(const SourceStatus& source) {
+  return source.state == SourceState::kNotPermitted || (source.state == SourceState::kDown && !source.needs.empty());
+}
+
+/// What an answer lacks: a line for people for all sources that lack a permission, and one for each that fails. `is_replay`:
+/// of a capture, which is as it was recorded.
+std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, bool is_replay) {
+  std::vector<std::string> lines;
+  std::string refused;
+  std::string needs;
+  for (const SourceStatus& source : sources) {
+    if (is_refused(source)) {
+      refused += (refused.empty() ? "" : ", ") + source.name;
+      if (needs.find(source.needs) == std::string::npos) needs += (needs.empty() ? "" : "; ") + source.needs;
+    } else if (source.state == SourceState::kDown) {
+      lines.push_back("not in this answer: " + source.error);
+    }
+  }
+  if (!refused.empty() && is_replay) {
+    lines.insert(lines.begin(), "not in this capture, because who recorded it could not read them: " + refused +
+                                    "; record it as root, or with memstatd --record");
+  } else if (!refused.empty()) {
+    lines.insert(lines.begin(), "not in this answer, because you may not read them: " + refused +
+                                    "; run memstatctl as root" +
+                                    (needs.empty() || needs == "root" ? "" : " (they need " + needs + ")") +
+                                    ", or ask a running memstatd with --from http://127.0.0.1:8947");
+  }
+  return lines;
+}
+
+/// Why there are no types at all; "" when any source is up.
+std::string why_nothing(std::span<const SourceStatus> sources) {
+  const bool is_any_up = std::any_of(sources.begin(), sources.end(),
+                                     [](const SourceStatus& source) { return source.state == SourceState::kUp; });
+  if (is_any_up) return {};
+  const auto down = std::find_if(sources.begin(), sources.end(),
+                                 [](const SourceStatus& source) { return source.state == SourceState::kDown; });
+  return down != sources.end() ? down->error : "this kernel has no source of memory types";
 }
 
 std::optional<MachineMemory> memory_of(const Snapshot& snapshot) {

@@ -1,45 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The document of /api/v1/findings as the command why uses it.
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "daemon/ctl/source/document.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 namespace {
-
-using FindingsJson = nlohmann::json;
-
-constexpr std::size_t kMaxFindingsBytes = std::size_t{4} << 20U;
-
-std::string word_in(const FindingsJson& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::optional<double> amount_in(const FindingsJson& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return {};
-  const double number = found->get<double>();
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-/// Calls `visit` for each member of the list that is of the wanted kind.
-template <typename Visit>
-void each_of(const FindingsJson& object, const char* key, FindingsJson::value_t kind, Visit visit) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return;
-  for (const FindingsJson& one : *found) {
-    if (one.type() == kind) visit(one);
-  }
-}
-
-std::vector<std::string> words_in(const FindingsJson& object, const char* key) {
-  std::vector<std::string> words;
-  each_of(object, key, FindingsJson::value_t::string,
-          [&](const FindingsJson& one) { words.push_back(one.get<std::string>()); });
-  return words;
-}
 
 /// The enumerator that has that word; the last of `count` for one that is not known.
 template <typename Enum>
@@ -49,51 +14,46 @@ Enum named(std::string_view word, std::size_t count) {
   return static_cast<Enum>(number);
 }
 
-Finding finding_in(const FindingsJson& object) {
-  constexpr auto kObject = FindingsJson::value_t::object;
-  Finding finding{.cause = word_in(object, "cause"),
-                  .severity = named<Severity>(word_in(object, "severity"), kSeverityCount),
-                  .certainty = named<Certainty>(word_in(object, "certainty"), 3),
-                  .headline = word_in(object, "headline")};
-  each_of(object, "about", kObject, [&](const FindingsJson& one) {
-    finding.about.push_back({word_in(one, "allocator"), word_in(one, "type")});
+Finding finding_in(const Document& object) {
+  constexpr auto kObject = Document::value_t::object;
+  Finding finding{.cause = text_of(object, "cause"),
+                  .severity = named<Severity>(text_of(object, "severity"), kSeverityCount),
+                  .certainty = named<Certainty>(text_of(object, "certainty"), 3),
+                  .headline = text_of(object, "headline")};
+  each_of(object, "about", kObject, [&](const Document& one) {
+    finding.about.push_back({text_of(one, "allocator"), text_of(one, "type")});
   });
-  each_of(object, "who", kObject, [&](const FindingsJson& one) {
-    finding.who.push_back({word_in(one, "kind"), word_in(one, "name")});
+  each_of(object, "who", kObject, [&](const Document& one) {
+    finding.who.push_back({text_of(one, "kind"), text_of(one, "name")});
   });
-  each_of(object, "evidence", kObject, [&](const FindingsJson& one) {
-    finding.facts.push_back({.text = word_in(one, "text"),
-                             .source = word_in(one, "source"),
-                             .value = amount_in(one, "value"),
-                             .limit = amount_in(one, "limit"),
-                             .window_seconds = amount_in(one, "window_seconds").value_or(0)});
+  each_of(object, "evidence", kObject, [&](const Document& one) {
+    finding.facts.push_back({.text = text_of(one, "text"),
+                             .source = text_of(one, "source"),
+                             .value = number_of(one, "value"),
+                             .limit = number_of(one, "limit"),
+                             .window_seconds = number_of(one, "window_seconds").value_or(0)});
   });
-  finding.effect = word_in(object, "effect");
-  finding.seconds_left = amount_in(object, "seconds_left");
-  finding.next = words_in(object, "next");
-  finding.runbook = word_in(object, "runbook");
-  finding.explains = words_in(object, "explains");
+  finding.effect = text_of(object, "effect");
+  finding.seconds_left = number_of(object, "seconds_left");
+  finding.next = texts_of(object, "next");
+  finding.runbook = text_of(object, "runbook");
+  finding.explains = texts_of(object, "explains");
   return finding;
 }
 
 }  // namespace
 
 bool parse_findings_answer(std::string_view json, Diagnosis& diagnosis) {
-  if (json.size() > kMaxFindingsBytes) return false;
-  constexpr int kMaxDepth = 6;
-  const auto is_shallow = [](int depth, FindingsJson::parse_event_t, const FindingsJson&) { return depth <= kMaxDepth; };
-  const FindingsJson document = FindingsJson::parse(json.begin(), json.end(), is_shallow, false);
-  if (!document.is_object()) return false;
-  const auto findings = document.find("findings");
-  if (findings == document.end() || !findings->is_array()) return false;
-  each_of(document, "findings", FindingsJson::value_t::object,
-          [&](const FindingsJson& one) { diagnosis.findings.push_back(finding_in(one)); });
-  diagnosis.ruled_out = words_in(document, "ruled_out");
-  each_of(document, "not_checked", FindingsJson::value_t::object, [&](const FindingsJson& one) {
-    diagnosis.not_checked.push_back({word_in(one, "cause"), word_in(one, "why")});
+  const Document document = parsed_document(json);
+  if (!document.is_object() || list_of(document, "findings") == nullptr) return false;
+  each_of(document, "findings", Document::value_t::object,
+          [&](const Document& one) { diagnosis.findings.push_back(finding_in(one)); });
+  diagnosis.ruled_out = texts_of(document, "ruled_out");
+  each_of(document, "not_checked", Document::value_t::object, [&](const Document& one) {
+    diagnosis.not_checked.push_back({text_of(one, "cause"), text_of(one, "why")});
   });
-  diagnosis.watched_seconds = amount_in(document, "watched_seconds").value_or(0);
-  const double polls = amount_in(document, "polls").value_or(0);
+  diagnosis.watched_seconds = number_of(document, "watched_seconds").value_or(0);
+  const double polls = number_of(document, "polls").value_or(0);
   diagnosis.polls = polls > 0 && polls < 1e12 ? static_cast<std::size_t>(polls) : 0;
   return true;
 }

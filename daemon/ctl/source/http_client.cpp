@@ -7,21 +7,101 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
+#include "core/base/ascii.h"
 #include "core/base/clock.h"
+#include "core/base/text.h"
 #include "core/base/unique_fd.h"
 
 namespace memstat::ctl {
 namespace {
+
+/// The whole of `text` as a number, of which too large a one is kMaxHttpBody + 1, or nothing.
+std::optional<std::size_t> parse_length(std::string_view text, int base) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (text.empty() || error == std::errc::invalid_argument || end != text.data() + text.size()) return {};
+  const bool is_huge = error == std::errc::result_out_of_range || value > kMaxHttpBody;
+  return is_huge ? kMaxHttpBody + 1 : static_cast<std::size_t>(value);
+}
+
+constexpr const char* kTooLarge = "the answer is larger than 64 MiB";
+constexpr const char* kCutShort = "the connection ended in the middle of the answer";
+
+/// What the header lines say.
+struct Head {
+  std::size_t size = 0;  ///< With the empty line; 0: they are not all there yet.
+  int status = 0;
+  std::string etag;
+  std::optional<std::size_t> length = {};  ///< Of the body; none: it ends with the connection.
+  bool is_chunked = false;
+};
+
+/// "" or what is wrong with the beginning of an answer; it may be too short to say.
+std::string read_head(std::string_view bytes, Head& head) {
+  constexpr std::string_view kVersion = "HTTP/1.";
+  if (!kVersion.starts_with(bytes.substr(0, kVersion.size()))) return "the answer is not HTTP";
+  const std::size_t end = bytes.find("\r\n\r\n");
+  if (std::min(end, bytes.size()) > kMaxHttpHead) return "the answer's header is larger than 64 KiB";
+  if (end == std::string_view::npos) return {};
+  std::string_view rest = bytes.substr(0, end);
+  std::string_view line;
+  next_line(rest, line);
+  const auto status = line.size() < 12 || line[8] != ' ' ? std::nullopt : parse_u64(line.substr(9, 3));
+  if (!status) return "the answer has no status";
+  head.status = static_cast<int>(*status);
+  while (next_line(rest, line)) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return "the answer has a header line without a colon";
+    const std::string_view value = trim(line.substr(colon + 1));
+    const auto is_named = [name = line.substr(0, colon)](std::string_view wanted) {
+      return equals_ignoring_case(name, wanted);
+    };
+    const bool is_plain = equals_ignoring_case(value, "identity");
+    if (is_named("etag")) head.etag = value;
+    if (is_named("content-encoding") && !is_plain) return "the answer is compressed, which was not asked for";
+    if (is_named("transfer-encoding")) head.is_chunked = equals_ignoring_case(value, "chunked");
+    if (is_named("transfer-encoding") && !head.is_chunked && !is_plain)
+      return "the answer has a transfer coding that was not asked for";
+    if (!is_named("content-length")) continue;
+    head.length = parse_length(value, 10);
+    if (!head.length) return "the answer has no possible size";
+    if (*head.length > kMaxHttpBody) return kTooLarge;
+  }
+  if (head.is_chunked) head.length.reset();
+  if (head.status == 304 || head.status == 204) head.length = 0;
+  head.size = end + 4;
+  return {};
+}
+
+/// "" or what is wrong with the chunks; what trails them is not needed.
+const char* read_chunks(std::string_view bytes, std::string& body) {
+  constexpr std::size_t kMaxLine = 1024;
+  while (true) {
+    const std::size_t end = bytes.substr(0, kMaxLine).find("\r\n");
+    if (end == std::string_view::npos) return bytes.size() < kMaxLine ? kCutShort : "the answer has a broken chunk";
+    const auto size = parse_length(trim(bytes.substr(0, std::min(end, bytes.find(';')))), 16);
+    if (!size) return "the answer has a chunk without a size";
+    if (*size == 0) return "";
+    if (*size > kMaxHttpBody - body.size()) return kTooLarge;
+    bytes.remove_prefix(end + 2);
+    if (bytes.size() < *size + 2) return kCutShort;
+    body += bytes.substr(0, *size);
+    bytes.remove_prefix(*size);
+    if (!bytes.starts_with("\r\n")) return "the answer has a broken chunk";
+    bytes.remove_prefix(2);
+  }
+}
 
 std::string message_of(int error) { return std::generic_category().message(error); }
 
@@ -56,47 +136,26 @@ int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadli
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-int send_all(const UniqueFd& socket, std::string_view bytes, TimePoint deadline) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (const int error = wait_for(socket.get(), POLLOUT, deadline); error != 0) return error;
-    } else if (errno != EINTR) {
-      return errno;
-    }
+/// Sends the request and receives what is answered, up to its end or to what is too much. 0 or an errno.
+int exchange(int socket, std::string_view request, TimePoint deadline, std::string& bytes) {
+  while (!request.empty()) {
+    if (const int error = wait_for(socket, POLLOUT, deadline); error != 0) return error;
+    const ssize_t sent = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return errno;
+    request.remove_prefix(sent < 0 ? 0 : static_cast<std::size_t>(sent));
   }
-  return 0;
-}
-
-int receive(const UniqueFd& socket, HttpAnswerReader& reader, TimePoint deadline) {
   std::vector<char> room(64 * 1024);
+  Head head;
   while (true) {
-    if (const int error = wait_for(socket.get(), POLLIN, deadline); error != 0) return error;
-    const ssize_t size = ::recv(socket.get(), room.data(), room.size(), 0);
-    if (size == 0) {
-      reader.finish();
-      return 0;
-    }
-    if (size > 0) {
-      if (!reader.add({room.data(), static_cast<std::size_t>(size)})) return 0;
-    } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-      return errno;
-    }
+    if (const int error = wait_for(socket, POLLIN, deadline); error != 0) return error;
+    const ssize_t size = ::recv(socket, room.data(), room.size(), 0);
+    if (size == 0) return 0;
+    if (size < 0 && errno != EAGAIN && errno != EINTR) return errno;
+    bytes.append(room.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+    if (head.size == 0 && !read_head(bytes, head).empty()) return 0;
+    const bool is_whole = head.size != 0 && head.length && bytes.size() - head.size >= *head.length;
+    if (is_whole || bytes.size() > kMaxHttpHead + kMaxHttpBody) return 0;
   }
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned group = 0;
-    for (std::size_t j = i; j < i + 3; ++j)
-      group = group << 8U | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
-    for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? kDigits[group >> (18 - 6 * j) & 63U] : '=';
-  }
-  return text;
 }
 
 std::string request_of(const HttpUrl& url, std::string_view path, std::string_view etag) {
@@ -105,7 +164,7 @@ std::string request_of(const HttpUrl& url, std::string_view path, std::string_vi
   text.append(path).append(" HTTP/1.1\r\nHost: ");
   text += (is_ipv6 ? "[" + url.host + "]" : url.host) + ":" + url.port;
   text += "\r\nAccept: application/json\r\nAccept-Encoding: identity\r\nConnection: close\r\nUser-Agent: memstatctl\r\n";
-  if (!url.user.empty()) text += "Authorization: Basic " + base64(url.user) + "\r\n";
+  if (!url.credentials.empty()) text += "Authorization: Basic " + url.credentials + "\r\n";
   if (!etag.empty()) text.append("If-None-Match: ").append(etag).append("\r\n");
   return text + "\r\n";
 }
@@ -118,10 +177,8 @@ std::string hint_of(int error) {
   return {};
 }
 
-}  // namespace
-
-HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag) {
-  const auto refuse = [&](const std::string& why) { return HttpResult{.answer = {}, .problem = url.for_logs + ": " + why}; };
+/// The bytes of the answer to a GET without TLS. "" or why there are none.
+std::string plain_get(const HttpUrl& url, const std::string& request, std::string& bytes) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -137,7 +194,7 @@ HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view 
     unix_socket.ai_addr = reinterpret_cast<sockaddr*>(&file);
     unix_socket.ai_addrlen = sizeof file;
   } else if (const int error = ::getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &found); error != 0) {
-    return refuse(std::string("there is no such host: ") + ::gai_strerror(error));
+    return std::string("there is no such host: ") + ::gai_strerror(error);
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> addresses(found, ::freeaddrinfo);
   const TimePoint deadline = system_clock().now() + std::chrono::seconds(kHttpSeconds);
@@ -147,15 +204,39 @@ HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view 
     error =
         connect_to(socket, *address, std::min(deadline, system_clock().now() + std::chrono::seconds(kHttpConnectSeconds)));
     if (error != 0) continue;
-    if (error = send_all(socket, request_of(url, path, etag), deadline); error != 0) break;
-    HttpAnswerReader reader;
-    error = receive(socket, reader, deadline);
-    if (error == ETIMEDOUT) return refuse("no whole answer within " + std::to_string(kHttpSeconds) + " s");
-    if (error != 0) break;
-    if (!reader.problem().empty()) return refuse(reader.problem() + "; is this a memstatd?");
-    return {.answer = reader.take(), .problem = {}};
+    error = exchange(socket.get(), request, deadline, bytes);
+    if (error == ETIMEDOUT) return "no whole answer within " + std::to_string(kHttpSeconds) + " s";
+    break;
   }
-  return refuse(message_of(error) + hint_of(error));
+  return error == 0 ? std::string() : message_of(error) + hint_of(error);
+}
+
+}  // namespace
+
+std::string parse_answer(std::string_view bytes, HttpAnswer& answer) {
+  Head head;
+  if (std::string problem = read_head(bytes, head); !problem.empty()) return problem;
+  if (head.size == 0) return bytes.empty() ? "the connection was closed without an answer" : kCutShort;
+  answer = {.status = head.status, .etag = head.etag, .body = {}};
+  bytes.remove_prefix(head.size);
+  if (head.is_chunked && !head.length) return read_chunks(bytes, answer.body);
+  if (bytes.size() < head.length.value_or(0)) return kCutShort;
+  if (!head.length && bytes.size() > kMaxHttpBody) return kTooLarge;
+  answer.body = bytes.substr(0, head.length.value_or(bytes.size()));
+  return {};
+}
+
+HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag) {
+  HttpResult result;
+  std::string bytes;
+  std::string why = url.is_https ? https_get(url, path, etag, kMaxHttpHead + kMaxHttpBody, bytes)
+                                 : plain_get(url, request_of(url, path, etag), bytes);
+  if (why.empty()) {
+    why = parse_answer(bytes, result.answer);
+    if (!why.empty()) why += "; is this a memstatd?";
+  }
+  if (!why.empty()) result.problem = url.for_logs + ": " + why;
+  return result;
 }
 
 }  // namespace memstat::ctl

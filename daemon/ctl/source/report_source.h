@@ -8,13 +8,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/diagnosis/diagnose.h"
 #include "core/include/memstat.h"
-#include "daemon/ctl/source/events_answer.h"
-#include "daemon/ctl/source/growth_answer.h"
 #include "daemon/ctl/source/type_row.h"
+#include "daemon/ctl/source/url.h"
 
 namespace memstat::ctl {
 
@@ -68,12 +68,60 @@ struct Splits {
 /// Recorded amounts of one type, oldest first: bytes, or objects where its bytes are not known.
 using AmountHistory = std::vector<std::optional<std::uint64_t>>;
 
-/// The document of /api/v1/findings, whether a memstatd sent it or this process made it.
+// The documents of /api/v1/growth, events and findings, whether a memstatd sent them or this process made them. A parser
+// says false when the bytes, which may come from anybody, are no such document.
+
+/// One amount that is larger than at the start of the window.
+struct GrowthRow {
+  std::string allocator;  ///< "account" for parts of all memory
+  std::string name;
+  bool is_bytes = true;  ///< false: objects
+  std::int64_t now = 0;
+  std::int64_t grew = 0;
+  double per_second = 0;
+  double confidence = 0;  ///< 1 less the probability that chance alone rises as clearly
+  double rising = 0;      ///< share of the changes that are rises
+  std::optional<double> limit_seconds = {};
+  std::optional<double> memory_seconds = {};
+  std::string shape;              ///< "steady", "step", ...
+  std::string why;                ///< Why it is set aside, as words that follow "it".
+  std::vector<std::string> with;  ///< Types that grow by as many objects.
+};
+
+/// Thread safety: a plain value, as all here.
+struct GrowthAnswer {
+  std::size_t polls = 0;
+  double seconds = 0;  ///< from the first poll to the last
+  bool is_enough = false;
+  std::vector<GrowthRow> growing;
+  std::vector<GrowthRow> set_aside;
+  std::string problem;  ///< Why there is no answer, for people; "" when there is.
+};
+
+bool parse_growth_answer(std::string_view json, GrowthAnswer& answer);
+
+/// An event of the kernel's log.
+struct EventRow {
+  std::optional<double> time;  ///< Seconds since 1970; nothing: the kernel's start is not known.
+  double since_boot = 0;       ///< s
+  std::string event;           ///< "oom_kill"
+  std::vector<std::pair<std::string, std::string>> fields;
+  std::vector<std::string> lines;
+};
+
+/// Thread safety: a plain value.
+struct EventsAnswer {
+  bool has_log = false;          ///< False: the log was not read.
+  std::vector<EventRow> events;  ///< Oldest first.
+  std::string problem;           ///< Why there is no answer, for people; "" when there is.
+};
+
+bool parse_events_answer(std::string_view json, EventsAnswer& answer);
+
 struct FindingsAnswer {
   Diagnosis diagnosis;
   std::string problem;  ///< Why there is none, for people; "" when there is.
 };
-/// False when the bytes are no such document. They may come from anybody.
 bool parse_findings_answer(std::string_view json, Diagnosis& diagnosis);
 
 /// One place to have figures from. Errors are in what is given back, as text for people. Throws std::bad_alloc.
@@ -113,9 +161,6 @@ class ReportSource {
   /// Whether growth() knows of polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };
-
-/// Whether `reference` names a memstatd: http://... or unix:...
-bool is_url(std::string_view reference);
 
 /// A source, or why there is none.
 struct OpenedSource {

@@ -3,9 +3,21 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "daemon/ctl/output/humanize.h"
 
 namespace memstat::ctl {
+
+std::string other_names(const TypeRow& type, std::string_view last) {
+  return join_words(std::vector<std::string_view>(type.also.begin(), type.also.end()), last);
+}
+
+int allocator_number(std::string_view name) {
+  for (int number = ALLOCATOR_MALLOC; number < static_cast<int>(kAllocatorCount); ++number) {
+    if (to_string(static_cast<Allocator>(number)) == name) return number;  // memstat.h has the same numbers
+  }
+  return ALLOCATOR_ANY;
+}
 
 bool has(const TypeRow& type, const Column& column) { return (type.figures & column.figure) != 0; }
 

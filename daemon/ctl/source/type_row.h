@@ -46,10 +46,7 @@ inline TypeIdentity identity_of(const TypeRow& type) {
   return {type.allocator_number, type.allocator, type.name, type.host};
 }
 
-/// The word for an ALLOCATOR_* that users know; "allocator-N" for a number that has none.
-std::string allocator_name(int allocator);
-
-/// The reverse; ALLOCATOR_ANY for a word that is none.
+/// The ALLOCATOR_* that users know by this word; ALLOCATOR_ANY for a word that is none.
 int allocator_number(std::string_view name);
 
 }  // namespace memstat::ctl

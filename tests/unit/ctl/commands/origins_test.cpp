@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/origins.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "daemon/ctl/commands/origins_page.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat::ctl {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// https by libcurl, which is opened when it is wanted: memstatd itself speaks plain HTTP, so few need it.
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdlib>
+#include <type_traits>
+
+#include "core/base/text.h"
+#include "daemon/ctl/source/http_client.h"
+
+namespace memstat::ctl {
+namespace {
+
+// As curl/curl.h has them: numbers that never change, since they are the library's ABI.
+enum CurlOption : int {
+  kTimeout = 13,
+  kConnectTimeout = 78,
+  kHttpVersion = 84,
+  kNoSignal = 99,
+  kRawTransfer = 157,
+  kProtocols = 181,
+  kHeaderInOutput = 42,
+  kWriteData = 10001,
+  kUrl = 10002,
+  kErrorText = 10010,
+  kRequestHeaders = 10023,
+  kCaFile = 10065,
+  kWriteFunction = 20011
+};
+constexpr long kHttp11 = 2;
+constexpr long kOnlyHttps = 2;
+
+/// libcurl's functions.
+struct Curl {
+  void* (*init)() = nullptr;
+  int (*set)(void* handle, int option, ...) = nullptr;
+  int (*perform)(void* handle) = nullptr;
+  void (*cleanup)(void* handle) = nullptr;
+  void* (*append)(void* list, const char* text) = nullptr;
+  void (*free_list)(void* list) = nullptr;
+  bool is_loaded = false;
+
+  Curl() {
+    void* file = nullptr;
+    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"}) {
+      if (file == nullptr) file = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);  // never closed
+    }
+    if (file == nullptr) return;
+    const auto find = [file](const char* name, auto& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
+      return function != nullptr;
+    };
+    is_loaded = find("curl_easy_init", init) && find("curl_easy_setopt", set) && find("curl_easy_perform", perform) &&
+                find("curl_easy_cleanup", cleanup) && find("curl_slist_append", append) &&
+                find("curl_slist_free_all", free_list);
+  }
+};
+
+struct Received {
+  std::string& bytes;
+  std::size_t most;
+};
+
+/// Takes what came. Fewer bytes than these end the transfer.
+std::size_t take(const char* bytes, std::size_t size, std::size_t count, void* context) {
+  auto& received = *static_cast<Received*>(context);
+  if (received.bytes.size() + size * count > received.most) return 0;
+  received.bytes.append(bytes, size * count);
+  return size * count;
+}
+
+}  // namespace
+
+std::string https_get(const HttpUrl& url, std::string_view path, std::string_view etag, std::size_t most,
+                      std::string& bytes) {
+  static const Curl curl;
+  if (!curl.is_loaded) {
+    return "https needs libcurl, which is not installed here (package libcurl4 or curl); or give http://HOST:PORT through "
+           "an "
+           "SSH tunnel";
+  }
+  void* const handle = curl.init();
+  if (handle == nullptr) return "libcurl cannot begin";
+  void* headers = nullptr;
+  for (const char* line : {"Accept: application/json", "Connection: close", "User-Agent: memstatctl"}) {
+    headers = curl.append(headers, line);
+  }
+  if (!etag.empty()) headers = curl.append(headers, ("If-None-Match: " + std::string(etag)).c_str());
+  if (!url.credentials.empty()) headers = curl.append(headers, ("Authorization: Basic " + url.credentials).c_str());
+  const bool is_ipv6 = url.host.find(':') != std::string::npos;
+  const std::string address =
+      "https://" + (is_ipv6 ? "[" + url.host + "]" : url.host) + ":" + url.port + url.prefix + std::string(path);
+  std::array<char, 256> error{};  // CURL_ERROR_SIZE
+  Received received{.bytes = bytes, .most = most};
+  curl.set(handle, kUrl, address.c_str());
+  curl.set(handle, kProtocols, kOnlyHttps);
+  curl.set(handle, kHttpVersion, kHttp11);
+  curl.set(handle, kRawTransfer, 0L);  // parse_answer reads the chunks
+  curl.set(handle, kHeaderInOutput, 1L);
+  curl.set(handle, kNoSignal, 1L);
+  curl.set(handle, kConnectTimeout, static_cast<long>(kHttpConnectSeconds));
+  curl.set(handle, kTimeout, static_cast<long>(kHttpSeconds));
+  curl.set(handle, kRequestHeaders, headers);
+  curl.set(handle, kWriteFunction, take);
+  curl.set(handle, kWriteData, &received);
+  curl.set(handle, kErrorText, error.data());
+  const char* const authorities = std::getenv("SSL_CERT_FILE");  // NOLINT(concurrency-mt-unsafe)
+  if (authorities != nullptr) curl.set(handle, kCaFile, authorities);
+  const int status = curl.perform(handle);
+  curl.free_list(headers);
+  curl.cleanup(handle);
+  if (status == 0) return {};
+  return error[0] == '\0' ? "libcurl failed with code " + std::to_string(status) : std::string(trim(error.data()));
+}
+
+}  // namespace memstat::ctl
