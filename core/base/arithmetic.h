@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sums and products of figures that a kernel gives, which may be any number. Thread safety: all safe.
+// Overflow-safe arithmetic on kernel figures, which may be any number. Thread safety: all safe.
 #pragma once
 
 #include <algorithm>
@@ -8,24 +8,24 @@
 
 namespace memstat {
 
-/// The largest number when the sum has more than 64 bits.
+/// The sum, or the largest number on overflow.
 constexpr std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 
-/// The largest number when the product has more than 64 bits.
+/// The product, or the largest number on overflow.
 constexpr std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max() : product;
 }
 
-/// The largest signed number when `value` is more.
+/// Clamps `value` to the largest signed number.
 constexpr std::int64_t saturating_signed(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
 }
 
-/// Adds `amount` to a figure; false when the sum has more than 64 bits.
+/// Adds `amount` to `figure`. Returns false on overflow.
 constexpr bool add_to(std::uint64_t& figure, std::uint64_t amount) {
   return !__builtin_add_overflow(figure, amount, &figure);
 }

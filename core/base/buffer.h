@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A byte buffer that grows without clearing what it grows by and gives memory back only when it is told to, so that a steady
-// poll allocates nothing. (std::vector writes zeros over 21 MB before the kernel overwrites them.)
+// A byte buffer that grows without zeroing and frees memory only on request, so that a steady poll allocates nothing.
+// (std::vector would zero 21 MB before the kernel overwrites them.)
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace memstat {
 
-/// How a buffer's memory is given back. Thread safety: a plain value.
+/// Deleter of a buffer's memory. Thread safety: a plain value.
 struct BufferMemoryRelease {
-  std::size_t mapped_bytes = 0;  ///< 0: it is the heap's.
+  std::size_t mapped_bytes = 0;  ///< 0: heap memory.
   void operator()(char* memory) const {
     if (mapped_bytes != 0) {
       unmap_memory(memory, mapped_bytes);
@@ -26,7 +26,7 @@ struct BufferMemoryRelease {
   }
 };
 
-/// Owned bytes with a size and a capacity. Allocation failure throws std::bad_alloc and leaves the content as it was.
+/// Owned bytes with a size and a capacity. A failed allocation throws std::bad_alloc and leaves the content unchanged.
 /// Thread safety: none; one owner at a time.
 class Buffer {
  public:
@@ -50,8 +50,8 @@ class Buffer {
 
   void clear() { size_ = 0; }
 
-  /// Empties it. Memory of kMappedFrom bytes or more goes back to the system, at the price of a system call now and when it
-  /// is wanted again; less is kept.
+  /// Clears the buffer and unmaps memory of kMappedFrom bytes or more, at the cost of a system call now and another when the
+  /// buffer grows again. Smaller memory is kept.
   void give_back_if_large() {
     size_ = 0;
     if (capacity_ < kMappedFrom) return;
@@ -59,7 +59,7 @@ class Buffer {
     capacity_ = 0;
   }
 
-  /// Room for at least `capacity` bytes; the content is kept.
+  /// Makes room for at least `capacity` bytes. Keeps the content.
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
     const bool is_mapped = capacity >= kMappedFrom;
@@ -70,7 +70,7 @@ class Buffer {
     capacity_ = capacity;
   }
 
-  /// Sets the size; bytes beyond the old size are indeterminate until written.
+  /// Sets the size. New bytes are indeterminate until written.
   void resize(std::size_t size) {
     reserve(size);
     size_ = size;

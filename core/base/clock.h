@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The two clocks, behind an interface so that tests need no sleep. No other file asks the system for the time
+// Both clocks behind an interface, so that tests need no sleep. Only this file asks the system for the time
 // (tests/lint/code_rules_test.py).
 #pragma once
 
@@ -10,23 +10,23 @@
 
 namespace memstat {
 
-/// A point of the monotonic clock, for waits that have a deadline.
+/// A point on the monotonic clock, for deadlines.
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// Reads time. Thread safety: safe.
+/// Thread safety: safe.
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Nanoseconds that never go back; their zero means nothing. For schedules and deadlines.
+  /// Monotonic nanoseconds from an unspecified origin. For schedules and deadlines.
   [[nodiscard]] virtual std::int64_t monotonic_ns() const = 0;
-  /// Nanoseconds since 1970 (UTC). For what is shown to people only.
+  /// Nanoseconds since 1970 (UTC). For display only.
   [[nodiscard]] virtual std::int64_t realtime_ns() const = 0;
 
-  /// monotonic_ns() as a point of time.
+  /// monotonic_ns() as a TimePoint.
   [[nodiscard]] TimePoint now() const { return TimePoint(std::chrono::nanoseconds(monotonic_ns())); }
 };
 
-/// The machine's own clocks.
+/// The system's clocks.
 class SystemClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t monotonic_ns() const override {
@@ -37,14 +37,14 @@ class SystemClock final : public Clock {
   }
 };
 
-/// The clock of those who are given none.
+/// Default clock.
 inline const Clock& system_clock() {
   static const SystemClock clock;
   return clock;
 }
 
 #if defined(CLOCK_BOOTTIME)
-/// Time since this machine started, with the time that it slept, in seconds; 0: not known.
+/// Seconds since boot, suspend included. 0 if unknown.
 inline double seconds_since_boot() {
   timespec time{};
   if (::clock_gettime(CLOCK_BOOTTIME, &time) != 0) return 0;

@@ -26,23 +26,23 @@ std::string_view reason(ErrorCode code) {
 
 namespace {
 
-/// What went wrong, for people who are told nothing more of it.
+/// Used when an error has neither detail nor errno.
 std::string_view words_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kNoMemory: return "not enough memory";
-    case ErrorCode::kVersion: return "its format is not one that is known";
+    case ErrorCode::kNoMemory: return "out of memory";
+    case ErrorCode::kVersion: return "unknown format";
     case ErrorCode::kPermission: return "not permitted";
-    case ErrorCode::kTooManyCpus: return "there are too many CPUs";
-    case ErrorCode::kData: return "it is damaged";
-    case ErrorCode::kKvm: return "the dump cannot be read";
-    case ErrorCode::kKvmNoSymbol: return "a symbol of the kernel is missing";
-    case ErrorCode::kKvmShortRead: return "the dump ends early";
-    case ErrorCode::kNotPresent: return "this kernel does not have it";
-    case ErrorCode::kTimeout: return "no answer in time";
-    case ErrorCode::kIo: return "it cannot be read";
+    case ErrorCode::kTooManyCpus: return "too many CPUs";
+    case ErrorCode::kData: return "damaged data";
+    case ErrorCode::kKvm: return "cannot read the dump";
+    case ErrorCode::kKvmNoSymbol: return "missing kernel symbol";
+    case ErrorCode::kKvmShortRead: return "the dump is truncated";
+    case ErrorCode::kNotPresent: return "not provided by this kernel";
+    case ErrorCode::kTimeout: return "timed out";
+    case ErrorCode::kIo: return "cannot be read";
     case ErrorCode::kUndefined: break;
   }
-  return "no error is known";
+  return "unknown error";
 }
 
 }  // namespace

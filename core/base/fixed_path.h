@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A path that lives on the stack, because reading the kernel in the steady state allocates nothing from the heap and system
-// calls want a terminating NUL that a std::string_view does not have.
+// A path on the stack. Steady-state reads of the kernel allocate nothing from the heap, and system calls need a terminating
+// NUL that a std::string_view does not have.
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace memstat {
 
-/// Whether `name` can stand between two slashes and stay there: not empty, not "." or "..", no slash, no NUL.
+/// Whether `name` is a single path component: not empty, not "." or "..", no slash, no NUL.
 inline bool is_safe_component(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
          name.find('\0') == std::string_view::npos;
 }
 
-/// Whether `path` is relative and made of safe components only.
+/// Whether `path` is relative and all its components are safe.
 inline bool is_safe_relative_path(std::string_view path) {
   while (true) {
     const std::size_t slash = path.find('/');
@@ -26,7 +26,7 @@ inline bool is_safe_relative_path(std::string_view path) {
   }
 }
 
-/// At most 4095 bytes and a NUL. What does not fit, or holds a NUL, is refused and leaves the path as it was.
+/// Holds at most 4095 bytes and a NUL. Text that does not fit, or contains a NUL, is rejected and leaves the path unchanged.
 /// Thread safety: a plain value.
 class FixedPath {
  public:
@@ -44,19 +44,19 @@ class FixedPath {
     put(size_, text);
     return true;
   }
-  /// Appends a name, after a slash where the path is not empty.
+  /// Appends a name, preceded by a slash unless the path is empty.
   [[nodiscard]] bool append_component(std::string_view name) {
     const std::size_t old_size = size_;
     if ((size_ == 0 || append("/")) && append(name)) return true;
     truncate(old_size);
     return false;
   }
-  /// Cuts the path to its first `size` bytes. Requires size <= size().
+  /// Truncates the path to `size` bytes. Requires size <= size().
   void truncate(std::size_t size) {
     size_ = size;
     bytes_[size_] = '\0';
   }
-  /// Cuts the last name and the slash before it.
+  /// Removes the last component and its slash.
   void remove_last_component() {
     const std::size_t slash = view().rfind('/');
     truncate(slash == std::string_view::npos ? 0 : slash);
@@ -76,7 +76,7 @@ class FixedPath {
     truncate(at + text.size());
   }
 
-  std::array<char, kCapacity> bytes_;  // not cleared: only the first size_ bytes count
+  std::array<char, kCapacity> bytes_;  // uninitialized beyond size_
   std::size_t size_ = 0;
 };
 

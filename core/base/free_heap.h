@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <cstdlib>  // defines __GLIBC__ where it is that
+#include <cstdlib>  // defines __GLIBC__ on glibc
 
 #include "core/base/sanitizer.h"
 
@@ -11,18 +11,18 @@
 
 namespace memstat {
 
-/// Gives memory that was freed back to the kernel, after work that took much more than what stays: glibc keeps it, even
-/// where it is whole pages. Takes milliseconds. Does nothing with other C libraries, which give it back by themselves, and
-/// in builds of a sanitizer.
+/// Returns freed heap memory to the kernel; call it after work that used much more than it keeps. glibc otherwise keeps even
+/// whole free pages. Takes milliseconds. A no-op with other C libraries, which return memory themselves, and in sanitizer
+/// builds.
 inline void give_back_free_heap() {
 #if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
   malloc_trim(0);
 #endif
 }
 
-/// All threads share one heap from now on: glibc gives each of a few dozen threads one of its own, and keeps what is free in
-/// any of them. For a program whose threads seldom allocate at the same time, before they begin. Does nothing where
-/// give_back_free_heap() does nothing, or where the environment says how many there are to be.
+/// Makes all threads share one malloc arena. glibc creates an arena per thread, up to a few dozen, and each keeps its own
+/// free memory. For programs whose threads seldom allocate at the same time; call it before they start. A no-op where
+/// give_back_free_heap() is one, or if MALLOC_ARENA_MAX is set.
 inline void share_one_heap() {
 #if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)
   if (std::getenv("MALLOC_ARENA_MAX") == nullptr) mallopt(M_ARENA_MAX, 1);

@@ -18,7 +18,7 @@ std::optional<IpAddress> parse_v4(std::string_view text) {
     const std::size_t end = part < 3 ? text.find('.') : text.size();
     if (end == std::string_view::npos || end == 0 || end > 3) return {};
     const auto number = parse_u64(text.substr(0, end));
-    // "010" is eight to some readers and ten to others: refuse it.
+    // Reject leading zeros: some programs read "010" as 8, others as 10.
     if (!number || *number > 255 || (end > 1 && text[0] == '0')) return {};
     address = (address << 8) | static_cast<std::uint32_t>(*number);
     text.remove_prefix(part < 3 ? end + 1 : end);

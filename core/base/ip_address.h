@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// IP addresses, networks, and the places where a server listens. Thread safety: plain values.
+// IP addresses, networks and listening endpoints. Thread safety: plain values.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace memstat {
 
-/// An address of IPv6, or of IPv4 as its mapped address (::ffff:192.0.2.1).
+/// An IPv6 address, or an IPv4 address in mapped form (::ffff:192.0.2.1).
 struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
@@ -28,30 +28,28 @@ struct IpAddress {
     }
     return bytes[10] == 0xFF && bytes[11] == 0xFF;
   }
-  /// The number of an address of IPv4, in host byte order.
+  /// The IPv4 address in host byte order.
   [[nodiscard]] constexpr std::uint32_t v4_number() const {
     std::uint32_t number = 0;
     for (unsigned i = 12; i < 16; ++i) number = number << 8U | bytes[i];
     return number;
   }
-  /// The bits of an address of this family: 32 or 128.
+  /// Bits of an address of this family: 32 or 128.
   [[nodiscard]] constexpr unsigned width() const { return is_v4() ? 32 : 128; }
-  /// The address with all bits behind the first `prefix` cleared. At most width().
+  /// The address with all bits after the first `prefix` cleared. Requires prefix <= width().
   [[nodiscard]] IpAddress masked(unsigned prefix) const;
 };
 
-/// "192.0.2.1" or "2001:db8::1". Nothing for any other text, including IPv4 numbers with leading zeros, which some programs
-/// read as octal, and IPv6 zones.
+/// Parses "192.0.2.1" or "2001:db8::1". Rejects everything else, including IPv4 numbers with leading zeros, which some
+/// programs read as octal, and IPv6 zones.
 std::optional<IpAddress> parse_ip(std::string_view text);
 
-/// The reverse of parse_ip.
 std::string format_ip(const IpAddress& address);
 
-/// Whether the address is in 127.0.0.0/8 or ::1.
 bool is_loopback(const IpAddress& address);
 inline constexpr IpAddress kLoopbackAddress = IpAddress::v4(0x7F000001);  ///< 127.0.0.1
 
-/// A network. Bits beyond `prefix`, which is 0 (every host of the family) to width() (one host), are 0.
+/// A network. `prefix` is 0 (every host of the family) to width() (one host); bits beyond it are 0.
 struct IpNetwork {
   IpAddress address;
   unsigned prefix = 0;
@@ -61,14 +59,14 @@ struct IpNetwork {
   }
 };
 
-/// An address and a port (0: any free port), or the path of a unix socket.
+/// An address and a port (0: any free port), or the path of a Unix socket.
 struct Endpoint {
   IpAddress address;
   std::uint16_t port = 0;
-  std::string path = {};  ///< Of a unix socket; else empty.
+  std::string path = {};  ///< Path of a Unix socket, otherwise empty.
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
   [[nodiscard]] bool is_unix() const { return !path.empty(); }
-  /// Whether only this machine can connect.
+  /// Whether only local programs can connect.
   [[nodiscard]] bool is_local() const { return is_unix() || is_loopback(address); }
 };
 

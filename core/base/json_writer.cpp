@@ -31,7 +31,7 @@ void append_escape(std::string& text, std::uint32_t character) {
   append_unit(text, character > 0xFFFFU ? 0xDC00U + (character & 0x3FFU) : character);
 }
 
-/// Characters that stand for themselves: nearly all.
+/// Almost all characters need no escape.
 bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; }
 
 void append_string(std::string& text, std::string_view value, bool is_pretty) {
@@ -50,8 +50,7 @@ void append_string(std::string& text, std::string_view value, bool is_pretty) {
       text += c == '\n' ? "\\n" : "\\r";
     } else if (c == '<' && !is_pretty) {
       append_unit(text, '<');
-    } else if (const auto hidden =
-                   hidden_character(value)) {  // libxo leaves controls as they are, which no JSON parser takes
+    } else if (const auto hidden = hidden_character(value)) {  // libxo does not escape these, and JSON parsers reject them
       append_escape(text, *hidden);
     } else {
       text += value.substr(0, size);
@@ -77,7 +76,7 @@ void JsonWriter::break_line() {
 }
 
 void JsonWriter::begin(std::string_view key) {
-  if (!is_first_) text_ += follows_version_ ? ", " : ",";  // the blank is libxo's
+  if (!is_first_) text_ += follows_version_ ? ", " : ",";  // as libxo writes it
   follows_version_ = false;
   is_first_ = false;
   break_line();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// JSON, written member by member into one text: the documents of the API, and the reports of memstatctl.
+// JSON, written member by member into one string: API documents and memstatctl's reports.
 #pragma once
 
 #include <concepts>
@@ -10,45 +10,44 @@
 
 namespace memstat {
 
-/// Writes one JSON object, which the constructor opens and finish() closes.
+/// Writes one JSON object. The constructor opens it, finish() closes it.
 ///
-///     JsonWriter json;
-///     json.field("name", "mbuf").open_list("sizes").member(16).member(32).close();
-///     json.finish();  // {"name":"mbuf","sizes":[16,32]} and a newline
+///   JsonWriter json;
+///   json.field("name", "mbuf").open_list("sizes").member(16).member(32).close();
+///   json.finish();  // {"name":"mbuf","sizes":[16,32]} and a newline
 ///
-/// Keys are written as they are. Strings are valid UTF-8 and are escaped; what a terminal would obey instead of showing it
-/// is escaped, too, which changes no value. Numbers are written whole; one that JSON does not have (infinity) becomes null.
+/// Keys are written unescaped. String values must be valid UTF-8 and are escaped. Characters that control a terminal are
+/// escaped too, which does not change the value. Numbers are written in full; infinity, which JSON lacks, becomes null.
 /// Thread safety: none.
 class JsonWriter {
  public:
-  /// On one line without blanks. '<' is escaped, so that a document is harmless wherever it is pasted.
+  /// Compact: one line without blanks. '<' is escaped, so that a document can be pasted safely into HTML.
   JsonWriter() : text_("{"), closings_{'}'} {}
-  /// Laid out as libxo's "json,pretty" lays it out, byte by byte. `version` is the value of its key "__version", "" for
-  /// none.
+  /// The layout of libxo's "json,pretty", byte by byte. `version` is the value of the key "__version", "" for none.
   explicit JsonWriter(std::string_view version);
 
-  /// Opens an object or a list: in an object with a key, in a list with "".
+  /// Opens an object or a list. `key` is empty inside a list.
   JsonWriter& open_object(std::string_view key = {}) { return open(key, '{', '}'); }
   JsonWriter& open_list(std::string_view key = {}) { return open(key, '[', ']'); }
-  /// Closes what was opened last and is still open.
+  /// Closes the innermost open object or list.
   JsonWriter& close();
 
-  /// A member of the open object: a string, a number, a bool, or nullptr for null.
+  /// Adds a member to the open object: a string, a number, a bool, or nullptr for null.
   template <typename T>
   JsonWriter& field(std::string_view key, const T& value) {
     begin(key);
     append(value);
     return *this;
   }
-  /// A member of the open list.
+  /// Adds a member to the open list.
   template <typename T>
   JsonWriter& member(const T& value) {
     return field({}, value);
   }
 
-  /// Makes room for a text of that many bytes. Optional.
+  /// Reserves room for `bytes` bytes. Optional.
   void reserve(std::size_t bytes) { text_.reserve(bytes); }
-  /// Closes all that is open and gives the text, which ends with a newline. To be called last.
+  /// Closes everything that is open and returns the text, which ends with a newline. Call it last.
   [[nodiscard]] std::string finish();
 
  private:
@@ -73,13 +72,13 @@ class JsonWriter {
   }
 
   std::string text_;
-  std::string closings_;  // of what is open, innermost last
+  std::string closings_;  // closing brackets, innermost last
   bool is_pretty_ = false;
-  bool is_first_ = true;  // the next thing is the first in what is open
+  bool is_first_ = true;  // at the first member of the innermost object or list
   bool follows_version_ = false;
 };
 
-/// `value` as a string of JSON, in its quotes, escaped as JsonWriter escapes it.
+/// `value` as a quoted JSON string, escaped as JsonWriter escapes it.
 std::string json_string(std::string_view value);
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that a buffer has from the system and not from the heap, so that it is gone when it is given back.
+// Memory mapped for one buffer instead of taken from the heap, so that freeing it returns it to the system.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace memstat {
 
-/// From how many bytes on a buffer is mapped by itself. A sanitizer watches the bounds of the heap only, so never there.
+/// Buffers of at least this size are mapped. Never in sanitizer builds, which check the bounds of heap memory only.
 #if defined(MEMSTAT_SANITIZED)
 inline constexpr std::size_t kMappedFrom = SIZE_MAX;
 #else
 inline constexpr std::size_t kMappedFrom = std::size_t{1} << 20;
 #endif
 
-/// At least that number of bytes of zeros, more than 0. Throws std::bad_alloc. Thread safety of both: safe.
+/// Maps at least `bytes` zeroed bytes; `bytes` must not be 0. Throws std::bad_alloc. Thread safety of both functions: safe.
 char* map_memory(std::size_t bytes);
-/// Gives them back: `memory` from map_memory with the same number of bytes.
+/// Unmaps `memory`, which map_memory() returned for the same `bytes`.
 void unmap_memory(char* memory, std::size_t bytes);
 
 }  // namespace memstat

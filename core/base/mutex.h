@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The mutex of the program, and words that say what it guards. clang checks them (-Wthread-safety, an error in the tree that
-// clang builds): a member marked MEMSTAT_GUARDED_BY cannot be touched without its mutex. Other compilers see nothing of it.
+// Mutexes with clang's thread-safety annotations (-Wthread-safety, an error in the clang build): a member marked
+// MEMSTAT_GUARDED_BY cannot be accessed without its mutex. Other compilers ignore the annotations.
 #pragma once
 
 #include <chrono>
@@ -13,16 +13,16 @@
 #define MEMSTAT_THREAD_SAFETY(attribute)
 #endif
 
-/// After a member: it is read and written with this mutex held.
+/// On a member: reads and writes require this mutex.
 #define MEMSTAT_GUARDED_BY(mutex) MEMSTAT_THREAD_SAFETY(guarded_by(mutex))
-/// After a function: its caller holds these mutexes.
+/// On a function: the caller must hold these mutexes.
 #define MEMSTAT_REQUIRES(...) MEMSTAT_THREAD_SAFETY(requires_capability(__VA_ARGS__))
-/// After a function: its caller does not hold these mutexes, because it takes them.
+/// On a function: the caller must not hold these mutexes, because the function locks them.
 #define MEMSTAT_EXCLUDES(...) MEMSTAT_THREAD_SAFETY(locks_excluded(__VA_ARGS__))
 
 namespace memstat {
 
-/// As std::mutex. Thread safety: safe.
+/// std::mutex with annotations. Thread safety: safe.
 class MEMSTAT_THREAD_SAFETY(capability("mutex")) Mutex {
  public:
   Mutex() = default;
@@ -37,7 +37,7 @@ class MEMSTAT_THREAD_SAFETY(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex to the end of the block, with unlock() and lock() between. Thread safety: one thread.
+/// Holds a mutex until the end of the scope; it may be unlocked and locked again in between. Thread safety: one thread.
 class MEMSTAT_THREAD_SAFETY(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) MEMSTAT_THREAD_SAFETY(acquire_capability(mutex)) : mutex_(mutex) { mutex.lock(); }
@@ -61,9 +61,9 @@ class MEMSTAT_THREAD_SAFETY(scoped_lockable) MutexLock {
   bool is_held_ = true;
 };
 
-/// As std::condition_variable. A condition that looks at guarded members says so, because clang checks a lambda by itself:
-/// wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return is_done_; }). Without a condition a wait may end by itself.
-/// Thread safety: safe.
+/// std::condition_variable with annotations. A condition that reads guarded members must be annotated, because clang checks
+/// a lambda separately: wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return is_done_; }). A wait without a condition may
+/// wake spuriously. Thread safety: safe.
 class CondVar {
  public:
   void notify_one() { condition_.notify_one(); }
@@ -78,18 +78,18 @@ class CondVar {
     Held lock(mutex);
     condition_.wait(lock.of, condition);
   }
-  /// False when the time is over.
+  /// False on timeout.
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point due) MEMSTAT_REQUIRES(mutex) {
     Held lock(mutex);
     return condition_.wait_until(lock.of, due) == std::cv_status::no_timeout;
   }
-  /// Whether the condition is met.
+  /// Whether the condition is true.
   template <typename Condition>
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point due, Condition condition) MEMSTAT_REQUIRES(mutex) {
     Held lock(mutex);
     return condition_.wait_until(lock.of, due, condition);
   }
-  /// Whether the condition is met.
+  /// Whether the condition is true.
   template <typename Condition>
   bool wait_for(Mutex& mutex, std::chrono::nanoseconds longest, Condition condition) MEMSTAT_REQUIRES(mutex) {
     Held lock(mutex);
@@ -97,7 +97,7 @@ class CondVar {
   }
 
  private:
-  /// The caller's mutex in the form that the standard's wants, given back as it was.
+  /// Adapts the caller's locked mutex to std::unique_lock and leaves it locked.
   struct Held {
     explicit Held(Mutex& mutex) : of(mutex.mutex_, std::adopt_lock) {}
     ~Held() { (void)of.release(); }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands for a figure of a CPU that has none.
+// Placeholder for a missing per-CPU figure.
 #pragma once
 
 #include <cstdint>
 
 namespace memstat {
 
-/// In the place of a per-CPU gauge: the kernel lists no such CPU at the moment, because it is off or was never plugged in.
-/// It has no series then, and the C API, which cannot say so, has 0. No kernel counts as far. Counters have it nowhere:
-/// theirs go on.
+/// The value of a per-CPU gauge on a CPU that the kernel does not list now, because it is offline or was never plugged in.
+/// Such a CPU has no series; the C API, which cannot express this, returns 0. No real figure is this large. Counters never
+/// have this value, because theirs persist.
 inline constexpr std::uint64_t kNoFigure = ~std::uint64_t{0};
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A directory that is open for listing, with an owner.
+// An owned directory stream.
 #pragma once
 
 #include <dirent.h>
@@ -14,11 +14,11 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// Closes the directory, and the descriptor below it, when it goes. Thread safety: none; one owner at a time.
+/// Closes the stream and its descriptor on destruction. Thread safety: none; one owner at a time.
 using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
-/// Lists what `fd` is open on. On success `fd` is empty, for the directory owns its descriptor; on failure (errno: not a
-/// directory, out of memory) the result is null and `fd` keeps it.
+/// Opens a directory stream on `fd`. On success the stream owns the descriptor and `fd` is empty. On failure (errno: not a
+/// directory, out of memory) the result is null and `fd` keeps the descriptor.
 inline OpenDirectory open_directory(UniqueFd& fd) {
   OpenDirectory directory(::fdopendir(fd.get()));
   if (directory) fd.release();

@@ -51,7 +51,7 @@ bool send_packet(int socket, std::string_view head, std::string_view body, std::
   }
   ssize_t sent = 0;
   do {
-    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_EOR);  // which some systems end a message by
+    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_EOR);  // some systems need MSG_EOR to end a message
   } while (sent < 0 && errno == EINTR);
   return sent == static_cast<ssize_t>(head.size() + body.size());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Messages between two processes of ours: a pair of sockets that keeps them apart, and descriptors that go along.
+// Messages, with descriptors, between two of our processes over a socket pair that preserves message boundaries.
 #pragma once
 
 #include <array>
@@ -12,24 +12,24 @@
 
 namespace memstat {
 
-/// Descriptors of one message at most; what is more the kernel closes.
+/// Maximum number of descriptors in a message; the kernel closes the rest.
 inline constexpr std::size_t kMostPacketDescriptors = 4;
 
-/// Two ends of SOCK_SEQPACKET, closed on exec. Thread safety: a plain value.
+/// The two ends of a SOCK_SEQPACKET pair, close-on-exec. Thread safety: a plain value.
 struct PacketSockets {
   UniqueFd ours;
   UniqueFd theirs;
-  /// Both are -1 when the system gives none, see errno.
+  /// Both ends are -1 on failure; see errno.
   static PacketSockets make();
 };
 
-/// What was received. Thread safety: a plain value.
+/// A received message. Thread safety: a plain value.
 struct Packet {
   enum class State {
     kWhole,
-    kTooLarge,  ///< It had more bytes than there was room for.
-    kNoRoom,    ///< This process could not take its descriptors, or they were more than it may have.
-    kNone,      ///< The other end is gone, or silent for longer than the socket waits.
+    kTooLarge,  ///< It was larger than the buffers.
+    kNoRoom,    ///< This process could not accept its descriptors, or there were more than kMostPacketDescriptors.
+    kNone,      ///< The other end closed the socket, or sent nothing before the socket's timeout.
   };
   State state = State::kNone;
   std::size_t size = 0;  ///< B
@@ -37,14 +37,15 @@ struct Packet {
   std::array<UniqueFd, kMostPacketDescriptors> descriptors = {};
 };
 
-/// Sends one message, made of two parts, with descriptors, at most kMostPacketDescriptors. False: the other end does not
-/// take it. No signal comes of that. Allocates nothing. Thread safety of both functions: safe, but messages of threads mix.
+/// Sends one message, made of two parts, with at most kMostPacketDescriptors descriptors. Returns false if the other end
+/// does not take it, and raises no SIGPIPE. Allocates nothing. Thread safety of both functions: safe, but messages from
+/// several threads interleave.
 bool send_packet(int socket, std::string_view head, std::string_view body = {}, std::span<const int> descriptors = {});
 
-/// Receives one message into `head` and what follows into `body`. Waits for it. Allocates nothing.
+/// Waits for one message and receives it into `head` and then `body`. Allocates nothing.
 Packet receive_packet(int socket, std::span<char> head, std::span<char> body = {});
 
-/// The bytes of a message's fixed part. It has no padding, so that nothing of the stack goes along.
+/// The bytes of a message's fixed part. No padding, so no uninitialized stack bytes are sent.
 template <typename T>
 std::string_view packet_bytes(const T& message) {
   static_assert(std::has_unique_object_representations_v<T>);

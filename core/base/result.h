@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A value or an Error. Ours because std::expected needs C++23 and clang 14 does not see it even there; the interface is a
-// subset of std::expected's, so that the switch is one file.
+// A value or an Error. std::expected needs C++23, and clang 14 does not support it even there. The interface is a subset of
+// std::expected's, so that switching changes one file.
 #pragma once
 
 #include <cassert>
@@ -11,8 +11,7 @@
 
 namespace memstat {
 
-/// Holds a T, or the Error that prevented it. Must be looked at: ignoring one is a warning.
-/// Thread safety: a plain value.
+/// Holds a T, or the Error that prevented it. Ignoring a Result is a warning. Thread safety: a plain value.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -22,7 +21,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  /// The value. Requires has_value().
+  /// Requires has_value().
   T& value() & { return assert(has_value()), *std::get_if<0>(&state_); }
   const T& value() const& { return assert(has_value()), *std::get_if<0>(&state_); }
   T&& value() && { return assert(has_value()), std::move(*std::get_if<0>(&state_)); }
@@ -32,7 +31,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  /// The error. Requires !has_value().
+  /// Requires !has_value().
   [[nodiscard]] const Error& error() const { return assert(!has_value()), *std::get_if<1>(&state_); }
   [[nodiscard]] Error& error() { return assert(!has_value()), *std::get_if<1>(&state_); }
 
@@ -50,7 +49,7 @@ class [[nodiscard]] Result<void> {
   [[nodiscard]] bool has_value() const { return !failed_; }
   explicit operator bool() const { return !failed_; }
 
-  /// The error. Requires !has_value().
+  /// Requires !has_value().
   [[nodiscard]] const Error& error() const { return assert(failed_), error_; }
   [[nodiscard]] Error& error() { return assert(failed_), error_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whether this is a sanitizer's build: MEMSTAT_SANITIZED is defined there. Its run-time needs memory, system calls and
-// thread stacks that we otherwise refuse, and has malloc to itself.
+// Defines MEMSTAT_SANITIZED in sanitizer builds. The sanitizer run-time replaces malloc and needs memory, system calls and
+// thread stacks that we otherwise deny.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

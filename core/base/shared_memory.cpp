@@ -12,7 +12,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kStep = 64 * 1024;  // of sizes; a whole number of pages everywhere
+constexpr std::size_t kStep = 64 * 1024;  // sizes are multiples of this, a whole number of pages everywhere
 constexpr std::string_view kName = "shared memory";
 
 }  // namespace
@@ -21,7 +21,7 @@ SharedMemory::~SharedMemory() {
   if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
-#if defined(MFD_ALLOW_SEALING)  // Linux, and FreeBSD from 13 on
+#if defined(MFD_ALLOW_SEALING)  // Linux, and FreeBSD since 13
 
 Result<SharedMemory> SharedMemory::make(std::size_t bytes) {
   SharedMemory made;
@@ -43,7 +43,7 @@ Result<SharedMemory> SharedMemory::take(UniqueFd descriptor, std::size_t bytes) 
   const int seals = ::fcntl(descriptor.get(), F_GET_SEALS);
   if (bytes == 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(descriptor.get(), &file) != 0 || file.st_size < 0 ||
       static_cast<std::size_t>(file.st_size) < bytes) {
-    return data_error(kName, 0, "is smaller than it should be, or could become so");
+    return data_error(kName, 0, "is too small, or is not sealed and could shrink");
   }
   void* const memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor.get(), 0);
   if (memory == MAP_FAILED) return system_error(kName, errno);
@@ -56,10 +56,10 @@ Result<SharedMemory> SharedMemory::take(UniqueFd descriptor, std::size_t bytes) 
 #else
 
 Result<SharedMemory> SharedMemory::make(std::size_t /*bytes*/) {
-  return system_error(kName, ENOSYS, "this system has none whose size can be sealed");
+  return system_error(kName, ENOSYS, "this system has no memory whose size can be sealed");
 }
 Result<SharedMemory> SharedMemory::take(UniqueFd /*descriptor*/, std::size_t /*bytes*/) {
-  return system_error(kName, ENOSYS, "this system has none whose size can be sealed");
+  return system_error(kName, ENOSYS, "this system has no memory whose size can be sealed");
 }
 
 #endif

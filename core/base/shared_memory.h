@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of two processes. Its size is sealed when it is made, so that neither can take it away under the other's hands.
+// Memory shared by two processes. Its size is sealed at creation, so that neither process can shrink it while the other
+// reads it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace memstat {
 /// Thread safety: none; one owner at a time.
 class SharedMemory {
  public:
-  /// None: no bytes.
+  /// Empty.
   SharedMemory() = default;
   SharedMemory(SharedMemory&& other) noexcept { swap(other); }
   SharedMemory& operator=(SharedMemory&& other) noexcept {
@@ -24,15 +25,16 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
-  /// At least that many bytes of zeros, which are taken from the system page by page as they are written. Errors:
-  /// system_error, ENOSYS where the system has no sealed memory.
+  /// Creates at least `bytes` zeroed bytes, which the system allocates page by page on first write. Errors: system_error;
+  /// ENOSYS on systems without sealed memory.
   static Result<SharedMemory> make(std::size_t bytes);
-  /// That of another process, to be read. Errors: kData when it is no such memory of at least `bytes` bytes; system_error.
+  /// Maps another process's memory read-only. Errors: kData if it is not sealed memory of at least `bytes` bytes;
+  /// system_error.
   static Result<SharedMemory> take(UniqueFd descriptor, std::size_t bytes);
 
   [[nodiscard]] char* data() const { return memory_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// To give to another process. -1 of memory that was taken.
+  /// For sending to another process. -1 for memory from take().
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
  private:

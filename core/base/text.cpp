@@ -14,7 +14,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// Whether the valid sequence of `length` bytes is a control character: C0, DEL or C1.
+/// Whether the valid UTF-8 sequence of `length` bytes is a control character: C0, DEL or C1.
 bool is_control(std::string_view text, std::size_t length) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
@@ -133,7 +133,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 bool is_valid_label_text(std::string_view text) {
-  // Names are printable ASCII, nearly always: eight bytes at a time, none of them below a blank, DEL or with its high bit.
+  // Fast path for printable ASCII, which nearly all names are: eight bytes at a time, none below a blank, DEL or with its
+  // high bit set.
   constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   constexpr std::uint64_t kLowBits = 0x0101010101010101U;
   constexpr std::uint64_t kBlanks = 0x2020202020202020U;
@@ -165,7 +166,7 @@ std::string make_label_text(std::string_view text) {
       text.remove_prefix(1);
       continue;
     }
-    if (is_control(text, length)) {  // of two bytes, the second is the character
+    if (is_control(text, length)) {  // in two-byte sequences the second byte is the code point
       const auto character = static_cast<unsigned char>(text[length - 1]);
       label += length == 1 ? "\\x" : "\\u00";
       append_hex(label, character, 2);

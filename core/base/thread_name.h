@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names for `top -H`, `ps -T` and debuggers.
+// Thread names for `top -H`, `ps -T` and debuggers.
 #pragma once
 
 namespace memstat {
 
-/// Names the calling thread. The kernel keeps 15 characters. Thread safety: safe.
+/// Names the calling thread. The kernel truncates the name to 15 characters. Thread safety: safe.
 void name_thread(const char* name);
 
 }  // namespace memstat

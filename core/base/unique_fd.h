@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file descriptor with an owner.
+// An owned file descriptor.
 #pragma once
 
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// Closes its descriptor when it goes. -1 means none. Thread safety: none; one owner at a time.
+/// Closes its descriptor on destruction. -1 means none. Thread safety: none; one owner at a time.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -26,7 +26,7 @@ class UniqueFd {
 
   [[nodiscard]] int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// Gives the descriptor away; the caller closes it.
+  /// Releases ownership; the caller closes the descriptor.
   int release() { return std::exchange(fd_, -1); }
 
  private:

@@ -34,7 +34,7 @@ std::optional<std::uint32_t> hidden_character(std::string_view text) {
   struct Range {
     std::uint32_t first, last;
   };
-  // Controls; what joins, parts or hides letters; what turns the direction of what follows; ends of lines and paragraphs;
+  // Control characters, joiners, separators and zero-width characters, direction changes, line and paragraph separators,
   // variation selectors and tags.
   static constexpr Range kHidden[] = {
       {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},    {0x115F, 0x1160},

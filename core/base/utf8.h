@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// UTF-8, character by character, for text that came from a kernel and is shown to people.
+// UTF-8 decoding of kernel text that is shown to people.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace memstat {
 
-/// Bytes of the character that `text`, which is not empty, begins with. 0: it begins with none: overlong forms, halves of
-/// UTF-16 and values beyond U+10FFFF are refused, as RFC 3629 says.
+/// Size in bytes of the first character of `text`, which must not be empty. 0 if it is not valid under RFC 3629, which
+/// forbids overlong forms, UTF-16 surrogates and values beyond U+10FFFF.
 std::size_t character_size(std::string_view text);
 
-/// The character that `text`, which is not empty, begins with, if a terminal would obey it instead of showing it: a control
-/// character, one without width, or one that changes the direction of the text.
+/// The first character of `text`, which must not be empty, if a terminal would not simply display it: a control character, a
+/// zero-width character, or one that changes the direction of the text.
 std::optional<std::uint32_t> hidden_character(std::string_view text);
 
 /// Appends the lowest `digits` hexadecimal digits of `value`.

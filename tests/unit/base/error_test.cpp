@@ -50,8 +50,8 @@ TEST(ErrorText, NamesSourcePathOffsetWhatAndErrno) {
   EXPECT_EQ(to_string(error), "linux_slabinfo: /proc/slabinfo: offset 117: a number has 21 digits");
   EXPECT_EQ(to_string(system_error("/proc/x", EACCES, "start as root")),
             "/proc/x: start as root: Permission denied (errno " + std::to_string(EACCES) + ")");
-  EXPECT_EQ(to_string(Error{}), "no error is known");
-  EXPECT_EQ(to_string(no_memory_error("/proc/x", "std::bad_alloc")), "/proc/x: not enough memory: std::bad_alloc");
+  EXPECT_EQ(to_string(Error{}), "unknown error");
+  EXPECT_EQ(to_string(no_memory_error("/proc/x", "std::bad_alloc")), "/proc/x: out of memory: std::bad_alloc");
 }
 
 TEST(ErrorText, OffsetZeroIsAnOffset) { EXPECT_EQ(to_string(data_error("f", 0, "empty")), "f: offset 0: empty"); }
