@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The account of a machine's memory: disjoint parts, and what is in none of them.
+// The memory account of a machine: disjoint parts, and the remainder.
 #pragma once
 
 #include <optional>
@@ -30,17 +30,17 @@ inline constexpr SystemMetric kPartMissing =
     gauge_metric("memstat_accounted_part_missing", Tier::kMinimal,
                  "1 for each accounted part that this kernel does not report; its bytes are unaccounted.", {"part"});
 
-/// Writes the parts down as statistics and adds them up; all amounts in bytes. Thread safety: none; confined to a parser.
+/// Stages the parts as statistics and sums them. All amounts are bytes. Thread safety: none; confined to a parser.
 class Accounts {
  public:
   explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}
 
-  /// A part that every kernel has: told as missing when there is no amount.
+  /// Adds a part that every kernel has. Without an amount it is reported as missing.
   void add(std::string_view part, std::optional<std::uint64_t> amount) {
     if (!amount) add_missing(part);
     add_if_told(part, amount);
   }
-  /// A part that kernels without a figure do not have.
+  /// Adds a part that some kernels do not have.
   void add_if_told(std::string_view part, std::optional<std::uint64_t> amount) {
     if (!amount) return;
     statistics_.add(kAccountedBytes, *amount, {part});
@@ -50,8 +50,8 @@ class Accounts {
 
   [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
-  /// Writes down `total` and what of it is neither free nor in a part; below 0 when the parts are more, as figures that are
-  /// read one after the other may be.
+  /// Stages `total` and the unaccounted remainder. The remainder may be negative, because the figures are not read at the
+  /// same instant.
   void finish(std::uint64_t total, std::uint64_t free) {
     const std::int64_t used = saturating_signed(total) - saturating_signed(free);
     std::int64_t unaccounted = 0;

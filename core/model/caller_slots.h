@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Storage of the caller-owned slots: one column a slot, allocated when the slot is first used, zero-initialised.
+// Storage of the caller-owned slots: one column per slot, allocated on first use and zero-initialized.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace memstat {
 
-/// Slots per type, and per type and CPU, of each kind. libmemstat's MEMSTAT_MAXCALLER.
+/// Slots of each kind, per type and per type and CPU. libmemstat's MEMSTAT_MAXCALLER.
 inline constexpr std::size_t kCallerSlotCount = 16;
 
-/// One value a type in each of 16 columns. Thread safety: none.
+/// 16 columns with one value per type. Thread safety: none.
 template <typename T>
 class SlotColumns {
  public:
@@ -21,14 +21,14 @@ class SlotColumns {
     if (slot >= kCallerSlotCount || row >= columns_[slot].size()) return T{};
     return columns_[slot][row];
   }
-  /// False when the slot is out of range. Throws std::bad_alloc on first use of a column only.
+  /// False if the slot is out of range. Throws std::bad_alloc, but only on the first use of a column.
   bool set(std::size_t slot, std::size_t row, T value) {
     if (slot >= kCallerSlotCount) return false;
     if (row >= columns_[slot].size()) columns_[slot].resize(row < row_count_ ? row_count_ : row + 1);
     columns_[slot][row] = value;
     return true;
   }
-  /// Room for N rows in every column in use.
+  /// Makes room for `row_count` rows in every column in use.
   void grow(std::size_t row_count) {
     for (std::vector<T>& column : columns_) {
       if (!column.empty() && column.size() < row_count) column.resize(row_count);
@@ -46,8 +46,7 @@ class SlotColumns {
   std::size_t row_count_ = 0;
 };
 
-/// One value a type and CPU in each of 16 columns; a type's CPUs take memory when one of them is first set.
-/// Thread safety: none.
+/// 16 columns with one value per type and CPU. The CPUs of a type take memory once one of them is set. Thread safety: none.
 template <typename T>
 class CpuSlotColumns {
  public:
@@ -56,7 +55,7 @@ class CpuSlotColumns {
     const Cells& cells = columns_[slot][row];
     return cpu < cells.count ? cells.values[cpu] : T{};
   }
-  /// False when the slot is out of range or `cpu` is not below `cpu_count`.
+  /// False if the slot is out of range or `cpu` is not below `cpu_count`.
   bool set(std::size_t slot, std::size_t row, std::uint32_t cpu, std::uint32_t cpu_count, T value) {
     if (slot >= kCallerSlotCount || cpu >= cpu_count) return false;
     if (row >= columns_[slot].size()) columns_[slot].resize(row + 1);
@@ -84,7 +83,7 @@ class CpuSlotColumns {
   std::array<std::vector<Cells>, kCallerSlotCount> columns_;
 };
 
-/// All slots of one list. Rows are handed out and taken back by the list.
+/// All slots of one list. The list assigns the rows.
 struct CallerSlots {
   SlotColumns<std::uint64_t> integers;
   SlotColumns<void*> pointers;

@@ -30,7 +30,7 @@ CpuFigures CpuFigures::with_room_for(const Staging& staging, std::size_t index, 
     cpus += grown.width(group);
   }
   const std::size_t size = cpus * grown.fields_.size();
-  // What take() writes anyway is not cleared here: on a huge machine that would be one more pass over all memory.
+  // Skip zeroing what take() overwrites anyway: on a huge machine it would be one more pass over all memory.
   const bool is_written_whole = cpu_count_ == 0 && grown.fields_ == fields;
   grown.values_.reset(is_written_whole ? new std::uint64_t[size] : new std::uint64_t[size]());
   for (std::uint32_t group = 0; group < group_count(); ++group) {

@@ -95,7 +95,7 @@ constexpr FieldDescription<Field> kFields[] = {
      "address_space",
      {"memstat_type_address_space_bytes", kGauge, kFull,
       "Bytes of address space now, the kernel's or a process's own, backed by memory or not.", "bytes"}},
-    {Field::kCountLimit64, "wide_limit", {}},  // on the page as memstat_type_limit_objects
+    {Field::kCountLimit64, "wide_limit", {}},  // exported as memstat_type_limit_objects
     {Field::kSlabUtilization,
      "utilization",
      {"memstat_type_slab_utilization_ratio", kGauge, kFull, "Share of a slab's memory that its objects take, 0 to 1.",

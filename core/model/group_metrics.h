@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Metrics of control groups that the daemon itself reads, too.
+// Control group metrics that the daemon reads too.
 #pragma once
 
 #include "core/model/system_metric.h"

@@ -22,10 +22,10 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "page_pool_stalled",
                                                                       "suppressed"};
 
-/// Name of a program with the colon and the blank behind it, before which a line begins.
+/// Maximum length of the program name, colon and blank before a message.
 constexpr std::size_t kLongestCommand = 4 * 15 + 2;  // a byte may be written as \xNN
 
-/// A line begins with `prefix` and has `inside` behind it; `inside` may be empty.
+/// Matches a line that begins with `prefix` and contains `inside` after it; `inside` may be empty.
 struct LinePattern {
   LogEvent event;
   std::string_view prefix;
@@ -49,19 +49,19 @@ constexpr LinePattern kPatterns[] = {
     {LogEvent::kMemoryError, "EDAC MC", " UE "},
     {LogEvent::kPagePoolStalled, "page_pool_release_retry() stalled pool shutdown"},
 };
-/// Behind the name of a program.
+/// These follow the name of a program.
 constexpr LinePattern kCommandPatterns[] = {
     {LogEvent::kPageAllocationFailure, ": page allocation failure: order:"},
     {LogEvent::kVmallocFailure, ": vmalloc error: size "},
 };
 constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
 
-/// Where the pattern of a line that begins with a program's name stands. The first one, as no name holds a longer text.
+/// Finds a pattern after a program's name. The first match counts, since a name is too short to contain one.
 std::size_t place_behind_command(std::string_view line, std::string_view pattern) {
   return line.substr(0, kLongestCommand + pattern.size()).find(pattern);
 }
 
-/// The words of a line's text between `begin` and `end`; "" when either is missing. `end` "": up to the line's end.
+/// The text of a line between `begin` and `end`; "" if either is missing. An empty `end` means up to the end of the line.
 std::string_view between(std::string_view line, std::string_view begin, std::string_view end) {
   const std::size_t at = line.find(begin);
   if (at == std::string_view::npos) return {};
@@ -69,7 +69,7 @@ std::string_view between(std::string_view line, std::string_view begin, std::str
   const std::size_t stop = end.empty() ? line.size() : line.find(end);
   return stop == std::string_view::npos ? std::string_view() : line.substr(0, stop);
 }
-/// As between(), with the last `begin`.
+/// Like between(), but after the last `begin`.
 std::string_view between_last(std::string_view line, std::string_view begin, std::string_view end) {
   const std::size_t at = line.rfind(begin);
   return at == std::string_view::npos ? std::string_view() : between(line.substr(at), begin, end);
@@ -81,7 +81,7 @@ std::string_view digits_behind(std::string_view line, std::string_view begin) {
   return line.substr(0, std::min(line.find_first_not_of("0123456789"), line.size()));
 }
 
-/// Collects the fields that a line has; those that it lacks are left out.
+/// Collects the fields that a line has; missing ones are omitted.
 class FieldList {
  public:
   void add(std::string_view name, std::string_view text) {
@@ -99,8 +99,9 @@ class FieldList {
   std::vector<LogField> fields_;
 };
 
-/// "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=..,mems_allowed=..,oom_memcg=PATH,task_memcg=PATH,task=COMMAND,
-/// pid=N,uid=N"; "global_oom" instead of oom_memcg where the machine was out of memory (mm/oom_kill.c, dump_oom_victim).
+/// Parses "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=..,mems_allowed=..,oom_memcg=PATH,task_memcg=PATH,
+/// task=COMMAND, pid=N,uid=N"; "global_oom" instead of oom_memcg if the whole machine was out of memory (mm/oom_kill.c,
+/// dump_oom_victim).
 void add_oom_context(std::string_view line, FieldList& fields) {
   std::string constraint(between(line, "constraint=CONSTRAINT_", ","));
   for (char& letter : constraint) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 'a' - 'A') : letter;
@@ -145,7 +146,7 @@ bool take_word(std::string_view line, std::string_view word, std::string_view& r
   return true;
 }
 
-/// "EVENT N". Nothing when there is no number; an event of another version gives kLogEventCount.
+/// Parses "EVENT N". Nothing if there is no number. An unknown event, from another version, gives kLogEventCount.
 std::optional<std::pair<std::size_t, std::uint64_t>> counted(std::string_view rest) {
   const std::size_t blank = rest.find(' ');
   const auto number = blank == std::string_view::npos ? std::nullopt : parse_u64(rest.substr(blank + 1));
@@ -154,11 +155,11 @@ std::optional<std::pair<std::size_t, std::uint64_t>> counted(std::string_view re
   return std::pair(static_cast<std::size_t>(place - kEventNames.begin()), *number);
 }
 
-/// Reads the lines of a table one by one.
+/// Parses a table line by line.
 class TableParser {
  public:
   explicit TableParser(LogTable& table) : table_(table) {}
-  /// False: the line is wrong.
+  /// Returns false if the line is malformed.
   bool take(std::string_view line) {
     std::string_view rest;
     if (take_word(line, "lost ", rest)) return parse_u64(rest) && (table_.lost = *parse_u64(rest), true);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lines of Linux's log that say that memory, or a table, ran out, and the text table in which they are kept and recorded:
+// Out-of-memory and table-full lines of Linux's log, and the text table that stores and records them:
 //
 //   kernel_log 1                  the version
 //   lost N                        records that the kernel overwrote before they were read
-//   count EVENT N                 how many of each event, since boot as far as the log goes back
+//   count EVENT N                 events of each kind since boot, as far back as the log goes
 //   event EVENT MICROSECONDS      one of the last 64, oldest first, with its time since boot
 //   text LINE                     its line
-//   more LINE                     a second line that belongs to it; may be missing
+//   more LINE                     a second line that belongs to it; optional
 //   end
 //
-// A record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", then lines that
-// begin with a blank. The kernel writes any byte that is not printable ASCII as \xNN. Programs may write records, too:
-// theirs have a facility other than 0 in the priority. Names of programs (15 bytes) and paths of groups are chosen by users
-// and may hold anything, so a line is recognised by how it begins, never by what stands behind such a name.
+// A record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", followed by
+// lines that begin with a blank. The kernel writes bytes that are not printable ASCII as \xNN. Programs may write records
+// too; theirs have a facility other than 0 in the priority. Users choose program names (15 bytes) and group paths, which may
+// contain anything. So a line is recognized by its beginning, never by text after such a name.
 #pragma once
 
 #include <array>
@@ -38,26 +38,26 @@ enum class LogEvent : std::uint8_t {
   kOrphansFull,
   kMemoryError,
   kPagePoolStalled,
-  kSuppressed,  ///< The kernel left out lines that came too often.
+  kSuppressed,  ///< Lines that the kernel suppressed because they came too often.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kSuppressed) + 1;
 
-/// "oom_kill", "page_allocation_failure", ...
+/// The event's name: "oom_kill", "page_allocation_failure", ...
 std::string_view to_string(LogEvent event);
 
-/// The event that a line of the log reports.
+/// The event that a log line reports.
 std::optional<LogEvent> event_of_line(std::string_view line);
 
-/// One record of /dev/kmsg. The text lives as long as the bytes.
+/// One record of /dev/kmsg. Borrows the bytes.
 struct LogRecord {
   std::uint64_t sequence = 0;
   std::uint64_t time_us = 0;  ///< Since boot.
-  bool is_of_kernel = false;  ///< False: a program wrote it.
+  bool is_of_kernel = false;  ///< False: written by a program.
   std::string_view text;      ///< Its first line.
 };
 std::optional<LogRecord> read_log_record(std::string_view bytes);
 
-/// One event of a table. The texts live as long as the table's text.
+/// One event of a table. Borrows the table's text.
 struct LoggedEvent {
   LogEvent event{};
   std::uint64_t time_us = 0;
@@ -67,18 +67,18 @@ struct LoggedEvent {
 
 inline constexpr std::size_t kKeptLogEvents = 64;
 
-/// A table that was read. Thread safety: a plain value.
+/// A parsed table. Thread safety: a plain value.
 struct LogTable {
   std::uint64_t lost = 0;
   std::array<std::uint64_t, kLogEventCount> counts{};
-  std::array<LoggedEvent, kKeptLogEvents> events;  ///< The first `size` of them.
+  std::array<LoggedEvent, kKeptLogEvents> events;  ///< The first `size` are valid.
   std::size_t size = 0;
 };
-/// Fills `table`. Returns the offset of the first line that is wrong, and nothing when all is well. Events of other versions
-/// are passed over. Allocates nothing.
+/// Fills `table`. Returns the offset of the first malformed line, or nothing on success. Skips events of other versions.
+/// Allocates nothing.
 std::optional<std::size_t> read_log_table(std::string_view text, LogTable& table);
 
-/// What an event's lines say, by name: {"command", "stress"}, {"anonymous_bytes", "4096"}.
+/// One field of an event's lines: {"command", "stress"}, {"anonymous_bytes", "4096"}.
 struct LogField {
   std::string_view name;
   std::string value;

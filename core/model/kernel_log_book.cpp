@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kContext = "oom-kill:constraint=";
 constexpr std::string_view kCacheLine = "  cache: ";
 
-/// Whether the context names the process that the line says was killed. Lines of two kills may interleave.
+/// Whether the context line names the process that the kill line names. Lines of two kills may interleave.
 bool is_context_of(std::string_view context, std::string_view kill) {
   const std::size_t at = context.rfind(",pid=");
   const std::size_t process = kill.find("Killed process ");
@@ -23,7 +23,7 @@ bool is_context_of(std::string_view context, std::string_view kill) {
   return !pid.empty() && rest.starts_with(pid) && rest.substr(pid.size()).starts_with(' ');
 }
 
-/// The kernel escapes what is not printable; a table that breaks in two would lose the rest.
+/// Replaces unprintable bytes. The kernel escapes them already, but one newline would make the rest of the table unreadable.
 void assign_line(std::string& place, std::string_view line) {
   place.assign(line.substr(0, KernelLogBook::kMaxLine));
   std::replace_if(

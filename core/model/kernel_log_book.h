@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counts the events of a kernel's log and keeps the last of them, while its records are read one by one.
+// Counts the events of a kernel's log and keeps the most recent ones, as records are read one by one.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@
 
 namespace memstat {
 
-/// Room is kept from event to event. Thread safety: none; one owner at a time.
+/// Storage is reused. Thread safety: none; one owner at a time.
 class KernelLogBook {
  public:
-  /// Longer lines are cut, in bytes. The kernel's longest path of a group is 4096.
+  /// Longer lines are truncated to this many bytes. The kernel's longest group path is 4096.
   static constexpr std::size_t kMaxLine = 1024;
 
-  /// Takes one record as read from /dev/kmsg. Anything that is not one is passed over.
+  /// Adds one record as read from /dev/kmsg. Ignores anything else.
   void add(std::string_view bytes);
   /// Replaces `out` with the table. Throws std::bad_alloc.
   void write(Buffer& out) const;
@@ -35,12 +35,12 @@ class KernelLogBook {
 
   std::array<std::uint64_t, kLogEventCount> counts_{};
   std::array<Entry, kKeptLogEvents> kept_;  // a ring
-  std::size_t next_ = 0;                    // place of the next one
+  std::size_t next_ = 0;                    // next place in the ring
   std::size_t size_ = 0;
   std::uint64_t lost_ = 0;
-  std::uint64_t expected_ = 0;  // sequence of the next record
+  std::uint64_t expected_ = 0;  // sequence number of the next record
   bool has_begun_ = false;
-  std::string context_;  // the last line "oom-kill:", which comes before the kill
+  std::string context_;  // the last "oom-kill:" line, which precedes the kill
 };
 
 }  // namespace memstat

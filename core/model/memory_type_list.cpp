@@ -34,7 +34,7 @@ MemoryTypeList::Cursor& MemoryTypeList::cursor_of(std::string_view source) {
 bool MemoryTypeList::cursor_matches(const Cursor& cursor, const CommitScope& scope, const Staging& staging) const {
   const std::vector<StagedType>& staged = staging.types();
   if (!cursor.is_valid || cursor.order.size() != staged.size()) return false;
-  // What was unknown may be known by now.
+  // Insertions since then may have made an unknown name known.
   const std::uint64_t epoch = allocator_insertions_[static_cast<std::size_t>(scope.allocator)];
   if (!cursor.unknown.empty() && cursor.epoch != epoch) return false;
   auto unknown = cursor.unknown.begin();
@@ -51,7 +51,7 @@ void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std
   Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
   order.assign(staged.size(), nullptr);
   std::unordered_map<std::string_view, std::uint32_t> counts;
-  // Kernels put their newest type first, so ordinals (which count from the oldest) are given out from the end.
+  // Kernels list their newest type first, and ordinals count from the oldest, so assign them from the end.
   for (std::size_t i = staged.size(); i-- > 0;) {
     const std::uint32_t ordinal = counts[staged[i].name]++;
     if (!scope.is_roster) {
@@ -69,12 +69,12 @@ void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std
       order[i] = created.back().get();
     }
   }
-  // From here to the insertion of what was created nothing may throw: make all the room now.
+  // From here until the created types are inserted nothing may throw, so reserve all room now.
   types_.reserve(types_.size() + created.size());
   free_rows_.reserve(types_.capacity());
   slots_.integers.grow(std::bit_ceil(types_.size() + created.size()));
   slots_.pointers.grow(std::bit_ceil(types_.size() + created.size()));
-  std::reverse(created.begin(), created.end());  // back to the order of the records
+  std::reverse(created.begin(), created.end());  // restore the order of the records
 }
 
 std::vector<MemoryTypeList::GrownCpuFigures> MemoryTypeList::prepare_cpu_figures(const CommitScope& scope,
@@ -137,7 +137,7 @@ void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t gene
   head_ = entry;
   if (free_rows_.empty()) {
     entry->row_ = types_.size();
-    types_.push_back(std::move(type));  // room was made by match()
+    types_.push_back(std::move(type));  // match() reserved the room
   } else {
     entry->row_ = free_rows_.back();
     free_rows_.pop_back();
@@ -155,7 +155,7 @@ void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<Mem
       type->is_present_ = type->last_seen_generation_ == generation;
       count += type->is_present_ ? 1 : 0;
     }
-    if (count == 0) continue;  // the whole name is gone; should it come back, nothing was lost
+    if (count == 0) continue;  // the whole name is gone; if it returns, its types are still the same
     const bool changed = group.last_count != 0 && group.last_count != count;
     group.last_count = count;
     for (MemoryType* type : group.members) {
@@ -181,8 +181,8 @@ void MemoryTypeList::clear_figures(MemoryType& type, FieldMask fields, CpuFieldM
   type.cpu_fields_ = type.cpu_fields_ - cpu_fields;
 }
 
-// Only when a contributor named other types than the last time: until then there is nothing to clear, since a type gets a
-// figure from its one owner only. Vanished types lose them too, or they would come back with stale ones.
+// Needed only if a contributor names different types than the last time. Each figure has one owner, so otherwise nothing is
+// stale. Vanished types lose the figures too, because they would otherwise return with stale ones.
 void MemoryTypeList::clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept {
   ++marks_;
   for (MemoryType* type : order) {
@@ -198,7 +198,7 @@ void MemoryTypeList::insert_created(const CommitScope& scope, const std::vector<
                                     std::vector<std::unique_ptr<MemoryType>>& created, std::uint64_t generation) noexcept {
   if (created.empty()) return;
   for (std::unique_ptr<MemoryType>& type : created) insert(std::move(type), generation);
-  // Members go in by ordinal, which counts from the end of the records.
+  // Insert members by ordinal, which counts from the end of the records.
   Groups& groups = groups_[static_cast<std::size_t>(scope.allocator)];
   for (std::size_t i = order.size(); i-- > 0;) {
     if (order[i]->first_seen_generation_ != generation || order[i]->last_seen_generation_ != 0) continue;
@@ -228,7 +228,7 @@ void MemoryTypeList::take_figures(const CommitScope& scope, const Staging& stagi
   if (!scope.node_fields.empty()) take_node_figures(scope, staging, matched);
 }
 
-// What they led to may be vanished now, which only a commit that matches by name sees.
+// Their types may have vanished, which only a commit that matches by name detects.
 void MemoryTypeList::forget_other_rosters(Cursor& own, Allocator allocator) noexcept {
   own.roster_of = allocator;
   for (Cursor& cursor : cursors_) {
@@ -249,7 +249,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
   std::vector<GrownCpuFigures> grown = prepare_cpu_figures(scope, staging, matched);
   std::vector<GrownNodeFigures> grown_nodes = prepare_node_figures(scope, staging, matched);
-  // Most sources have no details, and then no type is looked at for them.
+  // Most sources have no details; then skip the pass over all types.
   const bool has_details = scope.is_roster && std::any_of(staging.types().begin(), staging.types().end(),
                                                           [](const StagedType& type) { return !type.detail.empty(); });
   std::vector<ChangedDetail> details;
@@ -280,7 +280,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   }
   return {};
 } catch (const std::bad_alloc&) {
-  Error error;  // without a detail: there is no memory for it
+  Error error;  // without a detail, which would need memory
   error.code = ErrorCode::kNoMemory;
   try {
     error.source = scope.source;
@@ -292,7 +292,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
 void MemoryTypeList::erase(MemoryType* type) noexcept {
   (type->previous_ != nullptr ? type->previous_->next_ : head_) = type->next_;
   if (type->next_ != nullptr) type->next_->previous_ = type->previous_;
-  // A cursor that led to it starts over; the next commit then matches by name.
+  // Invalidate cursors that refer to it; the next commit then matches by name.
   for (Cursor& cursor : cursors_) {
     if (std::find(cursor.order.begin(), cursor.order.end(), type) == cursor.order.end()) continue;
     cursor.is_valid = false;
@@ -305,7 +305,7 @@ void MemoryTypeList::erase(MemoryType* type) noexcept {
   if (members.empty()) groups.erase(group);
   const std::size_t row = type->row_;
   slots_.clear_row(row);
-  free_rows_.push_back(row);  // room was made by match()
+  free_rows_.push_back(row);  // match() reserved the room
   types_[row].reset();
   --size_;
   --vanished_count_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The persistent set of memory types: refreshed in place, poll after poll.
+// The persistent set of memory types, updated in place by every poll.
 #pragma once
 
 #include <array>
@@ -19,20 +19,19 @@
 
 namespace memstat {
 
-/// On whose behalf a commit is made: which allocator's types, and which of their figures the committer owns.
+/// Whose commit it is: the allocator, and the figures that the source owns.
 struct CommitScope {
-  std::string_view source;  ///< Name of the source; must outlive the list (a string literal).
+  std::string_view source;  ///< Must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;
-  bool is_roster = false;  ///< Creates types and retires those it no longer names; others (contributors) only add figures.
-                           ///< Of an allocator's rosters one commits in a poll.
+  bool is_roster = false;  ///< A roster creates types and retires those that it no longer names. Other sources
+                           ///< (contributors) only add figures. In each poll, one roster per allocator commits.
   FieldMask fields = {};
   CpuFieldMask cpu_fields = {};
   NodeFieldMask node_fields = {};
 };
 
-/// Types in upstream's order: each new one is inserted at the head, an update never moves an entry. A kernel that lists its
-/// newest type first is therefore walked oldest first.
-/// Thread safety: none; confined to one thread.
+/// Types in libmemstat's order: a new type is inserted at the head, and updates never move an entry. If a kernel lists its
+/// newest type first, the list is walked oldest first. Thread safety: none; confined to one thread.
 class MemoryTypeList {
  public:
   MemoryTypeList() = default;
@@ -40,35 +39,37 @@ class MemoryTypeList {
   MemoryTypeList& operator=(const MemoryTypeList&) = delete;
   ~MemoryTypeList();
 
-  /// First type in order, nullptr when the list is empty. Includes vanished types (MemoryType::is_present).
+  /// First type in order, nullptr if the list is empty. Includes vanished types (MemoryType::is_present).
   [[nodiscard]] MemoryType* first() const { return head_; }
-  /// Types held, vanished ones included.
+  /// Number of types, including vanished ones.
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// Generation of the last commit in which a type was seen for the first time (MemoryType::first_seen_generation); 0:
-  /// never.
+  /// Generation of the last commit that saw a type for the first time (MemoryType::first_seen_generation); 0: never.
   [[nodiscard]] std::uint64_t last_sighting() const { return last_sighting_; }
 
-  /// The type of that name nearest to the head, of one allocator or (no allocator) of any; nullptr when there is none.
+  /// The type of that name nearest the head, of one allocator or, without an allocator, of any; nullptr if there is none.
   [[nodiscard]] MemoryType* find(std::optional<Allocator> allocator, std::string_view name) const noexcept;
 
-  /// Takes over what a source parsed. Known types are updated in place and nothing is allocated while the kernel names the
-  /// same types in the same order with the same details, and no further CPUs or nodes begin to use them. Types that a roster
-  /// no longer names become vanished. What a contributor names and the list does not know is left out until a roster creates
-  /// it; types that a contributor no longer names lose the figures that it owns, and where the number of types of a name
-  /// changes all of them lose those of contributors, which may be another's by now, until their next commits. `generation`
-  /// numbers the polls, from 1 upwards. Errors: kNoMemory; the list and all slots are then as before.
+  /// Commits what a source parsed. Known types are updated in place. Nothing is allocated while the kernel names the same
+  /// types in the same order with the same details, and no new CPUs or nodes use them. Types that a roster no longer names
+  /// become vanished.
+  ///
+  /// A contributor's unknown names are ignored until a roster creates them. Types that a contributor no longer names lose
+  /// the figures that it owns. When the number of types of a name changes, all types of that name lose their contributors'
+  /// figures, which may now belong to another type, until the next commits.
+  ///
+  /// `generation` numbers the polls from 1. Errors: kNoMemory; the list and all slots are then unchanged.
   Result<void> commit(const CommitScope& scope, const Staging& staging, std::uint64_t generation);
 
-  /// Destroys the vanished types last seen before `generation`, after calling `on_evict` for each (so that the caller can
-  /// free what its pointer slots lead to). Returns how many.
+  /// Destroys the vanished types last seen before `generation`. Calls `on_evict` for each first, so that the caller can free
+  /// what its pointer slots refer to. Returns the number of evicted types.
   template <typename OnEvict>
   std::size_t evict_vanished_before(std::uint64_t generation, OnEvict on_evict) {
     if (vanished_count_ == 0) return 0;
     const auto is_due = [generation](const MemoryType& type) {
       return !type.is_present_ && type.last_seen_generation_ < generation;
     };
-    // All are told before any is destroyed: a type may lead to its first_of_name for as long as it lives.
+    // Call on_evict for all before destroying any: a type may refer to its first_of_name throughout its life.
     for (MemoryType* type = head_; type != nullptr; type = type->next_) {
       if (is_due(*type)) on_evict(*type);
     }
@@ -85,28 +86,28 @@ class MemoryTypeList {
   }
 
  private:
-  /// The types of one name, oldest first, vanished ones included.
+  /// The types of one name, oldest first, including vanished ones.
   struct Group {
     std::vector<MemoryType*> members;
-    std::uint32_t last_count = 0;  // how many of them the last roster that named any held
+    std::uint32_t last_count = 0;  // types in the last roster that named any
   };
-  /// Lets a name be looked up without a copy of it, so that find() needs no memory.
+  /// Allows lookup by std::string_view, so that find() allocates nothing.
   struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view name) const noexcept { return std::hash<std::string_view>{}(name); }
   };
   using Groups = std::unordered_map<std::string, Group, NameHash, std::equal_to<>>;
-  /// What a source's last commit matched, record by record: in the steady state the next one matches the same.
+  /// The types that a source's last commit matched, record by record. In the steady state the next commit matches the same.
   struct Cursor {
     std::string_view source;
-    bool is_valid = false;                    // false before the first commit, and when a type that it led to was destroyed
-    std::vector<MemoryType*> order;           // nullptr where a contributor named a type that the list does not know
-    std::vector<std::string> unknown;         // the names of those, in order
-    std::uint64_t epoch = 0;                  // of the allocator's insertions; the unknown ones are unknown as of then
-    bool has_details = false;                 // it gave a detail once, so some type may still have it
-    std::optional<Allocator> roster_of = {};  // of which it is a roster; there may be two, by turns
+    bool is_valid = false;                    // false before the first commit, and after a type in it was destroyed
+    std::vector<MemoryType*> order;           // nullptr where a contributor named a type that is not in the list
+    std::vector<std::string> unknown;         // names of those types, in order
+    std::uint64_t epoch = 0;                  // the allocator's insertion count when `unknown` was computed
+    bool has_details = false;                 // it has given a detail before, so some type may still have it
+    std::optional<Allocator> roster_of = {};  // the allocator whose roster it is; an allocator may have two that alternate
   };
-  /// Room for more CPUs or more of their figures, with the figures so far; made before anything of the type is changed.
+  /// A type's per-CPU figures with more room, allocated before the type is changed.
   struct GrownCpuFigures {
     MemoryType* type;
     CpuFigures figures;
@@ -144,14 +145,14 @@ class MemoryTypeList {
   void erase(MemoryType* type) noexcept;
 
   CallerSlots slots_;
-  std::vector<std::unique_ptr<MemoryType>> types_;  // by row of the slots; nullptr where a type was evicted
+  std::vector<std::unique_ptr<MemoryType>> types_;  // by slot row; nullptr where a type was evicted
   MemoryType* head_ = nullptr;
   std::vector<std::size_t> free_rows_;
   std::size_t size_ = 0;
   std::array<Groups, kAllocatorCount> groups_;
   std::vector<Cursor> cursors_;
   std::uint64_t insertions_ = 0;
-  std::array<std::uint64_t, kAllocatorCount> allocator_insertions_{};  // of one allocator, as of insertions_
+  std::array<std::uint64_t, kAllocatorCount> allocator_insertions_{};  // insertions_ at the last insertion of each allocator
   std::uint64_t marks_ = 0;
   std::uint64_t last_sighting_ = 0;
   std::size_t vanished_count_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The vocabulary of metrics: what kind one is, how its values are read, which tier shows it.
+// The vocabulary of metrics: kinds, value formats and tiers.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +7,31 @@
 
 namespace memstat {
 
-/// How much is on the page: a metric of a tier is on the pages of that tier and of the larger ones.
+/// How much is exported: each tier includes the smaller ones.
 enum class Tier : std::uint8_t { kMinimal, kDefault, kFull };
 
 enum class MetricKind : std::uint8_t { kGauge, kCounter, kHistogram };
 
-/// How the 64 bits of a value are read.
+/// How the 64 bits of a value are interpreted.
 enum class ValueFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 
-/// How the values of types with the same name become one sample.
+/// How the values of types with the same name are merged into one sample.
 enum class DuplicateRule : std::uint8_t {
   kSum,
-  kSumOfAll,   ///< absent when one of them has none (a limit: a type without one is unlimited)
-  kMax,        ///< the largest of doubles that are not negative; absent when one of them has none
-  kSameOrNone  ///< absent when they differ (a size)
+  kSumOfAll,   ///< absent if one of them has none (a limit: a type without one is unlimited)
+  kMax,        ///< the largest of non-negative doubles; absent if one of them has none
+  kSameOrNone  ///< absent if they differ (a size)
 };
 
-/// What a page says about a metric. Thread safety: a plain value.
+/// The metadata of a metric. Thread safety: a plain value.
 struct MetricFacts {
-  std::string_view name;  ///< On the page, a promise to users: "memstat_type_bytes"; empty: this figure has no metric.
+  std::string_view name;  ///< The exported name, a promise to users: "memstat_type_bytes". Empty: not exported.
   MetricKind kind = MetricKind::kGauge;
-  Tier tier = Tier::kFull;     ///< The smallest tier that shows it.
-  std::string_view help = {};  ///< One sentence: what it is, now or since when. Needs no escape in any format.
-  std::string_view unit = {};  ///< Base unit, at the end of the name ("bytes"); empty: a count of things.
+  Tier tier = Tier::kFull;     ///< The smallest tier that includes it.
+  std::string_view help = {};  ///< One sentence: what it counts, and now or since when. Needs no escaping in any format.
+  std::string_view unit = {};  ///< Base unit, the suffix of the name ("bytes"); empty for a plain count.
   ValueFormat format = ValueFormat::kUnsigned;
-  DuplicateRule duplicates = DuplicateRule::kSum;  ///< Of metrics of memory types.
+  DuplicateRule duplicates = DuplicateRule::kSum;  ///< For metrics of memory types only.
 };
 
 /// "gauge", "counter", "histogram"; "minimal", "default", "full".

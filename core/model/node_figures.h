@@ -11,24 +11,24 @@
 
 namespace memstat {
 
-/// One value a node and field, for the fields that any source has given so far. A type without such figures takes no memory;
-/// room once taken stays. Thread safety: none.
+/// One value per node and field, for all fields that a source has given so far. A type without such figures takes no memory;
+/// allocated room is kept. Thread safety: none.
 class NodeFigures {
  public:
   NodeFigures() = default;
 
-  /// 0 where nothing is held, for whichever node and field.
+  /// 0 if nothing is stored, for any node and field.
   [[nodiscard]] std::uint64_t get(NodeField field, std::uint32_t node) const {
     return node < node_count_ && fields_.has(field) ? values_[place(field, node)] : 0;
   }
 
-  /// Whether take() of these fields of the staging's types finds room.
+  /// Whether take() of these fields of the staging's types has room.
   [[nodiscard]] bool has_room_for(const Staging& staging, NodeFieldMask fields) const {
     return fields.empty() || ((fields - fields_).empty() && staging.node_count() <= node_count_);
   }
-  /// The same figures with room for that; 0 where nothing was held. Throws std::bad_alloc.
+  /// A copy with room for these figures; new ones are 0. Throws std::bad_alloc.
   [[nodiscard]] NodeFigures with_room_for(const Staging& staging, NodeFieldMask fields) const;
-  /// Takes these fields of a staged type, for all nodes; what the staging does not have becomes 0. Requires room.
+  /// Copies these fields of a staged type, for all nodes. Fields missing from the staging become 0. Requires room.
   void take(const Staging& staging, const StagedType& type, NodeFieldMask fields) noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Metrics of running out of memory that the daemon itself reads, too.
+// Out-of-memory metrics that the daemon reads too.
 #pragma once
 
 #include "core/model/system_metric.h"

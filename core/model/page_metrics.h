@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Metrics of the page allocator and of reclaim that sources of more than one system report.
+// Page allocator and reclaim metrics that sources of several systems report.
 #pragma once
 
 #include "core/model/system_metric.h"

@@ -130,7 +130,7 @@ void Staging::fold_duplicates() {
   std::size_t kept = 0;
   for (std::size_t index = 0; index < types_.size(); ++index) {
     const std::size_t place = places.try_emplace(types_[index].name, kept).first->second;
-    if (place != index) types_[place] = types_[index];  // which leads to its per-CPU figures, wherever they are
+    if (place != index) types_[place] = types_[index];  // the copy still refers to its per-CPU figures
     kept += place == kept ? 1 : 0;
   }
   types_.resize(kept);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a parser produced, before it is committed. A parse that fails leaves a Staging that is simply thrown away, which
-// is how a failed source changes nothing.
+// The result of a parser before it is committed. The Staging of a failed parse is discarded, so a failed source changes
+// nothing.
 #pragma once
 
 #include <algorithm>
@@ -19,74 +19,74 @@
 
 namespace memstat {
 
-/// One type as parsed. `name` is valid UTF-8 and points into the raw bytes or into the Staging: it lives until either is
-/// changed.
+/// One parsed type. `name` is valid UTF-8 and points into the raw bytes or the Staging. It is valid until either changes.
 struct StagedType {
   std::string_view name;
-  std::string_view detail;    ///< More for people, such as file and line; "" for most. Valid UTF-8; lives like `name`.
-  FieldMask fields;           ///< Which of `figures` the kernel gave for this type.
-  NodeFieldMask node_fields;  ///< Which of its figures by node it gave; at first all of Staging::node_fields().
+  std::string_view
+      detail;        ///< Extra text for people, such as file and line; usually "". Valid UTF-8. Lives as long as `name`.
+  FieldMask fields;  ///< The entries of `figures` that the kernel gave for this type.
+  NodeFieldMask node_fields;  ///< The per-node figures that the kernel gave; initially all of Staging::node_fields().
   Figures figures;
 
  private:
   friend class Staging;
-  std::size_t cpu_blocks_ = 0;  // where the block of CPU 0 begins
-  std::size_t cpu_groups_ = 0;  // its first word in the Staging's used_groups_
-  std::size_t nodes_ = 0;       // its first figure in the Staging's node_figures_
+  std::size_t cpu_blocks_ = 0;  // offset of the block of CPU 0
+  std::size_t cpu_groups_ = 0;  // its first word in used_groups_
+  std::size_t nodes_ = 0;       // its first figure in node_figures_
 };
 
-/// Neighbouring CPUs that are looked at, and held, together. 32 are 2 KiB of a FreeBSD stream and 1280 B in the list.
+/// Number of neighbouring CPUs that are checked and stored together. 32 take 2 KiB of a FreeBSD stream and 1280 B in the
+/// list.
 inline constexpr std::uint32_t kCpuGroup = 32;
 
-/// Where per-CPU figures stand in the raw bytes of a source: a block a CPU, one after the other, with the figures as
-/// unsigned 64-bit integers in host byte order.
+/// Layout of per-CPU figures in a source's raw bytes: consecutive blocks, one per CPU, of unsigned 64-bit integers in host
+/// byte order.
 struct CpuBlocks {
-  std::string_view bytes;                                  ///< What all offsets count from. Borrowed.
+  std::string_view bytes;                                  ///< Origin of all offsets. Borrowed.
   std::size_t block_size = 0;                              ///< B
-  std::array<std::uint16_t, kCpuFieldCount> offsets = {};  ///< B from the begin of a block, by CpuField.
+  std::array<std::uint16_t, kCpuFieldCount> offsets = {};  ///< Offset in a block, by CpuField, in bytes.
 };
 
-/// What the first N integers of all blocks of one type come to.
+/// Totals of the first N integers over all blocks of one type.
 template <std::size_t N>
 struct CpuTotals {
   std::array<std::uint64_t, N> sums{};    ///< modulo 2^64
-  std::array<std::uint64_t, N> unions{};  ///< every bit that any of them has
+  std::array<std::uint64_t, N> unions{};  ///< bitwise or
 };
 
-/// The types of one allocator in the order of the kernel's records, with their per-CPU figures. On a machine with 4096 CPUs
-/// those are 500 MiB of raw bytes, so they are not copied: a Staging knows where they are and which CPUs have any.
-/// Room is kept from one poll to the next, so that filling it again allocates nothing.
-/// Thread safety: none; one owner at a time.
+/// The types of one allocator in the order of the kernel's records, with their per-CPU figures. With 4096 CPUs these are 500
+/// MiB of raw bytes, so they are not copied: a Staging refers to them and remembers which CPUs have any. Storage is reused
+/// between polls, so that refilling allocates nothing. Thread safety: none; one owner at a time.
 class Staging {
  public:
-  /// Forgets all types. `cpu_fields` and `cpu_count` give the shape of the per-CPU figures to come; no CPU fields: none.
-  /// They are kept here, for set_cpu_figure().
+  /// Removes all types. `cpu_fields` and `cpu_count` are the shape of the per-CPU figures to come, which set_cpu_figure()
+  /// stores here. Empty `cpu_fields`: no per-CPU figures.
   void reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count);
-  /// The same for per-CPU figures that stay where they are, for add_cpu_blocks(). `blocks` must not change for as long as
-  /// the figures are wanted.
+  /// The same for borrowed per-CPU figures, which add_cpu_blocks() uses. `blocks` must not change while the figures are
+  /// used.
   void reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuBlocks& blocks);
 
-  /// Room for that number of types and their per-CPU values; only a hint.
+  /// Reserves room for `type_count` types and their per-CPU values; only a hint.
   void reserve(std::size_t type_count);
 
-  /// Adds a type; its per-CPU figures are 0 until written. Bytes of `name` that are not UTF-8 are replaced, by something
-  /// longer; a name that this makes longer than `longest` bytes is cut. The reference lives until the next add.
+  /// Adds a type with per-CPU figures of 0. Bytes of `name` that are not valid UTF-8 are replaced, which makes it longer. If
+  /// it then exceeds `longest` bytes, it is truncated. The reference is valid until the next add.
   StagedType& add(std::string_view name, std::size_t longest = std::string_view::npos);
 
-  /// The type of that name among those that merge() added since the reset, or a new one: for kernels' records of which many
-  /// make one type. Nothing of `name` is borrowed; bytes that are not UTF-8 are replaced. The reference lives until the next
-  /// add or merge. Not to be mixed with add(); per-CPU figures go to the type by its place, as ever.
+  /// Returns the type of that name among those merged since the reset, or a new one. For kernels whose records have many
+  /// entries per type. Copies `name` and replaces bytes that are not valid UTF-8. The reference is valid until the next add
+  /// or merge. Do not mix with add(). Per-CPU figures are set by the type's index, as usual.
   StagedType& merge(std::string_view name);
-  /// A copy of `text`, repaired where it is no valid UTF-8, that lives like a merged name: for StagedType::detail.
+  /// A copy of `text`, with invalid UTF-8 replaced, that lives as long as a merged name. For StagedType::detail.
   [[nodiscard]] std::string_view keep_text(std::string_view text);
-  /// Gives type `index` a copy of `text`, as keep_text() makes it, as its detail.
+  /// Sets the detail of type `index` to a copy of `text`, made by keep_text().
   void set_detail(std::size_t index, std::string_view text) { types_[index].detail = keep_text(text); }
-  /// Orders the types by name, byte by byte, so that a kernel's changing order is none of the list's business. Ends merging
-  /// until the next reset.
+  /// Sorts the types by name, byte by byte, so that changes in the kernel's order do not reach the list. Ends merging until
+  /// the next reset.
   void sort_by_name();
 
-  /// What libmemstat makes of several types of one name when it meets them again: one type in the place of the first, with
-  /// the figures of the last. Throws std::bad_alloc.
+  /// Does what libmemstat does with duplicate names: keeps one type in the place of the first, with the figures of the last.
+  /// Throws std::bad_alloc.
   void fold_duplicates();
 
   [[nodiscard]] const std::vector<StagedType>& types() const { return types_; }
@@ -95,9 +95,9 @@ class Staging {
 
   /// Sets one figure of type `index`. Requires a field of cpu_fields(), a CPU below cpu_count(), and no borrowed blocks.
   void set_cpu_figure(std::size_t index, CpuField field, std::uint32_t cpu, std::uint64_t value);
-  /// Says that the per-CPU figures of the type added last are the cpu_count() borrowed blocks from `offset` on, which must
-  /// lie within the bytes, and adds up the first N integers of each: one pass over the bytes. Every field must be one of
-  /// these N, so that a CPU without figures is known as such.
+  /// Assigns the cpu_count() borrowed blocks from `offset` on to the type added last, and returns the totals of the first N
+  /// integers of each, in one pass. The blocks must lie within the bytes. All fields must be among these N integers, so that
+  /// unused CPUs are detected.
   template <std::size_t N>
   CpuTotals<N> add_cpu_blocks(std::size_t offset);
 
@@ -109,7 +109,7 @@ class Staging {
     return value;
   }
 
-  // How the list takes them over. A group of CPUs is unused when all its figures are 0, and beyond the last CPU.
+  // For the list. A CPU group is unused if all its figures are 0; groups end at the last CPU.
   [[nodiscard]] std::uint32_t cpu_group_count() const { return (cpu_count_ + kCpuGroup - 1) / kCpuGroup; }
   [[nodiscard]] std::uint32_t cpu_group_width(std::uint32_t group) const {
     return std::min(kCpuGroup, cpu_count_ - group * kCpuGroup);
@@ -126,16 +126,16 @@ class Staging {
     return blocks_.offsets[static_cast<std::size_t>(field)];
   }
 
-  /// Says, after a reset and before the first type, that the types have these figures on nodes 0 to node_count - 1 (at most
-  /// kMaxNodes, more are left out). They are 0 until written.
+  /// Declares, after a reset and before the first type, that the types have these figures on nodes 0 to node_count - 1. At
+  /// most kMaxNodes; more are ignored. They are 0 until written.
   void set_nodes(NodeFieldMask fields, std::uint32_t node_count) {
     node_fields_ = fields;
     node_count_ = fields.empty() ? 0 : std::min(node_count, kMaxNodes);
   }
   [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
   [[nodiscard]] std::uint32_t node_count() const { return node_count_; }
-  /// One figure of a type on one node. Requires a field of node_fields() and a node below node_count(). The reference lives
-  /// until the next type is added.
+  /// One figure of a type on one node. Requires a field of node_fields() and a node below node_count(). The reference is
+  /// valid until the next type is added.
   [[nodiscard]] std::uint64_t& node_figure(const StagedType& type, NodeField field, std::uint32_t node) {
     return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
   }
@@ -143,21 +143,20 @@ class Staging {
     return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
   }
 
-  /// Figures that belong to no type. Emptied by reset().
+  /// Figures that belong to no type. Cleared by reset().
   [[nodiscard]] StagedStatistics& statistics() { return statistics_; }
   [[nodiscard]] const StagedStatistics& statistics() const { return statistics_; }
 
-  /// A parser's own notes while it parses, for what it must remember of types until it has seen all records; no other code
-  /// reads them. Emptied by reset(), the room is kept.
+  /// Scratch space of a parser, for per-type notes until it has seen all records. No other code reads them. Cleared by
+  /// reset(), which keeps the storage.
   [[nodiscard]] std::vector<std::uint64_t>& notes() { return notes_; }
 
-  /// Whether the parser missed something that the source keeps from poll to poll, so that it has to be read again.
+  /// Whether the parser missed something that the source caches between polls, so that the source must read it again.
   [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
   void set_incomplete() { is_incomplete_ = true; }
 
-  /// Says, after a reset, that this kernel does not give these figures of the source's descriptor in this way, so that
-  /// another source that owns them, too, may. (Linux counts allocations of slab caches itself, or memstatd counts their
-  /// events.)
+  /// Declares, after a reset, that this kernel does not provide these figures of the source's descriptor here, so that
+  /// another source that owns them may. (Linux counts slab allocations itself, or memstatd counts their events.)
   void leave(FieldMask fields, CpuFieldMask cpu_fields) {
     left_fields_ = fields;
     left_cpu_fields_ = cpu_fields;
@@ -165,18 +164,19 @@ class Staging {
   [[nodiscard]] FieldMask left_fields() const { return left_fields_; }
   [[nodiscard]] CpuFieldMask left_cpu_fields() const { return left_cpu_fields_; }
 
-  /// What people should know of the figures although they are good, such as what the machine lacks of them; "" for nothing.
-  /// Valid UTF-8. Emptied by reset(), the room is kept.
+  /// A remark on figures that are valid, such as a feature that the machine lacks; "" for none. Valid UTF-8. Cleared by
+  /// reset(), which keeps the storage.
   [[nodiscard]] const std::string& note() const { return note_; }
-  /// Adds to the note, "; " between; what goes beyond kLongestNote is left out.
+  /// Appends to the note, separated by "; ". Text beyond kLongestNote is dropped.
   void add_note(std::string_view text);
   static constexpr std::size_t kLongestNote = 4096;
 
-  /// The events of the kernel's log as a table (core/model/kernel_log.h); "" for none. Emptied by reset(), the room is kept.
+  /// The events of the kernel's log as a table (core/model/kernel_log.h); "" for none. Cleared by reset(), which keeps the
+  /// storage.
   [[nodiscard]] const std::string& kernel_log() const { return kernel_log_; }
   void set_kernel_log(std::string_view table) { kernel_log_.assign(table); }
 
-  /// Bytes of each size class that Field::kSizeMask has a bit for; empty when the allocator reports none.
+  /// Bytes of each size class that has a bit in Field::kSizeMask; empty if the allocator reports none.
   [[nodiscard]] std::vector<std::uint64_t>& size_classes() { return size_classes_; }
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
 
@@ -192,12 +192,12 @@ class Staging {
   std::vector<StagedType> types_;
   CpuBlocks blocks_;
   std::vector<std::uint64_t> own_figures_;            // [type][cpu][field by rank], unless borrowed
-  std::vector<std::uint64_t> used_groups_;            // a bit a group, whole words a type
-  std::deque<std::string> repaired_names_;            // a deque: names keep their address
-  std::vector<std::unique_ptr<char[]>> name_blocks_;  // of kNameBlock bytes, kept from poll to poll
-  std::size_t name_block_ = 0;                        // the one that is being filled
-  std::size_t name_block_used_ = 0;                   // B of it
-  std::vector<std::uint32_t> places_;                 // of merged types by name, open addressing; 0: none, else index + 1
+  std::vector<std::uint64_t> used_groups_;            // a bit per group, whole words per type
+  std::deque<std::string> repaired_names_;            // a deque, so that names keep their address
+  std::vector<std::unique_ptr<char[]>> name_blocks_;  // of kNameBlock bytes, kept between polls
+  std::size_t name_block_ = 0;                        // the one being filled
+  std::size_t name_block_used_ = 0;                   // B used of it
+  std::vector<std::uint32_t> places_;  // hash table of merged types by name, open addressing; 0: empty, else index + 1
   StagedStatistics statistics_;
   std::vector<std::uint64_t> notes_;
   std::string note_;
@@ -221,7 +221,7 @@ CpuTotals<N> Staging::add_cpu_blocks(std::size_t offset) {
   const std::size_t stride = blocks_.block_size;
   CpuTotals<N> totals;
   for (std::uint32_t group = 0; group < cpu_group_count(); ++group) {
-    CpuTotals<N> part;  // of this group, so that it stays in registers
+    CpuTotals<N> part;  // per group, so that it stays in registers
     for (std::uint32_t left = cpu_group_width(group); left != 0; --left, at += stride) {
       std::array<std::uint64_t, N> block;
       std::memcpy(block.data(), at, sizeof block);

@@ -13,7 +13,7 @@
 namespace memstat {
 namespace {
 
-/// At most `most` bytes of valid UTF-8, which end between two characters.
+/// Truncates valid UTF-8 to at most `most` bytes, at a character boundary.
 std::string_view cut(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
@@ -77,7 +77,7 @@ bool StagedStatistics::is_same(const Entry& a, const Entry& b) const {
   return true;
 }
 
-/// Where the entry is, or the free place for it.
+/// The entry's place, or a free one for it.
 std::size_t StagedStatistics::place_of(const Entry& entry) const {
   const std::size_t mask = places_.size() - 1;
   std::size_t at =
@@ -94,7 +94,7 @@ void StagedStatistics::grow_places() {
   }
 }
 
-/// The entry that has this metric and these labels, or nullptr, and then it is the last one now.
+/// Finds the entry with this metric and these labels. If there is none, appends it and returns nullptr.
 StagedStatistics::Entry* StagedStatistics::add_or_find(const SystemMetric& metric, std::uint64_t bits,
                                                        std::initializer_list<LabelValue> labels) {
   if (2 * (placed_ + 1) > places_.size()) grow_places();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Metrics that belong to no memory type: of the machine as a whole, a zone, a node, a part of its memory; and their values.
+// Metrics that belong to no memory type (of the machine, a zone, a node, a part of memory), and their values.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 
 namespace memstat {
 
-/// The most labels that such a metric has.
+/// Maximum number of labels.
 inline constexpr std::size_t kMaxSystemMetricLabels = 4;
 
-/// A metric that belongs to no memory type. It is declared once, beside the parser that yields it, and lives as long as the
-/// program; two metrics are the same when they are the same object. Sources name theirs among their origins, and from there
-/// the catalogue of metrics, the page, and the tables in the manual take them. Thread safety: a constant.
+/// A metric that belongs to no memory type. Declared once, beside its parser, with static lifetime; metrics are compared by
+/// address. A source lists its metrics among its origins, from which the catalogue, the page and the manual's tables take
+/// them. Thread safety: a constant.
 struct SystemMetric {
   MetricFacts facts;
-  /// Names of its labels, in the order in which values are given; empty ones at the end. None: the machine has one value.
+  /// Label names, in the order of the values; empty ones at the end. No labels: one value for the machine.
   std::array<std::string_view, kMaxSystemMetricLabels> labels = {};
-  /// Of kind kHistogram, and of no other.
+  /// Set if, and only if, the kind is kHistogram.
   const HistogramBuckets* buckets = nullptr;
 
   [[nodiscard]] constexpr std::span<const std::string_view> label_names() const {
@@ -37,10 +37,10 @@ struct SystemMetric {
   }
 };
 
-/// Names of labels, in the order in which values are given.
+/// Label names, in the order of the values.
 using MetricLabels = std::array<std::string_view, kMaxSystemMetricLabels>;
 
-/// The base unit that the name of a metric ends with, or "" for a count of things.
+/// The base unit in a metric's name, or "" for a plain count.
 constexpr std::string_view unit_of_name(std::string_view name) {
   constexpr std::string_view kTotal = "_total";
   if (name.ends_with(kTotal)) name.remove_suffix(kTotal.size());
@@ -69,14 +69,14 @@ constexpr SystemMetric histogram_metric(std::string_view name, Tier tier, std::s
   return metric;
 }
 
-/// Value of a label: a text, or a number in decimal. Lives as long as the text. Thread safety: a plain value.
+/// A label value: text, or a decimal number. Borrows the text. Thread safety: a plain value.
 class LabelValue {
  public:
   LabelValue(std::string_view text) : text_(text) {}                       // NOLINT(google-explicit-constructor)
   LabelValue(const std::string& text) : text_(text) {}                     // NOLINT(google-explicit-constructor)
   LabelValue(const char* text) : text_(text) {}                            // NOLINT(google-explicit-constructor)
   LabelValue(std::uint64_t number) : is_number_(true), number_(number) {}  // NOLINT(google-explicit-constructor)
-  /// `room` is where the digits of a number go; the view lives as long as both.
+  /// `room` holds the digits of a number; the view is valid as long as both.
   [[nodiscard]] std::string_view view(std::array<char, 20>& room) const;
 
  private:
@@ -85,14 +85,14 @@ class LabelValue {
   std::uint64_t number_ = 0;
 };
 
-/// The values of such metrics that one parse produced. Room is kept from one poll to the next, so that filling it again
-/// allocates nothing. Thread safety: none; one owner at a time.
+/// The values of such metrics from one parse. Storage is reused between polls, so that refilling allocates nothing. Thread
+/// safety: none; one owner at a time.
 class StagedStatistics {
  public:
   struct Entry {
     const SystemMetric* metric;
-    std::uint64_t bits = 0;  ///< Read as the metric's format says; of a histogram its number.
-    std::array<std::uint32_t, kMaxSystemMetricLabels> label_ends{};  // of each label's value in the texts
+    std::uint64_t bits = 0;  ///< Interpreted by the metric's format; for a histogram, its index.
+    std::array<std::uint32_t, kMaxSystemMetricLabels> label_ends{};  // end of each label value in the texts
     std::uint32_t labels_begin = 0;
     bool is_histogram = false;
   };
@@ -105,39 +105,39 @@ class StagedStatistics {
     std::fill(places_.begin(), places_.end(), 0);
     placed_ = 0;
   }
-  /// Adds one value. Requires as many labels as the metric has; what is missing is "". Bytes of a value that are not
-  /// UTF-8 are replaced, and a value longer than kLongestLabel is cut there. Throws std::bad_alloc.
+  /// Adds one value. Requires at most as many labels as the metric has; missing ones are "". Bytes of a label that are not
+  /// valid UTF-8 are replaced, and labels are truncated to kLongestLabel. Throws std::bad_alloc.
   void add(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels = {});
-  /// Adds to the number of this metric and these labels that merge() added since the last clear(), or a new one: for names
-  /// that others choose, of which two may look alike once what is no text in them is replaced. Stays at its largest rather
-  /// than beginning again at 0. Throws std::bad_alloc.
+  /// Adds to the value of this metric and these labels merged since the last clear(), or adds a new one. For names chosen by
+  /// third parties: two may become equal after invalid bytes are replaced. Saturates instead of wrapping. Throws
+  /// std::bad_alloc.
   void merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels);
-  /// Adds a value unless one of this metric and these labels was added so or by merge() since the last clear(); then false.
-  /// Throws std::bad_alloc.
+  /// Adds a value unless one with this metric and these labels was added by this or by merge() since the last clear();
+  /// returns false then. Throws std::bad_alloc.
   bool add_new(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
   void add_signed(const SystemMetric& metric, std::int64_t value, std::initializer_list<LabelValue> labels = {});
   void add_double(const SystemMetric& metric, double value, std::initializer_list<LabelValue> labels = {});
 
-  /// `histogram`: one count more than the metric's buckets have bounds (HistogramBuckets). The counts are copied.
+  /// `histogram` has one count more than the metric's buckets have bounds (HistogramBuckets). Copies the counts.
   void add_histogram(const SystemMetric& metric, const HistogramCounts& histogram,
                      std::initializer_list<LabelValue> labels = {});
-  /// Requires an entry of add_histogram(). Lives until the next change.
+  /// Requires an entry of add_histogram(). Valid until the next change.
   [[nodiscard]] HistogramCounts histogram(const Entry& entry) const {
     const HistogramPlace& place = histograms_[entry.bits];
     return {.counts = std::span(bucket_counts_).subspan(place.begin, place.size), .sum = place.sum};
   }
 
-  /// Whether there is a value of this metric with this first label. Looks at all of them.
+  /// Whether a value of this metric has this first label. Linear search.
   [[nodiscard]] bool has(const SystemMetric& metric, std::string_view first_label) const;
-  /// In the order in which they were added.
+  /// In insertion order.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  /// Value of label `index` of an entry; valid UTF-8. Lives until the next change.
+  /// Label `index` of an entry, valid UTF-8. Valid until the next change.
   [[nodiscard]] std::string_view label(const Entry& entry, std::size_t index) const {
     const std::uint32_t begin = index == 0 ? entry.labels_begin : entry.label_ends[index - 1];
     return std::string_view(texts_).substr(begin, entry.label_ends[index] - begin);
   }
 
-  /// B; paths of control groups are the longest that kernels have.
+  /// In bytes. The longest labels are paths of control groups.
   static constexpr std::size_t kLongestLabel = 4096;
 
  private:
@@ -147,7 +147,7 @@ class StagedStatistics {
     double sum = 0;
   };
 
-  /// All labels of an entry, one behind the other.
+  /// All labels of an entry, concatenated.
   [[nodiscard]] std::string_view labels(const Entry& entry) const {
     return std::string_view(texts_).substr(entry.labels_begin, entry.label_ends.back() - entry.labels_begin);
   }
@@ -160,8 +160,9 @@ class StagedStatistics {
   std::string texts_;
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
-  std::vector<std::uint32_t> places_;  // of entries by metric and labels, open addressing; 0: none, else index + 1
-  std::size_t placed_ = 0;             // entries that have a place
+  std::vector<std::uint32_t>
+      places_;              // hash table of entries by metric and labels, open addressing; 0: empty, else index + 1
+  std::size_t placed_ = 0;  // entries in that table
 };
 
 }  // namespace memstat

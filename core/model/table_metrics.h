@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Metrics of bounded tables that sources of more than one system report.
+// Metrics of bounded tables that sources of several systems report.
 #pragma once
 
 #include "core/model/system_metric.h"

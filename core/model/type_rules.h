@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the names of kernels' own types say about them.
+// Properties of kernel types that follow from their names.
 #pragma once
 
 #include <algorithm>
@@ -10,28 +10,29 @@
 
 namespace memstat {
 
-/// Whether failures of the type are part of normal work. They are for the bucket zones of uma(9): a bucket is allocated
-/// without waiting, and where there is none the zone works without it (sys/vm/uma_core.c, bucket_alloc).
+/// Whether failures of the type are routine. They are for uma(9)'s bucket zones: a bucket is allocated without waiting, and
+/// the zone works without it (sys/vm/uma_core.c, bucket_alloc).
 constexpr bool fails_routinely(Allocator allocator, std::string_view type) {
   return allocator == Allocator::kUma && type.ends_with(" Bucket");
 }
 
-/// Whether the type is memory that other types show in parts: zones of pages, control groups, processes, address space.
+/// Whether the type's memory also appears, in parts, under other types: page zones, control groups, processes, address
+/// space.
 constexpr bool is_container(Allocator allocator, std::string_view type) {
   switch (allocator) {
     case Allocator::kPage:
     case Allocator::kMemcg:
     case Allocator::kProcess: return true;
-    // What malloc and uma live in, and what is promised of memory and swap.
+    // The memory that contains malloc and uma, and reservations of memory and swap.
     case Allocator::kTable: return type == "kmem" || type == "kernel_address_space" || type == "swap_reservations";
-    // What malloc's types live in, and items of other zones.
+    // Zones that contain malloc's types, and zones of other zones' items.
     case Allocator::kUma: return type.starts_with("malloc-") || type == "mbuf_packet";
     default: return false;
   }
 }
 
-/// Whether the kernel takes the memory of the type back when memory is short: what fills while there is room, and shrinks
-/// when there is none. On Linux these are the caches with SLAB_RECLAIM_ACCOUNT, and what lives as long as their objects.
+/// Whether the kernel reclaims the type's memory when memory is short: it grows while there is room and then shrinks. On
+/// Linux these are the caches with SLAB_RECLAIM_ACCOUNT, and memory with the same lifetime as their objects.
 constexpr bool is_cache(Allocator allocator, std::string_view type) {
   const auto is_any = [type](const auto& names) {
     return std::find(std::begin(names), std::end(names), type) != std::end(names);
@@ -45,7 +46,7 @@ constexpr bool is_cache(Allocator allocator, std::string_view type) {
   constexpr std::string_view kTables[] = {"dentries",       "inodes",        "vnodes",     "buffer_space",
                                           "buffer_headers", "tcp_time_wait", "free_vnodes"};
   switch (allocator) {
-    // The inodes of sockets are freed with them, not by reclaim.
+    // Socket inodes are freed with their sockets, not by reclaim.
     case Allocator::kSlab:
       return is_any(kSlabs) || type.starts_with("kmalloc-rcl-") || type.ends_with("extent_status") ||
              (type.ends_with("_inode_cache") && type != "sock_inode_cache" && type != "mqueue_inode_cache");
@@ -58,7 +59,7 @@ constexpr bool is_cache(Allocator allocator, std::string_view type) {
   }
 }
 
-/// The same of a part of the account of all memory.
+/// The same for a part of the memory account.
 constexpr bool is_cache_part(std::string_view part) {
   constexpr std::string_view kParts[] = {"page_cache",    "buffers",  "swap_cache", "slab_reclaimable",
                                          "per_cpu_pages", "inactive", "cache",      "kernel_misc"};
