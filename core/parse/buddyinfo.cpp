@@ -20,7 +20,7 @@ std::optional<FreeBlocks> FreeBlocks::parse(std::string_view row) {
     blocks.counts_[blocks.orders_++] = *count;
   }
   if (blocks.orders_ == 0) return std::nullopt;
-  // In doubles, which no count can overflow; the kernel itself rounds down to thousandths.
+  // Doubles cannot overflow here. The kernel itself rounds down to thousandths.
   double pages = 0;
   for (std::size_t order = blocks.orders_; order-- > 0;) {
     pages += static_cast<double>(blocks.counts_[order]) * pages_of_order(order);

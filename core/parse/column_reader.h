@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Decimal numbers out of blank-padded columns, as the kernel prints them, eight bytes at a time. A loop over single digits
-// spends most of its time on mispredicted branches, because every number has another length.
+// Parses decimal numbers in the kernel's blank-padded columns, eight bytes at a time. A loop over single digits spends most
+// of its time on mispredicted branches, because the numbers differ in length.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace memstat {
 
-/// Reads numbers forward from `at`, which lies within `[begin, end)`. Never reads outside of that. Thread safety: a plain
+/// Reads numbers forward from `at`, which must be in `[begin, end)`. Never reads outside this range. Thread safety: a plain
 /// value.
 class ColumnReader {
  public:
@@ -20,22 +20,23 @@ class ColumnReader {
 
   [[nodiscard]] const char* at() const { return at_; }
 
-  /// As take(), but fast when the number stands in a column of `kWidth` characters, flush right after one blank, as
-  /// printf(" %6lu") writes it unless the number is longer.
+  /// Like take(), but fast for a number right-aligned in a column of `kWidth` characters after one blank, as printf(" %6lu")
+  /// writes it. Longer numbers still work.
   template <unsigned kWidth>
   bool take_column(std::uint64_t& value) {
     static_assert(kWidth >= 1 && kWidth <= 7);
     if constexpr (std::endian::native == std::endian::little) {
       const char* stop = at_ + kWidth + 1;
       if (end_ - at_ > static_cast<std::ptrdiff_t>(kWidth) && stop - begin_ >= 8 && (stop == end_ || *stop == ' ')) {
-        // The highest bytes of the word are the column, the byte below them is its blank.
+        // The highest bytes of the word are the column; the byte below them is its blank.
         constexpr std::uint64_t kColumn = ~std::uint64_t{0} << (64 - 8 * kWidth);
         constexpr std::uint64_t kBlank = (~std::uint64_t{0} << (56 - 8 * kWidth)) ^ kColumn;
         const std::uint64_t text = word(stop - 8);
         const std::uint64_t values = text ^ 0x3030303030303030U;
         const std::uint64_t others = (((values & ~kHighBits) + 0x7676767676767676U) | values) & kHighBits;
         const std::uint64_t other_bytes = (others >> 7U) * 255;
-        // Wrong: something that is neither digit nor blank, a blank after a digit, no digit at the end, no blank before.
+        // Errors: a byte that is neither digit nor blank, a blank after a digit, no digit at the end, no blank before the
+        // column.
         const std::uint64_t wrong = ((text ^ kBlanks) & other_bytes & (kColumn | kBlank)) |
                                     ((~others << 8U) & others & kColumn & kHighBits) | (other_bytes >> 56U) |
                                     (~other_bytes & kBlank);
@@ -49,8 +50,8 @@ class ColumnReader {
     return take(value);
   }
 
-  /// Skips blanks and takes the digits that follow. False, with at() unchanged, when there is none or when the number does
-  /// not fit 64 bits.
+  /// Skips blanks and parses the digits after them. Returns false, with at() unchanged, if there are none or if the number
+  /// does not fit in 64 bits.
   bool take(std::uint64_t& value) {
     if constexpr (std::endian::native == std::endian::little) {
       if (end_ - at_ >= 16) {
@@ -72,7 +73,7 @@ class ColumnReader {
     return take_slowly(value);
   }
 
-  /// Skips blanks; whether `c` follows.
+  /// Skips blanks. Returns whether `c` follows.
   bool skip_to(char c) {
     while (at_ < end_ && *at_ == ' ') ++at_;
     return at_ < end_ && *at_ == c;
@@ -87,12 +88,12 @@ class ColumnReader {
     std::memcpy(&value, at, sizeof value);
     return value;
   }
-  /// The high bit of each byte that is no digit is set, exactly up to the first such byte.
+  /// Sets the high bit of each byte that is not a digit; exact only up to the first such byte.
   static std::uint64_t not_digits(std::uint64_t text) {
     const std::uint64_t values = text ^ 0x3030303030303030U;
     return (values | (values + 0x7676767676767676U)) & 0x8080808080808080U;
   }
-  /// Eight digits, the first one in the lowest byte; bytes of 0 count as the digit 0.
+  /// Converts eight digits, the first one in the lowest byte. Zero bytes count as the digit 0.
   static std::uint64_t eight_digits(std::uint64_t text) {
     text = (text & 0x0F0F0F0F0F0F0F0FU) * 2561 >> 8U;
     text = (text & 0x00FF00FF00FF00FFU) * 6553601 >> 16U;

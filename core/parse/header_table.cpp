@@ -8,10 +8,10 @@
 namespace memstat {
 namespace {
 
-/// Places of columns are kept for this number; no table here wants more.
+/// Maximum number of wanted columns; no table here needs more.
 constexpr std::size_t kMaxColumns = 8;
 
-/// Cuts the next line, which must end with a newline, off `rest`.
+/// Removes the next line, which must end with a newline, from `rest`.
 bool next_whole_line(std::string_view& rest, std::string_view& line) {
   const std::size_t end = rest.find('\n');
   if (end == std::string_view::npos) return false;
@@ -24,7 +24,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text, Digits digits) 
   return digits == Digits::kDecimal ? parse_u64(text) : parse_hex_u64(text);
 }
 
-/// Adds the values of one row. False when one is missing, no number or too much.
+/// Adds the values of one row. False if one is missing, not a number, or overflows.
 bool add_row(std::string_view row, Digits digits, std::span<ColumnTotal> columns,
              const std::array<std::optional<std::size_t>, kMaxColumns>& places, bool is_first) {
   std::size_t missing = 0;
@@ -87,7 +87,7 @@ std::optional<std::size_t> read_paired_numbers(std::string_view text, std::strin
     if (!next_whole_line(rest, values) || !values.starts_with(prefix)) return values_offset;
     names.remove_prefix(prefix.size());
     values.remove_prefix(prefix.size());
-    std::size_t next = 0;  // where the number that comes next stands, if they are in the order of the text
+    std::size_t next = 0;  // expected index of the next number, if they are in text order
     std::string_view name;
     std::string_view value;
     while (next_word(names, name)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A total and what it is made of by place, as Linux prints figures of NUMA nodes and CPUs: "12593 C0=11792 C1=801".
+// A total followed by its parts, as Linux prints figures of NUMA nodes and CPUs: "12593 C0=11792 C1=801".
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace memstat {
 
-/// Reads such a text, place by place. Words that begin otherwise are passed over: newer kernels may add some. Borrows the
-/// text. Thread safety: a plain value.
+/// Parses such a text part by part. Skips other words, which newer kernels may add. Borrows the text. Thread safety: a plain
+/// value.
 class PlacedNumbers {
  public:
-  /// `letter` is what the words of the places begin with.
+  /// `letter` is the prefix of each part.
   PlacedNumbers(std::string_view text, char letter) : rest_(trim(text)), letter_(letter) {
     std::string_view word;
     const auto total = next_word(rest_, word) ? parse_u64(word) : std::nullopt;
@@ -22,10 +22,10 @@ class PlacedNumbers {
     total_ = total.value_or(0);
   }
 
-  /// The number in front, which need not be the sum of the others; 0 when there is none.
+  /// The leading number, which need not be the sum of the parts. 0 if it is missing.
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
-  /// The next place and its number. False after the last one, and when something is no number of at most 64 bits.
+  /// The next CPU or node and its number. False after the last one, and if something is not a number of at most 64 bits.
   bool next(std::uint64_t& place, std::uint64_t& value) {
     std::string_view word;
     while (is_good_ && next_word(rest_, word)) {
@@ -41,7 +41,7 @@ class PlacedNumbers {
     return false;
   }
 
-  /// False as soon as something was no number; what was read before it stands.
+  /// False once something was not a number. Values read before remain valid.
   [[nodiscard]] bool is_good() const { return is_good_; }
 
  private:

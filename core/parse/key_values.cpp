@@ -9,7 +9,7 @@ std::optional<std::size_t> read_keyed_numbers(std::string_view text, std::span<K
   for (KeyedNumber& number : numbers) number.value.reset();
   std::string_view rest = text;
   std::string_view line;
-  std::size_t expected = 0;  // the number after the one found last
+  std::size_t expected = 0;  // index after the number found last
   std::size_t missing = numbers.size();
   while (missing > 0) {
     const std::size_t offset = text.size() - rest.size();

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kLongestTypeName = 31;
 constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
-/// A probe's name as far as the stream can have it.
+/// A probe's name, truncated to what the stream can contain.
 class ComparableName {
  public:
   explicit ComparableName(std::string_view name) : size_(std::min(name.size(), kLongestTypeName)) {

@@ -10,14 +10,14 @@
 namespace memstat {
 namespace {
 
-// Widths that the kernel pads its columns to. Only a fast path relies on them: longer numbers shift what follows.
+// The kernel's column widths. Only a fast path relies on them; longer numbers shift the columns after them.
 constexpr std::size_t kNameWidth = 17;
 constexpr unsigned kObjectsWidth = 6;
 constexpr std::size_t kWideColumns = 3;
 constexpr unsigned kPerSlabWidth = 4;
 constexpr unsigned kSlabsWidth = 6;
 
-/// The word that is `from_end` words before the end of the line, 1 being the last one. Empty when there are fewer.
+/// The word at `from_end` from the end of the line; 1 is the last. "" if there are fewer.
 std::string_view word_from_end(std::string_view line, std::size_t from_end) {
   std::size_t end = line.size();
   while (true) {
@@ -65,7 +65,7 @@ Result<SlabinfoColumns> SlabinfoColumns::read(std::string_view& rest, std::size_
   return columns;
 }
 
-// Names may have blanks: then the numbers are the last words before the colon.
+// Names may contain blanks; then the numbers are the last words before the colon.
 bool SlabinfoColumns::split(std::string_view line, std::string_view& name, std::uint64_t* numbers,
                             std::string_view& rest) const {
   const auto take_group = [&](const char* at, const char* end) {
@@ -104,11 +104,11 @@ bool SlabinfoColumns::split(std::string_view line, std::string_view& name, std::
   return !name.empty();
 }
 
-/// The number of slabs stands near the end of what follows the first colon.
+/// The number of slabs is near the end of the text after the first colon.
 bool SlabinfoColumns::take_slabs(std::string_view rest, std::uint64_t& slabs) const {
   const char* end = rest.data() + rest.size();
   constexpr std::size_t kBothColumns = 2 * (kSlabsWidth + 1);
-  // Without the blank it is the middle of a longer number.
+  // Without the blank this is the middle of a longer number.
   if (slabs_from_end_ == 2 && rest.size() > kBothColumns && end[-static_cast<std::ptrdiff_t>(kBothColumns)] == ' ') {
     ColumnReader reader(rest.data(), end - kBothColumns, end);
     std::uint64_t shared = 0;

@@ -4,7 +4,7 @@
 //   # name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables ... : slabdata <active_slabs>
 //   <num_slabs> ...
 //
-// Columns are found by the names in the header line. Names of caches are not unique and may have blanks.
+// Columns are found by their names in the header line. Cache names are not unique and may contain blanks.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +17,27 @@ namespace memstat {
 
 inline constexpr std::string_view kSlabinfoFile = "/proc/slabinfo";
 
-/// One cache's line. Thread safety: a plain value.
+/// The line of one cache. Thread safety: a plain value.
 struct SlabinfoLine {
-  std::string_view name;             ///< Any bytes but blanks at both ends.
+  std::string_view name;             ///< Any bytes, but no blanks at either end.
   std::uint64_t active = 0;          ///< active_objs
-  std::uint64_t slots = 0;           ///< num_objs: objects in use and free.
+  std::uint64_t slots = 0;           ///< num_objs: objects in use or free.
   std::uint64_t slot_size = 0;       ///< objsize, in bytes.
   std::uint64_t pages_per_slab = 0;  ///< pagesperslab
   std::uint64_t slabs = 0;           ///< num_slabs
 };
 
-/// Which columns the file has. Thread safety: a plain value.
+/// The columns of the file. Thread safety: a plain value.
 class SlabinfoColumns {
  public:
   static constexpr std::size_t kMaxColumns = 12;
 
-  /// Takes the version and the line of names off `rest`, which is the end of `size` bytes. Errors: kVersion; kData for a
-  /// column that is missing.
+  /// Removes the version line and the header line from `rest`, which is the end of `size` bytes. Errors: kVersion; kData if
+  /// a column is missing.
   static Result<SlabinfoColumns> read(std::string_view& rest, std::size_t size);
-  /// Reads a line without its end. Returns why it is wrong, or nullptr.
+  /// Parses a line without its newline. Returns what is wrong, or nullptr.
   const char* read_line(std::string_view text, SlabinfoLine& line) const;
-  /// Numbers between the name and the first colon.
+  /// Number of values between the name and the first colon.
   [[nodiscard]] std::size_t first_group() const { return first_group_; }
 
   static constexpr const char* kWrongNumbers = "numbers";
@@ -55,13 +55,13 @@ class SlabinfoColumns {
   std::size_t slabs_from_end_ = 0;  // the last word is 1
 };
 
-/// Walks the lines that are a cache's, for readers of a few figures: linux_slabinfo reports what is wrong with the others.
-/// Thread safety: none.
+/// Iterates over the well-formed lines, for readers of a few figures; linux_slabinfo reports malformed ones. Thread safety:
+/// none.
 class SlabinfoReader {
  public:
-  /// `text` is borrowed.
+  /// Borrows `text`.
   explicit SlabinfoReader(std::string_view text);
-  /// The next cache's line. False at the end.
+  /// Reads the next cache's line. False at the end.
   bool next(SlabinfoLine& line);
 
  private:

@@ -9,7 +9,7 @@ namespace memstat {
 namespace {
 
 constexpr std::size_t kNameSize = 32;
-constexpr std::uint32_t kMostCpus = 65536;  // far above every kernel's; keeps the products from overflowing
+constexpr std::uint32_t kMostCpus = 65536;  // far above any kernel's limit; prevents overflow of the products
 
 Error version_error(std::string_view name, std::size_t offset, const std::string& detail) {
   Error error = data_error(name, offset, detail);

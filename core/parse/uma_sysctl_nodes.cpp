@@ -14,13 +14,13 @@ namespace {
 
 char as_in_node(char c) { return std::string_view("./\\ -").find(c) == std::string_view::npos ? c : '_'; }
 
-/// The zones of one name, and the nodes that may be theirs.
+/// The zones of one name, and the nodes that may belong to them.
 struct Namesakes {
   std::vector<std::size_t> zones;                            // youngest first
-  std::vector<std::pair<std::uint32_t, std::size_t>> nodes;  // number and place, of those that are certain
+  std::vector<std::pair<std::uint32_t, std::size_t>> nodes;  // number and index, of the unambiguous ones
 };
 
-/// Gives the zones their nodes, those with a keg apart from those without where that is known of all nodes.
+/// Assigns nodes to the zones. Zones with and without a keg are matched separately if that is known for all nodes.
 void pair_up(const Namesakes& namesakes, std::optional<bool> has_keg, std::span<const ListedZone> zones,
              std::span<const UmaSysctlNode> nodes, std::vector<std::size_t>& places) {
   std::vector<std::size_t> listed;
@@ -78,7 +78,7 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
     }
   }
   for (Doubt& doubt : doubts) {
-    // Who has as many nodes as zones claims no more of them; and who made a keg is called as the keg is.
+    // A name that has as many nodes as zones claims no more. A zone that created a keg has the keg's name.
     std::erase_if(doubt.claims, [](const auto& claim) { return claim.second->nodes.size() >= claim.second->zones.size(); });
     const UmaSysctlNode& node = nodes[doubt.node];
     if (doubt.claims.size() > 1 && node.has_keg.value_or(false)) {

@@ -8,11 +8,11 @@
 namespace memstat {
 namespace {
 
-/// Kinds of zones as counters have them, and as /proc/zoneinfo calls the zones.
+/// Zone kinds in counter names, and the zone names of /proc/zoneinfo.
 constexpr std::pair<std::string_view, std::string_view> kZones[] = {{"dma", "DMA"},         {"dma32", "DMA32"},
                                                                     {"normal", "Normal"},   {"high", "HighMem"},
                                                                     {"movable", "Movable"}, {"device", "Device"}};
-constexpr std::size_t kLongestKind = 16;  // of those that are yet to come
+constexpr std::size_t kLongestKind = 16;  // room for kinds that future kernels may add
 
 std::string_view zone_of_kind(std::string_view kind) {
   for (const auto& [known, zone] : kZones) {
@@ -23,7 +23,7 @@ std::string_view zone_of_kind(std::string_view kind) {
   return is_word && kind.size() <= kLongestKind ? kind : std::string_view();
 }
 
-/// A bit of 64 that distinguishes most names.
+/// A hash to one of 64 bits that separates most names.
 std::uint64_t bit_of(std::string_view key) {
   return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
 }
@@ -44,7 +44,7 @@ std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<Key
   std::uint64_t wanted = 0;
   for (const KeyedNumber& number : numbers) wanted |= bit_of(number.key);
   std::string_view rest = text;
-  std::size_t expected = 0;  // the number after the one found last
+  std::size_t expected = 0;  // index after the number found last
   while (!rest.empty()) {
     const std::size_t offset = text.size() - rest.size();
     const std::size_t end = rest.find('\n');
@@ -76,7 +76,7 @@ std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<Key
 }
 
 std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers) {
-  ZoneCounters none("\n");  // no key begins with it
+  ZoneCounters none("\n");  // not a prefix of any key
   return read_vm_counters(text, numbers, none);
 }
 

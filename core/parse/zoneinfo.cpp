@@ -11,15 +11,15 @@ namespace {
 constexpr std::string_view kNumaPrefix = "numa_";
 constexpr std::string_view kCutShort = "has an incomplete zone";
 
-/// The whole rest of a line as a number.
+/// Parses the rest of a line as a number.
 std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
 
-/// Most lines are told from all that are wanted by their first byte.
+/// The first byte rules out most unwanted lines.
 bool begins_with_one_of(std::string_view line, std::string_view bytes) {
   return bytes.find(line.front()) != std::string_view::npos;
 }
 
-/// Where in a list of names `word` stands; the list's size: nowhere.
+/// The index of `word` in a list of names, or the list's size if it is absent.
 template <std::size_t N>
 std::size_t place_of(const std::array<std::string_view, N>& names, std::string_view word) {
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
@@ -47,7 +47,7 @@ bool ZoneInfoReader::peek(std::string_view& line) {
     if (end == std::string_view::npos) return fail(offset(), "ends within a line");
     line_size_ = end + 1;
     std::size_t begin = 0;
-    while (rest_[begin] == ' ' || rest_[begin] == '\t' || rest_[begin] == '\r') ++begin;  // to the newline at most
+    while (rest_[begin] == ' ' || rest_[begin] == '\t' || rest_[begin] == '\r') ++begin;  // stops at the newline
     line = rest_.substr(begin, end - begin);
     if (!line.empty()) return true;
   }
@@ -62,8 +62,8 @@ bool ZoneInfoReader::next_zone(ZoneInfo& zone) {
   zone = {};
   zone.offset = offset();
   line = trim(line);
-  if (!take_zone(line, zone.key)) return fail(offset(), "must name a node and a zone here: \"Node 0, zone Normal\"");
-  if (!is_first_ && zone.key.node < node_) return fail(offset(), "names nodes out of order");
+  if (!take_zone(line, zone.key)) return fail(offset(), "expected a node and a zone: \"Node 0, zone Normal\"");
+  if (!is_first_ && zone.key.node < node_) return fail(offset(), "nodes are out of order");
   is_first_ = false;
   node_ = zone.key.node;
   cpu_.reset();
@@ -82,7 +82,7 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
     next_word(line, word);
     if (word == "Node") return fail(zone.offset, kCutShort);
     if (word == "protection:") {
-      if (!free || !present || !managed) return fail(zone.offset, "has a zone without its pages: free, present, managed");
+      if (!free || !present || !managed) return fail(zone.offset, "a zone lacks its free, present or managed pages");
       zone.free = *free;
       zone.present = *present;
       zone.managed = *managed;
@@ -106,7 +106,7 @@ bool ZoneInfoReader::read_head(ZoneInfo& zone) {
     }
     if (figure == nullptr || figure->has_value()) continue;
     *figure = number_of(line);
-    if (!*figure) return fail(offset(), "must have a number of pages here");
+    if (!*figure) return fail(offset(), "expected a number of pages");
   }
   return fail(zone.offset, kCutShort);
 }
@@ -125,12 +125,12 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
       is_whole_ = true;
     } else if (word == "cpu:") {
       cpu = number_of(rest);
-      if (!cpu) return fail(offset(), "must have the number of a CPU here");
-      if (cpu_ && *cpu <= *cpu_) return fail(offset(), "names CPUs out of order");
+      if (!cpu) return fail(offset(), "expected a CPU number");
+      if (cpu_ && *cpu <= *cpu_) return fail(offset(), "CPUs are out of order");
       cpu_ = cpu;
     } else if (word == "count:" && cpu) {
       const auto pages = parse_i64(trim(rest));  // the kernel prints an int, which other CPUs may be changing
-      if (!pages) return fail(offset(), "must have a number of pages here");
+      if (!pages) return fail(offset(), "expected a number of pages");
       set = {*cpu, static_cast<std::uint64_t>(std::max<std::int64_t>(*pages, 0))};
       skip();
       return true;
@@ -138,12 +138,12 @@ bool ZoneInfoReader::next_page_set(ZoneInfo& zone, PageSet& set) {
       auto& figure = word.ends_with(':') ? zone.unreclaimable : zone.free_cma;
       if (figure) continue;
       figure = number_of(rest);
-      if (!figure) return fail(offset(), "must have a number here");
+      if (!figure) return fail(offset(), "expected a number");
     } else if (word.starts_with(kNumaPrefix)) {
       const std::size_t place = place_of(ZoneInfo::kNumaEvents, word.substr(kNumaPrefix.size()));
       if (place == ZoneInfo::kNumaEvents.size() || zone.numa_events[place]) continue;
       zone.numa_events[place] = number_of(rest);
-      if (!zone.numa_events[place]) return fail(offset(), "must have a number of events here");
+      if (!zone.numa_events[place]) return fail(offset(), "expected a number of events");
     }
   }
   return is_whole_ ? false : fail(zone.offset, kCutShort);

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux's /proc/zoneinfo, zone by zone, and the words by which its neighbours name a zone, too. Printed by mm/vmstat.c
-// (zoneinfo_show_print), node by node in ascending order, the zones of each node from low to high addresses:
+// Linux's /proc/zoneinfo, zone by zone, and the zone names that related files use too. The kernel (mm/vmstat.c,
+// zoneinfo_show_print) lists nodes in ascending order, and the zones of each node from low to high addresses:
 //
 //   Node 0, zone    DMA32
-//     per-node stats                   only below a node's first zone with memory; passed over
+//     per-node stats                   only in a node's first zone with memory; skipped
 //         nr_inactive_anon 142
 //         ...
-//     pages free     84379             on the buddy allocator's lists; the sets of CPUs are not among them
-//           boost    0                 newer kernels only: what the watermarks contain after fragmentation
+//     pages free     84379             on the buddy allocator's lists, without the per-CPU page sets
+//           boost    0                 newer kernels only: part of the watermarks, raised after fragmentation
 //           min      4567              watermarks
 //           ...
 //           promo    7990              newer kernels only
-//           cma      0                 5.12 and newer
-//           present  98206             0: no such memory; then the zone ends with `protection`
+//           cma      0                 since 5.12
+//           present  98206             0: no such memory; the zone then ends with `protection`
 //           managed  92552
 //           protection: (0, 0, 0)
 //         numa_hit     6568            with CONFIG_NUMA
-//         nr_free_cma  0               of areas of contiguous memory, which only movable pages may take
+//         nr_free_cma  0               in contiguous memory areas, which only movable pages may use
 //         ...
 //     pagesets
-//       cpu: 0                         CPUs that are online, ascending
+//       cpu: 0                         online CPUs, ascending
 //                 count:    951
 //                 ...
 //     node_unreclaimable:  0           1: kswapd has given up on the node (all_unreclaimable before 4.12)
-//     start_pfn:           1           newer kernels add lines behind it
+//     start_pfn:           1           newer kernels append lines
 #pragma once
 
 #include <array>
@@ -34,16 +34,17 @@
 
 namespace memstat {
 
-/// Which zone something is about.
+/// Identifies a zone.
 struct ZoneKey {
-  /// B; the kernel's longest is 7 (Movable), what is longer is no name, and is cut.
+  /// B. The kernel's longest name is 7 (Movable). Longer input is not a valid name and is truncated.
   static constexpr std::size_t kLongestName = 64;
 
   std::uint64_t node = 0;  ///< Below 2^31.
-  std::string_view name;   ///< Any bytes but blanks; at least one. Lives as long as the text.
+  std::string_view name;   ///< Any bytes except blanks; at least one. Borrows the text.
 };
 
-/// Cuts "Node 0, zone Normal" off `line`, whatever the blanks. False, with `line` anywhere, when it begins otherwise.
+/// Removes "Node 0, zone Normal" from `line`, with any number of blanks. False if it begins otherwise; `line` is then
+/// unspecified.
 bool take_zone(std::string_view& line, ZoneKey& key);
 
 /// One zone. Amounts are pages, now. Thread safety: a plain value.
@@ -52,21 +53,22 @@ struct ZoneInfo {
   static constexpr std::array<std::string_view, 6> kNumaEvents = {"hit", "miss", "foreign", "interleave", "local", "other"};
 
   ZoneKey key;
-  std::size_t offset = 0;  ///< Of its first line in the text.
+  std::size_t offset = 0;  ///< Offset of its first line in the text.
   std::uint64_t free = 0;
-  std::uint64_t present = 0;  ///< 0: a zone that this machine has no memory in
-  std::uint64_t managed = 0;  ///< What the allocator has to give; 0 also for memory that is not its, as of devices.
+  std::uint64_t present = 0;  ///< 0: the machine has no memory in this zone
+  std::uint64_t managed =
+      0;  ///< Pages that the allocator manages; 0 also for memory that it does not own, such as device memory.
   std::array<std::optional<std::uint64_t>, kWatermarks.size()> watermarks;
   std::optional<std::uint64_t> boost;
-  std::optional<std::uint64_t> cma;  ///< Of areas of contiguous memory, free or not.
-  /// These, too, are complete after the last page set.
+  std::optional<std::uint64_t> cma;  ///< Pages in contiguous memory areas, free or not.
+  /// These are also complete only after the last page set.
   std::optional<std::uint64_t> free_cma;
-  std::optional<std::uint64_t> unreclaimable;  ///< Of the node: 1 while kswapd has given up on it.
-  /// Since boot. Nothing: this kernel does not count. Complete after the last page set.
+  std::optional<std::uint64_t> unreclaimable;  ///< 1 while kswapd has given up on the node.
+  /// Since boot. Nothing if this kernel does not count them. Complete after the last page set.
   std::array<std::optional<std::uint64_t>, kNumaEvents.size()> numa_events;
 };
 
-/// Pages that wait in the set of one CPU of a zone.
+/// Pages in the page set of one CPU of a zone.
 struct PageSet {
   std::uint64_t cpu = 0;
   std::uint64_t pages = 0;
@@ -76,24 +78,23 @@ struct PageSet {
 class ZoneInfoReader {
  public:
   struct Problem {
-    std::size_t offset;       ///< Of the line that is wrong, or of the zone that is.
-    std::string_view detail;  ///< Lives forever.
+    std::size_t offset;       ///< Offset of the malformed line or zone.
+    std::string_view detail;  ///< Static.
   };
 
   explicit ZoneInfoReader(std::string_view text) : text_(text), rest_(text) {}
 
-  /// The next zone; false after the last one and when something is wrong. Its page sets are to be asked for before the next
-  /// zone is.
+  /// Reads the next zone. False after the last one and on an error. Read its page sets before the next zone.
   bool next_zone(ZoneInfo& zone);
-  /// The next page set of the zone read last; false after the last one, when the rest of `zone` is filled in, too, and when
-  /// something is wrong.
+  /// Reads the next page set of the current zone. False after the last one, when the rest of `zone` is filled in as well,
+  /// and on an error.
   bool next_page_set(ZoneInfo& zone, PageSet& set);
 
-  /// What is wrong; nothing: nothing so far.
+  /// The first error, or nothing.
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
 
  private:
-  /// Looks at the next line that is not empty. False at the end and when it lacks its end.
+  /// Peeks at the next line that is not empty. False at the end and if the line has no newline.
   bool peek(std::string_view& line);
   void skip() { rest_.remove_prefix(line_size_); }
   [[nodiscard]] std::size_t offset() const { return text_.size() - rest_.size(); }
@@ -102,11 +103,11 @@ class ZoneInfoReader {
 
   std::string_view text_;
   std::string_view rest_;
-  std::size_t line_size_ = 0;  // of the line peeked at, with its end
+  std::size_t line_size_ = 0;  // size of the peeked line, with its newline
   bool is_first_ = true;
-  bool is_whole_ = true;              // nothing more has to follow in this zone
-  std::uint64_t node_ = 0;            // of the zone read last
-  std::optional<std::uint64_t> cpu_;  // named last in this zone
+  bool is_whole_ = true;              // nothing more is required in this zone
+  std::uint64_t node_ = 0;            // node of the last zone
+  std::optional<std::uint64_t> cpu_;  // last CPU in this zone
   std::optional<Problem> problem_;
 };
 

@@ -66,30 +66,28 @@ TEST(ZoneInfo, TakesOnlyTheFirstOfTwoFiguresAndNoOthersOfTheName) {
 TEST(ZoneInfo, SaysWhatIsWrongWhere) {
   const std::string good = "Node 1, zone DMA\n" + kHead + kTail;
   const std::string at_end = std::to_string(good.size()) + ": ";
-  EXPECT_EQ(words("pages free 3\n"), "0: must name a node and a zone here: \"Node 0, zone Normal\"");
-  EXPECT_EQ(words(good + "Node 0, zone DMA\n" + kHead + kTail), at_end + "names nodes out of order");
+  EXPECT_EQ(words("pages free 3\n"), "0: expected a node and a zone: \"Node 0, zone Normal\"");
+  EXPECT_EQ(words(good + "Node 0, zone DMA\n" + kHead + kTail), at_end + "nodes are out of order");
   for (const char* line :
        {"Node\n", "Node 0\n", "Node 0,\n", "Node 0 zone DMA\n", "Node -1, zone DMA\n", "Node x, zone DMA\n",
         "Node 2147483648, zone DMA\n", "Node 99999999999999999999, zone DMA\n", "Node 1, zone\n", "Node 1, z DMA\n"}) {
-    EXPECT_EQ(words(good + line + kHead + kTail), at_end + "must name a node and a zone here: \"Node 0, zone Normal\"")
-        << line;
+    EXPECT_EQ(words(good + line + kHead + kTail), at_end + "expected a node and a zone: \"Node 0, zone Normal\"") << line;
   }
   for (const char* number : {"", "x", "-1", "+1", "18446744073709551616", "1 2", "1.5"}) {
     const std::string begin = "Node 0, zone DMA\n";
     for (const char* name : {"pages free", "present", "managed", "min", "low", "high", "promo"}) {
-      EXPECT_EQ(words(begin + name + " " + number + "\n" + kHead + kTail), "17: must have a number of pages here")
+      EXPECT_EQ(words(begin + name + " " + number + "\n" + kHead + kTail), "17: expected a number of pages")
           << name << number;
     }
     const std::string whole_head = begin + kHead;
     const std::string there = std::to_string(whole_head.size()) + ": ";
-    EXPECT_EQ(words(whole_head + "numa_hit " + number + "\n" + kTail), there + "must have a number of events here")
-        << number;
-    EXPECT_EQ(words(whole_head + "cpu: " + number + "\n" + kTail), there + "must have the number of a CPU here") << number;
+    EXPECT_EQ(words(whole_head + "numa_hit " + number + "\n" + kTail), there + "expected a number of events") << number;
+    EXPECT_EQ(words(whole_head + "cpu: " + number + "\n" + kTail), there + "expected a CPU number") << number;
   }
   EXPECT_EQ(words("Node 0, zone DMA\n" + kHead + "cpu: 1\ncount: x\n" + kTail),
-            std::to_string(17 + kHead.size() + 7) + ": must have a number of pages here");
+            std::to_string(17 + kHead.size() + 7) + ": expected a number of pages");
   EXPECT_EQ(words("Node 0, zone DMA\n" + kHead + "cpu: 1\ncount: 1\ncpu: 1\n" + kTail),
-            std::to_string(17 + kHead.size() + 16) + ": names CPUs out of order");
+            std::to_string(17 + kHead.size() + 16) + ": CPUs are out of order");
 }
 
 TEST(ZoneInfo, IsRefusedWhereverAZoneIsCutShort) {
