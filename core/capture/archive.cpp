@@ -30,31 +30,31 @@ struct Member {
   std::string bytes;
 };
 
-/// The path without its first part; nothing when it has one part only.
+/// The path without its first component; nothing if it has only one.
 std::optional<std::string_view> below_top(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   return path.substr(slash + 1);
 }
 
-/// Whether a path relative to the capture is one that a replay may look at.
+/// Whether a replay may read this path, relative to the capture.
 bool is_part_of_capture(std::string_view path) {
   return path == "manifest.yaml" || is_poll_directory(path.substr(0, path.find('/')));
 }
 
-/// A link may only stand in a poll's `fs`, and stay there.
+/// A link must be in a poll's `fs` and stay inside it.
 bool is_good_link(std::string_view path, std::string_view target) {
   const auto in_poll = below_top(path);
   constexpr std::string_view kTree = "fs/";
   return in_poll && in_poll->substr(0, kTree.size()) == kTree && link_stays_inside(in_poll->substr(kTree.size()), target);
 }
 
-/// Reads the members that may matter, one after the other, as often as wanted.
+/// Reads the relevant members in order. Can be rewound.
 class MemberReader {
  public:
   MemberReader(std::string name, const ArchiveLimits& limits) : name_(std::move(name)), limits_(limits) {}
 
-  /// From the first member on.
+  /// Restarts at the first member.
   Result<void> rewind(int fd) {
     total_ = count_ = ordinal_ = 0;
     auto opened = open_archive_stream(name_, fd);
@@ -64,12 +64,12 @@ class MemberReader {
     return {};
   }
 
-  /// How many members that may matter were read since rewind().
+  /// Number of relevant members read since rewind().
   [[nodiscard]] std::uint64_t ordinal() const { return ordinal_; }
-  /// Bytes unpacked since rewind(), or that would have been.
+  /// Bytes unpacked, or skipped, since rewind().
   [[nodiscard]] std::uint64_t total_bytes() const { return total_; }
 
-  /// The next member that may matter; its bytes only when `wants(path)`. False at the archive's end.
+  /// Reads the next relevant member, with its content only if `wants(path)`. False at the end of the archive.
   template <typename Wants>
   Result<bool> next(Member& member, const Wants& wants) {
     while (true) {
@@ -92,7 +92,7 @@ class MemberReader {
   [[nodiscard]] Error member_error(std::string_view path, const std::string& what) const {
     return refused(name_ + "/" + std::string(path), what);
   }
-  /// Adds the path, which errors of the tar and zstd formats come without.
+  /// Adds the path, which errors from the tar and zstd layers lack.
   [[nodiscard]] Error with_path(Error error, std::string_view member) const {
     if (error.path.empty()) error.path = member.empty() ? name_ : name_ + "/" + std::string(member);
     return error;
@@ -136,7 +136,7 @@ class MemberReader {
     return member_error(path, "is neither a file nor a directory nor a symbolic link");
   }
 
-  /// Headers count, too: names take memory, and a million of empty files is not small.
+  /// Count headers too: names take memory, and a million empty files are not small.
   Result<void> count(std::uint64_t bytes, const Member& member) {
     if (bytes > limits_.total_bytes - total_) {
       return member_error(member.path, "exceeds the " + std::to_string(limits_.total_bytes) +
@@ -153,33 +153,33 @@ class MemberReader {
       const auto piece = tar_->content();
       if (!piece) return with_path(piece.error(), member.path);
       if (piece->empty()) return {};
-      if (keep) member.bytes.append(*piece);  // grows with what came, not with what is claimed
+      if (keep) member.bytes.append(*piece);  // grow with the data received, not with the claimed size
     }
   }
 
   std::string name_;
   ArchiveLimits limits_;
   std::unique_ptr<PieceSource> stream_;
-  std::optional<TarReader> tar_;  // of stream_
+  std::optional<TarReader> tar_;  // reads stream_
   TarMember entry_;
   std::uint64_t total_ = 0;  // at most limits_.total_bytes
   std::uint64_t count_ = 0;
   std::uint64_t ordinal_ = 0;
 };
 
-/// Which members are of one poll, by their place among those that may matter: from `first` to `last`, from 1.
+/// The range of relevant members that belong to one poll, numbered from 1.
 struct Span {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
 };
 
-/// What a replay needs of every poll at once; all else is read when the poll is looked at.
+/// What a replay needs for all polls at once. The rest is read when a poll is selected.
 bool is_in_index(std::string_view path) {
   const auto in_poll = below_top(path);
   return !in_poll || *in_poll == "poll.yaml" || *in_poll == "errors.yaml";
 }
 
-/// Adds a member to files, by its path in the capture.
+/// Adds a member to `files`, at its path in the capture.
 Result<void> add_member(MemoryFiles& files, const std::string& archive, std::string_view path, const Member& member,
                         std::string bytes) {
   if (member.kind == FileKind::kDirectory) return files.add_directory(path);
@@ -189,7 +189,7 @@ Result<void> add_member(MemoryFiles& files, const std::string& archive, std::str
                  "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
 }
 
-/// A capture that may be at one place in the archive: at its root, or in one top directory.
+/// A possible location of the capture in the archive: the root, or one top directory.
 class Candidate {
  public:
   explicit Candidate(std::string archive) : archive_(std::move(archive)), index_(std::make_unique<MemoryFiles>(archive_)) {}
@@ -211,7 +211,7 @@ class Candidate {
       return add_member(*index_, archive_, path, member, member.bytes);
     }
     if (poll != current_) {
-      // So that one pass over the archive reads all polls, each when its turn comes.
+      // The polls must be contiguous, so that one pass over the archive reads each in turn.
       if (polls_.find(poll) != polls_.end()) {
         return refused(archive_ + "/" + member.path,
                        "the files of a poll are not stored next to each other; pack the capture again: tar -cf");
@@ -229,13 +229,13 @@ class Candidate {
   std::string archive_;
   std::unique_ptr<MemoryFiles> index_;
   std::map<std::string, Span, std::less<>> polls_;
-  std::string current_;                // the poll that is being read
-  std::unique_ptr<MemoryFiles> seen_;  // its names, which must not stand twice nor lead through links
+  std::string current_;                // the poll being read
+  std::unique_ptr<MemoryFiles> seen_;  // its names, to reject duplicates and paths through links
   bool has_manifest_ = false;
-  std::optional<Error> fault_;  // counts only if this is the capture
+  std::optional<Error> fault_;  // matters only if this candidate is the capture
 };
 
-/// By the prefix of its paths: "" or "top/".
+/// By path prefix: "" or "top/".
 using Candidates = std::map<std::string, Candidate, std::less<>>;
 
 Result<Candidates::iterator> find_capture(const std::string& name, Candidates& candidates) {
@@ -250,8 +250,8 @@ Result<Candidates::iterator> find_capture(const std::string& name, Candidates& c
                  "holds more than one capture, in " + found[0]->first + " and " + found[1]->first + "; pack each by itself");
 }
 
-/// The files of a capture in an archive. What says which polls there are is held; of the rest one poll, and the one before
-/// it for reads that are under way. Polls that are looked at in their order cost one pass over the archive.
+/// The files of a capture in an archive. The index of polls is kept in memory. Of the other files only one poll is kept, and
+/// the previous one for reads that are still running. Reading the polls in order costs one pass over the archive.
 class ArchiveFiles final : public CaptureFiles {
  public:
   static Result<std::unique_ptr<CaptureFiles>> open(const std::string& name, UniqueFd fd, const ArchiveLimits& limits) {
@@ -335,7 +335,7 @@ class ArchiveFiles final : public CaptureFiles {
       std::rotate(loaded_.begin(), found, found + 1);
       return loaded_.front().files;
     }
-    // All stay while the whole archive is small; else the one last used and the one before it.
+    // A small archive is kept whole. Otherwise keep only the last poll used, and the one before it.
     if (!is_small_ && loaded_.size() > 1) loaded_.resize(1);
     auto files = read_poll(poll);
     loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .files = std::move(files)});
@@ -368,7 +368,7 @@ class ArchiveFiles final : public CaptureFiles {
       return spoiled(no_memory_error(name_, "no memory to unpack the poll"));
     }
   }
-  /// The place in the archive is of no use any more.
+  /// Forces a rewind: the position in the archive is unknown after an error.
   Error spoiled(const Error& error) const MEMSTAT_REQUIRES(mutex_) {
     is_rewound_ = false;
     return error;
@@ -384,13 +384,13 @@ class ArchiveFiles final : public CaptureFiles {
   mutable Mutex mutex_;
   mutable MemberReader reader_ MEMSTAT_GUARDED_BY(mutex_);
   mutable bool is_rewound_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // the last used first
+  mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // most recently used first
 };
 
 }  // namespace
 
 Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path, const ArchiveLimits& limits) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // a pipe must not hang us
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));  // opening a pipe must not block
   struct stat status {};
   if (!fd) {
     const int failure = errno;

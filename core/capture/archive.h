@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Captures in one file: a .tar or .tar.zst of a capture's directory. A target of its own, because it needs libzstd; without
-// it captures are directories or .tar, and both functions say so.
+// Captures in one file: a .tar or .tar.zst of a capture's directory. A separate target, because it needs libzstd. Without
+// libzstd captures are directories or .tar files, and both functions report that.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,42 @@
 
 namespace memstat {
 
-/// What an archive may hold, in bytes unpacked; a small file can claim to hold anything.
-/// Thread safety: a plain value; the functions below are safe.
+/// Limits on an archive's unpacked content, in bytes; a small file can claim any size. Thread safety: a plain value; the
+/// functions below are safe.
 struct ArchiveLimits {
   std::uint64_t member_bytes = 1ULL << 30;
-  /// Content and names; counts members that are no part of the capture as well.
+  /// Content and names. Includes members that are not part of the capture.
   std::uint64_t total_bytes = kMaxCaptureBytes;
   std::uint64_t members = 1'000'000;
 };
 
-/// Opens a capture: a directory, a .tar or a .tar.zst, told apart by what they are and not by their names. Of an
-/// archive one poll at a time is in memory (and the one before it), without what is no part of a capture (oracle/...); it is
-/// read as a whole once, to check it, and polls in their order cost one more pass. The file stays open; its capture is at
-/// its root or in its one top directory. Refused with kData: members that are absolute, have empty or ".." parts, stand
-/// twice, apart from the rest of their poll, are neither file, directory nor symbolic link, are sparse, or go beyond the
-/// limits; links that leave their poll's `fs`; archives that are cut short. Other errors: system_error; kNotPresent for
-/// a .tar.zst when this build has no libzstd; those of ReplayKernelView::open.
+/// Opens a capture: a directory, a .tar or a .tar.zst, recognized by content and not by name. The capture is at the root of
+/// the archive or in its one top directory. The archive is read once in full, to check it, and stays open. One poll at a
+/// time is in memory, and the previous one, without files that are not part of a capture (oracle/...). Reading the polls in
+/// order costs one more pass.
+///
+/// Rejected with kData:
+/// - members that are absolute, have empty or ".." components, or are duplicates
+/// - members that are apart from the rest of their poll
+/// - members that are not a file, directory or symbolic link, that are sparse, or that exceed the limits
+/// - links that leave their poll's `fs`
+/// - truncated archives
+///
+/// Other errors: system_error; kNotPresent for a .tar.zst if this build has no libzstd; those of ReplayKernelView::open.
 Result<std::unique_ptr<ReplayKernelView>> open_capture(const std::string& path, const ArchiveLimits& limits = {});
 
-/// The same without a view before them: what several views of one capture share.
+/// The same without a view, for several views that share one capture.
 Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path, const ArchiveLimits& limits = {});
 
-/// Packs a capture into `fd`, an empty file open for writing; the name `archive_path`, which ends in ".tar" or ".tar.zst",
-/// says how, and gives the one top directory its name. Unfinished polls (NNNNNN.tmp) stay out. On the disk when it returns.
-/// Errors: system_error, kData for another ending, kNotPresent for .tar.zst when this build has no libzstd; the file is
-/// then of no use.
-/// Ends with kTimeout once `must_stop`, which is asked before each member, says so.
+/// Packs a capture into `fd`, an empty file open for writing. The name `archive_path`, which ends in ".tar" or ".tar.zst",
+/// selects the format and names the top directory. Omits unfinished polls (NNNNNN.tmp). The archive is on disk on return.
+/// Errors: system_error; kData for another suffix; kNotPresent for .tar.zst if this build has no libzstd; kTimeout once
+/// `must_stop`, called before each member, returns true. After an error the file is useless.
 Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd,
                           const std::function<bool()>& must_stop = {});
 
-/// Packs the capture in `directory` as `archive_path`: mode 0600, whole or absent (written beside its place and renamed).
-/// Errors: as above.
+/// Packs the capture in `directory` as `archive_path`, with mode 0600. The archive is complete or absent: it is written to a
+/// temporary file and renamed. Errors: as above.
 Result<void> pack_capture(const std::string& directory, const std::string& archive_path);
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How reading and writing archives say what is wrong.
+// Errors of reading and writing archives.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace memstat {
 
-/// kData without a position: what is refused is the archive, not a byte of it.
+/// kData without an offset: the archive is rejected, not one byte of it.
 inline Error refused(std::string_view path, const std::string& what) {
   Error error = data_error(path, 0, what);
   error.offset.reset();

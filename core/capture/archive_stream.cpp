@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 128U << 10U;
 
-/// The file as it is.
+/// An uncompressed file.
 class FileSource final : public PieceSource {
  public:
   FileSource(const std::string& name, int fd) : name_(name), fd_(fd) {}
@@ -112,7 +112,7 @@ class ZstdSource final : public PieceSource {
   std::unique_ptr<ZSTD_DStream, Free> stream_{ZSTD_createDStream()};
   ZSTD_inBuffer in_{.src = nullptr, .size = 0, .pos = 0};
   std::vector<char> buffer_ = std::vector<char>(kPieceBytes);
-  bool has_more_ = false;  // without more input
+  bool has_more_ = false;  // output left that needs no more input
   bool is_at_end_of_frame_ = false;
 };
 
@@ -163,7 +163,7 @@ Error no_zstd(const std::string& name, std::string_view what_to_do) {
 
 #endif
 
-/// Whether a file begins with a frame of zstd, or with one that it skips.
+/// Whether a file begins with a zstd frame or a skippable one.
 bool is_zstd(std::string_view head) {
   return head == "\x28\xb5\x2f\xfd" ||
          (head.ends_with("\x2a\x4d\x18") && (static_cast<unsigned char>(head[0]) & 0xF0U) == 0x50U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bytes of an archive's file, with zstd around them or without.
+// The bytes of an archive file, zstd-compressed or not.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace memstat {
 
-/// Reads `fd` from its first byte on, wherever it stands, and unpacks what begins as zstd does: one frame or several. `fd`
-/// must stay open. Unpacking takes 128 MiB of memory at most. Throws std::bad_alloc. Errors: system_error; kNotPresent for
-/// zstd when this build has none; next() also kData without a path and with a whole sentence.
+/// Reads `fd` from its beginning and decompresses zstd data, one or several frames. `fd` must stay open. Decompression uses
+/// at most 128 MiB of memory. Throws std::bad_alloc. Errors: system_error; kNotPresent for zstd if this build has none; also
+/// kData from next(), without a path and with a complete sentence.
 Result<std::unique_ptr<PieceSource>> open_archive_stream(const std::string& name, int fd);
 
-/// Where a packer's bytes go. Errors: system_error with the name. Thread safety: none; one writer at a time.
+/// The output of a packer. Errors: system_error with the name. Thread safety: none; one writer at a time.
 class ArchiveSink {
  public:
   ArchiveSink() = default;
@@ -24,11 +24,11 @@ class ArchiveSink {
   virtual ~ArchiveSink() = default;
 
   virtual Result<void> write(std::string_view bytes) = 0;
-  /// Writes what is left. Nothing may follow.
+  /// Writes buffered data. Must be the last call.
   virtual Result<void> finish() = 0;
 };
 
-/// Throws std::bad_alloc. Errors: kNotPresent for zstd when this build has none.
+/// Throws std::bad_alloc. Errors: kNotPresent for zstd if this build has none.
 Result<std::unique_ptr<ArchiveSink>> open_archive_sink(const std::string& name, int fd, bool with_zstd);
 
 }  // namespace memstat

@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-constexpr int kMaxDepth = 64;  // kernel paths are not deeper; a directory that is, was not written by us
+constexpr int kMaxDepth = 64;  // deeper than any kernel path, so a deeper directory is not ours
 
 OpenDirectory open_subdirectory(int parent, const char* name) {
   UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -24,7 +24,7 @@ OpenDirectory open_subdirectory(int parent, const char* name) {
   return open_directory(fd);
 }
 
-/// The next name but "." and ".."; nullptr at the end (errno 0) or on an error.
+/// The next name except "." and ".."; nullptr at the end (errno 0) or on an error.
 const char* next_name(DIR* directory) {
   while (true) {
     errno = 0;
@@ -35,15 +35,15 @@ const char* next_name(DIR* directory) {
   }
 }
 
-/// 0 or an errno.
+/// Returns 0 or an errno.
 int remove_tree_at(int parent, const char* name, int depth) {
   if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return 0;
-  if (errno != EISDIR && errno != EPERM) return errno;  // POSIX says EPERM, Linux EISDIR for a directory
+  if (errno != EISDIR && errno != EPERM) return errno;  // for a directory: EPERM in POSIX, EISDIR on Linux
   const int failure = errno;
   if (depth > kMaxDepth) return ELOOP;
   const OpenDirectory directory = open_subdirectory(parent, name);
   if (!directory) return errno == ENOTDIR ? failure : errno;
-  std::vector<std::string> names;  // removing while reading a directory may skip entries
+  std::vector<std::string> names;  // read all names first: removing entries while reading may skip some
   while (const char* entry = next_name(directory.get())) names.emplace_back(entry);
   if (errno != 0) return errno;
   for (const std::string& entry : names) {
@@ -79,7 +79,7 @@ namespace {
 
 Error not_writable(const std::string& directory, std::string_view why) { return system_error(directory, EACCES, why); }
 
-/// A directory that was there before us.
+/// Checks a directory that already existed.
 Result<void> check_ours(const std::string& directory, int fd, const DirectoryOwner& owner) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(directory, errno);
@@ -91,7 +91,7 @@ Result<void> check_ours(const std::string& directory, int fd, const DirectoryOwn
                      "; memstatd does not take over a directory that it did not make: name a new one, or chown this one");
 }
 
-/// A directory that we have just made: still ours, and not one that was put in its place.
+/// Changes the owner of a directory that we have just created. Checks that it is still ours and was not replaced.
 Result<void> give_away(const std::string& directory, int fd, const DirectoryOwner& owner) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return system_error(directory, errno);
@@ -105,7 +105,7 @@ Result<void> give_away(const std::string& directory, int fd, const DirectoryOwne
 }  // namespace
 
 Result<DirectoryWriter> DirectoryWriter::open(const std::string& directory, const DirectoryOwner& owner) {
-  std::string path = directory;  // a slash at the end would follow a symbolic link
+  std::string path = directory;  // a trailing slash would follow a symbolic link
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const bool is_new = ::mkdir(path.c_str(), 0700) == 0;
   if (!is_new && errno != EEXIST) return system_error(directory, errno, "cannot make the directory");
@@ -130,7 +130,7 @@ Result<UniqueFd> DirectoryWriter::create_file(std::string_view path, const Direc
   const std::string terminated(path);
   UniqueFd fd(::openat(directory_.get(), terminated.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return error(path, errno, "cannot write the file");
-  // By its descriptor: the owner of the directory may put something else under this name at any time.
+  // Use the descriptor: the directory's owner may replace this name at any time.
   if ((owner.user >= 0 || owner.group >= 0) &&
       ::fchown(fd.get(), static_cast<uid_t>(owner.user), static_cast<gid_t>(owner.group)) != 0) {
     return error(path, errno, "cannot give the file to the daemon's user");

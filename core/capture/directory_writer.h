@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes files in one directory that is held by a descriptor, so that it goes on working when the path to the
-// directory may no longer be walked (the directory itself must still be writable for the user that we became).
+// Writes files in a directory that is held open by a descriptor, so that it keeps working when the path can no longer be
+// traversed. The directory itself must still be writable for the user that we become.
 #pragma once
 
 #include <cstdint>
@@ -13,39 +13,39 @@
 
 namespace memstat {
 
-/// The owner of what is written: the account that we become before more is written. -1: as we are now.
-/// Thread safety: a plain value.
+/// The owner of written files: the account that the process changes to later. -1: the current one. Thread safety: a plain
+/// value.
 struct DirectoryOwner {
   std::int64_t user = -1;
   std::int64_t group = -1;
 };
 
-/// All paths are relative and safe (is_safe_relative_path). Files are mode 0600, directories 0700, whatever the umask allows
-/// less. Nothing existing is followed or overwritten: a file that is there is an error. Errors: system_error with the whole
-/// path. Thread safety: none; one thread at a time.
+/// All paths are relative and safe (is_safe_relative_path). Files have mode 0600 and directories 0700, less what the umask
+/// removes. Never follows or overwrites: an existing file is an error. Errors: system_error with the full path. Thread
+/// safety: none; one thread at a time.
 class DirectoryWriter {
  public:
-  /// Opens `directory`, making its last part when it is not there, and locks it: kIo when another process writes into it.
-  /// One that we make is given to `owner`. One that exists must be a directory (not a symbolic link to one) that belongs to
-  /// `owner` already, for what we did not make is never given away: kPermission.
+  /// Opens and locks `directory`; kIo if another process writes into it. Creates its last component if missing and gives it
+  /// to `owner`. An existing directory must not be a symbolic link and must already belong to `owner`, since we never give
+  /// away what we did not create: kPermission.
   static Result<DirectoryWriter> open(const std::string& directory, const DirectoryOwner& owner = {});
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// `durable`: waits until the bytes are on the disk. `owner`: whose the file is from its first byte on.
+  /// `durable`: waits until the data is on disk. `owner`: owns the file from its first byte.
   Result<void> write_file(std::string_view path, std::string_view bytes, bool durable, const DirectoryOwner& owner = {});
-  /// The same without content, left open for writing.
+  /// The same without content. Returns the file open for writing.
   Result<UniqueFd> create_file(std::string_view path, const DirectoryOwner& owner = {});
-  /// Replaces what is at `to`, if that is a file.
+  /// Replaces `to` if it is a file.
   Result<void> rename(std::string_view from, std::string_view to);
   /// The names in the directory itself.
   Result<void> list(std::vector<std::string>& names) const;
-  /// Removes a file, or a directory with all in it. Not being there is success.
+  /// Removes a file, or a directory and its content. Succeeds if it does not exist.
   Result<void> remove_tree(std::string_view path);
-  /// Bytes on the disk that the tree takes, counted as disk_bytes does; 0 when it is not there.
+  /// Disk space that the tree takes in bytes, as disk_bytes() counts it; 0 if it does not exist.
   Result<std::uint64_t> measure(std::string_view path) const;
-  /// Waits until the directory's entries are on the disk; "" is the directory itself.
+  /// Waits until the directory's entries are on disk; "" is the directory itself.
   Result<void> sync_directory(std::string_view path);
-  /// A descriptor of the directory, for reading what is in it.
+  /// A descriptor of the directory, for reading its content.
   [[nodiscard]] Result<UniqueFd> reopen() const;
 
  private:
@@ -56,7 +56,7 @@ class DirectoryWriter {
   UniqueFd directory_;
 };
 
-/// What a file of N bytes takes on the disk, about: whole blocks of 4 KiB, at least one.
+/// Approximate disk space of a file of `size` bytes: whole blocks of 4 KiB, at least one.
 constexpr std::uint64_t disk_bytes(std::uint64_t size) { return size == 0 ? 4096 : (size + 4095) / 4096 * 4096; }
 
 }  // namespace memstat

@@ -41,10 +41,11 @@ class DirectoryFiles final : public CaptureFiles {
   }
 
   Result<void> read(std::string_view path, Buffer& out) const override {
-    const auto fd = open(path, O_NONBLOCK);  // should a pipe stand there meanwhile
+    const auto fd = open(path, O_NONBLOCK);  // in case it was replaced by a pipe
     if (!fd) return fd.error();
     const int raw_fd = fd->get();
-    // Room for all of it and one byte more, which shows the end: growing step by step would copy a stream of 500 MiB twice.
+    // Reserve the whole size and one byte more, which detects the end. Growing step by step would copy a stream of 500 MiB
+    // twice.
     struct stat status {};
     if (::fstat(raw_fd, &status) == 0 && status.st_size > 0 &&
         static_cast<std::uint64_t>(status.st_size) <= ReadLimits{}.max_bytes) {
@@ -144,7 +145,7 @@ Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string 
       return refuse("has a parent that is not a directory");
     if (found == nodes_.end()) {
       found = nodes_.emplace(std::string(here), Node{}).first;
-      parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole of it
+      parent->children.emplace_back(here.substr(here.rfind('/') + 1));  // npos + 1 is 0: the whole path
       if (is_last) {
         found->second.kind = kind;
         found->second.bytes = std::move(bytes);  // NOLINT(bugprone-use-after-move): the loop ends with this round
@@ -241,7 +242,7 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
       return {};
     }
     case FileKind::kAbsent:
-    case FileKind::kOther: return {};  // no part of a capture
+    case FileKind::kOther: return {};  // not part of a capture
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where a capture's files are: in a directory, or in memory (unpacked from an archive, or made by a test).
+// The files of a capture: in a directory, or in memory (unpacked from an archive, or made by a test).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace memstat {
 
-/// What stands at a path of a capture. Links are seen, never followed: the reader of a capture follows them inside it.
+/// The kind of a capture's file. Links are reported, not followed: the capture's reader follows them inside the capture.
 enum class FileKind : std::uint8_t { kAbsent, kFile, kDirectory, kLink, kOther };
 
-/// The files of one capture by their path in it: "000000/fs/proc/stat"; "" is the capture itself. Paths must be safe
-/// (is_safe_relative_path). Lookups that succeed allocate nothing but what they return.
-/// Errors: system_error and kData with the whole path for people. Thread safety: reads may run at once.
+/// The files of one capture by relative path: "000000/fs/proc/stat"; "" is the capture itself. Paths must be safe
+/// (is_safe_relative_path). Successful lookups allocate only what they return. Errors: system_error and kData with the full
+/// path. Thread safety: concurrent reads are safe.
 class CaptureFiles {
  public:
   CaptureFiles() = default;
@@ -28,7 +28,7 @@ class CaptureFiles {
   CaptureFiles& operator=(const CaptureFiles&) = delete;
   virtual ~CaptureFiles() = default;
 
-  /// What people call this capture: the path of its directory or archive.
+  /// The capture's name in messages: the path of its directory or archive.
   [[nodiscard]] virtual const std::string& name() const = 0;
   virtual Result<FileKind> kind(std::string_view path) const = 0;
   virtual Result<void> read(std::string_view path, Buffer& out) const = 0;
@@ -36,23 +36,23 @@ class CaptureFiles {
   /// Sorted.
   virtual Result<void> list(std::string_view path, std::vector<std::string>& names) const = 0;
 
-  /// `path` with the capture's name before it.
+  /// `path` prefixed with the capture's name.
   [[nodiscard]] std::string full_name(std::string_view path) const;
 };
 
-/// The files of a directory; held by a descriptor, read when asked for. Polls in files of polls (poll_segments.h) are seen
-/// as directories. Errors: system_error; kData for a damaged file of polls.
+/// The files of a directory, which is held open by a descriptor. Files are read on demand. Polls in segments
+/// (poll_segments.h) appear as directories. Errors: system_error; kData for a damaged segment.
 Result<std::unique_ptr<CaptureFiles>> open_directory_files(const std::string& directory);
-/// The same of a directory that is open already; `name` is for people.
+/// The same for an open directory; `name` is used in messages.
 Result<std::unique_ptr<CaptureFiles>> open_directory_files(std::string name, UniqueFd directory);
 
-/// Files held in memory. Filled by one thread, then handed over and only read.
+/// Files held in memory. One thread fills it and hands it over; afterwards it is only read.
 class MemoryFiles final : public CaptureFiles {
  public:
   explicit MemoryFiles(std::string name);
 
-  /// Each adds the directories above it. Errors: kData for a path that is not safe, that is taken, or that leads through a
-  /// file or a link (an archive that does so is up to something). add_directory of a directory that is there does nothing.
+  /// Each call creates the parent directories. Errors: kData if the path is unsafe, exists already, or leads through a file
+  /// or a link, which only a malicious archive contains. Adding an existing directory does nothing.
   Result<void> add_file(std::string_view path, std::string bytes);
   Result<void> add_link(std::string_view path, std::string target);
   Result<void> add_directory(std::string_view path);
@@ -66,22 +66,22 @@ class MemoryFiles final : public CaptureFiles {
  private:
   struct Node {
     FileKind kind = FileKind::kDirectory;
-    std::string bytes;                  // a file's content, a link's target
-    std::vector<std::string> children;  // a directory's names, in the order added
+    std::string bytes;                  // content of a file, target of a link
+    std::vector<std::string> children;  // entries of a directory, in insertion order
   };
   Result<void> add(std::string_view path, FileKind kind, std::string bytes);
   [[nodiscard]] const Node* find(std::string_view path) const;
 
   std::string name_;
-  std::map<std::string, Node, std::less<>> nodes_;  // by whole path; the capture itself is ""
+  std::map<std::string, Node, std::less<>> nodes_;  // by full path; the capture itself is ""
 };
 
-/// All of `from` in memory, for a process that is about to give up the right to read it. Errors: those of reading; kData
-/// when it is more than `max_bytes`.
+/// Reads all of `from` into memory, for a process about to lose the right to read it. Errors: those of reading; kData if it
+/// exceeds `max_bytes`.
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes);
 
-/// Whether a link at `link_path` ("sys/kernel/slab/x", relative to the directory it must not leave) with this target stays
-/// inside: not absolute, and never above the top on its way. Links on the way are not looked at.
+/// Whether the target of a link at `link_path` ("sys/kernel/slab/x", relative to the enclosing directory) stays inside that
+/// directory: not absolute, and never above the top. Does not consider links on the way.
 bool link_stays_inside(std::string_view link_path, std::string_view target);
 
 }  // namespace memstat

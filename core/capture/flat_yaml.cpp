@@ -10,7 +10,8 @@
 namespace memstat {
 namespace {
 
-/// Cuts a double-quoted value (its opening quote is gone) off `rest`, with the quote that ends it. False: malformed.
+/// Removes a double-quoted value, whose opening quote is already gone, from `rest`, with its closing quote. False if it is
+/// malformed.
 bool take_double_quoted(std::string_view& rest, std::string& value) {
   for (std::size_t i = 0; i < rest.size(); ++i) {
     if (rest[i] == '"') {
@@ -58,7 +59,7 @@ bool take_single_quoted(std::string_view& rest, std::string& value) {
   return false;
 }
 
-/// Cuts a value off `rest`; a plain one ends before any of `ends` or a comment. nullptr, or what is wrong.
+/// Removes a value from `rest`; an unquoted one ends before any of `ends` or a comment. Returns what is wrong, or nullptr.
 const char* take_value(std::string_view& rest, std::string_view ends, std::string& value) {
   value.clear();
   rest = trim(rest);
@@ -82,7 +83,7 @@ const char* take_value(std::string_view& rest, std::string_view ends, std::strin
   return nullptr;
 }
 
-/// Cuts `key:` off `rest`. False when there is none.
+/// Removes `key:` from `rest`. False if there is none.
 bool take_key(std::string_view& rest, std::string& key) {
   const std::size_t colon = rest.find(':');
   if (colon == 0 || colon == std::string_view::npos) return false;
@@ -101,7 +102,7 @@ bool is_blank_or_comment(std::string_view text) {
   return text.empty() || text.front() == '#';
 }
 
-/// Lines of a text with their numbers.
+/// Iterates over numbered lines.
 struct Lines {
   std::string_view rest;
   std::size_t number = 0;
@@ -113,7 +114,7 @@ struct Lines {
   }
 };
 
-/// The indented lines that follow; folded: joined by blanks, an empty line ends a paragraph.
+/// Reads the indented lines that follow. If `folded`, they are joined by blanks, and an empty line ends a paragraph.
 std::string take_block(Lines& lines, bool folded) {
   std::string value;
   std::string_view line;

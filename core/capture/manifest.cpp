@@ -14,10 +14,10 @@
 namespace memstat {
 namespace {
 
-constexpr std::uint32_t kMaxCpus = 16384;  // twice what any kernel is built for; columns are sized by it
+constexpr std::uint32_t kMaxCpus = 16384;  // twice any kernel's maximum; columns are sized by it
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
-/// The keys of errors.yaml, by PollPlace.
+/// Keys in errors.yaml, indexed by PollPlace.
 constexpr std::array<std::string_view, 3> kPlaceKeys = {"path", "sysctl", "source"};
 
 std::size_t last_line(std::string_view text) {
@@ -44,7 +44,7 @@ std::string line_of(std::string_view key, std::string_view value) {
   return std::string(key) + ": " + yaml_quote(value) + "\n";
 }
 
-/// What captures from before the key say by their machine; "" of one that exists with both.
+/// The byte order of a machine, for captures older than the key; "" for machines that exist with both.
 std::string_view byte_order_of(std::string_view machine) {
   constexpr std::array<std::string_view, 9> kLittle = {"amd64",   "x86_64", "i386",    "i686", "arm64",
                                                        "aarch64", "arm",    "riscv64", "riscv"};
@@ -53,8 +53,8 @@ std::string_view byte_order_of(std::string_view machine) {
   return std::find(kBig.begin(), kBig.end(), machine) != kBig.end() ? "big" : "";
 }
 
-/// Fills manifest.byte_order. Requires the system and the machine. Error kVersion: numbers of its sysctls are of the other
-/// order than ours.
+/// Sets manifest.byte_order. Requires the system and the machine. Errors: kVersion if the capture's sysctls have the other
+/// byte order.
 Result<void> read_byte_order(const YamlMap& map, std::string_view file, CaptureManifest& manifest) {
   const YamlPair* byte_order = find_pair(map, "byte_order");
   if (byte_order != nullptr && byte_order->value != "little" && byte_order->value != "big") {
@@ -225,7 +225,7 @@ std::optional<std::int64_t> parse_iso8601_utc(std::string_view text) {
 }
 
 std::string format_iso8601_utc(std::int64_t realtime_ns) {
-  if (realtime_ns < 0) realtime_ns = 0;  // a clock before 1970 is not set
+  if (realtime_ns < 0) realtime_ns = 0;  // the clock was not set
   const std::int64_t seconds = realtime_ns / kNanoseconds;
   const std::int64_t of_day = seconds % 86400;
   const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(seconds / 86400))};

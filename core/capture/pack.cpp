@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The other half of archive.h: writing archives.
+// The writing half of archive.h.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@
 namespace memstat {
 namespace {
 
-/// Writes one tree of files into an archive.
+/// Writes a tree of files into an archive.
 class ArchiveWriter {
  public:
   ArchiveWriter(const CaptureFiles& files, ArchiveSink& sink, std::string top, const std::function<bool()>& must_stop)

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = PollRecord::Kind;
 
-/// Where a record belongs; kLink and kListing are of files.
+/// The place of a record; kLink and kListing belong to files.
 PollPlace place_of(Kind kind) {
   switch (kind) {
     case Kind::kSysctl:
@@ -28,7 +28,7 @@ PollPlace place_of(Kind kind) {
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-/// `path` without ".", ".." and empty parts; "" when it is too long.
+/// `path` without ".", ".." and empty components; "" if it is too long.
 std::string normalized(std::string_view path) {
   FixedPath result;
   while (!path.empty()) {
@@ -92,8 +92,8 @@ class Planner {
     }
   }
 
-  // Where the content of a file, sysctl or table goes; "" when a capture cannot hold it. What was read through a recorded
-  // link goes where the link points to, or it would stand in the link's place.
+  // The location of a file, sysctl or table in the capture; "" if a capture cannot store it. Content read through a recorded
+  // link is stored at the link's target, because the link takes its own place.
   [[nodiscard]] std::string path_of(PollPlace place, std::string_view name) const {
     if (place != PollPlace::kFile) {
       const std::string directory = place == PollPlace::kSysctl ? "sysctl/" : "source/";
@@ -112,7 +112,7 @@ class Planner {
       if (link == plan_.links.end()) return path;
       const std::string rest = end == std::string::npos ? "" : path.substr(end);
       path = normalized(link->first.substr(0, link->first.rfind('/') + 1) + link->second + rest);
-      if (path.substr(0, 3) != "fs/") return {};  // links of links may leave where each by itself does not
+      if (path.substr(0, 3) != "fs/") return {};  // chained links may leave `fs` even if no single one does
     }
     return {};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From what a poll's reads returned to the files of the poll in a capture.
+// Turns the reads of one poll into the files of that poll in a capture.
 #pragma once
 
 #include <cstddef>
@@ -16,33 +16,34 @@
 
 namespace memstat {
 
-/// What one call of a kernel view returned. Thread safety: a plain value.
+/// The result of one call of a kernel view. Thread safety: a plain value.
 struct PollRecord {
   enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kTable, kFileError, kSysctlError, kTableError };
   Kind kind = Kind::kFile;
-  std::string name;      ///< Path, or name of the sysctl or source, as asked.
-  Buffer bytes;          ///< Content, the link's target, or the listed names each followed by a newline.
-  int system_errno = 0;  ///< Of the errors.
+  std::string name;      ///< The requested path, or the name of the sysctl or source.
+  Buffer bytes;          ///< Content, link target, or listed names, each followed by a newline.
+  int system_errno = 0;  ///< For the error kinds.
 };
 
-/// The files of one poll, by their path below its directory. Holds views into the records that it was made from.
-/// Thread safety: a plain value.
+/// The files of one poll, by path below its directory. Borrows the records that it was made from. Thread safety: a plain
+/// value.
 struct PollPlan {
   std::map<std::string, std::string_view> files;
   std::map<std::string, std::string> links;
-  std::set<std::string> empty_directories;  ///< With nothing known of what is in them.
-  std::string errors;                       ///< errors.yaml; "": none.
+  std::set<std::string> empty_directories;  ///< Directories whose content is unknown.
+  std::string errors;                       ///< errors.yaml, or "".
   std::string info;                         ///< poll.yaml
-  std::uint64_t bytes = 0;                  ///< On the disk, all together; see disk_bytes.
+  std::uint64_t bytes = 0;                  ///< Disk space in bytes; see disk_bytes.
 };
 
-/// Plans a poll. Later records win over earlier ones of the same name, content over errors. Zeroes the kernel addresses in
-/// the records. `standing_errors` are failures that hold unless the poll's own records know better. Leaves out what a
-/// capture cannot hold: unsafe names, links that leave the file system, and ENOENT, which a replay gives anyway.
+/// Plans a poll. Later records override earlier ones of the same name, and content overrides errors. Zeroes the kernel
+/// addresses in the records. `standing_errors` apply unless the poll's own records override them. Omits what a capture
+/// cannot store: unsafe names, links that leave the file system, and ENOENT, which a replay returns anyway.
 PollPlan plan_poll(std::span<PollRecord> records, const std::vector<RecordedError>& standing_errors, const PollInfo& info);
 
-/// Sets each kernel address in a text to zeros: runs of exactly 16 hexadecimal digits that begin with ffff, with or without
-/// 0x before them. The length does not change. A text has no NUL but at its end; anything else stays as it is.
+/// Replaces each kernel address in a text with zeros: a run of exactly 16 hexadecimal digits that begins with ffff, with or
+/// without 0x. The length does not change. Leaves the bytes unchanged if they are not text, that is, contain a NUL before
+/// the end.
 void zero_kernel_addresses(char* bytes, std::size_t size);
 
 }  // namespace memstat

@@ -27,7 +27,7 @@ constexpr std::uint64_t kMaxMember = 1ULL << 30;
 constexpr std::string_view kInfo = "poll.yaml";
 constexpr std::string_view kErrors = "errors.yaml";
 
-/// Bytes of an open file, from one place to another.
+/// A range of bytes of an open file.
 class FilePieces final : public PieceSource {
  public:
   FilePieces(std::string name, int fd, std::uint64_t begin, std::uint64_t end)
@@ -54,14 +54,14 @@ class FilePieces final : public PieceSource {
 };
 
 struct Segment {
-  std::string name;  // for people
+  std::string name;  // for messages
   UniqueFd file;
 };
 
-/// Where a poll is.
+/// The location of a poll.
 struct Place {
   std::size_t segment = 0;
-  std::uint64_t begin = 0;  // B in its file
+  std::uint64_t begin = 0;  // offset in its file
   std::uint64_t end = 0;
   std::string info;  // poll.yaml
   std::string errors;
@@ -86,11 +86,11 @@ Result<std::string> content_of(TarReader& tar, std::uint64_t size, const std::st
   }
 }
 
-/// Finds the whole polls of a segment. What is cut off at its end is left out.
+/// Finds the complete polls of a segment. Ignores a truncated one at its end.
 Result<void> scan(const Segment& segment, std::size_t number, Places& places) {
   FilePieces pieces(segment.name, segment.file.get(), 0, UINT64_MAX);
   TarReader tar(pieces);
-  std::string poll;  // the one that is being read
+  std::string poll;  // the poll being read
   Place place;
   std::uint64_t at = 0;
   for (TarMember member;;) {
@@ -182,7 +182,7 @@ class SegmentedFiles final : public CaptureFiles {
     Files files;
   };
 
-  /// The poll's files: the poll last asked for is kept, and the one before it for reads that are under way.
+  /// Loads a poll's files. Keeps the last poll loaded, and the one before it for reads that are still running.
   Result<Files> load(const Places::value_type& wanted) const {
     const MutexLock lock(mutex_);
     for (const Loaded& one : loaded_) {
@@ -235,7 +235,7 @@ class SegmentedFiles final : public CaptureFiles {
   mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
-/// 0, or an errno.
+/// Returns 0 or an errno.
 int write_at(int fd, std::string_view bytes, std::uint64_t at, std::atomic<std::uint64_t>& progress) {
   constexpr std::size_t kPiece = std::size_t{256} << 10U;
   while (!bytes.empty()) {

@@ -26,18 +26,18 @@ std::string directory_of(std::uint64_t number) {
   return text.data();
 }
 
-/// Of a recording without a bound, a file of polls has about this many bytes.
+/// Approximate size of a segment in a recording without a limit.
 constexpr std::uint64_t kUsualSegment = 64ULL << 20U;
-/// A bounded recording is in this many files of polls, of which the oldest goes as a whole.
+/// A limited recording is divided into this many segments, of which the oldest is removed as a whole.
 constexpr std::uint64_t kSegments = 8;
 constexpr std::int64_t kSegmentsOfAge = 24;
 
-/// Headers, padding and end mark of a file of polls, at most, B.
+/// Maximum size of a segment's headers, padding and end mark, in bytes.
 constexpr std::uint64_t kSegmentOverhead = 4 * 512;
 
 bool is_no_descriptor(const Error& error) { return error.system_errno == EMFILE || error.system_errno == ENFILE; }
 
-/// The errno that makes a replay give the same error code.
+/// An errno that replays as the same error code.
 int errno_of(const Error& error) {
   if (error.system_errno != 0) return error.system_errno;
   switch (error.code) {
@@ -101,12 +101,12 @@ Result<void> RecordingKernelView::find_polls() {
   auto files = open_files();
   if (!files) return files.error();
   Buffer text;
-  static constexpr std::string_view kUnfinished = ".tmp";  // left by a recorder that was killed
+  static constexpr std::string_view kUnfinished = ".tmp";  // left behind by a killed recorder
   const auto is_unfinished = [](const std::string& name) {
     return name == "manifest.yaml.tmp" ||
            (name.ends_with(kUnfinished) && is_poll_directory(name.substr(0, name.size() - kUnfinished.size())));
   };
-  for (const std::string& name : names) {  // before anything is removed
+  for (const std::string& name : names) {  // check all before removing any
     if (name == "manifest.yaml" || is_poll_directory(name) || is_segment(name) || is_unfinished(name)) continue;
     Error error = data_error(
         writer_.name(), 0,
@@ -122,9 +122,9 @@ Result<void> RecordingKernelView::find_polls() {
   return find_parts(names, **files);
 }
 
-/// Polls by themselves, as earlier versions and people make them, and files of polls.
+/// Finds segments, and single polls, which earlier versions and people make.
 Result<void> RecordingKernelView::find_parts(const std::vector<std::string>& names, const CaptureFiles& files) {
-  std::map<std::uint64_t, std::int64_t> polls;  // when each was made
+  std::map<std::uint64_t, std::int64_t> polls;  // time of each poll
   std::vector<std::string> seen;
   Buffer text;
   if (auto listed = files.list("", seen); !listed) return listed;
@@ -143,7 +143,7 @@ Result<void> RecordingKernelView::find_parts(const std::vector<std::string>& nam
     const std::uint64_t number = parse_u64(name.substr(0, name.find('.'))).value_or(0);
     if (polls.find(number) == polls.end()) {
       if (!is_segment(name)) continue;
-      // A recorder was killed while it wrote the first poll of this file.
+      // A recorder was killed while writing the first poll of this segment.
       if (auto removed = writer_.remove_tree(name); !removed) return removed;
       continue;
     }
@@ -342,7 +342,7 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   const bool is_first = generation_ == 1 && !has_begun_;
   has_begun_ = true;
   is_open_ = true;
-  if (is_first) return info_.monotonic_ns;  // what sources read when they opened belongs to it
+  if (is_first) return info_.monotonic_ns;  // reads from opening the sources belong to the first poll
   ++generation_;
   records_.count = 0;
   records_.bytes = 0;
@@ -350,11 +350,10 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   return info_.monotonic_ns;
 }
 
-/// Closes the file of polls that is written to: it is one of the old ones from now on.
+/// Closes the current segment, which becomes one of the old ones.
 void RecordingKernelView::close_segment() { segment_ = SegmentWriter(); }
 
-/// Begins a new file of polls. When no descriptor is left, the open one goes on: the problem that is recorded may be just
-/// that.
+/// Starts a new segment. If no descriptor is left, keeps the old one open: that shortage may be what is being recorded.
 Result<void> RecordingKernelView::begin_segment(std::int64_t now_realtime_ns) {
   const std::string name = segment_of(next_number_);
   auto file = writer_.create_file(name);
@@ -364,7 +363,7 @@ Result<void> RecordingKernelView::begin_segment(std::int64_t now_realtime_ns) {
   std::string manifest;
   append_member(manifest, "manifest.yaml", manifest_, static_cast<std::uint64_t>(now_realtime_ns / 1'000'000'000));
   if (const int failure = fresh.append(manifest, false, progress_); failure != 0) {
-    (void)writer_.remove_tree(name);  // what failed first is what people must hear of
+    (void)writer_.remove_tree(name);  // report the first failure
     return system_error(writer_.name() + "/" + name, failure, "cannot write the file");
   }
   segment_ = std::move(fresh);
@@ -374,7 +373,7 @@ Result<void> RecordingKernelView::begin_segment(std::int64_t now_realtime_ns) {
 }
 
 Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t now_realtime_ns) {
-  std::uint64_t total = bytes + manifest_.size() + kSegmentOverhead;  // should a file of polls begin
+  std::uint64_t total = bytes + manifest_.size() + kSegmentOverhead;  // a new segment may start
   for (const Part& part : parts_) total += part.bytes;
   while (!parts_.empty()) {
     const Part oldest = parts_.front();
@@ -384,7 +383,7 @@ Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t no
     if (is_segment(oldest.name)) {
       if (auto removed = writer_.remove_tree(oldest.name); !removed) return removed;
     } else {
-      // Renamed first: a poll that is half removed must not look like one.
+      // Rename first, so that a partly removed poll does not look like a poll.
       if (auto renamed = writer_.rename(oldest.name, oldest.name + ".tmp");
           !renamed && renamed.error().system_errno != ENOENT)
         return renamed;

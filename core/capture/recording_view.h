@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that passes every read on to another view and writes what came back as a capture, poll by poll.
+// A kernel view that forwards every read to another view and writes the results as a capture, poll by poll.
 #pragma once
 
 #include <atomic>
@@ -22,78 +22,78 @@
 namespace memstat {
 
 struct RecordingOptions {
-  std::string directory;                                    ///< See DirectoryWriter::open. One recorder at a time.
-  std::uint64_t max_bytes = 1ULL << 30;                     ///< On the disk; the oldest eighth goes. 0: no bound.
-  std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;  ///< By the realtime clock; the oldest go. 0: no bound.
-  bool fresh = false;                                       ///< Polls that are there are removed instead of continued.
-  bool durable = false;       ///< Waits for the disk, so that a poll is whole or absent after a power failure as well.
-  DirectoryOwner owner = {};  ///< The account that we become before the first end_poll.
-  std::string release = {};   ///< Of the kernel shown; "": that of this machine.
-  std::string machine = {};   ///< As `release`.
-  std::string how = {};       ///< For the manifest; "": a sentence of our own.
+  std::string directory;                 ///< See DirectoryWriter::open. One recorder at a time.
+  std::uint64_t max_bytes = 1ULL << 30;  ///< On disk; beyond this the oldest eighth is removed. 0: no limit.
+  std::int64_t max_age_ns = 24LL * 3600 * 1'000'000'000LL;  ///< By the realtime clock; older polls are removed. 0: no limit.
+  bool fresh = false;                                       ///< Remove existing polls instead of continuing after them.
+  bool durable = false;       ///< Wait for the disk, so that a poll is complete or absent even after a power failure.
+  DirectoryOwner owner = {};  ///< The account that the process changes to before the first end_poll.
+  std::string release = {};   ///< Release of the kernel; "": of this machine.
+  std::string machine = {};   ///< Like `release`.
+  std::string how = {};       ///< For the manifest; "": a default sentence.
 };
 
 class RecordingKernelView;
 
-/// A poll that was taken from a recording view and is not written yet. Its room is kept when it is used again.
-/// Thread safety: none; one thread at a time.
+/// A poll taken from a recording view and not yet written. Storage is reused. Thread safety: none; one thread at a time.
 class TakenPoll {
  public:
-  /// Bytes of what was read.
   [[nodiscard]] std::uint64_t bytes() const { return records_.bytes; }
 
  private:
   friend class RecordingKernelView;
-  /// Records of a poll; their room is kept from poll to poll.
+  /// The records of a poll. Storage is reused between polls.
   struct Records {
     std::vector<PollRecord> all;
     std::size_t count = 0;
     std::uint64_t bytes = 0;
-    bool overflowed = false;  // more than max_bytes, or no memory for it: the poll cannot be written
+    bool overflowed = false;  // exceeded max_bytes, or out of memory: the poll cannot be written
   };
   Records records_;
   std::vector<RecordedError> standing_errors_;
   PollInfo info_;
 };
 
-/// Records what reads return between begin_poll and end_poll; what was read before the first begin_poll (sources that open)
-/// goes into the first poll. Reading pays for a copy into memory; end_poll writes. A read that returns in a later poll
-/// than it began in, or between polls, is passed on but not recorded. When a path is read twice in a poll, the last counts.
-/// Failed reads are recorded, but ENOENT, which a replay gives anyway. Failed keep_open and open_table calls are recorded in
-/// every poll.
-/// What a capture cannot say: a link that leaves the file system it is in, names of sysctls that were listed but not read.
-/// Names that were listed but not read replay as empty directories.
-/// Kernel addresses in text are zeroed at equal width, see zero_kernel_addresses. Files are mode 0600, directories 0700.
-/// Thread safety: reads as KernelView says; begin_poll and take_poll in one thread, also while reads are under way;
-/// write_poll in one thread, which may be another.
+/// Records the results of reads between begin_poll and end_poll. Reads before the first begin_poll, when sources open, go
+/// into the first poll. A read copies its result in memory; end_poll writes to disk. A read that returns between polls, or
+/// in a later poll than it started in, is forwarded but not recorded. If a path is read twice in a poll, the last read
+/// counts.
+///
+/// Failed reads are recorded, except ENOENT, which a replay returns anyway. Failed keep_open and open_table calls are
+/// recorded in every poll. A capture cannot store a link that leaves its file system, or names of sysctls that were listed
+/// but not read. Names of files that were listed but not read replay as empty directories. Kernel addresses in text are
+/// replaced with zeros, see zero_kernel_addresses. Files have mode 0600, directories 0700.
+///
+/// Thread safety: reads as in KernelView. begin_poll and take_poll must be called by one thread, also during reads.
+/// write_poll must be called by one thread, which may be another.
 class RecordingKernelView final : public ForwardingKernelView {
  public:
-  /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes what an interrupted recording left,
-  /// continues after the polls that are there. Errors: those of DirectoryWriter::open; kData when the directory holds what
-  /// is no recording, or polls of a kernel with another system, page size or number of CPUs.
+  /// `inner` and `clock` must outlive the view. Writes or checks manifest.yaml, removes the remains of an interrupted
+  /// recording and continues after existing polls. Errors: those of DirectoryWriter::open; kData if the directory contains
+  /// anything but a recording, or polls of a kernel with another system, page size or number of CPUs.
   static Result<std::unique_ptr<RecordingKernelView>> create(KernelView& inner, RecordingOptions options,
                                                              const Clock& clock);
   ~RecordingKernelView() override;
 
-  /// Starts a poll; one that was begun and not ended is thrown away. Returns the monotonic time that is recorded for it.
+  /// Starts a poll and discards an unfinished one. Returns the monotonic time recorded for it.
   std::int64_t begin_poll(std::string_view label);
-  /// Writes the poll; after an error there is none, and the next one can be tried. Errors: system_error (ENOSPC, EACCES...);
-  /// kIo with EFBIG when this poll alone is larger than max_bytes; kIo with EINVAL without begin_poll.
+  /// Writes the poll. On an error nothing is recorded, and the next poll can be tried. Errors: system_error (ENOSPC,
+  /// EACCES...); kIo with EFBIG if this poll alone exceeds max_bytes; kIo with EINVAL without begin_poll.
   Result<void> end_poll();
 
-  /// end_poll() in two parts, so that the disk can be waited for in another thread: ends the poll and gives what was read.
-  /// Does not touch the disk. False without begin_poll.
+  /// The first half of end_poll(), so that another thread can wait for the disk: ends the poll and returns its records in
+  /// `taken`. Does not access the disk. False without begin_poll.
   bool take_poll(TakenPoll& taken);
-  /// Writes what was taken, with its kernel addresses zeroed; errors as those of end_poll.
+  /// Writes the taken poll, with kernel addresses zeroed. Errors: as end_poll.
   Result<void> write_poll(TakenPoll& taken);
 
-  /// Grows while write_poll writes: how a slow disk is told from one that does not answer. Thread safety: safe.
+  /// Increases while write_poll writes, which distinguishes a slow disk from one that hangs. Thread safety: safe.
   [[nodiscard]] std::uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
 
   [[nodiscard]] const std::string& directory() const { return writer_.name(); }
-  /// Removes all polls and the manifest; the directory stays. The last call: nothing can be recorded after it.
+  /// Removes all polls and the manifest but not the directory. Must be the last call.
   Result<void> remove_everything();
-  /// The recording as it is on the disk, whether or not its path may still be walked.
+  /// The recording on disk. Works even if its path can no longer be traversed.
   [[nodiscard]] Result<std::unique_ptr<CaptureFiles>> open_files() const;
 
   Result<void> read_file(std::string_view path, Buffer& out) override;
@@ -110,12 +110,12 @@ class RecordingKernelView final : public ForwardingKernelView {
  private:
   using Kind = PollRecord::Kind;
   using Records = TakenPoll::Records;
-  /// What goes as a whole: a file of polls, or a poll's directory.
+  /// The unit of removal: a segment, or a single poll's directory.
   struct Part {
     std::string name;
-    std::uint64_t number;      // of its first poll
+    std::uint64_t number;      // its first poll
     std::uint64_t bytes;       // on the disk
-    std::int64_t realtime_ns;  // of its last poll
+    std::int64_t realtime_ns;  // time of its last poll
   };
 
   RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, DirectoryWriter writer);
@@ -135,25 +135,25 @@ class RecordingKernelView final : public ForwardingKernelView {
   const RecordingOptions options_;
   const Clock& clock_;
   DirectoryWriter writer_;
-  std::atomic<std::uint64_t> progress_{0};  // pieces that the disk took
+  std::atomic<std::uint64_t> progress_{0};  // pieces written to disk
 
   Mutex mutex_;
-  std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 1;  // counts polls that ended
+  std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 1;  // number of ended polls, plus 1
   bool is_open_ MEMSTAT_GUARDED_BY(mutex_) = true;           // reads are recorded
   Records records_ MEMSTAT_GUARDED_BY(mutex_);
   std::vector<RecordedError> standing_errors_ MEMSTAT_GUARDED_BY(mutex_);  // failed keep_open and open_table calls
 
-  // Of the thread that calls begin_poll and take_poll.
+  // Used only by the thread that calls begin_poll and take_poll.
   bool has_begun_ = false;
   PollInfo info_;
-  TakenPoll spare_;  // of end_poll
+  TakenPoll spare_;  // for end_poll
 
-  // Of the thread that calls write_poll.
-  std::deque<Part> parts_;  // oldest first; the last is segment_, while that is open
+  // Used only by the thread that calls write_poll.
+  std::deque<Part> parts_;  // oldest first; the last is segment_ if that is open
   SegmentWriter segment_;
   std::int64_t segment_began_ns_ = 0;
-  std::string manifest_;  // as it is in the directory
-  std::string members_;   // of the poll that is written; its room is kept
+  std::string manifest_;  // as written to the directory
+  std::string members_;   // of the poll being written; reused
   std::uint64_t next_number_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace memstat {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as Linux
+constexpr int kMaxLinks = 40;  // as on Linux
 
 Error refused(std::string_view path, std::string_view what) {
   Error error = data_error(path, 0, what);
@@ -34,7 +34,7 @@ Error replayed(const RecordedError& error) {
   return system_error(error.name, error.system_errno, "failed in this way when it was captured");
 }
 
-/// Reads a text file of the capture if it is there; `present` says so.
+/// Reads a text file of the capture if it exists; `present` is set accordingly.
 Result<void> read_optional(const CaptureFiles& files, const std::string& path, Buffer& out, bool& present) {
   const auto kind = files.kind(path);
   if (!kind) return kind.error();
@@ -62,7 +62,7 @@ Result<ReplayKernelView::Poll> ReplayKernelView::open_poll(const CaptureFiles& f
   const std::string info_path = directory + "/poll.yaml";
   if (auto read = read_optional(files, info_path, text, present); !read) return read.error();
   if (!present) {
-    poll.directory.clear();  // not a whole poll
+    poll.directory.clear();  // not a complete poll
     return poll;
   }
   auto info = parse_poll_info(text.view(), files.full_name(info_path));
@@ -129,7 +129,7 @@ std::size_t ReplayKernelView::selected_poll() const { return static_cast<std::si
 
 Result<FileKind> ReplayKernelView::walk(std::string_view path, bool follow_last, std::size_t base,
                                         FixedPath& resolved) const {
-  FixedPath pending;  // what is still to walk; grows by the targets of links
+  FixedPath pending;  // components still to walk; link targets are prepended
   if (!pending.assign(path)) return too_long(path);
   std::size_t taken = 0;
   int links = 0;
@@ -139,7 +139,7 @@ Result<FileKind> ReplayKernelView::walk(std::string_view path, bool follow_last,
     const std::string_view part = rest.substr(0, rest.find('/'));
     taken += std::min(part.size() + 1, rest.size());
     const bool is_last = taken >= pending.size();
-    if (part.empty() || part == ".") continue;  // only a link's target has such parts
+    if (part.empty() || part == ".") continue;  // only a link's target has such components
     if (part == "..") {
       if (resolved.size() <= base) return refused(files_->full_name(resolved.view()), "a link points out of the capture");
       resolved.remove_last_component();

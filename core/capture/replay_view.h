@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that replays a capture, poll by poll, on any system. core/README.md has the capture's format.
+// A kernel view that replays a capture, poll by poll, on any system. core/README.md describes the capture format.
 #pragma once
 
 #include <atomic>
@@ -16,26 +16,26 @@
 
 namespace memstat {
 
-/// Shows the selected poll of a capture, at first poll 0. A file that the poll does not have is kNotPresent; a read that
-/// failed when it was recorded fails with the same errno. Links are followed inside the poll's `fs` only; one that leaves it
-/// is kData. keep_open says whether the selected poll has the file. Listing a sysctl prefix lists the names captured below
-/// it. Directories without poll.yaml, and those whose name is not digits (NNNNNN.tmp), are not polls. Thread safety: reads
-/// may run at once, also while another poll is being selected: each read sees one poll.
+/// Shows the selected poll of a capture, initially poll 0. A file that the poll lacks is kNotPresent, and a read that failed
+/// when it was recorded fails with the same errno. Links are followed only inside the poll's `fs`; one that leaves it is
+/// kData. keep_open checks whether the selected poll has the file. Listing a sysctl prefix returns the captured names below
+/// it. Directories without poll.yaml, or whose names are not digits (NNNNNN.tmp), are not polls. Thread safety: concurrent
+/// reads are safe, even while another poll is being selected: each read sees one poll.
 class ReplayKernelView final : public KernelView {
  public:
-  /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest, kData with file and
-  /// line, kVersion, kData for a capture without a whole poll.
+  /// Reads the manifest and every poll.yaml and errors.yaml. Errors: kNotPresent without a manifest; kData with file and
+  /// line; kVersion; kData for a capture without a complete poll.
   static Result<std::unique_ptr<ReplayKernelView>> open(std::unique_ptr<CaptureFiles> files);
 
   [[nodiscard]] const CaptureManifest& manifest() const { return manifest_; }
   /// At least 1.
   [[nodiscard]] std::size_t poll_count() const { return polls_.size(); }
-  /// Polls count from 0, oldest first, whatever their directories' numbers are. Error: kNotPresent beyond the last.
+  /// Polls are numbered from 0, oldest first, regardless of directory numbers. Errors: kNotPresent if out of range.
   Result<void> select_poll(std::size_t index);
   [[nodiscard]] std::size_t selected_poll() const;
   /// Requires index < poll_count(). Lives as long as the view.
   [[nodiscard]] const PollInfo& poll_info(std::size_t index) const { return polls_[index].info; }
-  /// The reads that failed when that poll was recorded, sorted. Requires index < poll_count().
+  /// Failed reads recorded in that poll, sorted. Requires index < poll_count().
   [[nodiscard]] const std::vector<RecordedError>& errors_of(std::size_t index) const { return polls_[index].errors; }
 
   [[nodiscard]] OperatingSystem os() const override { return manifest_.os; }
@@ -60,7 +60,8 @@ class ReplayKernelView final : public KernelView {
 
   ReplayKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls);
   static Result<Poll> open_poll(const CaptureFiles& files, const std::string& directory);
-  // Turns a kernel path into one of the capture, following links (the last one only if told). What stands there.
+  // Maps a kernel path to the capture's, following links (the last one only if `follow_last`). Returns the kind of what is
+  // there.
   Result<FileKind> resolve(const Poll& poll, std::string_view path, bool follow_last, FixedPath& resolved) const;
   Result<FileKind> walk(std::string_view path, bool follow_last, std::size_t base, FixedPath& resolved) const;
   Result<void> named_path(const Poll& poll, PollPlace place, std::string_view name, FixedPath& path) const;
@@ -68,17 +69,17 @@ class ReplayKernelView final : public KernelView {
   std::unique_ptr<CaptureFiles> files_;
   CaptureManifest manifest_;
   std::vector<Poll> polls_;
-  std::atomic<const Poll*> selected_;  // into polls_, which does not change
+  std::atomic<const Poll*> selected_;  // points into polls_, which does not change
 };
 
-/// A capture in a directory. Errors: those of ReplayKernelView::open, and system_error. For archives see archive.h.
+/// Opens a capture in a directory. Errors: those of ReplayKernelView::open, and system_error. For archives see archive.h.
 Result<std::unique_ptr<ReplayKernelView>> open_capture_directory(const std::string& directory);
-/// The same, read as a whole now, for a process that is about to give up the right to read the directory. kData when it is
-/// more than `max_bytes`.
+/// The same, but reads everything now, for a process about to lose the right to read the directory. kData if it exceeds
+/// `max_bytes`.
 Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory,
                                                                  std::uint64_t max_bytes = kMaxCaptureBytes);
 
-/// Whether `name` is the name of a poll's directory: six digits, or more without a leading zero.
+/// Whether `name` names a poll's directory: six digits, or more without a leading zero.
 bool is_poll_directory(std::string_view name);
 
 }  // namespace memstat

@@ -14,10 +14,10 @@
 namespace memstat {
 namespace {
 
-constexpr std::uint64_t kMaxTarExtension = 1U << 20U;           // B of extended headers of one member
-constexpr std::uint64_t kMaxTarSize = std::uint64_t{1} << 62U;  // B: larger than any file
+constexpr std::uint64_t kMaxTarExtension = 1U << 20U;           // B of extended headers per member
+constexpr std::uint64_t kMaxTarSize = std::uint64_t{1} << 62U;  // B; larger than any file
 
-/// A field of a header: where it begins, and how long it is.
+/// Offset and size of a header field.
 struct TarField {
   std::size_t at;
   std::size_t size;
@@ -43,13 +43,13 @@ std::string_view text_of(std::string_view block, TarField field) {
   return text.substr(0, text.find('\0'));
 }
 
-/// Octal digits between blanks, none of them for 0; or, as GNU writes large numbers, bytes behind a set bit.
+/// Parses octal digits between blanks, none meaning 0, or GNU's binary form for large numbers, marked by a set high bit.
 std::optional<std::uint64_t> header_number(std::string_view field) {
   std::uint64_t number = 0;
   if ((static_cast<unsigned char>(field[0]) & 0x80U) != 0) {
     number = static_cast<unsigned char>(field[0]) & 0x7FU;
     for (const char byte : field.substr(1)) {
-      if (number >> 56U != 0) return std::nullopt;  // also what is negative
+      if (number >> 56U != 0) return std::nullopt;  // also rejects negative numbers
       number = number << 8U | static_cast<unsigned char>(byte);
     }
     return number;
@@ -60,7 +60,7 @@ std::optional<std::uint64_t> header_number(std::string_view field) {
   return failure == std::errc() && end == field.data() + field.size() ? std::optional(number) : std::nullopt;
 }
 
-/// The sum of the block's bytes with blanks for the checksum. Some old archivers added them as signed numbers.
+/// Sum of the block's bytes, with blanks for the checksum. Some old archivers added them as signed numbers.
 template <typename Byte>
 std::int64_t sum_of(std::string_view block) {
   const auto add = [](std::int64_t sum, char byte) { return sum + static_cast<Byte>(byte); };
@@ -79,9 +79,9 @@ bool stores_content(char type) { return std::string_view("123456").find(type) ==
 TarType tar_type_of(char type) {
   switch (type) {
     case '\0':
-    case '7':  // stored contiguously
+    case '7':  // contiguous file
     case '0': return TarType::kFile;
-    case 'D':  // GNU's, with the names in it as content
+    case 'D':  // GNU directory, whose content is its names
     case '5': return TarType::kDirectory;
     case '1': return TarType::kHardLink;
     case '2': return TarType::kLink;
@@ -113,7 +113,7 @@ Result<void> TarReader::fill() {
   return {};
 }
 
-/// 512 bytes; fewer at the end of the archive.
+/// Reads 512 bytes; fewer at the end of the archive.
 Result<std::string_view> TarReader::read_block() {
   std::size_t size = 0;
   do {
@@ -168,7 +168,7 @@ Result<bool> TarReader::next(TarMember& member) {
   }
 }
 
-/// Whether the block begins a member, and does not extend the header of one.
+/// Whether the block is a member's own header, not an extended one.
 Result<bool> TarReader::take_header(std::string_view block, TarMember& member, Extensions& extensions) {
   if (!has_good_checksum(block)) return damaged("a header with a wrong checksum");
   const char type = block[kTypeAt];
@@ -188,7 +188,7 @@ Result<bool> TarReader::take_header(std::string_view block, TarMember& member, E
   member.size = left_;
   member.path = std::move(extensions.path);
   if (member.path.empty()) {
-    // GNU's magic is another one, and it has times where ustar has the first part of a long path.
+    // GNU's magic differs, and stores times where ustar has the first part of a long path.
     if (field_of(block, kMagicField).substr(0, 6) == kUstar.substr(0, 6)) member.path = text_of(block, kPrefixField);
     if (!member.path.empty()) member.path += '/';
     member.path += text_of(block, kNameField);
@@ -196,12 +196,12 @@ Result<bool> TarReader::take_header(std::string_view block, TarMember& member, E
   member.target = extensions.target.empty() ? std::string(text_of(block, kTargetField)) : std::move(extensions.target);
   if (member.path.size() > kMaxTarName || member.target.size() > kMaxTarName)
     return damaged("a name of more than " + std::to_string(kMaxTarName) + " bytes");
-  // The oldest format has no directories, only names that end so.
+  // The oldest format marks directories only by a trailing slash.
   if (member.type == TarType::kFile && member.path.ends_with('/')) member.type = TarType::kDirectory;
   return true;
 }
 
-/// Takes the content of an extended header for what it says of the next member.
+/// Reads the content of an extended header that applies to the next member.
 Result<void> TarReader::extend(char type, TarMember& member, Extensions& extensions) {
   if (left_ > kMaxTarExtension - std::min(kMaxTarExtension, member.header_bytes))
     return damaged("extended headers of more than " + std::to_string(kMaxTarExtension) + " bytes");
@@ -217,10 +217,10 @@ Result<void> TarReader::extend(char type, TarMember& member, Extensions& extensi
   if (type == 'K') extensions.target = bytes.substr(0, bytes.find('\0'));
   if ((type == 'x' || type == 'X') && !Extensions::parse(bytes, extensions))
     return damaged("an extended header that is not made of records");
-  return {};  // 'g' speaks of all members, but of nothing that matters here; 'V' is the name of a volume
+  return {};  // 'g' applies to all members, but contains nothing relevant; 'V' names a volume
 }
 
-/// Records are "LENGTH KEY=VALUE\n", where LENGTH counts all of it.
+/// Records are "LENGTH KEY=VALUE\n", where LENGTH is the size of the whole record.
 bool TarReader::Extensions::parse(std::string_view records, Extensions& into) {
   while (!records.empty()) {
     const std::size_t blank = records.find(' ');
@@ -248,13 +248,13 @@ void put_text(std::span<char> block, TarField field, std::string_view bytes) {
   std::copy(bytes.begin(), bytes.end(), block.begin() + static_cast<std::ptrdiff_t>(field.at));
 }
 
-/// Octal, with zeros before it and a blank behind it where the field has room for more than the digits.
+/// Writes octal digits, zero-padded and followed by a blank if the field has room.
 void put_octal(std::span<char> block, TarField field, std::size_t digits, std::uint64_t number) {
   for (std::size_t i = digits; i-- > 0; number >>= 3U) block[field.at + i] = static_cast<char>('0' + (number & 7U));
   block[field.at + digits] = ' ';
 }
 
-/// Where the path is parted into the fields for its beginning and its end: a slash. npos when it does not fit into both.
+/// The slash at which to split a path between the prefix and name fields; npos if it does not fit.
 std::size_t slash_in(std::string_view path) {
   const std::size_t slash = path.find('/', path.size() - kNameField.size - 1);
   return slash <= kPrefixField.size && slash != 0 && slash + 1 < path.size() ? slash : std::string_view::npos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tar format, without files: reads ustar, pax, GNU's and the oldest headers, and writes ustar with pax records for
+// The tar format, without file access. Reads ustar, pax, GNU and the oldest headers. Writes ustar, with pax records for
 // values that do not fit.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// The bytes of an archive, piece by piece. Thread safety: none; one reader at a time.
+/// The bytes of an archive in pieces. Thread safety: none; one reader at a time.
 class PieceSource {
  public:
   PieceSource() = default;
@@ -30,34 +30,34 @@ enum class TarType : char { kFile = '0', kHardLink = '1', kLink = '2', kOther = 
 
 /// One member of an archive. Thread safety: a plain value.
 struct TarMember {
-  std::string path;         ///< As stored; may be absolute or leave its directory. At most kMaxTarName bytes.
-  std::string target = {};  ///< Of a link, as stored. At most kMaxTarName bytes.
+  std::string path;         ///< As stored: may be absolute or contain "..". At most kMaxTarName bytes.
+  std::string target = {};  ///< Link target, as stored. At most kMaxTarName bytes.
   TarType type = TarType::kFile;
-  std::uint64_t size = 0;          ///< Content in bytes, as the header claims.
-  std::uint64_t header_bytes = 0;  ///< What its headers take in the archive, extended ones included. Ignored when writing.
+  std::uint64_t size = 0;          ///< Content size in bytes, as the header claims.
+  std::uint64_t header_bytes = 0;  ///< Size of its headers in the archive, including extended ones. Ignored when writing.
 };
 
 constexpr std::size_t kTarBlock = 512;
-constexpr std::size_t kMaxTarName = 4095;  // B: a longer path cannot be opened
+constexpr std::size_t kMaxTarName = 4095;  // B; a longer path cannot be opened
 
-/// Reads the members of an archive in their order. Memory grows with the bytes that arrive, not with claimed sizes, and an
-/// extended header has 1 MiB at most. Errors: kData without a path and with a whole sentence; those of the source.
-/// Thread safety: none; one reader at a time.
+/// Reads the members of an archive in order. Memory grows with the bytes received, not with claimed sizes, and extended
+/// headers are limited to 1 MiB. Errors: kData without a path and with a complete sentence; those of the source. Thread
+/// safety: none; one reader at a time.
 class TarReader {
  public:
   explicit TarReader(PieceSource& source) : source_(source) {}
 
-  /// The next member, past what content() has not returned of the one before. False at the end of the archive.
+  /// Reads the next member and skips unread content of the previous one. False at the end of the archive.
   Result<bool> next(TarMember& member);
   /// The next bytes of the member's content, valid until the next call; "" at its end.
   Result<std::string_view> content();
-  /// After next() returned false: whether the archive has its end mark, a block of zeros. Without it the archive may be cut.
+  /// After next() returned false: whether the archive has its end mark, a block of zeros. Without one it may be truncated.
   [[nodiscard]] bool has_end_mark() const { return has_end_mark_; }
-  /// After an error: whether it is that the archive ends within a member.
+  /// After an error: whether the archive ends within a member.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
  private:
-  /// Values of extended headers for the next member; "" where they have none.
+  /// Values from extended headers for the next member; "" if absent.
   struct Extensions {
     std::string path;
     std::string target;
@@ -75,18 +75,18 @@ class TarReader {
   [[nodiscard]] Error truncated(const std::string& where);
 
   PieceSource& source_;
-  std::string_view rest_;                // of the source's last piece
-  std::array<char, kTarBlock> block_{};  // a block that lies in more than one piece
-  std::uint64_t offset_ = 0;             // of rest_ in the archive
-  std::uint64_t left_ = 0;               // B of content that content() has not returned
-  std::uint64_t padding_ = 0;            // B of zeros behind the content
+  std::string_view rest_;                // unread part of the source's last piece
+  std::array<char, kTarBlock> block_{};  // buffer for a block that spans pieces
+  std::uint64_t offset_ = 0;             // offset of rest_ in the archive
+  std::uint64_t left_ = 0;               // unread content of the member, in bytes
+  std::uint64_t padding_ = 0;            // zeros after the content, in bytes
   bool has_end_mark_ = false;
   bool is_cut_ = false;
-  bool is_first_ = true;  // no header has been accepted
+  bool is_first_ = true;  // no header accepted yet
 };
 
-/// The header of a member, extended where needed; its content follows, and tar_padding(size) zeros. `mtime`: seconds since
-/// 1970. The mode is 0600, of directories 0700. Thread safety of both: safe.
+/// The header of a member, extended if needed. The content follows, then tar_padding(size) zeros. `mtime`: seconds since
+/// 1970. The mode is 0600, for directories 0700. Thread safety of both functions: safe.
 std::string tar_header(const TarMember& member, std::uint64_t mtime);
 constexpr std::size_t tar_padding(std::uint64_t size) { return static_cast<std::size_t>(-size % kTarBlock); }
 
