@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-/// The recording and the kernel that it reads, kept alive together.
+/// Keeps the recording and the kernel view that it reads alive together.
 struct RecordedKernel {
   std::shared_ptr<KernelView> inner;
   std::unique_ptr<RecordingKernelView> recording;
@@ -28,7 +28,7 @@ Error exists_already(const std::string& output) {
   return error;
 }
 
-/// Hidden beside the archive, named as memstatd names it.
+/// A hidden directory beside the archive, named as memstatd names it.
 std::string work_directory_of(const std::string& archive) {
   const std::filesystem::path path(archive);
   return (path.parent_path() / ("." + path.filename().string() + ".polls")).string();
@@ -46,7 +46,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
     if (!made->archive_) return errno == EEXIST ? exists_already(output) : system_error(output, errno, "cannot be created");
     made->archive_path_ = output;
     options.directory = work_directory_of(output);
-    options.fresh = true;  // what an interrupted recording left
+    options.fresh = true;  // replace an interrupted recording
   } else {
     std::error_code failed;
     const bool is_empty = std::filesystem::is_empty(output, failed);
@@ -59,7 +59,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
   }
   const auto both = std::make_shared<RecordedKernel>(RecordedKernel{inner, *std::move(recording)});
   made->view_ = std::shared_ptr<RecordingKernelView>(both, both->recording.get());
-  (void)MergedSlabs::read(*made->view_);  // for what reads the capture
+  (void)MergedSlabs::read(*made->view_);  // record it for readers of the capture
   return made;
 }
 
@@ -73,7 +73,7 @@ Result<void> KernelRecording::finish() {
     return packed;
   }
   if (auto removed = view_->remove_everything(); !removed) return removed;
-  std::error_code ignored;  // an empty directory harms nothing
+  std::error_code ignored;  // a leftover empty directory is harmless
   std::filesystem::remove(view_->directory(), ignored);
   return {};
 }

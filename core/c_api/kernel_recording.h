@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The recording of a program's own queries: what memstat_record_begin starts.
+// Records a program's own queries: the implementation of memstat_record_begin.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,25 @@
 
 namespace memstat {
 
-/// Writes what is read through view() as a capture, to a directory or an archive that does not exist yet.
-/// Thread safety: none; one thread at a time.
+/// Writes all reads through view() as a capture, to a new directory or archive. Thread safety: none; one thread at a time.
 class KernelRecording {
  public:
-  /// Starts a recording of what `inner` reads. Errors: kData when there is something at `output` already, and those of the
-  /// file system with the path.
+  /// Starts a recording of `inner`. Errors: kData if `output` exists; file system errors with the path.
   static Result<std::unique_ptr<KernelRecording>> begin(const std::shared_ptr<KernelView>& inner, const std::string& output,
                                                         std::uint64_t max_bytes);
   KernelRecording(const KernelRecording&) = delete;
   KernelRecording& operator=(const KernelRecording&) = delete;
 
-  /// The view to read through; keeps all it needs alive.
+  /// The view to read through. Keeps everything it needs alive.
   [[nodiscard]] std::shared_ptr<RecordingKernelView> view() const { return view_; }
-  /// Packs the archive, if it is one. On an error the polls stay in the directory that the error names.
+  /// Packs the archive, if the recording is one. On an error the polls remain in the directory that the error names.
   Result<void> finish();
 
  private:
   KernelRecording() = default;
 
   std::shared_ptr<RecordingKernelView> view_;
-  std::string archive_path_;  // "" when the recording is a directory
+  std::string archive_path_;  // "" if the recording is a directory
   UniqueFd archive_;
 };
 

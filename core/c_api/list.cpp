@@ -22,8 +22,7 @@ namespace memstat {
 namespace malloc_sizes {
 namespace {
 
-// One table a process, as upstream has it. Readers may see it while it is replaced: each size by itself is always right for
-// some kernel.
+// One table per process, as in the original. It may be read while it is replaced: each size is always valid for some kernel.
 std::atomic<std::size_t> known_count{0};
 std::array<std::atomic<std::uint64_t>, kMax> known_sizes{};
 
@@ -47,8 +46,8 @@ Error with_code(Error error, ErrorCode code) {
   return error;
 }
 
-/// How upstream reports a sysctl that could not be read: `otherwise` for all but missing permission, missing memory, and
-/// data that came but is wrong.
+/// Maps the error of a failed sysctl as the original does: `otherwise`, except for a missing permission, lack of memory, and
+/// bad data.
 Error upstream_error(Error error, ErrorCode otherwise) {
   switch (error.code) {
     case ErrorCode::kPermission:
@@ -59,21 +58,21 @@ Error upstream_error(Error error, ErrorCode otherwise) {
   }
 }
 
-/// Whether this process had no memory, and not the kernel.
+/// Whether this process ran out of memory, rather than the kernel.
 bool is_our_lack_of_memory(const Error& error) { return error.code == ErrorCode::kNoMemory && error.system_errno == 0; }
 
-/// The same for the integers, for which a kernel without memory is like any other failure.
+/// The same for integers, for which a kernel out of memory is an ordinary failure.
 Error integer_error(Error error, ErrorCode otherwise) {
   if (error.code == ErrorCode::kNoMemory && !is_our_lack_of_memory(error)) return with_code(std::move(error), otherwise);
   return upstream_error(std::move(error), otherwise);
 }
 
-/// The same for vm.malloc.zone_*, whose every failure is VERSION.
+/// The same for vm.malloc.zone_*, where every failure is VERSION.
 Error zone_error(Error error) {
   return is_our_lack_of_memory(error) ? error : with_code(std::move(error), ErrorCode::kVersion);
 }
 
-/// The integers that upstream reads before a stream: without them it does not try.
+/// Reads the integers that the original reads before a stream. If they fail, the stream is not read.
 Result<void> check_integers(KernelView& view, const SysctlStream& stream, Buffer& scratch) {
   if (auto cpus = read_sysctl_u32(view, stream.cpus, scratch); !cpus) {
     return integer_error(std::move(cpus.error()), ErrorCode::kData);
@@ -84,8 +83,8 @@ Result<void> check_integers(KernelView& view, const SysctlStream& stream, Buffer
   return {};
 }
 
-/// Learns the size classes. A kernel without both sysctls is one before FreeBSD 13.0 (10cb3979a9bd), whose classes are the
-/// powers of two from 16 to 65536; every other failure is VERSION, as upstream has it.
+/// Reads the size classes. A kernel without both sysctls is older than FreeBSD 13.0 (10cb3979a9bd), and its classes are the
+/// powers of two from 16 to 65536. Every other failure is VERSION, as in the original.
 Result<void> load_size_classes(KernelView& view, Buffer& scratch) {
   constexpr std::string_view kCount = "vm.malloc.zone_count";
   constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
@@ -125,8 +124,8 @@ Result<void> check_uma(KernelView& view) {
   return check_integers(view, kZoneStream, scratch);
 }
 
-/// A stream without a byte or without a record is a success that changes nothing (the daemon calls it a failure: a kernel
-/// always has some types).
+/// An empty stream, or one without records, is a success that changes nothing. (The daemon treats it as a failure, because a
+/// kernel always has some types.)
 bool names_nothing(std::string_view stream) {
   constexpr std::size_t kHeader = 16;
   constexpr std::size_t kCountAt = 8;
@@ -142,7 +141,7 @@ Error not_present(std::string path, std::string_view detail) {
   return error;
 }
 
-/// MEMSTAT_CAPTURE, "" when there is none. Ignored in programs with more rights than their user's: it names files to read.
+/// MEMSTAT_CAPTURE, "" if unset. Ignored in programs with more privileges than their user, because it names files to read.
 std::string capture_of_environment() {
   if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) return {};
   const char* const reference = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
@@ -194,7 +193,7 @@ bool QueriedList::set_capture(const char* reference) {
   return true;
 }
 
-/// What was named to be read in place of this machine's kernel; without a view when nothing was.
+/// The view selected instead of this machine's kernel; without a view if none is selected.
 Result<QueriedList::Opened> QueriedList::named_view() {
   if (fixed_ != nullptr) return Opened{.reference = {}, .view = fixed_};
   if (set_.view != nullptr) return set_;
@@ -209,7 +208,7 @@ Result<QueriedList::Opened> QueriedList::named_view() {
   return environment_;
 }
 
-/// This machine's kernel, through the recording when there is one. Errors: kNotPresent where there is no view of it.
+/// This machine's kernel, through the recording if there is one. Errors: kNotPresent if there is no view of it.
 Result<std::shared_ptr<KernelView>> QueriedList::live_view() {
   if (live_ == nullptr) {
     auto live = open_named_view(std::string(kLiveReference));
@@ -219,13 +218,13 @@ Result<std::shared_ptr<KernelView>> QueriedList::live_view() {
   return recording_ != nullptr ? recording_->view() : live_;
 }
 
-/// The view to read a kernel of that system through.
+/// The view for reading a kernel of this system.
 Result<std::shared_ptr<KernelView>> QueriedList::view_of(OperatingSystem os) {
   auto named = named_view();
   if (!named) return std::move(named.error());
   if (named->view != nullptr && named->view->os() == os) return std::move(named->view);
-  // A capture of another system is no reason not to look at a Linux kernel that is there; a FreeBSD consumer that was
-  // pointed to the wrong capture should hear of it.
+  // If the capture is of another system, still try this machine's Linux kernel. For FreeBSD, report the wrong capture
+  // instead.
   if (fixed_ == nullptr && (named->view == nullptr || os == OperatingSystem::kLinux)) {
     if (auto live = live_view(); live && (*live)->os() == os) return live;
   }
@@ -277,12 +276,12 @@ Result<void> QueriedList::refresh_stream(const SourceDescriptor& source, Result<
   if (result && !names_nothing(entry.reader.raw.parts[0].view())) {
     result = commit_source(entry.reader, list_, ++generation_, folds ? Duplicates::kFolded : Duplicates::kEach);
   }
-  entry.reader.raw.parts = {};  // a stream is many times larger than the list: it does not stay
+  entry.reader.raw.parts = {};  // the stream is many times larger than the list, so free it
   if (result) return result;
   return upstream_error(std::move(result.error()), ErrorCode::kVersion);
 }
 
-/// The streams that upstream knows are read with its preconditions, all else as the daemon does.
+/// Streams of the original are read with its preconditions, all other sources as the daemon reads them.
 Result<void> QueriedList::refresh_source(const SourceDescriptor& source, const std::shared_ptr<KernelView>& view) {
   if (source.name == "freebsd_malloc") return refresh_stream(source, check_malloc);
   if (source.name == "freebsd_uma") return refresh_stream(source, check_uma);
@@ -301,7 +300,7 @@ bool QueriedList::query_kvm(void* kvm, KvmNeeds needs) {
 bool QueriedList::query_opened(OpenedView opened, KvmNeeds needs) {
   kvm_notes_.clear();
   for (const std::string& note : opened.notes) kvm_notes_ += note + "\n";
-  // Only this query reads it, also when there is no memory for it.
+  // Restore the previous view after this query, even if memory runs out.
   struct Restore {
     QueriedList& list;
     std::shared_ptr<KernelView> before;
@@ -375,7 +374,7 @@ bool QueriedList::record_poll(std::string_view label) {
   recording_->view()->begin_poll(label);
   const std::uint64_t before = generation_;
   const bool is_whole = query_kernel();
-  if (!is_whole && generation_ == before) return false;  // no source is up: there is no poll
+  if (!is_whole && generation_ == before) return false;  // no source could be read, so there is no poll
   auto written = recording_->view()->end_poll();
   return written ? true : fail(std::move(written.error()));
 }
@@ -390,7 +389,7 @@ bool QueriedList::end_recording() {
 bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size) {
   auto view = view_of(OperatingSystem::kFreeBsd);
   if (!view) return fail(std::move(view.error()));
-  constexpr std::size_t kMaxHinted = 4096;  // the caller's room says little of what the kernel has
+  constexpr std::size_t kMaxHinted = 4096;  // the caller's buffer size says little about the sysctl's size
   Buffer bytes;
   if (auto result = (*view)->read_sysctl(name, bytes, std::min(size, kMaxHinted)); !result)
     return fail(std::move(result.error()));
@@ -417,7 +416,7 @@ bool QueriedList::read_process(int pid, ProcessMemory& memory, std::string& name
   const std::string directory = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid));
   const std::string statm = directory + "/statm";
   const auto refused = [&](Error& error) {
-    // ESRCH: it ended while it was read.
+    // ESRCH: the process exited during the read.
     if (error.code == ErrorCode::kNotPresent || error.system_errno == ESRCH) {
       return fail(not_present(directory, "there is no such process, or it is hidden from you"));
     }

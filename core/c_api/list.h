@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands behind memstat.h's `struct memory_type_list`: the list, where its figures come from, and its last error.
+// The implementation of memstat.h's `struct memory_type_list`: the list, the origin of its figures, and its last error.
 #pragma once
 
 #include <cstdint>
@@ -20,79 +20,79 @@
 
 namespace memstat {
 
-/// A memory type list that queries kernels the way libmemstat does: upstream's preconditions, error codes and order, on top
-/// of the same sources as the daemon. memstat.h documents the behaviour; memstat.cpp only translates calls. Nothing throws
-/// but std::bad_alloc, and only where it says so. Thread safety: none; one thread at a time.
+/// A memory type list that queries kernels as libmemstat does, with the original's preconditions, error codes and order, on
+/// top of the daemon's sources. memstat.h documents the behaviour; memstat.cpp only translates calls. Throws only
+/// std::bad_alloc, and only where documented. Thread safety: none; one thread at a time.
 class QueriedList {
  public:
-  /// Reads whatever is there: the capture named by set_capture or MEMSTAT_CAPTURE, or this machine's kernel.
+  /// Reads the capture named by set_capture or MEMSTAT_CAPTURE, or else this machine's kernel.
   QueriedList() = default;
-  /// Reads `view` only: for tests that fail the Nth read.
+  /// Reads only `view`: for tests that fail the Nth read.
   explicit QueriedList(std::shared_ptr<KernelView> view) : fixed_(std::move(view)) {}
 
   [[nodiscard]] MemoryTypeList& types() { return list_; }
   [[nodiscard]] const MemoryTypeList& types() const { return list_; }
-  /// MEMSTAT_ERROR_* of the last query that failed.
+  /// MEMSTAT_ERROR_* of the last failed query.
   [[nodiscard]] int error() const { return static_cast<int>(error_); }
-  /// The last failure as one line, "" before any.
+  /// The last failure as one line, "" if there was none.
   [[nodiscard]] const char* message() const { return message_.c_str(); }
 
-  /// What of the capture or dump in use is damaged, a line each; "" when nothing is.
+  /// Damage in the capture or dump in use, one line each; "" if there is none.
   [[nodiscard]] const char* notes() const {
     if (!kvm_notes_.empty()) return kvm_notes_.c_str();
     return (set_.view != nullptr || ignores_environment_ ? set_ : environment_).notes.c_str();
   }
 
   void set_folding(bool folding) { is_folding_ = folding; }
-  /// nullptr: MEMSTAT_CAPTURE or the kernel; "" and "live": the kernel, whatever MEMSTAT_CAPTURE says.
+  /// nullptr: MEMSTAT_CAPTURE or the kernel. "" and "live": the kernel, regardless of MEMSTAT_CAPTURE.
   bool set_capture(const char* reference);
 
-  // Queries: false when they fail, with error() set and the list as it was.
+  // Queries return false on failure, with error() set and the list unchanged.
   bool query_malloc();
   bool query_uma();
-  /// Every source of Linux, or those of one allocator; reads on after a failure, the first of which is reported.
+  /// Refreshes all Linux sources, or those of one allocator. Continues after a failure and returns the first error.
   bool query_linux(Allocator allocator = Allocator::kUnknown);
   bool query_source(std::string_view name);
-  /// The kernel behind a kvm_t of libkvm: what is needed of it, malloc types first.
+  /// Queries the kernel behind libkvm's kvm_t: the parts in `needs`, malloc types first.
   bool query_kvm(void* kvm, KvmNeeds needs);
-  /// The same of one that is open.
+  /// The same for an open view.
   bool query_opened(OpenedView opened, KvmNeeds needs);
-  /// Every source of the kernel that is read, whichever it is; otherwise as query_linux.
+  /// Refreshes all sources of the selected kernel, whichever system it is; otherwise like query_linux.
   bool query_kernel();
-  /// Which kernel is read; kOther when the capture that is named cannot be opened.
+  /// The system of the selected kernel; kOther if the selected capture cannot be opened.
   OperatingSystem kernel();
-  /// Copies one sysctl of a FreeBSD kernel to `to`, which has room for `size` bytes; `size` becomes what it has.
+  /// Copies one sysctl of a FreeBSD kernel to `to`, which holds `size` bytes. Sets `size` to the sysctl's size.
   bool read_sysctl(std::string_view name, char* to, std::size_t& size);
-  /// Where a physical address of a Linux kernel lies.
+  /// Finds the location of a physical address of a Linux kernel.
   bool find_memory_block(std::uint64_t address, MemoryBlock& block);
-  /// The memory and the name of a process of a Linux kernel; 0 is this one.
+  /// Reads the memory and the name of a process of a Linux kernel; 0 is this process.
   bool read_process(int pid, ProcessMemory& memory, std::string& name);
-  /// The kernel that queries read, and when.
+  /// Returns the kernel that queries read, and the time of its poll.
   bool read_kernel(memstat_kernel& kernel);
-  /// What the kernel's memory is used for as a whole.
+  /// Reads the machine's memory account.
   bool read_memory(memstat_memory& memory);
 
-  /// The capture that is read; nullptr when it is a kernel, or when the capture cannot be opened.
+  /// The capture being read; nullptr if it is a kernel, or if the capture cannot be opened.
   ReplayKernelView* capture();
   bool select_poll(std::size_t number);
 
-  // Recording of this machine's kernel, see memstat.h.
+  // Recording of this machine's kernel; see memstat.h.
   bool begin_recording(const std::string& output, std::uint64_t max_bytes);
   bool record_poll(std::string_view label);
   bool end_recording();
 
-  /// Records a failure that did not come from a source.
+  /// Records a failure from outside the sources.
   bool fail(ErrorCode code, std::string_view detail) noexcept;
 
  private:
-  /// A kernel view, and what it was made of.
+  /// A kernel view and its origin.
   struct Opened {
     std::string reference;  // of the capture
     std::shared_ptr<KernelView> view;
-    ReplayKernelView* capture = nullptr;  // the view, when it is a capture
-    std::string notes = {};               // what of it is damaged, a line each
+    ReplayKernelView* capture = nullptr;  // the view, if it is a capture
+    std::string notes = {};               // damage, one line each
   };
-  /// A source with its buffers, and the view that it was opened for.
+  /// A source with its buffers, and the view for which it was opened.
   struct Entry {
     SourceReader reader;
     std::shared_ptr<KernelView> view = nullptr;
@@ -118,7 +118,7 @@ class QueriedList {
   Opened set_;          // by set_capture
   Opened environment_;  // by MEMSTAT_CAPTURE
   std::shared_ptr<KernelView> live_;
-  std::string kvm_notes_;  // of the last query of a kvm_t
+  std::string kvm_notes_;  // of the last kvm_t query
   std::unique_ptr<KernelRecording> recording_;
   ErrorCode error_ = ErrorCode::kUndefined;
   std::string message_;
@@ -126,12 +126,12 @@ class QueriedList {
   bool ignores_environment_ = false;
 };
 
-/// The sizes of malloc(9)'s size classes, as the last malloc query of this process learned them. Thread safety: safe.
+/// Bytes of malloc(9)'s size classes, as of the last malloc query of this process. Thread safety: safe.
 namespace malloc_sizes {
 inline constexpr std::size_t kMax = 32;
-/// How many, the closing 0 included; 0 before any query.
+/// Number of classes, including the terminating 0; 0 before any query.
 std::size_t count();
-/// Bytes of class `index`, which is below kMax; 0 beyond the last.
+/// Bytes of class `index`, which must be below kMax; 0 beyond the last.
 std::uint64_t size(std::size_t index);
 }  // namespace malloc_sizes
 

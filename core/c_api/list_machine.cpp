@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a list says of the machine as a whole: its kernel, and what its memory is used for.
+// The machine-wide queries of a list: its kernel and its memory.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace memstat {
 namespace {
 
-/// `to` is all NUL.
+/// Requires `to` to be zeroed.
 void copy_machine_text(std::string_view text, char* to, std::size_t room) { text.copy(to, room - 1); }
 
 bool tells_of_memory(const SourceDescriptor& source) {
@@ -23,7 +23,7 @@ bool tells_of_memory(const SourceDescriptor& source) {
                      [](const MetricOrigin& origin) { return origin.metric == &kAvailableBytes; });
 }
 
-/// Whether the account is there; then total = parts + unaccounted + free.
+/// Whether the account exists; then total = parts + unaccounted + free.
 bool take_account(const StagedStatistics& statistics, memstat_memory& memory) {
   memstat_memory found{};
   std::uint64_t parts = 0;
@@ -48,9 +48,10 @@ bool take_account(const StagedStatistics& statistics, memstat_memory& memory) {
 
 }  // namespace
 
-/// The view of whichever kernel there is to read.
+/// The view of whichever kernel can be read.
 Result<std::shared_ptr<KernelView>> QueriedList::view_of_any() {
-  auto view = view_of(OperatingSystem::kFreeBsd);  // first: on Linux a capture of FreeBSD has Linux's kernel beside it
+  auto view = view_of(
+      OperatingSystem::kFreeBsd);  // first, because on Linux a FreeBSD capture and the Linux kernel may both be available
   if (view || view.error().code != ErrorCode::kNotPresent) return view;
   return view_of(OperatingSystem::kLinux);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memstat.h on top of the model: translates calls, and lets no exception out.
+// Implements memstat.h on top of the model. Translates calls and lets no exception escape.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -56,14 +56,14 @@ static_assert(MEMSTAT_CPU_FIGURE_NUMALLOCS == 1U << static_cast<unsigned>(CpuFie
               memstat::kCpuFieldCount == 6);
 static_assert(memstat::kNodeFieldCount == 4, "memstat.h has every figure of a node");
 
-// A `struct memory_type` is never defined: pointers to one are pointers to the model's types.
+// `struct memory_type` is never defined: pointers to it are pointers to the model's types.
 memory_type* to_c(MemoryType* type) { return reinterpret_cast<memory_type*>(type); }
 const MemoryType& type_of(const memory_type* type) { return *reinterpret_cast<const MemoryType*>(type); }
 MemoryType& type_of(memory_type* type) { return *reinterpret_cast<MemoryType*>(type); }
 
 std::uint64_t figure(const memory_type* type, Field field) { return type == nullptr ? 0 : type_of(type).figure(field); }
 
-/// Per-CPU counts of zones are in the model; upstream's accessors are 0 for them.
+/// The model has per-CPU counts of zones; the original's accessors return 0 for them.
 std::uint64_t malloc_cpu_figure(const memory_type* type, CpuField field, int cpu) {
   if (type == nullptr || cpu < 0 || type_of(type).allocator() == Allocator::kUma) return 0;
   return type_of(type).cpu_figure(field, static_cast<std::uint32_t>(cpu));
@@ -73,17 +73,17 @@ std::uint64_t node_figure(const memory_type* type, NodeField field, int node) {
   return type == nullptr || node < 0 ? 0 : type_of(type).node_figure(field, static_cast<std::uint32_t>(node));
 }
 
-/// As snprintf does it.
+/// Like snprintf.
 std::size_t copy_text(std::string_view from, char* text, std::size_t room) {
   if (text != nullptr && room != 0) text[from.copy(text, room - 1)] = '\0';
   return from.size();
 }
 
-/// Negative indexes and CPUs become ones that are out of range.
+/// Maps negative indexes and CPUs to values that are out of range.
 std::size_t slot_of(int index) { return static_cast<std::size_t>(static_cast<unsigned>(index)); }
 std::uint32_t cpu_of(int cpu) { return static_cast<std::uint32_t>(cpu); }
 
-/// Runs a setter; lack of memory is told through errno, since setters return nothing.
+/// Runs a setter. Reports lack of memory through errno, since setters return nothing.
 template <typename Set>
 void store(memory_type* type, Set set) noexcept {
   if (type == nullptr) return;
@@ -258,7 +258,8 @@ int memstat_linux_vmalloc(memory_type_list* list, int) {
 
 size_t memstat_source_get_count(void) { return memstat::all_sources().size(); }
 const char* memstat_source_get_name(size_t n) {
-  return n < memstat::all_sources().size() ? memstat::all_sources()[n]->name.data() : nullptr;  // of a string literal
+  return n < memstat::all_sources().size() ? memstat::all_sources()[n]->name.data()
+                                           : nullptr;  // a string literal, so NUL-terminated
 }
 int memstat_source_query(memory_type_list* list, const char* name, int) {
   return run_query(list, [&](memory_type_list& self) { return self.query_source(name == nullptr ? "" : name); });

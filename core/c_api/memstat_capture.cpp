@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The functions of memstat.h about kernels, polls of a capture, and recordings.
+// The functions of memstat.h for kernels, polls of a capture, and recordings.
 #include <string>
 
 #include "core/c_api/handle.h"

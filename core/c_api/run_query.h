@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How functions of memstat.h ask a list for something: no exception gets out.
+// Runs the queries behind memstat.h's functions. No exception escapes.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace memstat {
 
-/// Runs a query: 0 or -1.
+/// Returns 0 or -1.
 template <typename Query>
 int run_query(memory_type_list* list, Query query) noexcept {
   if (list == nullptr) {

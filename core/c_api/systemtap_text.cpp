@@ -18,7 +18,7 @@ void append_number(ShortText<N>& text, std::uint64_t number) {
   text.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
-/// Without blanks.
+/// Without leading blanks.
 ShortText<16> short_amount(std::uint64_t bytes, std::string_view units) {
   ShortText<16> text;
   if (bytes < kStep) {
@@ -40,11 +40,11 @@ ShortText<16> short_amount(std::uint64_t bytes, std::string_view units) {
   return text;
 }
 
-/// Exact where four digits and a unit do, else short.
+/// Exact if four digits and a unit suffice, otherwise short.
 ShortText<16> exact_amount(std::uint64_t bytes) {
   constexpr std::uint64_t kMax = 9999;
   std::uint64_t amount = bytes;
-  std::size_t unit = 0;  // how many of the units
+  std::size_t unit = 0;  // index in the units
   while (unit < kSmallUnits.size() && amount >= kStep && amount % kStep == 0) {
     amount /= kStep;
     ++unit;
