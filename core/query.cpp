@@ -6,14 +6,14 @@
 namespace memstat {
 namespace {
 
-/// Puts the source's name into an error, and turns our own lack of memory into one.
+/// Adds the source's name to an error, and turns std::bad_alloc into one.
 template <typename Step>
 Result<void> of_source(const SourceReader& reader, Step step) {
   Result<void> result;
   try {
     result = step();
   } catch (const std::bad_alloc&) {
-    Error error;  // without any text: there is no memory for it
+    Error error;  // without text, which would need memory
     error.code = ErrorCode::kNoMemory;
     result = std::move(error);
   }
@@ -29,7 +29,7 @@ Result<void> of_source(const SourceReader& reader, Step step) {
 Result<void> open_source(SourceReader& reader, KernelView& view) {
   const std::size_t kept = view.kept_count();
   Result<void> opened = of_source(reader, [&] { return reader.descriptor->steps.open(view, reader.raw, *reader.state); });
-  if (!opened) view.close_kept_after(kept);  // so that it takes no descriptors from the sources after it
+  if (!opened) view.close_kept_after(kept);  // release its descriptors for the sources after it
   return opened;
 }
 
@@ -53,7 +53,7 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
     state.is_stale = reader.staging.is_incomplete();
     state.parsed_cpu_count = reader.staging.cpu_count();
     ++state.parse_count;
-    if (source.allocator == Allocator::kUnknown) return {};  // statistics only: they stay in the staging
+    if (source.allocator == Allocator::kUnknown) return {};  // statistics only: they remain in the staging
     if (duplicates == Duplicates::kFolded) reader.staging.fold_duplicates();
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,

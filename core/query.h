@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From a kernel view to the memory type list: the only writer of the list.
+// Reads sources through a kernel view into the memory type list. The only writer of the list.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,9 @@
 
 namespace memstat {
 
-/// One source with the bytes and the state that it keeps from poll to poll. Thread safety: handed from one thread to
-/// another, whole.
+/// One source with the data and state that it keeps between polls. Thread safety: none; may be moved between threads.
 struct SourceReader {
-  /// With the defaults of the source's options; of patterns, none.
+  /// Starts with the defaults of the source's options, and no patterns.
   explicit SourceReader(const SourceDescriptor& source) : descriptor(&source), state(source.steps.make_state()) {
     for (const SourceOption& option : source.options) state->options.push_back({.number = option.default_number});
   }
@@ -28,35 +27,36 @@ struct SourceReader {
   Staging staging;
 };
 
-/// Opens what the source needs, while privileges last. Errors carry the source's name; kNotPresent: not on this kernel.
+/// Opens what the source needs, while the process has privileges. Errors contain the source's name; kNotPresent: this kernel
+/// does not provide it.
 Result<void> open_source(SourceReader& reader, KernelView& view);
 
-/// Reads the source; may block for as long as the kernel does. The list is not touched.
+/// Reads the source. May block for as long as the kernel does. Does not access the list.
 Result<void> read_source(SourceReader& reader, KernelView& view);
 
-/// What to do with several types of one name.
+/// How to treat several types of one name.
 enum class Duplicates {
-  kEach,   ///< Each is a type of its own.
-  kFolded  ///< libmemstat's way of a second query, see Staging::fold_duplicates.
+  kEach,   ///< Keep each as a separate type.
+  kFolded  ///< As libmemstat does on a second query; see Staging::fold_duplicates.
 };
 
-/// Parses what was read into the staging. Allocates nothing in the steady state; no list is touched.
+/// Parses the raw bytes into the staging. Allocates nothing in the steady state and does not access a list.
 Result<void> parse_source(SourceReader& reader);
 
-/// Parses what was read and commits it. On an error the list and all caller slots are as before.
+/// Parses the raw bytes and commits the result. On an error the list and all caller slots are unchanged.
 Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint64_t generation,
                            Duplicates duplicates = Duplicates::kEach);
 
-/// Gives back what a source has read and needs no more. After commit_source: names and per-CPU figures of the staging are
-/// not to be read any more, since they may be there.
+/// Frees raw bytes that the source no longer needs. Call it after commit_source; names and per-CPU figures of the staging
+/// become invalid, since they may point into them.
 void give_back_spent(SourceReader& reader);
 
-/// The sources among `sources` that answer a question for the types of one allocator of a system, or (kUnknown) for all
-/// types there, in reading order. Sources that are off by default are left out, but the roster of the allocator asked for.
+/// The sources among `sources` for the types of one allocator of a system or, with kUnknown, for all its types, in reading
+/// order. Omits sources that are off by default, except the roster of the requested allocator.
 std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,
                                                       Allocator allocator);
 
-/// All three steps but the opening, for callers that do not mind blocking.
+/// Reads, parses and commits in one call, for callers that may block.
 Result<void> refresh(SourceReader& reader, KernelView& view, MemoryTypeList& list, std::uint64_t generation);
 
 }  // namespace memstat

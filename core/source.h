@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a source is: one kernel interface that yields the memory types of an allocator, or some figures of them.
+// A source: one kernel interface that provides the memory types of an allocator, or some of their figures.
 //
-// A source is one file in core/sources, or in a directory that CMakeLists.txt gives to memstat_add_sources(), that defines a
-// SourceDescriptor with the file's name in namespace memstat::sources. The build finds the file and puts it into the table
-// of every program that links its target (and refuses one without test and captures). Reading and parsing are two functions,
-// because only reading talks to the kernel: it may hang, it needs the reader thread, it can be recorded. Parsing is a pure
-// function of the raw bytes and is what the fuzzers, the captures and the FreeBSD streams on a Linux machine all exercise.
+// A source is one file in core/sources, or in a directory that CMakeLists.txt passes to memstat_add_sources(). It defines a
+// SourceDescriptor with the file's name in namespace memstat::sources. The build finds the file and adds it to the table of
+// every program that links its target, and rejects a source without a test and captures.
+//
+// Reading and parsing are separate functions, because only reading touches the kernel: it may hang, runs on the reader
+// thread and can be recorded. Parsing is a pure function of the raw bytes. Fuzzers, captures, and FreeBSD streams on a Linux
+// machine all exercise it.
 #pragma once
 
 #include <array>
@@ -30,14 +32,13 @@
 
 namespace memstat {
 
-/// What one setting is now.
 struct SourceOptionValue {
   std::uint64_t number = 0;
-  std::function<bool(std::string_view)> matches = {};  ///< Of kPattern; empty: no pattern was given.
-  std::string text = {};                               ///< Of kKey; empty: the key is not in the configuration.
+  std::function<bool(std::string_view)> matches = {};  ///< For kPattern; empty: no pattern is set.
+  std::string text = {};                               ///< For kKey; empty: the key is not in the configuration.
 };
 
-/// Where a figure comes from, for people: the kernel's own name of it, or how it is made from those.
+/// The origin of a figure, for people: the kernel's own name of it, or how it is computed from those.
 struct MetricOrigin {
   enum class Of : std::uint8_t { kType, kCpu, kNode, kSystem };
 
@@ -52,7 +53,7 @@ struct MetricOrigin {
 
   Of of;
   std::uint8_t number = 0;               ///< The Field, CpuField or NodeField.
-  const SystemMetric* metric = nullptr;  ///< Of kSystem; never null there.
+  const SystemMetric* metric = nullptr;  ///< For kSystem; never null then.
   std::string_view origin;
 };
 
@@ -75,47 +76,46 @@ constexpr NodeFieldMask node_fields_of(std::span<const MetricOrigin> origins) {
   return figures_of<NodeField>(origins, MetricOrigin::Of::kNode);
 }
 
-/// What reads of a source brought from the kernel, and nothing else; kept from poll to poll, so that buffers are reused and
-/// a source may leave what it need not read again. Thread safety: none; handed from the reader thread to the poller and
-/// back.
+/// The raw bytes that a source read from the kernel. Kept between polls, so that buffers are reused and a source need not
+/// read everything again. Thread safety: none; passed from the reader thread to the poller and back.
 struct RawBytes {
   static constexpr std::size_t kPartCount = 4;
-  std::array<Buffer, kPartCount> parts;  ///< What each part is, is the source's own business (see its file).
-  std::uint64_t page_size = 0;           ///< B, of the kernel read.
-  std::uint32_t cpu_count = 0;           ///< One more than the highest CPU present; see KernelView::cpu_count.
+  std::array<Buffer, kPartCount> parts;  ///< Their meaning is private to the source (see its file).
+  std::uint64_t page_size = 0;           ///< Page size of the kernel, in bytes.
+  std::uint32_t cpu_count = 0;           ///< One more than the highest present CPU; see KernelView::cpu_count.
 };
 
-/// What a source knows besides the raw bytes. A source that has to remember something derives its own struct from it.
-/// Thread safety: as RawBytes, with which it goes from thread to thread.
+/// A source's state besides the raw bytes. A source with more state derives its own struct. Thread safety: as RawBytes, with
+/// which it is passed between threads.
 struct ReaderState {
   ReaderState() = default;
   ReaderState(const ReaderState&) = delete;
   ReaderState& operator=(const ReaderState&) = delete;
   virtual ~ReaderState() = default;
 
-  std::vector<SourceOptionValue> options;  ///< By place in the descriptor's options; as many as there are.
-  FieldMask given_fields;                  ///< Figures of the same types that another source gives, so that they need not
+  std::vector<SourceOptionValue> options;  ///< In the order of the descriptor's options, one each.
+  FieldMask given_fields;                  ///< Figures of the same types that another source provides, so that they need not
   NodeFieldMask given_node_fields;         ///< be read. Set before open and before each read.
-  bool is_stale = true;                    ///< The last parse missed something that was kept: read it again.
-  std::uint32_t parsed_cpu_count = 0;      ///< CPUs that the last parse found; 0: there was none.
-  std::uint32_t parse_count = 0;           ///< Parses so far, modulo 2^32.
+  bool is_stale = true;                    ///< The last parse missed something that was cached: read it again.
+  std::uint32_t parsed_cpu_count = 0;      ///< CPUs in the last parse; 0 before the first.
+  std::uint32_t parse_count = 0;           ///< Number of parses, modulo 2^32.
 };
 
-/// What can be done with a source. All four agree on the type of the state, see source_steps().
+/// The functions of a source. All of them agree on the type of the state; see source_steps().
 struct SourceSteps {
-  /// A new state, for one reader.
+  /// Creates a state for one reader.
   std::unique_ptr<ReaderState> (*make_state)() = nullptr;
-  /// Called once, before privileges are dropped and before the first read: keeps open what needs privileges, and reads into
-  /// `raw` what must be read with them. Errors: kNotPresent when this kernel does not have the interface.
+  /// Called once, before the first read and before privileges are dropped. Keeps open what needs privileges, and reads into
+  /// `raw` what can only be read with them. Errors: kNotPresent if this kernel does not provide the interface.
   Result<void> (*open)(KernelView& view, RawBytes& raw, ReaderState& state) = nullptr;
   /// Reads into `raw`. May block for as long as the kernel does. Errors: those of KernelView.
   Result<void> (*read)(KernelView& view, RawBytes& raw, ReaderState& state) = nullptr;
-  /// Parses `raw` into `staging`, which it resets first. Pure, bounds-checked, no system call.
-  /// Errors: kVersion, kData with path and offset; kData also when there is no type at all.
+  /// Resets `staging` and parses `raw` into it. Pure, bounds-checked, without system calls. Errors: kVersion; kData with
+  /// path and offset, also if there are no types at all.
   Result<void> (*parse)(const RawBytes& raw, const ReaderState& state, Staging& staging) = nullptr;
-  /// Called between two reads, several times a second, of a source that keeps something in the kernel busy: bounds what that
-  /// takes. Reads nothing and blocks for no longer than detaching takes. Returns whether it wants to be called again before
-  /// the next read. nullptr: the source has nothing to look after.
+  /// Called several times a second between reads, for a source with work in progress in the kernel: bounds the cost of that
+  /// work. Reads nothing and blocks no longer than detaching takes. Returns whether to call it again before the next read.
+  /// nullptr: not needed.
   bool (*tend)(ReaderState& state) = nullptr;
 };
 
@@ -146,9 +146,9 @@ concept HasTable = requires(State& state) {
 
 }  // namespace internal
 
-/// The steps of a source from three functions: open(view, raw, State&), read(view, raw, State&) and parse(raw, const State&,
-/// staging), or without the state where one has no use for it. The compiler refuses functions that want different states.
-/// A state whose member `table` points to a LiveTable is tended by it.
+/// Makes the steps of a source from three functions: open(view, raw, State&), read(view, raw, State&) and parse(raw, const
+/// State&, staging); each may omit the state. Functions with different states do not compile. A state whose member `table`
+/// points to a LiveTable is tended through it.
 template <typename State, auto kOpen, auto kRead, auto kParse>
 constexpr SourceSteps source_steps() {
   static_assert(std::is_base_of_v<ReaderState, State>);
@@ -165,60 +165,59 @@ constexpr SourceSteps source_steps() {
   return steps;
 }
 
-/// Facts about one source, known before it is read.
+/// Static facts about one source.
 struct SourceDescriptor {
   std::string_view name;    ///< Its file name without ".cpp": the label `source` and the key in the configuration.
   std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".
-  OperatingSystem os;       ///< Whose kernel has it.
-  Allocator allocator;      ///< Whose types it yields; kUnknown: none, it has statistics only.
-  bool is_roster;  ///< Creates and retires the allocator's types. Exactly one source of an allocator and system does.
-  /// Where each figure that it owns, and each metric of the system that it yields, comes from.
+  OperatingSystem os;       ///< The operating system that provides it.
+  Allocator allocator;      ///< The allocator of its types; kUnknown: statistics only.
+  bool is_roster;  ///< Whether it creates and retires the allocator's types. There is one roster per allocator and system.
+  /// The origin of each figure that it owns and each system metric that it provides.
   std::span<const MetricOrigin> origins = {};
-  /// Figures that it owns. No two sources own one, but a source that stands in for a roster may own those of others, too:
-  /// see ReaderState::given_fields.
+  /// Figures that it owns. Each figure has one owner, but a source that replaces a roster may also own the figures of
+  /// others; see ReaderState::given_fields.
   FieldMask fields = fields_of(origins);
   CpuFieldMask cpu_fields = cpu_fields_of(origins);     ///< Per-CPU figures that it owns.
   NodeFieldMask node_fields = node_fields_of(origins);  ///< Per-node figures that it owns.
-  std::span<const SourceOption> options = {};           ///< Settings of its own.
-  std::chrono::nanoseconds interval{0};  ///< How often it is read unless the configuration says; 0: at each poll.
-  bool is_on_by_default = true;          ///< False: only where the configuration switches it on.
-  bool is_traced = false;                ///< Attaches to events of the kernel: key events.mode switches it on as well.
-  /// The roster of the same types, every figure of which this source has as well: while this one is up it is the roster, and
-  /// the other one need not be read. "": there is none.
+  std::span<const SourceOption> options = {};           ///< Settings specific to this source.
+  std::chrono::nanoseconds interval{0};                 ///< Default reading interval; 0: at each poll.
+  bool is_on_by_default = true;                         ///< False: must be switched on in the configuration.
+  bool is_traced = false;  ///< It attaches to kernel events: the key events.mode switches it on as well.
+  /// The roster of the same types that this source replaces while it is up; it provides all figures of that roster, which
+  /// then need not be read. "": none.
   std::string_view stands_in_for = {};
-  /// Its budget: the most descriptors that it keeps on any machine. kFilesVary: some for each CPU and program.
+  /// Maximum number of descriptors that it keeps on any machine. kFilesVary: depends on the number of CPUs and programs.
   std::size_t max_files = 0;
   static constexpr std::size_t kFilesVary = ~std::size_t{0};
-  /// What it reads below /sys/kernel/debug, where a machine may not have debugfs mounted. Files or directories.
+  /// Files or directories that it reads below /sys/kernel/debug, where debugfs may not be mounted.
   std::span<const std::string_view> debugfs_paths = {};
-  /// Directories below which it opens files by name at every read, or single files, so that the daemon may not lock itself
-  /// out of them. They must be readable by anyone: privileges are gone by then.
+  /// Directories below which it opens files by name at every read, or single files, so that the daemon's sandbox keeps
+  /// access to them. They must be world-readable, since privileges are gone by then.
   std::span<const std::string_view> reopened_directories = {};
-  /// What a helper process must be able to do so that this source can attach to its events again once the privileges are
-  /// gone: Linux capabilities by name, such as "CAP_BPF". Empty: it never does.
+  /// Linux capabilities, such as "CAP_BPF", that a helper process needs to attach this source to its events again after
+  /// privileges are dropped. Empty: it never attaches again.
   std::span<const std::string_view> helper_capabilities = {};
-  /// The capability or privilege without which the kernel refuses it, in the system's own word: "CAP_BPF,CAP_PERFMON",
-  /// "root".
-  /// "": it needs none, so that a refusal is a failure.
+  /// The capability or privilege that the kernel requires, in the system's own term: "CAP_BPF,CAP_PERFMON", "root". "":
+  /// none, so that a refusal is a failure.
   std::string_view needs = {};
-  /// Parts of the raw bytes that are of no use once they are committed, as bits: large ones go back to the system then.
+  /// Bit set of the raw parts that are not needed after a commit; large ones are then unmapped.
   std::uint8_t spent_parts = 0;
-  std::string_view notes;  ///< What to know: permissions, what stops working after privileges are dropped.
+  std::string_view notes;  ///< Facts for users: permissions, and what stops working after privileges are dropped.
   SourceSteps steps;
 };
 
-/// The sources of all targets that this program links, in alphabetical order. Generated by CMakeLists.txt, a table a
+/// The sources of all targets that this program links, in alphabetical order. CMakeLists.txt generates the table per
 /// program. Thread safety: a constant.
 std::span<const SourceDescriptor* const> all_sources();
 
-/// Every metric of the system that these sources name among their origins, each once, in the order of the sources.
+/// All system metrics among the origins of these sources, each once, in the order of the sources.
 std::vector<const SystemMetric*> system_metrics_of(std::span<const SourceDescriptor* const> sources);
 
-/// The same sources in the order in which they are to be read: those that stand in for rosters, then rosters, so that
-/// contributors find the types that they have figures of; otherwise as given.
+/// The same sources in reading order: those that replace rosters, then rosters, then contributors, so that contributors find
+/// their types; otherwise in the given order.
 std::vector<const SourceDescriptor*> in_reading_order(std::span<const SourceDescriptor* const> sources);
 
-/// The source of that name, nullptr when there is none.
+/// The source of that name, or nullptr.
 const SourceDescriptor* find_source(std::string_view name);
 
 }  // namespace memstat
