@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// malloc(9) types of FreeBSD, from the sysctl kern.malloc_stats (sys/kern/kern_malloc.c, struct malloc_type_stream_header).
+// FreeBSD malloc(9) types, from the sysctl kern.malloc_stats (sys/kern/kern_malloc.c, struct malloc_type_stream_header).
 //
-// A 16-byte header (version, maxcpus, count), then `count` records: a 32-byte name and `maxcpus` blocks of 64 bytes, one a
-// CPU. `maxcpus` is the kernel's compile-time MAXCPU (1024 on amd64 since 14), not the number of CPUs, so a stream of 20 MB
-// is nearly all zeros. The kernel promises zeros beyond its highest CPU: the first parse checks that, at the speed of
-// memory, and each later one a sixteenth of the records in turn. Totals are sums over the blocks; bytes and count are
-// differences of counters that the kernel does not lock, so a racy snapshot may yield values just below 2^64: kept as they
-// are here (libmemstat's arithmetic), clamped where they are shown.
+// The stream is a 16-byte header (version, maxcpus, count), then `count` records: a 32-byte name and `maxcpus` blocks of 64
+// bytes, one per CPU. `maxcpus` is the kernel's compile-time MAXCPU (1024 on amd64 since 14), not the number of CPUs, so a
+// stream of 20 MB is nearly all zeros. The kernel promises zeros beyond its highest CPU. The first parse checks that, at
+// memory speed; each later parse checks a sixteenth of the records.
+//
+// Totals are sums over the blocks. Bytes and count are differences of counters that the kernel does not lock, so a racy read
+// may give values just below 2^64. They are kept here, as in libmemstat, and clamped for display.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -23,21 +24,22 @@ constexpr std::string_view kStream = kMallocStream.name;
 constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
 constexpr std::string_view kSizeCount = "vm.malloc.zone_count";
 
-// Parts of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kStreamPart = 0;
-constexpr std::size_t kSizesPart = 1;  // u32 a size class, ended by 0; empty before FreeBSD 13, which has no such sysctl
+constexpr std::size_t kSizesPart =
+    1;  // one u32 per size class, terminated by 0; empty before FreeBSD 13, which has no such sysctl
 
 constexpr std::size_t kLongestName = 31;
-constexpr std::size_t kCheckTurns = 16;  // parses after which every record's unused slots were looked at again
+constexpr std::size_t kCheckTurns = 16;  // number of parses in which the unused slots of all records are checked once
 
 constexpr CpuFieldMask kCpuFields{CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees,
                                   CpuField::kSizeMask};
 constexpr FieldMask kFields{Field::kBytes,      Field::kCount,    Field::kNumAllocs, Field::kNumFrees,
                             Field::kMemAlloced, Field::kMemFreed, Field::kSizeMask};
 
-/// Offset of the first of the bytes from `from` on that is not 0, or `to`. Both are multiples of 8 away from each other.
+/// Offset of the first non-zero byte in [from, to), or `to`. The range must be a multiple of 8 bytes.
 std::size_t first_nonzero(const char* bytes, std::size_t from, std::size_t to) {
-  constexpr std::size_t kStride = 1024;  // small enough to stay in cache, large enough to be vectorised
+  constexpr std::size_t kStride = 1024;  // small enough for the cache, large enough to vectorize
   while (to - from >= kStride) {
     std::uint64_t any = 0;
     for (std::size_t i = 0; i < kStride; i += 8) {
@@ -56,7 +58,7 @@ std::size_t first_nonzero(const char* bytes, std::size_t from, std::size_t to) {
   return to;
 }
 
-/// One more than the highest CPU that any record has figures for, at least `known`.
+/// One more than the highest CPU with figures in any record, at least `known`.
 std::uint32_t cpus_with_figures(std::string_view bytes, const StatisticsStream& stream, std::uint32_t known) {
   for (std::size_t index = 0; index < stream.count(); ++index) {
     const std::size_t end = stream.block(index, stream.cpu_slots());
@@ -90,8 +92,8 @@ void put_totals(const CpuTotals<kIntegers>& of, Figures& totals) {
   totals[Field::kCount] = of.sums[2] - of.sums[3];
 }
 
-/// The sizes of vm.malloc.zone_sizes: as many as there are, at most the 64 that a mask has bits for, up to the closing 0.
-/// They rise; where they do not it is no such table, and one size twice would be one series twice.
+/// Parses vm.malloc.zone_sizes up to the terminating 0, at most the 64 sizes that a mask has bits for. Stops if the sizes do
+/// not increase: then this is not such a table, and a duplicate size would be a duplicate series.
 void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& sizes) {
   for (std::size_t at = 0; at + sizeof(std::uint32_t) <= bytes.size() && sizes.size() < 64; at += sizeof(std::uint32_t)) {
     const auto size = load<std::uint32_t>(bytes, at);
@@ -101,9 +103,8 @@ void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& size
   }
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  Buffer scratch;  ///< An integer.
+  Buffer scratch;  ///< scratch for an integer
 };
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
@@ -112,8 +113,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   const auto stream = StatisticsStream::open(kStream, bytes, kMallocStream.record_header);
   if (!stream) return stream.error();
 
-  // Should a slot beyond the highest CPU not be zero, there are more CPUs (once, and for good) rather than the figures
-  // wrong.
+  // If a slot beyond the highest CPU is not zero, raise the CPU count, permanently, instead of reporting wrong totals.
   std::uint32_t cpu_count = std::clamp(std::max(raw.cpu_count, state.parsed_cpu_count), 1U, stream->cpu_slots());
   const bool checks_all = state.parsed_cpu_count == 0;
   const CpuBlocks blocks = blocks_of(bytes);
@@ -141,16 +141,15 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   Buffer& scratch = state.scratch;
   if (auto result = read_sysctl_stream(view, kMallocStream, raw.parts[kStreamPart], scratch); !result) return result;
-  // FreeBSD 13.0 (10cb3979a9bd) brought vm.malloc.zone_sizes; before it the classes are powers of two from 16.
-  // Shown by the captures of freebsd-15.0, which have it; a capture without it yields no size classes.
-  // It never changes, but is read every time so that each poll of a recording is whole; for the same reason the count is,
-  // which libmemstat wants (core/c_api/list.cpp).
+  // FreeBSD 13.0 (10cb3979a9bd) added vm.malloc.zone_sizes; before it the classes were powers of two from 16. A capture
+  // without it, unlike those of freebsd-15.0, has no size classes. It never changes, but is read every time so that each
+  // poll of a recording is complete. The same holds for the count, which libmemstat needs (core/c_api/list.cpp).
   if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
   if (auto result = read_sysctl_u32(view, kSizeCount, scratch); !result) scratch.clear();
   return {};
 }
 
-Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
+Result<void> open(KernelView&, RawBytes&) { return {}; }  // sysctls need no opening
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "mts_memalloced - mts_memfreed, of all CPUs"},

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounded tables and arenas of FreeBSD's kernel with their limits, each out of a few sysctls that hold one integer:
-//   kern.openfiles, kern.maxfiles (sys/kern/kern_descrip.c), kern.maxproc (kern_fork.c), kern.nbuf and vfs.* (vfs_bio.c,
-//   vfs_subr.c, vfs_aio.c, vfs_inotify.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.* (kern_malloc.c,
-//   vm/uma_core.c, vm/swap_pager.c, vm/vm_meter.c).
-// kern.ipc.sfstat is a structure of 64-bit counters (struct sfstat, sys/sys/sf_buf.h), among them the failures and the waits
-// for a sendfile buffer. It has grown in front of them and behind them, so its size says where they are.
+// FreeBSD's bounded kernel tables and arenas, with their limits. Each comes from a few integer sysctls: kern.openfiles,
+// kern.maxfiles (sys/kern/kern_descrip.c), kern.maxproc (kern_fork.c), kern.nbuf and vfs.* (vfs_bio.c, vfs_subr.c,
+// vfs_aio.c, vfs_inotify.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.* (kern_malloc.c, vm/uma_core.c,
+// vm/swap_pager.c, vm/vm_meter.c). kern.ipc.sfstat is a structure of 64-bit counters (struct sfstat, sys/sys/sf_buf.h),
+// including failures and waits for a sendfile buffer. It has grown at both ends, so its size determines where these are.
 //
-// Two tables refuse before their limit: files when they would become kern.maxfiles (falloc_noinstall() in kern_descrip.c),
-// and processes when they would become kern.maxproc (fork1() in kern_fork.c). Users without privilege meet a lower bound
-// in both. Process 0 is no item of the zone that processes are counted by.
+// Two tables refuse entries below their limit: files when they would reach kern.maxfiles (falloc_noinstall() in
+// kern_descrip.c), and processes when they would reach kern.maxproc (fork1() in kern_fork.c). For users without privilege
+// both have a lower limit. Process 0 is not an item of the zone that counts processes.
 //
-// Limits of mbufs are those of their zones, so they are with these (freebsd_uma). What fills up on every healthy machine by
-// design (the name cache, dirhash, dirty buffers) is no table here. Vnodes that are not in use are kept until their room is
-// wanted, so those in use are what stands against the limit. System V and POSIX semaphores and shared memory are told in
-// kernel structures only, and callouts are not bounded.
+// Limits of mbufs are those of their zones (freebsd_uma). Tables that are full on every healthy machine by design (the name
+// cache, dirhash, dirty buffers) are left out. Unused vnodes are kept until their room is needed, so only those in use count
+// against the limit. System V and POSIX semaphores and shared memory are reported in kernel structures only. Callouts have
+// no limit.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -29,7 +28,7 @@ namespace {
 
 constexpr std::string_view kOrigin = "sysctl";
 
-// Parts of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 enum Leaf : std::uint8_t {
@@ -49,7 +48,7 @@ enum Leaf : std::uint8_t {
   kPipeFailures,
   kSfBufsUsed,
   kSfBufs,
-  kSfFailures,  // of kern.ipc.sfstat, as is the next one
+  kSfFailures,  // this and the next one are in kern.ipc.sfstat
   kSfWaits,
   kBufSpace,
   kMaxBufSpace,
@@ -76,7 +75,7 @@ enum Leaf : std::uint8_t {
   kNone = kLeafCount
 };
 constexpr std::string_view kSfStat = "kern.ipc.sfstat";
-// Names without a dot stand for the two counters of kern.ipc.sfstat.
+// Names without a dot are the two counters of kern.ipc.sfstat.
 constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
                                                               "kern.maxfiles",
                                                               "vfs.numvnodes",
@@ -119,19 +118,19 @@ constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
 
 enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
 
-/// Which of the limit's objects no program gets, and which only root gets.
+/// Objects below the limit that no program, or only root, gets.
 struct KeptBack {
-  std::uint64_t objects = 0;  ///< The table is full without them, so they are no part of the limit that is shown.
-  std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< At what it gives it refuses users; nullptr: none such.
+  std::uint64_t objects = 0;  ///< The table is full without these, so they are not part of the exported limit.
+  std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< Limit for users without privilege; nullptr: none.
 };
 
-/// One type: what is used of it, less what is free, and what else the kernel reports of it.
+/// One type: the sysctls of its entries in use, its limit and its other figures.
 struct Table {
   std::string_view type;
   Unit unit;
-  Leaf used;  ///< Without it there is no such type.
+  Leaf used;  ///< Without it the type does not exist.
   Leaf limit = kNone;
-  Leaf free = kNone;  ///< Part of what `used` counts.
+  Leaf free = kNone;  ///< Included in `used`.
   Leaf failures = kNone;
   Leaf sleeps = kNone;
   Leaf allocations = kNone;
@@ -186,17 +185,17 @@ std::optional<std::uint64_t> value_of(const Numbers& numbers, Leaf leaf) {
   return leaf == kNone ? std::nullopt : numbers[leaf].value;
 }
 
-/// Where sf_allocfail is among N counters, with sf_allocwait after it; 0: no known kernel has that number.
+/// Index of sf_allocfail among `counters` counters; sf_allocwait follows it. 0: no known kernel has that many.
 constexpr std::size_t place_of_sendfile_failures(std::size_t counters) {
   switch (counters) {
     case 3: return 1;   // FreeBSD 10
-    case 10: return 8;  // 11.0, which put seven in front
+    case 10: return 8;  // 11.0, which added seven at the front
     case 11: return 8;  // 13.0 to 15.0, with sf_pages_bogus at the end
     default: return 0;
   }
 }
 
-/// False when the bytes are no counters. Of a structure of another size nothing is known, so nothing is taken.
+/// False if the bytes are not counters. Ignores a structure of unknown size.
 bool take_sendfile_counters(std::string_view bytes, Numbers& numbers) {
   constexpr std::size_t kSize = sizeof(std::uint64_t);
   if (bytes.empty() || bytes.size() % kSize != 0) return false;
@@ -207,10 +206,10 @@ bool take_sendfile_counters(std::string_view bytes, Numbers& numbers) {
   return true;
 }
 
-/// What is no limit is not told as one.
+/// Removes limits that the kernel does not enforce.
 void drop_limits_that_do_not_hold(Numbers& numbers) {
   constexpr std::uint64_t kForceOn = 1;        // SWAP_RESERVE_FORCE_ON: reservations beyond the swap fail
-  constexpr std::uint64_t kAllowNonwired = 4;  // SWAP_RESERVE_ALLOW_NONWIRED: memory that is not wired counts, too
+  constexpr std::uint64_t kAllowNonwired = 4;  // SWAP_RESERVE_ALLOW_NONWIRED: unwired memory counts too
   if ((numbers[kOvercommit].value.value_or(0) & (kForceOn | kAllowNonwired)) != kForceOn) numbers[kSwapTotal].value.reset();
 }
 
@@ -218,7 +217,7 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   const auto all = value_of(numbers, table.used);
   if (!all) return;
   if (table.used == table.limit && !value_of(numbers, table.free)) return;  // only its size is known
-  // Read one after the other: the part may have become more than the whole.
+  // The two are not read at the same instant, so the part may exceed the whole.
   const std::uint64_t used = *all - std::min(*all, value_of(numbers, table.free).value_or(0));
   StagedType& type = staging.add(table.type);
   const auto set = [&type](Field field, std::optional<std::uint64_t> value) {
@@ -263,12 +262,12 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   std::size_t cursor = 0;
   const auto take = [&](std::string_view name, std::string_view bytes) {
     if (name == kSfStat) return take_sendfile_counters(bytes, numbers);
-    // The kernel's unlocked arithmetic may bring some of them below 0, and -1 is how a limit says that there is none.
+    // The kernel's unlocked arithmetic may make some of them negative, and a limit of -1 means no limit.
     return take_sysctl(name, bytes, sysctl_amount, numbers, cursor);
   };
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
   drop_limits_that_do_not_hold(numbers);
-  // Before 12.0 the arena is told instead of what is in it.
+  // Before 12.0 the kernel reports the arena instead of its content.
   if (!numbers[kUmaTotal].value || !numbers[kUmaLimit].value) {
     numbers[kUmaTotal].value = numbers[kKmemUsed].value;
     numbers[kUmaLimit].value = numbers[kKmemSize].value;
@@ -278,10 +277,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  SysctlList list;  ///< Sysctls to read; empty: not known yet.
-  Buffer scratch;   ///< One sysctl.
+  SysctlList list;  ///< sysctls to read; empty until found
+  Buffer scratch;   ///< scratch for one sysctl
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {

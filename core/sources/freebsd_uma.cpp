@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// uma(9) zones of FreeBSD, from the sysctl vm.zone_stats (sys/vm/uma_core.c, struct uma_stream_header).
+// FreeBSD uma(9) zones, from the sysctl vm.zone_stats (sys/vm/uma_core.c, struct uma_stream_header).
 //
-// A 16-byte header (version, maxcpus, count; here maxcpus is the highest CPU + 1), then `count` records of 120 bytes, each
-// followed by `maxcpus` blocks of 64 bytes. Zone names are not unique. A secondary zone shares its keg (slabs) with another
-// zone, so it has no held bytes and no keg free items of its own; a cache zone has no keg at all and its footprint is 0.
+// The stream is a 16-byte header (version, maxcpus, count; here maxcpus is the highest CPU + 1), then `count` records of 120
+// bytes, each followed by `maxcpus` blocks of 64 bytes. Zone names are not unique. A secondary zone shares its keg (slabs)
+// with another zone, so it has no held bytes and no free keg items of its own. A cache zone has no keg, and its footprint is
+// 0.
 #include <algorithm>
 
 #include "core/base/text.h"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::string_view kStream = kZoneStream.name;
 
-// Parts of RawBytes.
+// Index of RawBytes::parts.
 constexpr std::size_t kStreamPart = 0;
 
 constexpr std::size_t kRecordHeader = kZoneStream.record_header;
@@ -55,13 +56,13 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
   const auto u32 = [&](std::size_t at) { return std::uint64_t{load<std::uint32_t>(bytes, record + at)}; };
   const auto u64 = [&](std::size_t at) { return load<std::uint64_t>(bytes, record + at); };
   Figures& figures = zone.figures;
-  // The record's own counters hold what went past the per-CPU caches.
+  // The record's own counters are of items that bypassed the per-CPU caches.
   const CpuTotals<kIntegers> cpus = staging.add_cpu_blocks<kIntegers>(record + kRecordHeader);
   figures[Field::kNumAllocs] = u64(kAllocsAt) + cpus.sums[0];
   figures[Field::kNumFrees] = u64(kFreesAt) + cpus.sums[1];
 
   const std::uint64_t size = u32(kSizeAt);
-  // The counters are not read under one lock (FreeBSD 13.0 and later clamp in the same way).
+  // The counters are not read under one lock. FreeBSD 13.0 and later clamp in the same way.
   figures[Field::kNumAllocs] = std::max(figures[Field::kNumAllocs], figures[Field::kNumFrees]);
   figures[Field::kCount] = figures[Field::kNumAllocs] - figures[Field::kNumFrees];
   figures[Field::kMemAlloced] = figures[Field::kNumAllocs] * size;
@@ -70,7 +71,7 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
   figures[Field::kSize] = size;
   figures[Field::kRSize] = u32(kRSizeAt);
   figures[Field::kCountLimit] = u32(kLimitAt);
-  figures[Field::kBytesLimit] = u32(kLimitAt) * size;  // 64 bits wide: upstream's product wraps at 4 GiB
+  figures[Field::kBytesLimit] = u32(kLimitAt) * size;  // in 64 bits: the original's product wraps at 4 GiB
   figures[Field::kFailures] = u64(kFailsAt);
   figures[Field::kSleeps] = u64(kSleepsAt);
   figures[Field::kXDomain] = u64(kXDomainAt);
@@ -104,16 +105,15 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  Buffer scratch;  ///< An integer.
+  Buffer scratch;  ///< scratch for an integer
 };
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], state.scratch);
 }
 
-Result<void> open(KernelView&, RawBytes&) { return {}; }  // a sysctl is not opened
+Result<void> open(KernelView&, RawBytes&) { return {}; }  // sysctls need no opening
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "items in use x uth_size"},
@@ -124,7 +124,7 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kKegFree, "uth_keg_free, not of secondary and cache zones"},
     {Field::kNumAllocs, "uth_allocs + ups_allocs of all CPUs"},
     {Field::kNumFrees, "uth_frees + ups_frees of all CPUs"},
-    // Count times size: what libmemstat's accessors return, but no figure of the kernel's, so it is in no type's mask.
+    // Count times size: libmemstat's accessors return it, but the kernel does not count it, so no type's mask contains it.
     {Field::kMemAlloced, "allocations x uth_size"},
     {Field::kMemFreed, "frees x uth_size"},
     {Field::kFailures, "uth_fails"},

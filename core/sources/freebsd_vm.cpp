@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's page allocator, which libmemstat knows nothing of: queues of pages by domain, the accounts of the machine's
-// memory, and the page daemon, out of sysctls that hold one integer each (sys/vm/vm_meter.c, vm_page.c, vm_pageout.c,
-// vm_reserv.c, amd64/amd64/pmap.c).
+// FreeBSD's page allocator, which libmemstat does not cover: page queues by domain, the memory account, and the page daemon,
+// from integer sysctls (sys/vm/vm_meter.c, vm_page.c, vm_pageout.c, vm_reserv.c, amd64/amd64/pmap.c).
 //
-// Types are called "domain 0 active": free, active, inactive, laundry and unswappable are the queues of a domain
-// (vm.domain.N.stats), and every page of the machine is in one of them, or wired, or in use for a moment.
-// Kernels that do not report a queue by domain (free pages before 12.0) report it for all domains together: "all domains
-// free". "wired" is of all domains.
+// Types are named like "domain 0 active". The queues of a domain are free, active, inactive, laundry and unswappable
+// (vm.domain.N.stats). Every page of the machine is in one of them, wired, or briefly in use. If a kernel does not report a
+// queue by domain (free pages before 12.0), the type is of all domains: "all domains free". "wired" is always of all
+// domains.
 //
-// Parts of the accounts: the queues, and the wired pages by what holds them. These figures are the kernel's own and
-// disjoint: kmem is what uma(9) and malloc(9) took, page tables and pv entries are the pmap's (only amd64 has them), buffers
-// are wired by the buffer cache, user_wired by mlock(2); a page that is both is counted as the first. wired_other is what is
-// left of v_wire_count: kernel stacks, the array of pages, what drivers took. Unaccounted are pages in the caches of CPUs
-// (zones "vm pgcache" of uma, where their number is told) and those that are in between.
+// Parts of the account: the queues, and the wired pages by holder. These are the kernel's own, disjoint figures. kmem is the
+// memory of uma(9) and malloc(9). Page tables and pv entries are the pmap's, on amd64 only. buffers are wired by the buffer
+// cache, user_wired by mlock(2); a page wired by both counts as buffers. wired_other is the rest of v_wire_count: kernel
+// stacks, the array of pages, driver memory. Unaccounted are pages in per-CPU caches (zones "vm pgcache" of uma, if the
+// kernel reports them) and pages in transit.
 //
-// No figure of this kernel counts processes killed for want of memory, nor failed allocations of pages.
+// This kernel counts neither out-of-memory kills nor failed page allocations.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -40,7 +39,7 @@ constexpr SystemMetric kPageEvents = counter_metric(
 
 constexpr std::string_view kOrigin = "sysctl vm";
 
-// Parts of RawBytes.
+// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kDomains = "vm.domain.";
@@ -130,8 +129,8 @@ constexpr std::size_t kThresholdCount = 5;
 struct Queue {
   std::string_view word;
   std::string_view size;     ///< Leaf of a domain.
-  std::string_view scanned;  ///< Leaf of a domain; "": no scan for pages here.
-  Leaf all = kLeafCount;     ///< The size of all domains together.
+  std::string_view scanned;  ///< Leaf of a domain; "": the page daemon does not scan this queue.
+  Leaf all = kLeafCount;     ///< The size over all domains.
 };
 constexpr std::array<Queue, kQueueCount> kQueues = {{{"free", "free_count", "", kFreeCount},
                                                      {"active", "active", "actpdpgs", kActiveCount},
@@ -163,7 +162,7 @@ struct Domain {
   Amount thresholds[kThresholdCount];
 };
 
-/// What all domains together come to.
+/// Totals over all domains.
 struct AllDomains {
   std::uint64_t sizes[kQueueCount] = {};
   std::uint64_t scanned[kQueueCount] = {};
@@ -172,7 +171,7 @@ struct AllDomains {
   bool has_thresholds = false;
 };
 
-/// A name that begins so and ends with a word.
+/// A name made of a prefix and a word.
 class TypeName {
  public:
   TypeName(std::string_view begin, std::string_view end) {
@@ -244,7 +243,7 @@ bool split_domain(std::string_view name, std::uint32_t& number, std::string_view
   return true;
 }
 
-/// False when the bytes are no number.
+/// False if the bytes are not a number.
 bool take_domain_leaf(std::string_view leaf, std::string_view bytes, Domain& domain) {
   const auto take = [bytes](Amount& amount) {
     amount = sysctl_number(bytes);
@@ -272,11 +271,11 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
   accounts.add("active", pages(kActiveCount));
   accounts.add("inactive", pages(kInactiveCount));
   accounts.add_if_told("laundry", pages(kLaundryCount));  // since 11.2
-  // The only queue without a sum in vm.stats.
+  // The only queue without a total in vm.stats.
   if (all.has_size[kUnswappable])
     accounts.add_if_told("unswappable", saturating_product(all.sizes[kUnswappable], page_size));
-  accounts.add_if_told("cache", pages(kCacheCount));       // not since 11.2, where cached pages are free ones
-  accounts.add_if_told("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never given back
+  accounts.add_if_told("cache", pages(kCacheCount));       // until 11.2; later kernels count cached pages as free
+  accounts.add_if_told("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never freed
   Amount wired = pages(kWireCount);
   if (!wired) {
     accounts.add("wired_other", std::nullopt);
@@ -299,7 +298,7 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
     accounts.add("wired_other", wired);
   }
   accounts.finish(*pages(kPageCount), *pages(kFreeCount));
-  // Dirty ones among the inactive go to the laundry first.
+  // Dirty inactive pages go to the laundry first.
   const Amount cached = saturating_sum(pages(kInactiveCount).value_or(0), pages(kCacheCount).value_or(0));
   statistics.add(kAvailableBytes, saturating_sum(*pages(kFreeCount), *cached));
 }
@@ -354,7 +353,7 @@ void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t
   }
 }
 
-/// The records of a domain stand together.
+/// The records of a domain are contiguous.
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
@@ -364,7 +363,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   AllDomains all;
   Domain domain;
   std::optional<std::uint32_t> current;
-  std::uint32_t seen = 0;  // domains below this one have been there
+  std::uint32_t seen = 0;  // domains below this one have been seen
   bool is_ordered = true;
   const auto take = [&](std::string_view name, std::string_view bytes) {
     std::uint32_t number = 0;
@@ -396,15 +395,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Without the first two there are no accounts, and what a domain reports does not disappear while a kernel runs.
+/// Without the first two there is no account; and a domain does not disappear while a kernel runs.
 bool is_needed(std::string_view name) {
   return name == kLeaves[kPageCount] || name == kLeaves[kFreeCount] || name.starts_with(kDomains);
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  SysctlList list;  ///< Sysctls to read; empty: not known yet.
-  Buffer scratch;   ///< One sysctl.
+  SysctlList list;  ///< sysctls to read; empty until found
+  Buffer scratch;   ///< scratch for one sysctl
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {
@@ -420,7 +418,7 @@ Result<void> find_sysctls(KernelView& view, State& state) {
     if (auto result = list_sysctl(view, name, scratch, list); !result) return failed(result.error());
     if (is_needed(name) && list.size() == before) return failed(system_error(name, ENOENT));
   }
-  // Domains are numbered without holes; the first without a queue ends them.
+  // Domains are numbered without gaps; the first one without a queue ends them.
   for (std::uint32_t number = 0; number < kMaxNodes; ++number) {
     const std::string prefix = std::string(kDomains) + std::to_string(number) + std::string(kDomainStats);
     const std::size_t before = list.size();

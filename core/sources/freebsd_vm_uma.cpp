@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the sysctl tree vm.uma reports of uma(9) zones beyond vm.zone_stats (zone_alloc_sysctl() in sys/vm/uma_core.c,
-// FreeBSD 13.0 and later). A zone is a node, and this is read of it, each an integer:
+// Figures of uma(9) zones that the sysctl tree vm.uma has beyond vm.zone_stats (zone_alloc_sysctl() in sys/vm/uma_core.c,
+// FreeBSD 13.0 and later). Each zone is a node. These integers are read:
 //
-//   keg.ppera, keg.efficiency                       pages a slab, percent of a slab that its items take
-//   keg.domain.D.pages, keg.domain.D.free_items     what the keg has of memory domain D
+//   keg.ppera, keg.efficiency                       pages per slab, percent of a slab that its items occupy
+//   keg.domain.D.pages, keg.domain.D.free_items     the keg's pages and free items in memory domain D
 //   domain.D.nitems                                 items cached in the zone's buckets
 //   limit.max_items, limit.sleepers                 all 64 bits of the limit (vm.zone_stats has 32), threads waiting now
 //
-// Pages are the keg's own count: for a zone with a limit vm.zone_stats has a figure computed from its items instead. A
-// secondary zone shares the keg of another one, so nothing of the keg is its own; a cache zone has none.
+// Pages are the keg's own count; for a zone with a limit vm.zone_stats computes them from its items instead. A secondary
+// zone shares another zone's keg, so it has no keg figures. A cache zone has no keg.
 //
-// Nodes have other names than zones: see core/parse/uma_sysctl_nodes.h. Zones whose node is not certain have none of these
-// figures. Which node is which zone is found out once, and again when vm.zone_stats has other zones or a node is gone.
+// Node names differ from zone names: see core/parse/uma_sysctl_nodes.h. A zone whose node is ambiguous has none of these
+// figures. Zones are matched to nodes once, and again if vm.zone_stats has other zones or a node disappears.
 //
-// That would be six calls a zone at every poll. But pages a slab and their efficiency never change, a limit changes with the
-// 32 bits of it in vm.zone_stats, and on a machine with one domain the rest of most zones is in vm.zone_stats as well, where
-// figures are sums over domains. What is left are pages and sleepers of zones with a limit, and all zones of larger
-// machines.
+// Reading all of this would take six calls per zone and poll. But pages per slab and efficiency never change. A limit
+// changes together with its 32 bits in vm.zone_stats. And on a machine with one domain, vm.zone_stats, whose figures are
+// sums over domains, has the rest for most zones. What remains are pages and sleepers of zones with a limit, and all zones
+// of machines with several domains.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -41,36 +41,35 @@ namespace {
 constexpr std::string_view kTree = "vm.uma";
 constexpr std::string_view kPrefix = "vm.uma.";
 
-// Parts of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 
-/// One figure of a zone.
+/// How to get one figure of a zone.
 struct PlannedLeaf {
   enum class Kind : std::uint8_t {
-    kRead,      ///< It is read at every poll.
-    kKnown,     ///< Its value does not change.
-    kInStream,  ///< It stands in the zone's record of vm.zone_stats.
+    kRead,      ///< Read it at every poll.
+    kKnown,     ///< Constant; `value` is the value.
+    kInStream,  ///< In the zone's record of vm.zone_stats.
   };
   Kind kind;
-  std::uint64_t value;  ///< kKnown: the value; kInStream: the place in the record.
-  std::string leaf;     ///< What follows the node's name and a dot.
+  std::uint64_t value;  ///< kKnown: the value; kInStream: the offset in the record.
+  std::string leaf;     ///< The sysctl's name after the node's name and a dot.
 };
 
-/// A zone whose node is known.
+/// A zone with a known node.
 struct PlannedZone {
-  std::uint32_t index;  ///< Its place in vm.zone_stats.
-  std::uint32_t limit;  ///< The one that it has there: when that changes, the plan is made again.
+  std::uint32_t index;  ///< Index in vm.zone_stats.
+  std::uint32_t limit;  ///< Its limit in vm.zone_stats. If it changes, the plan is made again.
   std::string name;
-  std::string prefix;  ///< Of its sysctls: "vm.uma.NODE.".
+  std::string prefix;  ///< Prefix of its sysctls: "vm.uma.NODE.".
   std::vector<PlannedLeaf> leaves;
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  std::uint32_t zone_count = 0;   ///< Zones of vm.zone_stats when the plan was made.
-  std::vector<PlannedZone> plan;  ///< How the figures are read, in the order of vm.zone_stats; empty: not known yet.
-  Buffer scratch;                 ///< One sysctl.
+  std::uint32_t zone_count = 0;   ///< Zones in vm.zone_stats when the plan was made.
+  std::vector<PlannedZone> plan;  ///< How to read the figures, in the order of vm.zone_stats; empty until made.
+  Buffer scratch;                 ///< scratch for one sysctl
 };
 
 constexpr std::string_view kZoneRecord = "zone";
@@ -79,7 +78,7 @@ constexpr std::string_view kLimit = "limit.max_items";
 constexpr std::string_view kSleepers = "limit.sleepers";
 constexpr std::string_view kPagesPerSlab = "keg.ppera";
 constexpr std::string_view kEfficiency = "keg.efficiency";
-constexpr std::string_view kNoKeg = "cache zone";  // as keg.name
+constexpr std::string_view kNoKeg = "cache zone";  // the value of keg.name
 constexpr std::string_view kKegDomain = "keg.domain.";
 constexpr std::string_view kZoneDomain = "domain.";
 
@@ -97,7 +96,7 @@ constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kFree};
 
 Error of_tree(const Error& error) { return as_error_of(kTree, error); }
 
-/// The D and what follows it of "keg.domain.D.pages" behind `prefix`. Domains are called by their numbers.
+/// Parses D and the rest of a name such as "keg.domain.D.pages" after `prefix`.
 std::optional<std::uint32_t> domain_of(std::string_view leaf, std::string_view prefix, std::string_view& rest) {
   if (!leaf.starts_with(prefix)) return std::nullopt;
   leaf.remove_prefix(prefix.size());
@@ -109,7 +108,7 @@ std::optional<std::uint32_t> domain_of(std::string_view leaf, std::string_view p
   return static_cast<std::uint32_t>(*number);
 }
 
-/// Whether a leaf is read at every poll. `is_secondary` zones have nothing of the keg that they name.
+/// Whether to read a leaf at every poll. Keg figures of secondary zones are not read.
 bool is_wanted(std::string_view leaf, bool is_secondary) {
   std::string_view rest;
   if (leaf == kLimit) return true;
@@ -119,16 +118,16 @@ bool is_wanted(std::string_view leaf, bool is_secondary) {
   return leaf == kPagesPerSlab || leaf == kEfficiency;
 }
 
-/// The figures of one zone while its records come. Domains that are not told have nothing.
+/// Collects the figures of one zone from its records. Domains without a record are 0.
 class ZoneFigures {
  public:
-  /// False when the bytes are no number.
+  /// False if the bytes are not a number.
   bool take(std::string_view leaf, std::string_view bytes, std::uint64_t page_size, Staging& staging, StagedType& zone) {
     const auto number = sysctl_amount(bytes);
     if (!number) return false;
     std::string_view rest;
     if (leaf == kLimit) {
-      // All bits set, or the sign: no limit, as 0.
+      // All bits set, or a negative number: no limit, like 0.
       if (*number != 0) set(zone, Field::kCountLimit64, *number);
     } else if (leaf == kSleepers) {
       set(zone, Field::kSleepers, *number);
@@ -167,13 +166,13 @@ class ZoneFigures {
   }
   static void add(std::uint64_t& to, std::uint64_t value) { to = saturating_sum(to, value); }
 
-  // No std::optional: g++ 12 takes its emptiness for a value that was forgotten.
+  // Not std::optional: g++ 12 wrongly warns that it may be uninitialized.
   bool has_pages_ = false;
   std::uint64_t pages_ = 0;
   std::uint64_t pages_per_slab_ = 0;
 };
 
-/// One more than the highest domain that any record names, 1 at least.
+/// One more than the highest domain in any record, at least 1.
 std::uint32_t count_domains(std::string_view bundle) {
   std::uint32_t count = 1;
   FileBundleReader records(bundle);
@@ -209,7 +208,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// A node of the tree as listed.
+/// A node of the tree.
 struct TreeNode {
   std::string_view name;
   std::vector<std::string_view> leaves;
@@ -228,13 +227,13 @@ std::vector<TreeNode> nodes_of(const std::vector<std::string>& sysctls) {
   return nodes;
 }
 
-/// Text of a sysctl without the NUL at its end.
+/// Text of a sysctl without its terminating NUL.
 std::string text_of(const Buffer& bytes) {
   const std::string_view view = bytes.view();
   return std::string(view.substr(0, view.find('\0')));
 }
 
-/// What distinguishes nodes. `kegs` holds the names, as long as the nodes are in use.
+/// Reads what distinguishes the nodes. `kegs` owns the names and must live as long as the result.
 Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<TreeNode>& nodes,
                                             std::vector<std::string>& kegs) {
   std::vector<UmaSysctlNode> described;
@@ -249,7 +248,7 @@ Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<
     kegs.emplace_back();
     UmaSysctlNode& entry = described.emplace_back();
     entry.name = node.name;
-    if (has("keg.name")) {  // which every zone has, with or without a keg
+    if (has("keg.name")) {  // every zone has this leaf, with or without a keg
       if (auto result = view.read_sysctl(prefix + "keg.name", bytes, 64); !result) return of_tree(result.error());
       kegs.back() = text_of(bytes);
       entry.keg = kegs.back();
@@ -264,7 +263,7 @@ Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<
   return described;
 }
 
-/// Where a record of vm.zone_stats has the figure of a leaf of the only domain; 0: nowhere.
+/// Offset in a record of vm.zone_stats that has a leaf of the only domain; 0: none.
 std::size_t place_in_record(std::string_view leaf, bool has_limit) {
   if (leaf == "domain.0.nitems") return kZoneFreeAt;
   if (leaf == "keg.domain.0.free_items") return kKegFreeAt;
@@ -278,7 +277,7 @@ bool has_one_domain(const TreeNode& node) {
   });
 }
 
-/// Plans how the figures of one zone are read.
+/// Plans how to read the figures of one zone.
 Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_secondary, Buffer& scratch, PlannedZone& zone) {
   using Kind = PlannedLeaf::Kind;
   const bool is_in_stream = has_one_domain(node);
@@ -295,7 +294,7 @@ Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_seconda
     add(Kind::kKnown, leaf, *value);
     return {};
   };
-  // The limit first: whether there is one says how the others are read, and a zone without one has no sleepers either.
+  // The limit first: it determines how the others are read, and a zone without a limit has no sleepers.
   if (std::find(node.leaves.begin(), node.leaves.end(), kLimit) != node.leaves.end()) {
     if (auto result = add_known(kLimit); !result) return result;
     if (has_limit) add(Kind::kRead, kSleepers);
@@ -314,8 +313,8 @@ Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_seconda
   return {};
 }
 
-/// Plans which leaves of which nodes are read for which types, in the order of vm.zone_stats, so that types of one name are
-/// in the roster's order. No plan is left on an error.
+/// Plans which leaves to read for which types. The plan is in the order of vm.zone_stats, so that types with the same name
+/// are in the roster's order. Leaves no plan on an error.
 Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::string_view bytes, State& state) {
   state.plan.clear();
   std::vector<std::string> sysctls;
@@ -352,7 +351,7 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
   return {};
 }
 
-/// Reads what the plan says into the bundle. Thread safety: none.
+/// Reads the planned leaves into the bundle. Thread safety: none.
 class PlanReader {
  public:
   PlanReader(KernelView& view, const StatisticsStream& stream, RawBytes& raw, State& state)
@@ -363,7 +362,7 @@ class PlanReader {
         bundle_(raw.parts[kBundlePart], state.scratch),
         wants_all_(view.wants_whole_polls()) {}
 
-  /// kNotPresent when the kernel has other zones by now, or other limits.
+  /// kNotPresent if the kernel's zones or limits have changed.
   Result<void> run() {
     if (state_.zone_count != stream_.count()) return changed();
     for (const PlannedZone& zone : state_.plan) {
@@ -401,7 +400,7 @@ class PlanReader {
     const bool is_in_stream = leaf.kind == PlannedLeaf::Kind::kInStream;
     const std::uint64_t value =
         is_in_stream ? load<std::uint32_t>(bytes_, record + static_cast<std::size_t>(leaf.value)) : leaf.value;
-    const auto number = std::bit_cast<std::array<char, sizeof value>>(value);  // as the sysctl would have it
+    const auto number = std::bit_cast<std::array<char, sizeof value>>(value);  // in the sysctl's binary form
     return bundle_.add(leaf.leaf, {number.data(), number.size()});
   }
 
@@ -425,7 +424,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
     auto result = PlanReader(view, *stream, raw, state).run();
     if (result) return result;
     if (result.error().code != ErrorCode::kNotPresent) return of_tree(result.error());
-    // A zone is gone, and another one may have come.
+    // A zone is gone, and another one may have appeared.
   }
   auto result = make_plan(view, *stream, bytes, state);
   if (result) result = PlanReader(view, *stream, raw, state).run();

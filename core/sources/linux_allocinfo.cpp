@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory by the function that allocated it, of kernels with memory allocation profiling (CONFIG_MEM_ALLOC_PROFILING, Linux
-// 6.10), from /proc/allocinfo (lib/alloc_tag.c, lib/codetag.c).
+// Memory by allocating function, on kernels with memory allocation profiling (CONFIG_MEM_ALLOC_PROFILING, Linux 6.10), from
+// /proc/allocinfo (lib/alloc_tag.c, lib/codetag.c).
 //
 //   allocinfo - version: 2.0
 //   #     <size>  <calls> <tag info>
 //         SIZE    CALLS FILE:LINE [MODULE] func:FUNCTION accurate:no
 //
-// A line is a call site; of one function there may be many, and of an inline function of a header also several of one file
-// and line. [MODULE] is missing for the kernel itself. Version 1.0 ends lines behind the function with a blank; 2.0 (Linux
-// 6.18) may add words, of which `accurate:no` marks a site that was not counted at times. Columns are
-// found by the names in the second line.
+// Each line is a call site. A function may have many, and an inline function in a header may have several with the same file
+// and line. [MODULE] is absent for the kernel itself. In version 1.0 a blank follows the function. Version 2.0 (Linux 6.18)
+// may add words; `accurate:no` marks a site that missed some allocations. Columns are found by their names in the second
+// line.
 //
-// Both numbers are sums over CPUs that are read while the CPUs count, so a site that many CPUs free for each other may come
-// out below zero for a moment: SIZE is printed signed, CALLS as such a number modulo 2^64. What is below zero is 0 here,
-// which is nearer to the truth, and takes nothing off the other sites of its function.
+// Both numbers are sums over CPUs that keep counting during the read. If many CPUs free each other's allocations, a site may
+// be negative for a moment: SIZE is printed signed, CALLS modulo 2^64. Negative values are taken as 0, which is closer to
+// the truth and does not reduce other sites of the function.
 //
-// While /proc/sys/vm/mem_profiling is 0 nothing is counted and the file shows figures of the past, or zeros; also when the
-// kernel gave the profiling up by itself. That is "not present". With "never" on the kernel's command line there is no file.
+// While /proc/sys/vm/mem_profiling is 0, also because the kernel disabled profiling itself, nothing is counted and the file
+// shows old figures or zeros. That is kNotPresent. With "never" on the kernel's command line the file does not exist.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -33,15 +33,15 @@ namespace {
 
 constexpr std::string_view kFile = "/proc/allocinfo";
 constexpr std::string_view kSwitch = "/proc/sys/vm/mem_profiling";
-// Parts of RawBytes.
+// Index of RawBytes::parts.
 constexpr std::size_t kTextPart = 0;
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount};
 constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63U;
-constexpr std::size_t kLongestPlace = 256;  // B of a detail that are file and line: the last ones count
+constexpr std::size_t kLongestPlace = 256;  // maximum bytes of file and line in a detail; longer ones lose their beginning
 constexpr std::size_t kMaxColumns = 16;
 
-/// Which of the numbers in front of a tag is which.
+/// Indexes of the numbers before a tag.
 struct Columns {
   std::size_t count = 2;
   std::size_t size = 0;
@@ -51,14 +51,14 @@ struct Columns {
 /// One line.
 struct Site {
   std::uint64_t size = 0;   ///< B
-  std::uint64_t calls = 0;  ///< allocations that were not freed yet
+  std::uint64_t calls = 0;  ///< allocations not yet freed
   std::string_view place;   ///< file:line
-  std::string_view module;  ///< without brackets; empty: the kernel itself
+  std::string_view module;  ///< without brackets; empty for the kernel itself
   std::string_view function;
   bool is_accurate = true;
 };
 
-/// What a function's sites have in common; a record a type in Staging::notes().
+/// Per-function notes: one record per type in Staging::notes().
 enum Note : std::size_t { kLargestSize, kSiteCount, kInaccurateSites, kNoteCount };
 
 Result<Columns> parse_header(std::string_view& rest) {
@@ -87,7 +87,7 @@ Result<Columns> parse_header(std::string_view& rest) {
   return error;
 }
 
-/// Takes a number that may have a sign; below zero is 0. False when there is none, or one of more than 64 bits.
+/// Parses a number that may be negative, which is taken as 0. False if there is none, or if it exceeds 64 bits.
 bool take_number(ColumnReader& reader, const char* end, std::uint64_t& value) {
   if (!reader.skip_to('-')) return reader.take(value);
   ColumnReader behind_sign(reader.at(), reader.at() + 1, end);
@@ -97,7 +97,7 @@ bool take_number(ColumnReader& reader, const char* end, std::uint64_t& value) {
   return true;
 }
 
-/// Takes the numbers in front of the tag, and the blank behind each.
+/// Parses the numbers before the tag, and the blank after each.
 bool take_numbers(std::string_view& line, const Columns& columns, Site& site) {
   const char* const end = line.data() + line.size();
   ColumnReader reader(line.data(), line.data(), end);
@@ -134,7 +134,7 @@ bool parse_site(std::string_view line, const Columns& columns, Site& site) {
   return !site.function.empty();
 }
 
-/// File and line as they may stand in a detail; not copied where it can be helped.
+/// File and line as a detail; copied only if necessary.
 std::string_view detail_of(std::string_view place, Staging& staging) {
   if (place.size() > kLongestPlace) place.remove_prefix(place.size() - kLongestPlace);
   return is_valid_label_text(place) ? place : staging.keep_text(place);
@@ -157,7 +157,7 @@ bool add_site(const Site& site, Staging& staging) {
   return add_to(type.figures[Field::kBytes], site.size) && add_to(type.figures[Field::kCount], site.calls);
 }
 
-/// Says in the details what there is to say beyond one file and line.
+/// Completes the details of functions with several sites or inaccurate ones.
 void finish_details(Staging& staging) {
   const std::vector<std::uint64_t>& notes = staging.notes();
   for (std::size_t index = 0; index * kNoteCount < notes.size(); ++index) {
@@ -202,14 +202,13 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  bool has_switch = false;  ///< The switch could be read at the start.
-  Buffer scratch;           ///< What it says.
+  bool has_switch = false;  ///< the switch was readable at the start
+  Buffer scratch;           ///< content of the switch
 };
 
-/// Whether the kernel says that it counts nothing. A kernel whose switch could not be read at the start shows it by the file
-/// alone, and is not asked again: every failed read would have to be put into words.
+/// Whether the kernel's switch says that it counts nothing. If the switch was unreadable at the start, it is not read again,
+/// because formatting an error for every failed read would be wasted work.
 bool is_switched_off(KernelView& view, State& state) {
   return state.has_switch && view.read_file(kSwitch, state.scratch) && trim(state.scratch.view()) == "0";
 }
@@ -229,7 +228,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = keep_root_only_open(view, kFile); !result) return result;
   state.has_switch = view.keep_open(kSwitch) && view.read_file(kSwitch, state.scratch) && !state.scratch.empty();
-  return read(view, raw, state);  // the first read is the dearest: the buffer grows to its size
+  return read(view, raw, state);  // the first read is the most expensive, because the buffer grows
 }
 
 constexpr MetricOrigin kOrigins[] = {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel's own memory checkers count, where they are on. What is off is not present.
+// Counters of the kernel's memory checkers. A checker that is off is not present.
 //
-//   /sys/kernel/debug/kfence/stats (mm/kfence/core.c, stats_show), "name: number" a line: "enabled: 1", "currently
-//     allocated: 12", "total allocations: 400", "total frees: 388", "zombie allocations: 0", "total bugs: 0", and since 5.17
-//     "skipped allocations (REASON): 0". KFENCE that never ran has all zeros, and is off.
-//   /sys/kernel/slab/CACHE/{sanity_checks,red_zone,poison,store_user} (mm/slub.c), "1" where the check is on. That is
-//   decided
-//     when the kernel starts (slab_debug=), so these files, some hundreds, are read once and what they said is kept: a line
-//     "caches N", then a line with the checks of each cache that has any. Links are other names of a cache that is there.
-//   /sys/kernel/warn_count, oops_count (kernel/panic.c, kernel/exit.c; 6.2 and newer, and older stable ones): reports that
-//     the kernel printed. Those of KASAN, KFENCE, KCSAN and UBSAN are warnings as well.
-//   /proc/sys/kernel/tainted (kernel/panic.c), a set of bits since boot, two of which speak of memory: 4, a machine check,
-//   and
-//     5, a page in a state that it must not be in.
+// /sys/kernel/debug/kfence/stats (mm/kfence/core.c, stats_show) has "name: number" lines: "enabled: 1", "currently
+// allocated: 12", "total allocations: 400", "total frees: 388", "zombie allocations: 0", "total bugs: 0", and since 5.17
+// "skipped allocations (REASON): 0". If KFENCE never ran, all are zero, and it counts as off.
+//
+// /sys/kernel/slab/CACHE/{sanity_checks,red_zone,poison,store_user} (mm/slub.c) are "1" if the check is on. That is decided
+// at boot (slab_debug=), so these files, several hundred, are read only once. The result is kept as a line "caches N", then
+// a line with the checks of each cache that has any. Symbolic links are other names of the same cache.
+//
+// /sys/kernel/warn_count, oops_count (kernel/panic.c, kernel/exit.c; since 6.2, and in older stable kernels) count reports
+// that the kernel printed. Reports of KASAN, KFENCE, KCSAN and UBSAN are warnings as well.
+//
+// /proc/sys/kernel/tainted (kernel/panic.c) is a set of bits since boot. Two of them concern memory: 4, a machine check, and
+// 5, a page in an invalid state.
 #include <array>
 #include <optional>
 #include <string>
@@ -70,12 +71,12 @@ using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 constexpr std::string_view kSlabDirectory = "/sys/kernel/slab";
 constexpr std::string_view kSlabChecks[] = {"sanity_checks", "red_zone", "poison", "store_user"};
 
-// Of RawBytes.
+// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kKfenceName = "kfence";
 
-/// One figure of KFENCE by its name in the file.
+/// One KFENCE figure, by its name in the file.
 struct KfenceFigure {
   std::string_view name;
   const SystemMetric* metric;
@@ -95,7 +96,7 @@ struct KfenceLine {
   std::uint64_t number = 0;
 };
 
-/// Calls `visit` for each line. Returns the offset of the first one that is none, or nothing.
+/// Calls `visit` for each line. Returns the offset of the first malformed line, or nothing.
 template <typename Visit>
 std::optional<std::size_t> for_each_kfence_line(std::string_view text, Visit visit) {
   std::string_view rest = text;
@@ -113,7 +114,7 @@ std::optional<std::size_t> for_each_kfence_line(std::string_view text, Visit vis
   return std::nullopt;
 }
 
-/// Adds a figure of KFENCE. Of two of one name the first counts.
+/// Adds a KFENCE figure. Of duplicates the first counts.
 void add_kfence_figure(const SystemMetric& metric, std::string_view label, std::uint64_t number,
                        StagedStatistics& statistics) {
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
@@ -129,7 +130,7 @@ void add_kfence_line(const KfenceLine& line, Staging& staging) {
   }
   if (line.name.starts_with(kSkipped) && line.name.ends_with(')')) {
     const std::string_view reason = line.name.substr(kSkipped.size(), line.name.size() - kSkipped.size() - 1);
-    // A reason that is no valid text would be repaired on the way in, and two of them might come out the same.
+    // Skip a reason that is not valid text: it would be repaired, and two might then be equal.
     if (!reason.empty() && reason.size() < 100 && is_valid_label_text(reason)) {
       add_kfence_figure(kCheckerSkips, reason, line.number, statistics);
     }
@@ -142,26 +143,25 @@ Result<void> parse_kfence(const Contents& contents, Staging& staging) {
   const auto offset = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
     is_on = is_on || ((line.name == "enabled" || line.name == "total allocations") && line.number != 0);
   });
-  if (offset) return data_error(kPaths[kKfence], *offset, "must have a name, a colon and a number on a whole line here");
+  if (offset) return data_error(kPaths[kKfence], *offset, "expected a line with a name, a colon and a number");
   if (!is_on) return {};
   for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) { add_kfence_line(line, staging); });
   return {};
 }
 
-/// The number that a file consists of, into `number` if there is the file.
+/// Parses a file that consists of one number. Leaves `number` unchanged if the file is absent.
 Result<void> parse_number(const Contents& contents, File file, std::optional<std::uint64_t>& number) {
   if (!contents[file]) return {};
   number = parse_u64(trim(*contents[file]));
-  if (!number) return data_error(kPaths[file], 0, "must be a number of at most 64 bits");
+  if (!number) return data_error(kPaths[file], 0, "expected a number of at most 64 bits");
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList list;  ///< Files to read; empty: not known yet.
+  FileList list;  ///< files to read; empty until found
   bool has_read_caches = false;
   std::array<std::uint64_t, std::size(kSlabChecks)> caches_with_check{};
-  Buffer scratch;  ///< One file.
+  Buffer scratch;  ///< scratch for one file
 };
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
@@ -189,7 +189,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   return {};
 }
 
-/// Counts the checks that a cache has on.
+/// Counts the checks that are on for a cache.
 void count_checks(KernelView& view, const std::string& cache, State& state) {
   for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
     const std::string path = std::string(kSlabDirectory) + "/" + cache + "/" + std::string(kSlabChecks[i]);
@@ -197,8 +197,8 @@ void count_checks(KernelView& view, const std::string& cache, State& state) {
   }
 }
 
-/// Reads what checks all caches have, once. A kernel without CONFIG_SLUB_DEBUG has none of the files, one with SLAB (before
-/// 6.8) not the directory: nothing is on there.
+/// Reads the checks of all caches, once. Without CONFIG_SLUB_DEBUG the files do not exist, and with SLAB (before 6.8) not
+/// even the directory; then no check is on.
 void read_slab_checks(KernelView& view, State& state) {
   if (state.has_read_caches) return;
   state.has_read_caches = true;
@@ -223,7 +223,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_known_files(view, state.list, kPaths[kTainted], bundle);
 }
 
-/// Only the file of debugfs needs a privilege; the others are opened by name at each read.
+/// Only the debugfs file needs a privilege; the others are opened by name at each read.
 Result<void> open(KernelView& view, RawBytes&, State& state) {
   static_cast<void>(view.keep_open(kPaths[kKfence]));
   return find_files(view, ListTime::kWhenRead, state);

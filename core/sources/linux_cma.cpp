@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Areas of contiguous memory (CMA), a type an area, from /sys/kernel/mm/cma/AREA/* (mm/cma_sysfs.c, kernels built with
-// CMA_SYSFS). Each file holds one number of pages:
-//   alloc_pages_success     ever allocated by drivers, since 5.13
-//   alloc_pages_fail        ever asked for in vain, since 5.13
-//   release_pages_success   ever given back, since 6.9
+// Contiguous memory areas (CMA), one type per area, from /sys/kernel/mm/cma/AREA/* (mm/cma_sysfs.c, kernels built with
+// CMA_SYSFS). Each file has a number of pages:
+//
+//   alloc_pages_success     allocated by drivers, cumulative, since 5.13
+//   alloc_pages_fail        in failed allocations, cumulative, since 5.13
+//   release_pages_success   freed, cumulative, since 6.9
 //   total_pages, available_pages   since 6.15
-// A kernel without that directory, or without sysfs, reports CmaTotal and CmaFree in /proc/meminfo: one type, "all areas".
-// Its bytes are not the drivers' alone: pages that are not allocated are lent to processes, which is no use of the area. So
-// it has no limit.
+//
+// On a kernel without that directory, or without sysfs, the source uses CmaTotal and CmaFree of /proc/meminfo for one type,
+// "all areas". Its bytes include pages that are lent to processes, which is not use of the area, so it has no limit.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -28,14 +29,14 @@ constexpr std::string_view kDirectory = "/sys/kernel/mm/cma";
 constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 
-// Of RawBytes.
+// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kNeeded = "/alloc_pages_success";
 constexpr std::string_view kFiles[] = {kNeeded, "/alloc_pages_fail", "/release_pages_success", "/total_pages",
                                        "/available_pages"};
 
-/// What one area reports, in pages.
+/// One area's figures, in pages.
 struct Area {
   std::string_view name;
   std::optional<std::uint64_t> allocated, failed, released, total, available;
@@ -49,7 +50,7 @@ struct Area {
   }
 };
 
-/// Sets a figure of bytes, or leaves it out where the number of pages is not known. False beyond 64 bits.
+/// Sets a figure in bytes, or omits it if the number of pages is unknown. False beyond 64 bits.
 bool set_bytes(StagedType& type, Field field, std::optional<std::uint64_t> pages, std::uint64_t page_size) {
   if (!pages) return true;
   type.fields.add(field);
@@ -78,7 +79,7 @@ Result<void> finish_area(const Area& area, std::size_t offset, std::uint64_t pag
   return {};
 }
 
-/// The one type of kernels that do not report areas. False when the text has no such lines.
+/// Adds the single type for kernels that do not report areas. False if the text lacks the lines.
 bool add_all_areas(std::string_view meminfo, Staging& staging) {
   std::array<KeyedNumber, 2> numbers{{{.key = "CmaTotal", .value = {}}, {.key = "CmaFree", .value = {}}}};
   if (!meminfo.ends_with('\n') || read_keyed_numbers(meminfo, numbers) || !numbers[0].value || !numbers[1].value) {
@@ -92,7 +93,7 @@ bool add_all_areas(std::string_view meminfo, Staging& staging) {
   return true;
 }
 
-/// Walks the records, which stand area by area.
+/// The records of an area are contiguous.
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bundle = raw.parts[kBundlePart].view();
   staging.reset({}, 0);
@@ -125,10 +126,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// As an error of the directory, whichever file it was.
+/// Rewrites an error to name the directory.
 Error of_directory(const Error& error) { return system_error(kDirectory, error.system_errno, error.path); }
 
-/// Lists the files of every area. None is kept open: they are opened by name at each read.
+/// Lists the files of every area. They are opened by name at each read.
 Result<void> find_areas(KernelView& view, FileList& list) {
   std::vector<std::string> areas;
   if (auto result = view.list_directory(kDirectory, areas); !result) return of_directory(result.error());
@@ -141,18 +142,17 @@ Result<void> find_areas(KernelView& view, FileList& list) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList list;   ///< Files to read; empty: not known yet.
-  Buffer scratch;  ///< One file.
+  FileList list;   ///< files to read; empty until found
+  Buffer scratch;  ///< scratch for one file
 };
 
 Result<void> find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
   list.clear();
   std::vector<std::string> names;
-  // Asked of the directory above, so that an error of the directory itself is not taken for its absence. Where sysfs is not
-  // mounted that one is absent, too.
+  // Check the parent directory, so that an error reading the directory is not mistaken for its absence. If sysfs is not
+  // mounted, the parent is absent too.
   const auto listed = view.list_directory(kParent, names);
   if (!listed && listed.error().code != ErrorCode::kNotPresent) return of_directory(listed.error());
   if (std::find(names.begin(), names.end(), "cma") != names.end()) {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pools of huge pages, a type a page size, from /sys/kernel/mm/hugepages/hugepages-SIZEkB/* and, for the nodes,
-// /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/* (mm/hugetlb_sysfs.c; mm/hugetlb.c before 6.17). Each file
-// holds one number, of pages:
-//   nr_hugepages            the pool now, surplus included
-//   free_hugepages          of these, those not yet touched, reserved ones included
-//   resv_hugepages          of the free ones, those that mappings were promised
-//   surplus_hugepages       of the pool, those taken beyond its set size; they go when they are freed
-//   nr_overcommit_hugepages how many surplus pages there may be
-// So the administrator's limit is nr - surplus + overcommit. Where that is 0 no pool is configured, and there is no
+// Huge page pools, one type per page size, from /sys/kernel/mm/hugepages/hugepages-SIZEkB/* and, by node,
+// /sys/devices/system/node/nodeN/hugepages/hugepages-SIZEkB/* (mm/hugetlb_sysfs.c; mm/hugetlb.c before 6.17). Each file has
+// a number of pages:
+//
+//   nr_hugepages            the pool now, including surplus pages
+//   free_hugepages          pool pages not yet touched, including reserved ones
+//   resv_hugepages          free pages reserved for mappings
+//   surplus_hugepages       pool pages beyond the configured size, removed when freed
+//   nr_overcommit_hugepages maximum surplus pages
+//
+// The administrator's limit is therefore nr - surplus + overcommit. If that is 0, no pool is configured and there is no
 // limit.
 //
-// Free pages are not shown as free objects: those count against a limit, and a pool without overcommitment would always be
-// at it, in use or not. They are held_bytes - bytes, and the nodes' free objects.
+// Free pages are not reported as free objects, because those count against a limit: a pool without overcommit would always
+// be at its limit. They are held_bytes - bytes, and the free objects of the nodes.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -42,7 +44,7 @@ constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
 constexpr std::string_view kNodeDirectory = "/sys/devices/system/node";
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 
-// Of RawBytes.
+// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kNeeded = "/nr_hugepages";
@@ -54,7 +56,7 @@ constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kCount, No
 
 constexpr std::uint64_t kKilobyte = 1024;
 
-/// B of a page out of "hugepages-2048kB"; 0 for anything else.
+/// Parses the page size in bytes from "hugepages-2048kB"; 0 for anything else.
 std::uint64_t page_size_of(std::string_view directory) {
   constexpr std::string_view kPrefix = "hugepages-";
   constexpr std::string_view kSuffix = "kB";
@@ -69,7 +71,7 @@ std::uint64_t page_size_of(std::string_view directory) {
   return !kilobytes || __builtin_mul_overflow(*kilobytes, kKilobyte, &bytes) ? 0 : bytes;
 }
 
-/// "64KiB", "2MiB", "16GiB": the largest unit without a fraction.
+/// Formats a size as "64KiB", "2MiB", "16GiB": the largest unit without a fraction.
 class SizeName {
  public:
   explicit SizeName(std::uint64_t bytes) {
@@ -90,19 +92,19 @@ class SizeName {
   std::size_t size_ = 0;
 };
 
-/// The number of a node out of "/sys/devices/system/node/node3/hugepages/..."; `rest` is "hugepages/...".
+/// Parses the node number from "/sys/devices/system/node/node3/hugepages/..."; `rest` is "hugepages/...".
 std::optional<std::uint32_t> node_of(std::string_view path, std::string_view& rest) {
   const auto number = parse_u64(component_after(path, kNodes, rest));
   if (!number || *number >= kMaxNodes) return std::nullopt;
   return static_cast<std::uint32_t>(*number);
 }
 
-/// What one pool has, of the machine or of a node.
+/// One pool, of the machine or a node.
 struct Pool {
-  std::uint64_t size = 0;  ///< B of a page; 0: there is none
+  std::uint64_t size = 0;  ///< page size in bytes; 0: no pool
   std::optional<std::uint64_t> pages, free, reserved, surplus, overcommit;
 
-  /// Whether the content of the file is a number.
+  /// Stores the file's number.
   bool take(std::string_view file, std::optional<std::uint64_t> number) {
     if (file == "nr_hugepages") pages = number;
     if (file == "free_hugepages") free = number;
@@ -115,7 +117,7 @@ struct Pool {
 
 Error too_much(std::size_t offset) { return data_error(kDirectory, offset, "reports a pool of more than 2^64 bytes"); }
 
-/// Figures that one file cannot give: those of all files of a pool.
+/// Sets the figures that need several files of a pool.
 Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging) {
   if (pool.size == 0) return {};
   if (!pool.pages) return data_error(kDirectory, offset, "does not report how many pages a pool has (nr_hugepages)");
@@ -127,7 +129,7 @@ Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging)
   if (__builtin_mul_overflow(*pool.pages, pool.size, &figures[Field::kHeldBytes])) return too_much(offset);
   if (pool.free) {
     type.fields = type.fields | FieldMask(Field::kBytes, Field::kCount);
-    figures[Field::kCount] = *pool.pages - std::min(*pool.pages, *pool.free);  // read one after the other
+    figures[Field::kCount] = *pool.pages - std::min(*pool.pages, *pool.free);  // not read at the same instant
     figures[Field::kBytes] = figures[Field::kCount] * pool.size;
   }
   if (pool.surplus && pool.overcommit) {
@@ -155,7 +157,7 @@ void finish_node_pool(const Pool& pool, std::uint32_t node, Staging& staging) {
   staging.node_figure(*type, NodeField::kCount, node) = *pool.pages - free;
 }
 
-/// One more than the highest node of the bundle.
+/// One more than the highest node in the bundle.
 std::uint32_t count_nodes(std::string_view bundle) {
   std::uint32_t count = 0;
   FileBundleReader records(bundle);
@@ -168,7 +170,7 @@ std::uint32_t count_nodes(std::string_view bundle) {
   return count;
 }
 
-/// Walks the records, which stand pool by pool, those of the machine first.
+/// The records of a pool are contiguous, and the machine's come first.
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bundle = raw.parts[kBundlePart].view();
   staging.reset({}, 0);
@@ -176,7 +178,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   FileBundleReader records(bundle);
   std::string_view path;
   std::string_view content;
-  std::string_view directory;  // of the pool that is being read
+  std::string_view directory;  // of the current pool
   std::optional<std::uint32_t> node;
   Pool pool;
   std::size_t offset = 0;
@@ -207,14 +209,13 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList list;             ///< Files to read; empty: not known yet.
-  Buffer scratch;            ///< One file.
-  bool was_without = false;  ///< There was no huge page when they were read.
+  FileList list;             ///< files to read; empty until found
+  Buffer scratch;            ///< scratch for one file
+  bool was_without = false;  ///< there were no huge pages at the last read
 };
 
-/// Whether /proc/meminfo, which other sources read in the same poll anyway, says that no pool has any page.
+/// Whether /proc/meminfo, which other sources read in the same poll anyway, shows that no pool has pages.
 bool has_no_pages(KernelView& view, Buffer& scratch) {
   constexpr std::string_view kLine = "\nHugetlb:";
   if (!view.read_file(kMeminfo, scratch)) return false;
@@ -226,7 +227,7 @@ bool has_no_pages(KernelView& view, Buffer& scratch) {
   return next_word(rest, number) && number == "0";
 }
 
-/// Lists the files of every pool. None is kept open: they are opened by name at each read.
+/// Lists the files of every pool. They are opened by name at each read.
 Result<void> find_files(KernelView& view, State& state) {
   FileList& list = state.list;
   list.clear();
@@ -260,7 +261,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   }
   const bool is_without = has_no_pages(view, state.scratch);
   const bool is_same = is_without && state.was_without && !raw.parts[kBundlePart].empty();
-  // Only the administrator's settings can be others then.
+  // Only the administrator's settings can have changed.
   if (is_same && may_leave_out(view, state.parse_count)) return {};
   state.was_without = false;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);

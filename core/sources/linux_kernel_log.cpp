@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What Linux's log says of memory that ran out and of tables that were full: kills, failed allocations, refused entries.
-// Read from /dev/kmsg, record by record, from the oldest that the kernel has; core/model/kernel_log.h has the lines and the
-// table.
+// Out-of-memory and table-full events in Linux's log: kills, failed allocations, refused entries. Reads /dev/kmsg record by
+// record, from the oldest that the kernel has. core/model/kernel_log.h describes the lines and the table.
 #include <memory>
 
 #include "core/collect/kernel_messages.h"
@@ -24,10 +23,10 @@ constexpr SystemMetric kKernelLogLost =
     counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
                    "Records of the kernel's log that were overwritten before memstatd read them, since it started.");
 
-/// The log as far as it was read. Thread safety: as LiveTable.
+/// The log read so far. Thread safety: as LiveTable.
 class LogReader final : public LiveTable {
  public:
-  /// A log of 16 MiB has fewer; what remains is read at the next poll.
+  /// More than a log of 16 MiB contains; the rest is read at the next poll.
   static constexpr int kMaxRecords = 65536;
 
   Result<void> open() override { return messages_.open(); }
@@ -47,12 +46,11 @@ class LogReader final : public LiveTable {
   KernelLogBook book_;
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
   std::unique_ptr<LiveTable> table = std::make_unique<LogReader>();
 };
 
-/// For people: the views call a table by the name of its source.
+/// Views name a table after its source; for people, name the path instead.
 Result<void> under_its_path(Result<void> result) {
   if (!result) result.error().path = KernelMessages::kPath;
   return result;
@@ -69,7 +67,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   LogTable table;
   const std::string_view text = raw.parts[0].view();
   if (const auto offset = read_log_table(text, table)) {
-    return data_error(KernelMessages::kPath, *offset, "the table of events ends early or has a line that it must not have");
+    return data_error(KernelMessages::kPath, *offset, "the table of events is truncated or malformed");
   }
   StagedStatistics& statistics = staging.statistics();
   for (std::size_t i = 0; i < table.counts.size(); ++i) {

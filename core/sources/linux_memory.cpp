@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the machine's memory is: parts that do not overlap, and what is left when they are taken from MemTotal - MemFree.
-// From /proc/meminfo (fs/proc/meminfo.c), /proc/vmstat and /proc/zoneinfo (mm/vmstat.c), with some small files of /sys.
+// The memory account of a Linux machine: disjoint parts, and the remainder of MemTotal - MemFree. From /proc/meminfo
+// (fs/proc/meminfo.c), /proc/vmstat and /proc/zoneinfo (mm/vmstat.c), and small files in /sys.
 //
-// Figures of the kernel overlap, so a part is what is left of a figure when those that stand before it are taken away:
-//   Cached contains Shmem; AnonPages is what is mapped, so pages that were swapped in and are mapped are in AnonPages and in
-//   SwapCached. The LRU lists hold every page of these exactly once, and what is on them beyond AnonPages, Cached and
-//   Buffers is not mapped: first swap cache, then `detached`: pages that somebody holds by a reference only (a pipe, a
-//   device) after their mapping or file is gone, and the rest of huge pages that were unmapped in part. KReclaimable
-//   contains SReclaimable, and `kernel_misc` is the rest. VmallocUsed contains the kernel stacks where these are mapped
-//   (CONFIG_VMAP_STACK). Nothing in the kernel says whether they are, but /proc/vmallocinfo has areas for threads then, and
-//   it is looked at once. nr_zspages contains the zswap pool when that is kept by zsmalloc: always since 6.18, before as the
-//   parameter zpool says. SecPageTables contains nr_iommu_pages; Unaccepted and CmaFree are in MemFree; Mapped, Mlocked,
-//   AnonHugePages and their kin are views of other parts. The memory map that was set up at boot is not in MemTotal, the one
-//   that came later is. A balloon is in MemTotal with some drivers (VMware, virtio with deflate-on-oom) and not with others;
-//   it is counted when that much memory is otherwise unaccounted for, which it is exactly in the first case. Percpu contains
-//   the first chunk of every CPU (about 250 KiB), which is not in MemTotal; its size is unknown.
-// Data of sockets is in pages of its own or in slab caches, and the kernel's count of it (mem of TCP and UDP in
-// /proc/net/sockstat) does not say which; it contains the heads of packets, which are in slab caches, too. So `sockets`
-// comes last and is that count as far as no other part holds it: at most what is otherwise unaccounted for. SCTP and
-// fragments, which are bounded by 4 MiB, are left out. `tracing` is the ring buffer of ftrace, that of instances is not told
-// by one file. No figure of the kernel knows pages that drivers take directly, nor those of pipes, Unix sockets, packet
-// rings, RAM disks, firmware. They are what is unaccounted for.
+// The kernel's figures overlap, so a part is a figure minus the parts contained in it:
 //
-// A part is missing when the kernel has such memory and reports no value for it, or when the file that does cannot be read:
-// kernels before 6.1 keep secondary page tables without a count, those before 6.10 the memory map of plugged-in memory.
+// - Cached contains Shmem.
+// - AnonPages counts mapped pages, so a mapped page that was swapped in is in both AnonPages and SwapCached.
+// - The LRU lists contain each of these pages exactly once. Their pages beyond AnonPages, Cached and Buffers are not mapped:
+//   first the swap cache, then `detached`. Those are pages that only a reference holds (a pipe, a device) after their
+//   mapping or file is gone, and the rest of partly unmapped huge pages.
+// - KReclaimable contains SReclaimable; `kernel_misc` is the rest.
+// - VmallocUsed contains the kernel stacks if they are mapped (CONFIG_VMAP_STACK). The kernel does not report that, but then
+//   /proc/vmallocinfo has areas for threads, so it is read once.
+// - nr_zspages contains the zswap pool if zsmalloc stores it: always since 6.18, before that if the parameter zpool says so.
+// - SecPageTables contains nr_iommu_pages. Unaccepted and CmaFree are in MemFree. Mapped, Mlocked, AnonHugePages and the
+//   like are views of other parts.
+// - The memory map made at boot is not in MemTotal; memory map added later is.
+// - A balloon is in MemTotal with some drivers (VMware, virtio with deflate-on-oom) but not with others. It is counted if
+//   that much memory is otherwise unaccounted, which is true exactly in the first case.
+// - Percpu contains the first chunk of every CPU (about 250 KiB), which is not in MemTotal; its size is unknown.
+// - Socket data is in pages of its own or in slab caches. The kernel's count (mem of TCP and UDP in /proc/net/sockstat) does
+//   not separate them, and includes packet heads, which are in slab caches. So `sockets` comes last and is that count,
+//   limited to what is otherwise unaccounted. SCTP and fragments, at most 4 MiB, are omitted.
+// - `tracing` is ftrace's ring buffer, without those of instances, which no single file reports.
+//
+// The kernel has no figure for pages that drivers allocate directly, or for those of pipes, Unix sockets, packet rings, RAM
+// disks and firmware. They are the unaccounted memory.
+//
+// A part is missing if the kernel has such memory but reports no value, or if the file cannot be read. Kernels before 6.1 do
+// not count secondary page tables, and those before 6.10 do not count the memory map of hot-plugged memory.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -93,27 +98,26 @@ constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 
-// Of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kVmstatPart = 1;
 constexpr std::size_t kFilesPart = 2;  // the files of the list
 
-/// Where this kernel has the stacks of its threads.
+/// Where the kernel allocates thread stacks.
 enum class Stacks : std::uint8_t {
   kNotAsked,
   kUnknown,  ///< /proc/vmallocinfo cannot be read.
-  kMapped,   ///< Areas of vmalloc.
+  kMapped,   ///< In vmalloc areas.
   kPages,
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  Stacks stacks = Stacks::kNotAsked;  ///< kNotAsked: nor are the files known.
-  FileList list;                      ///< Files to read.
-  Buffer scratch;                     ///< One file.
+  Stacks stacks = Stacks::kNotAsked;  ///< kNotAsked: the files are not known either
+  FileList list;                      ///< files to read
+  Buffer scratch;                     ///< scratch for one file
 };
 
-using Amount = std::optional<std::uint64_t>;  // B; nothing: not told
+using Amount = std::optional<std::uint64_t>;  // bytes; nothing if not reported
 
 enum Line : std::size_t {
   kMemTotal,
@@ -191,7 +195,7 @@ std::array<KeyedNumber, N> wanted(const std::array<std::string_view, N>& keys) {
 }
 
 Amount sum_of(Amount a, Amount b) { return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt; }
-/// Figures are read one after the other, so what should be the larger one may have become the smaller one.
+/// The figures are not read at the same instant, so the larger one may have become the smaller one.
 std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
 Amount without(Amount whole, Amount part) { return whole ? Amount(without(*whole, part.value_or(0))) : std::nullopt; }
 Amount times(Amount count, std::uint64_t size) {
@@ -200,7 +204,7 @@ Amount times(Amount count, std::uint64_t size) {
   return product;
 }
 
-/// Pages on the lists of single CPUs, of all zones: "count: N" below "cpu: N". Nothing when the text is cut or wrong.
+/// Pages on per-CPU lists of all zones: "count: N" below "cpu: N". Nothing if the text is truncated or malformed.
 Amount count_cpu_pages(std::string_view zoneinfo) {
   if (!zoneinfo.ends_with('\n')) return std::nullopt;
   Amount pages;
@@ -215,8 +219,8 @@ Amount count_cpu_pages(std::string_view zoneinfo) {
   return pages;
 }
 
-/// Pages that drivers hold of the areas of contiguous memory. The free ones are in MemFree, and those that are lent to
-/// processes are in their parts. Huge pages out of areas of their own ("hugetlb0") are in the pools.
+/// Counts the pages of contiguous memory areas that drivers hold. Free ones are in MemFree, and those lent to processes are
+/// in their parts. Areas for huge pages ("hugetlb0") are in the pools.
 class CmaPages {
  public:
   void take(std::string_view area, std::string_view file, Amount number) {
@@ -230,7 +234,7 @@ class CmaPages {
     if (file == "alloc_pages_success") allocated_ = number;
     if (file == "release_pages_success") released_ = number;
   }
-  /// Nothing when any area does not report it.
+  /// Nothing if some area does not report it.
   Amount finish() {
     finish_area();
     return is_told_ ? pages_ : std::nullopt;
@@ -239,7 +243,7 @@ class CmaPages {
  private:
   void finish_area() {
     if (area_.empty() || area_.starts_with("hugetlb")) return;
-    // 6.15 brought the number of free pages, 6.9 that of those given back: the allocated ones alone say nothing.
+    // 6.15 added the number of free pages, 6.9 that of freed ones. Allocated pages alone are not enough.
     if (total_ && available_) {
       pages_ = sum_of(pages_, without(total_, available_));
     } else if (allocated_ && released_) {
@@ -254,7 +258,7 @@ class CmaPages {
   bool is_told_ = true;
 };
 
-/// Pages of all sockets of TCP and UDP: "TCP: inuse N orphan N tw N alloc N mem N". Nothing when neither line has them.
+/// Pages of all TCP and UDP sockets: "TCP: inuse N orphan N tw N alloc N mem N". Nothing if neither line has them.
 Amount count_socket_pages(std::string_view sockstat) {
   if (!sockstat.ends_with('\n')) return std::nullopt;
   Amount pages;
@@ -270,21 +274,21 @@ Amount count_socket_pages(std::string_view sockstat) {
   return pages;
 }
 
-/// "N", or while tracing was never used "N (expanded: N)", kB.
+/// Parses "N" or, if tracing was never used, "N (expanded: N)", in kB.
 Amount tracing_bytes(std::string_view text) {
   std::string_view rest = trim(text);
   std::string_view word;
   return next_word(rest, word) ? times(parse_u64(word), 1024) : std::nullopt;
 }
 
-/// What the files of the list say.
+/// The figures of the files in the list.
 struct Files {
   Amount socket_pages;
   Amount tracing;  ///< B
   Amount cpu_pages;
   Amount cma_pages;
   Amount zswap_pool;       ///< B
-  std::string_view zpool;  ///< Who keeps the pool of zswap; empty: not told.
+  std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
 Files parse_files(std::string_view bundle) {
@@ -317,11 +321,11 @@ Files parse_files(std::string_view bundle) {
 bool are_stacks_mapped(Stacks known, Amount vmalloc, Amount stacks) {
   if (known == Stacks::kMapped) return true;
   if (known == Stacks::kPages) return false;
-  // Who may not read the areas knows that much: they cannot be in there when they are more.
+  // Even without reading the areas: stacks that exceed them cannot be part of them.
   return vmalloc.value_or(0) >= stacks.value_or(0);
 }
 
-/// What is on the LRU lists and neither mapped nor in a file.
+/// Pages on the LRU lists that are neither mapped nor in a file.
 Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount isolated) {
   Amount lists = isolated.value_or(0);
   for (const Line line : {kActive, kInactive, kUnevictable}) {
@@ -335,7 +339,7 @@ Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount i
 using Lines = std::array<KeyedNumber, kLineCount>;
 using Counters = std::array<KeyedNumber, kCounterCount>;
 
-/// A file that ends early or has something else for a number gives no value.
+/// A file that is truncated or malformed gives no values.
 Counters read_counters(std::string_view vmstat) {
   Counters counters = wanted(kCounters);
   if (!vmstat.ends_with('\n') || read_keyed_numbers(vmstat, counters)) counters = wanted(kCounters);
@@ -361,7 +365,7 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
   accounts.add("slab_unreclaimable", line(kSUnreclaim));
   accounts.add_if_told("kernel_misc", without(line(kKReclaimable), line(kSReclaimable)));
   accounts.add("kernel_stacks", line(kKernelStack));
-  // Always 0 before 5.3, though no kernel runs without such areas.
+  // Always 0 before 5.3, although every kernel has vmalloc areas.
   const Amount vmalloc = line(kVmallocUsed).value_or(0) != 0 ? line(kVmallocUsed) : std::nullopt;
   const bool is_mapped = are_stacks_mapped(stacks, vmalloc, line(kKernelStack));
   accounts.add("vmalloc", is_mapped ? without(vmalloc, line(kKernelStack)) : vmalloc);
@@ -371,11 +375,11 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
   accounts.add("per_cpu_pages", times(files.cpu_pages, page));
   accounts.add("memory_map", pages(kMemmapPages));
 
-  // Kernels before 4.16 report only the pool of the usual size.
+  // Kernels before 4.16 report only the pool of the default size.
   accounts.add_if_told("hugetlb",
                        line(kHugetlb) ? line(kHugetlb) : times(line(kHugePagesTotal), line(kHugepagesize).value_or(0)));
   if (line(kCmaTotal).value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
-  // Not in meminfo before 5.19; a kernel with the parameter has the pool all the same.
+  // Not in meminfo before 5.19, but a kernel with the parameter has the pool.
   const Amount zswap = line(kZswap) ? line(kZswap) : files.zswap_pool;
   const bool is_zsmalloc = files.zpool.empty() || files.zpool == "zsmalloc";
   accounts.add_if_told("zswap", zswap);
@@ -388,7 +392,7 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
 
   accounts.add_if_told("tracing", files.tracing);
 
-  // No line in 6.12; virtio's balloon is counted by events there.
+  // 6.12 has no such line, but counts virtio's balloon by events.
   const Amount balloon = line(kBalloon) ? line(kBalloon) : without(pages(kBalloonInflate), pages(kBalloonDeflate));
   const std::uint64_t rest = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
   if (balloon) accounts.add_if_told("balloon", rest >= *balloon ? *balloon : 0);
@@ -397,7 +401,7 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
   if (sockets) accounts.add_if_told("sockets", std::min(*sockets, unheld));
 }
 
-/// What is no part of the account: swap, promises, and views of memory that is in parts already.
+/// Figures outside the account: swap, commitments, and views of memory that is in a part.
 void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_size, StagedStatistics& statistics) {
   struct View {
     Line line;
@@ -414,7 +418,7 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
   if (const Amount amount = bytes(kBackgroundThreshold)) statistics.add(kDirtyThresholdBytes, *amount, {"background"});
   if (const Amount amount = bytes(kDirtyThreshold)) statistics.add(kDirtyThresholdBytes, *amount, {"throttle"});
   if (const Amount amount = bytes(kFreeBlockPages)) statistics.add(kFreeWholeBlockBytes, *amount);
-  // Each is summed over the CPUs while pages are being pinned, so released may be ahead.
+  // Each is summed over CPUs that keep pinning, so `released` may be ahead.
   if (const Amount pins = without(counters[kPinned].value, counters[kUnpinned].value)) statistics.add(kPagePins, *pins);
 }
 
@@ -443,9 +447,9 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   return {};
 }
 
-/// Whether the areas of /proc/vmallocinfo are those of threads, too.
+/// Whether /proc/vmallocinfo has areas for threads.
 Stacks kind_of_stacks(std::string_view vmallocinfo) {
-  // Who asked for the area of a stack; _do_fork until 5.9.
+  // Allocators of a stack's area; _do_fork until 5.9.
   for (const std::string_view caller : {" kernel_clone+0x", " fork_idle+0x", " _do_fork+0x", " copy_process+0x",
                                         " dup_task_struct+0x", " alloc_thread_stack_node+0x"}) {
     if (vmallocinfo.find(caller) != std::string_view::npos) return Stacks::kMapped;
@@ -453,10 +457,10 @@ Stacks kind_of_stacks(std::string_view vmallocinfo) {
   return Stacks::kPages;
 }
 
-/// Finds what this kernel has besides meminfo and vmstat. What cannot be had is a part that is missing, never an error.
+/// Finds this kernel's files besides meminfo and vmstat. An unavailable file is a missing part, not an error.
 void find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
-  Buffer areas_text;  // not the scratch, which would keep room for it
+  Buffer areas_text;  // not the scratch buffer, which would stay this large
   state.stacks = view.read_file(kVmallocinfo, areas_text) ? kind_of_stacks(areas_text.view()) : Stacks::kUnknown;
   std::vector<std::string> areas;
   if (view.list_directory(kCmaDirectory, areas)) {
@@ -475,7 +479,7 @@ void find_files(KernelView& view, ListTime when, State& state) {
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.stacks == Stacks::kNotAsked) find_files(view, ListTime::kWhenRead, state);
   FileBundleWriter bundle(raw.parts[kFilesPart], state.scratch);
-  // What cannot be read is a part that is missing, which is shown.
+  // A file that cannot be read is a missing part, which is exported.
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
   if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
@@ -489,7 +493,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
   return {};
 }
 
-// For debugfs see PosixFiles. What anyone may read is not kept open; /proc/net is in reach anyway.
+// PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
 constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Effects of a lack of memory: kills, stalls, reclaim, and the traffic to swap that it causes, from /proc/vmstat ("name
-// value" a line, mm/vmstat.c), and time lost, from /proc/pressure/memory (kernel/sched/psi.c, psi_show):
+// Effects of memory shortage: kills, stalls, reclaim and swap traffic from /proc/vmstat ("name value" lines, mm/vmstat.c),
+// and time lost from /proc/pressure/memory (kernel/sched/psi.c, psi_show):
 //
 //   some avg10=0.00 avg60=0.00 avg300=0.00 total=0
 //   full avg10=0.00 avg60=0.00 avg300=0.00 total=0
 //
-// total is microseconds since boot. The averages are the reader's to make.
+// total is microseconds since boot. The averages are not used, because readers can compute their own.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -64,7 +64,7 @@ constexpr SystemMetric kPressureStallSeconds = counter_metric(
     "memstat_pressure_stall_seconds_total", Tier::kDefault,
     "Seconds since boot during which some or all runnable tasks waited for memory.", {"kind"}, ValueFormat::kDouble);
 
-// Parts of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kCounters = 0;
 constexpr std::size_t kPressure = 1;
 constexpr std::string_view kCountersFile = "/proc/vmstat";
@@ -76,7 +76,7 @@ struct Counter {
   std::string_view label = {};
   std::string_view second_label = {};
 };
-/// Beside allocstall_*. In the order of Linux 5.10; later kernels moved some, which costs a little time only.
+/// In addition to allocstall_*. In the order of Linux 5.10; other orders only cost a little time.
 constexpr Counter kVmCounters[] = {
     {"workingset_refault_anon", &kRefaultedPages, "anon"},
     {"workingset_refault_file", &kRefaultedPages, "file"},
@@ -108,7 +108,7 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
   ZoneCounters stalls("allocstall_");
   if (const auto offset = read_vm_counters(text, numbers, stalls)) {
-    return data_error(kCountersFile, *offset, "must have a counter and its number on a whole line here");
+    return data_error(kCountersFile, *offset, "expected a line with a counter and its value");
   }
   StagedStatistics& statistics = staging.statistics();
   for (const ZoneCounters::Counter& counter : stalls.counters()) {
@@ -125,7 +125,7 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   return {};
 }
 
-/// The number behind "total=", us; nothing when there is none.
+/// The number after "total=", in microseconds; nothing if there is none.
 std::optional<std::uint64_t> total_of(std::string_view line) {
   constexpr std::string_view kTotal = "total=";
   for (std::string_view word; next_word(line, word);) {
@@ -147,7 +147,7 @@ Result<void> parse_pressure(std::string_view text, Staging& staging) {
     for (std::size_t i = 0; i < kPressureKinds.size(); ++i) {
       if (kind != kPressureKinds[i] || is_known[i]) continue;
       const auto microseconds = total_of(line);
-      if (!microseconds) return data_error(kPressureFile, offset, "must have total= and a number of microseconds here");
+      if (!microseconds) return data_error(kPressureFile, offset, "expected total= and a number of microseconds");
       is_known[i] = true;
       staging.statistics().add_double(kPressureStallSeconds, static_cast<double>(*microseconds) / 1e6, {kind});
     }
@@ -161,14 +161,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return parse_pressure(raw.parts[kPressure].view(), staging);
 }
 
-/// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS): it then has all counters of reclaim, else none.
+/// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS). It then has all reclaim counters, otherwise none.
 bool counts_events(std::string_view text) {
   const auto has = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };
-  return has("allocstall_") || has("pgsteal_") || has("oom_kill");  // workingset_* and nr_* are no events
+  return has("allocstall_") || has("pgsteal_") || has("oom_kill");  // workingset_* and nr_* are not events
 }
 
-/// A kernel without pressure stall information (CONFIG_PSI, or switched off with psi=0) leaves that part empty, and the file
-/// is not looked for again once a parse went well.
+/// On a kernel without pressure stall information (CONFIG_PSI, or psi=0) that part remains empty. After a successful parse
+/// the file is not tried again.
 Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
   if (auto result = view.read_file(kCountersFile, raw.parts[kCounters]); !result) return result;
   const std::string_view counters = raw.parts[kCounters].view();

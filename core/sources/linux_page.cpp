@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Zones of Linux's page allocator, a type for each zone of each node, from four files that mm/vmstat.c prints.
+// Linux page allocator zones, one type per zone and node, from four files printed by mm/vmstat.c.
 //
-// /proc/zoneinfo: see core/parse/zoneinfo.h. /proc/vmstat: "name value" a line. /proc/buddyinfo, free blocks by order:
+// /proc/zoneinfo: see core/parse/zoneinfo.h. /proc/vmstat: "name value" lines. /proc/buddyinfo has free blocks by order:
 //
 //   Node 0, zone    DMA32      3      0      0      1      1      2      3      1      2      3     80
 //
-// /proc/pagetypeinfo, the same by migrate type among other tables; a count of 100000 has a '>' before it:
+// /proc/pagetypeinfo, among other tables, has the same by migrate type; a count of 100000 is preceded by '>':
 //
 //   Node    0, zone    DMA32, type    Unmovable      1      0      0      0      0      1      1      1      1      0      0
 //
-// Types are called "node 0 DMA32": a prefix that selects a node, an end that selects a kind of zone, numbers without zeros
-// before them so that a name does not depend on how many nodes there are. They stay in the kernel's order.
+// Types are named like "node 0 DMA32": a prefix selects a node, a suffix selects a kind of zone, and numbers have no leading
+// zeros, so that names do not depend on the number of nodes. Types keep the kernel's order.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -93,7 +93,7 @@ constexpr SystemMetric kUnusableFreeRatio =
                  "Share of the zone's free memory now that is in blocks smaller than 2^order pages, 0 to 1.",
                  {"node", "zone", "order"}, ValueFormat::kDouble);
 
-// Parts of RawBytes, in the order in which they are read.
+// Indexes of RawBytes::parts, in reading order.
 constexpr std::size_t kZones = 0;
 constexpr std::size_t kCounters = 1;
 constexpr std::size_t kBuddy = 2;
@@ -111,8 +111,8 @@ constexpr SourceOption kOptions[] = {
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
 constexpr CpuFieldMask kCpuFields{CpuField::kFree};
 
-/// Counters of /proc/vmstat beside those of zones. thp_fault_fallback_charge and its like are not among them: they are part
-/// of thp_fault_fallback and its like.
+/// Counters of /proc/vmstat besides those of zones. thp_fault_fallback_charge and the like are omitted, because they are
+/// included in thp_fault_fallback and the like.
 struct Counter {
   std::string_view key;
   const SystemMetric* metric;
@@ -132,11 +132,11 @@ constexpr Counter kVmCounters[] = {
     {"thp_zero_page_alloc_failed", &kPageAllocationFailures, "thp_zero_page"},
 };
 
-// The kernel's longest is 11 (Unmovable has 9, Reclaimable 11), and it has six; what is longer is no name.
+// The kernel has six migrate types, and its longest name has 11 bytes (Reclaimable). Anything longer is not a name.
 constexpr std::size_t kLongestMigrateType = 64;
 constexpr std::size_t kMaxMigrateTypes = 16;
 
-/// The name of a zone's type, in a place of its own.
+/// Formats the name of a zone's type on the stack.
 class TypeName {
  public:
   explicit TypeName(const ZoneKey& key) {
@@ -154,12 +154,12 @@ class TypeName {
   std::size_t size_ = 0;
 };
 
-/// Walks the staged types along with a file that names zones in the same order.
+/// Iterates over the staged types along with a file that lists zones in the same order.
 class TypeCursor {
  public:
   explicit TypeCursor(const Staging& staging) : types_(staging.types()) {}
-  /// Whether the zone has a type, which then is the current one. A zone without memory has none, nor one that appeared
-  /// between two reads; looking back only to the current one, a zone is found in one run of lines at most.
+  /// Makes the zone's type the current one. False if the zone has no type: it has no memory, or it appeared between two
+  /// reads. Looks back no further than the current type, so a zone is found in one run of lines at most.
   bool find(const ZoneKey& key) {
     const TypeName name(key);
     for (std::size_t i = next_ == 0 ? 0 : next_ - 1; i < types_.size(); ++i) {
@@ -170,7 +170,7 @@ class TypeCursor {
     }
     return false;
   }
-  /// Whether the last find() came to another type than the one before.
+  /// Whether the last find() moved to a different type.
   [[nodiscard]] bool is_new() const { return is_new_; }
 
  private:
@@ -179,7 +179,7 @@ class TypeCursor {
   bool is_new_ = false;
 };
 
-/// Calls `visit(line, offset)` for each line of a part, until one is an error.
+/// Calls `visit(line, offset)` for each line of a part, until one fails.
 template <typename Visit>
 Result<void> for_each_line(const RawBytes& raw, std::size_t part, Visit visit) {
   const std::string_view text = raw.parts[part].view();
@@ -196,7 +196,7 @@ Result<void> for_each_line(const RawBytes& raw, std::size_t part, Visit visit) {
 
 Error zones_error(std::size_t offset, std::string_view detail) { return data_error(kFiles[kZones], offset, detail); }
 
-/// Makes a type of a zone, and its watermarks.
+/// Adds a zone's type and its watermarks.
 Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
   std::uint64_t largest = std::max(zone.managed, zone.free);
   for (const auto& watermark : zone.watermarks) largest = std::max(largest, watermark.value_or(0));
@@ -207,7 +207,7 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
   const std::size_t count = staging.types().size();
   StagedType& type = staging.merge(TypeName(zone.key).view());
   if (staging.types().size() == count) return zones_error(zone.offset, "names a zone twice");
-  // The kernel reads the two one after the other, while memory may be coming and going.
+  // The kernel does not read the two at the same instant.
   const std::uint64_t used = zone.managed - std::min(zone.managed, zone.free);
   type.fields = kFields;
   type.figures[Field::kBytes] = used * page_size;
@@ -225,14 +225,15 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
   return {};
 }
 
-/// What comes behind the sets of a zone that has areas of contiguous memory, as far as the kernel says whether it has.
+/// Adds the figure that follows the page sets of a zone with contiguous memory areas, unless the kernel reports that it has
+/// none.
 void add_free_cma(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
   if (!zone.free_cma || zone.cma == std::uint64_t{0}) return;
-  const std::uint64_t pages = std::min(*zone.free_cma, zone.managed);  // counted apart, while memory comes and goes
+  const std::uint64_t pages = std::min(*zone.free_cma, zone.managed);  // counted separately, so it may be larger
   staging.statistics().add(kZoneFreeCma, pages * page_size, {zone.key.node, zone.key.name});
 }
 
-/// The sum over the zones of one node. Modulo 2^64, as all counters.
+/// The sum over the zones of one node. Modulo 2^64, like all counters.
 class NodeEvents {
  public:
   void add(const ZoneInfo& zone) {
@@ -267,13 +268,12 @@ Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
     if (has_type) {
       if (auto result = add_type(zone, raw.page_size, staging); !result) return result;
     }
-    // Only CPUs that are online are listed.
+    // The file lists only online CPUs.
     for (std::uint32_t cpu = 0; has_type && cpu < staging.cpu_count(); ++cpu) {
       staging.set_cpu_figure(staging.types().size() - 1, CpuField::kFree, cpu, kNoFigure);
     }
     for (PageSet set; reader.next_page_set(zone, set);) {
-      if (!has_type || set.cpu >= staging.cpu_count())
-        continue;  // a CPU that came after the view was asked how many there are
+      if (!has_type || set.cpu >= staging.cpu_count()) continue;  // a CPU added after the view counted them
       staging.set_cpu_figure(staging.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(set.cpu), set.pages);
     }
     if (has_type) add_free_cma(zone, raw.page_size, staging);
@@ -299,10 +299,10 @@ Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
   ZoneCounters allocations("pgalloc_");
   if (const auto offset = read_vm_counters(raw.parts[kCounters].view(), numbers, allocations)) {
-    return data_error(kFiles[kCounters], *offset, "must have a counter and its number on a whole line here");
+    return data_error(kFiles[kCounters], *offset, "expected a line with a counter and its value");
   }
   StagedStatistics& statistics = staging.statistics();
-  // The kernel counts for every kind of zone that it was built with; most machines lack some.
+  // The kernel has counters for every kind of zone that it supports; most machines lack some.
   for (const ZoneCounters::Counter& counter : allocations.counters()) {
     if (counter.value == 0 && !has_zone(staging, counter.zone)) continue;
     statistics.add(kPageAllocations, counter.value, {counter.zone});
@@ -313,7 +313,7 @@ Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-constexpr std::string_view kWantsCounts = "must have a zone and its free blocks by order here";
+constexpr std::string_view kWantsCounts = "expected a zone and its free blocks by order";
 
 Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
@@ -338,7 +338,7 @@ Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
 
 Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
-  std::array<std::string_view, kMaxMigrateTypes> seen;  // of the zone
+  std::array<std::string_view, kMaxMigrateTypes> seen;  // migrate types of the zone
   std::size_t seen_count = 0;
   return for_each_line(raw, kMigrateTypes, [&](std::string_view line, std::size_t offset) -> Result<void> {
     const auto wrong = [offset](std::string_view detail) { return data_error(kFiles[kMigrateTypes], offset, detail); };
@@ -349,7 +349,7 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
     key.name.remove_suffix(1);
     if (!next_word(line, type) || type != "type" || !next_word(line, type) || !is_valid_label_text(type) ||
         type.size() > kLongestMigrateType) {
-      return wrong("must have a zone, a migrate type and its free blocks by order here");
+      return wrong("expected a zone, a migrate type and its free blocks by order");
     }
     const auto blocks = FreeBlocks::parse(trim(line));
     if (!blocks) return wrong(kWantsCounts);
@@ -386,23 +386,23 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
 bool is_wanted(State& state, std::size_t part) {
   if (part != kMigrateTypes) return true;
   const bool is_on = !state.options.empty() && state.options[0].number != 0;
-  // Tried again when it is switched off and on.
+  // Try again once it is switched off and on.
   if (!is_on) state.may_not_read_migrate_types = false;
   return is_on && !state.may_not_read_migrate_types;
 }
 
-/// Whether it failed only because these rights do not do for a part that the others do without.
+/// Whether only this part failed, for lack of privileges that the others do not need.
 bool is_left_out(const Error& error, State& state, std::size_t part) {
   if (part != kMigrateTypes || error.code != ErrorCode::kPermission) return false;
   state.may_not_read_migrate_types = true;
   return true;
 }
 
-/// A file that this kernel does not have leaves its part empty, and is not looked for again once a parse went well.
+/// A missing file leaves its part empty. After a successful parse it is not tried again.
 Result<void> read_part(KernelView& view, RawBytes& raw, State& state, std::size_t part) {
   Buffer& buffer = raw.parts[part];
   if (!is_wanted(state, part)) {
-    buffer.assign("\n");  // an empty one would not be looked for when it is wanted
+    buffer.assign("\n");  // not empty, or it would not be tried when it is wanted
     return {};
   }
   if (part != kZones && state.parse_count != 0 && buffer.empty()) return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of the kernel's per-CPU allocator, one type, from /proc/meminfo (Percpu, since 4.20) and, where the kernel was
-// built with PERCPU_STATS and root lets us, /sys/kernel/debug/percpu_stats (mm/percpu-stats.c):
+// Memory of the kernel's per-CPU allocator, one type, from /proc/meminfo (Percpu, since 4.20) and, if the kernel has
+// PERCPU_STATS and root permits it, /sys/kernel/debug/percpu_stats (mm/percpu-stats.c):
 //
 //   Percpu Memory Statistics
 //   ...
@@ -8,7 +8,7 @@
 //   ...
 //   Per Chunk Stats:                        (the same names again, of each chunk)
 //
-// Percpu counts the pages behind the areas of all CPUs, in use or not. What was allocated is counted once, not per CPU.
+// Percpu counts the pages behind the areas of all CPUs, in use or not. An allocation counts once, not per CPU.
 #include <array>
 #include <cerrno>
 
@@ -22,10 +22,10 @@ namespace {
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kStats = "/sys/kernel/debug/percpu_stats";
 
-constexpr std::size_t kMeminfoPart = 0;  // of RawBytes
+constexpr std::size_t kMeminfoPart = 0;  // indexes of RawBytes::parts
 constexpr std::size_t kStatsPart = 1;
 
-/// The global figures, which stand before those of the chunks; of several lines of one name the first counts.
+/// Adds the global figures, which precede those of the chunks. Of duplicate names the first line counts.
 void add_statistics(std::string_view text, StagedType& type) {
   struct Wanted {
     std::string_view key;
@@ -36,7 +36,7 @@ void add_statistics(std::string_view text, StagedType& type) {
                                               {"nr_cur_alloc", Field::kCount},
                                               {"nr_chunks", Field::kSlabs}}};
   const std::size_t chunks = text.find("Per Chunk Stats:");
-  if (chunks == std::string_view::npos) return;  // cut short, or of a kernel that prints something else
+  if (chunks == std::string_view::npos) return;  // truncated, or another format
   text = text.substr(0, chunks);
   std::string_view line;
   while (next_line(text, line)) {
@@ -70,9 +70,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  bool lacks_statistics = false;  ///< There was no file of statistics at the start, none is looked for.
+  bool lacks_statistics = false;  ///< the statistics file was absent at the start, so it is not tried again
 };
 
 Result<void> read(KernelView& view, RawBytes& raw, const State& state) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes that were asked for, a type a name, from /proc/PID/statm (fs/proc/array.c, proc_pid_statm; the format is told in
-// core/parse/statm.h) and /proc/PID/comm (fs/proc/base.c). Threads of the kernel and zombies have no memory: their
-// columns are 0, and they are left out.
+// Configured processes, one type per name, from /proc/PID/statm (fs/proc/array.c, proc_pid_statm; core/parse/statm.h
+// describes the format) and /proc/PID/comm (fs/proc/base.c). Kernel threads and zombies have no memory: their columns are 0,
+// and they are left out.
 //
-// A type is a name and not a process: a server of 200 workers is one line, process IDs would make new series at every start,
-// and which of several processes of one name is which is unknown. Pages that processes share count once for each.
+// A type is a name, not a process. A server with 200 workers is one line, and process IDs would create new series at every
+// start. Processes with the same name cannot be told apart. Shared pages count once for each process.
 //
-// Whether a process is wanted by its name or by its size, every process has to be looked at: what that costs is bounded by
-// the option most_processes, in the order of the process IDs, and what it leaves out is counted. By name that is one
-// file a process, of which only those that match have their second one read; by size it is both.
+// Every process must be read to find those wanted by name or size. The option most_processes limits this cost, in the order
+// of process IDs, and processes beyond it are counted. Selection by name reads one file per process, and a second one only
+// for matches; selection by size reads both files of all.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -40,8 +40,8 @@ constexpr std::string_view kOrigin = "/proc/PID/statm";
 constexpr std::string_view kSelfStat = "/proc/self/stat";
 constexpr std::string_view kSelf = "self";
 
-// Of RawBytes. The bundle has, of each process, its statm and then its comm, that of this process first; then the record
-// kEnd with the number of processes left out.
+// Index of RawBytes::parts. The bundle has the statm and comm of each process, this process first, and then the record kEnd
+// with the number of processes left out.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kStatm = "/statm";
@@ -52,7 +52,7 @@ constexpr SourceOption kOptions[] = {
     {.name = "names",
      .kind = SourceOption::Kind::kPattern,
      .help = "processes of these names are listed whatever they have, a name is what /proc/PID/comm says, 15 bytes at most"},
-    // Not "top": that bounds what the page shows of any source, and would take memstatd itself off it.
+    // Not "top", which limits what any source exports and would drop memstatd itself.
     {.name = "largest",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 10,
@@ -67,11 +67,10 @@ constexpr SourceOption kOptions[] = {
          "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each, others are counted"},
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  Buffer statm;  ///< Of one process.
-  Buffer comm;   ///< Of one process.
-  Buffer names;  ///< Of the directories of /proc, each with a NUL.
+  Buffer statm;  ///< of one process
+  Buffer comm;   ///< of one process
+  Buffer names;  ///< of the directories in /proc, NUL-terminated
 };
 
 std::uint64_t number_of(const ReaderState& state, Option option) {
@@ -79,7 +78,7 @@ std::uint64_t number_of(const ReaderState& state, Option option) {
 }
 bool has_pattern(const ReaderState& state) { return kNames < state.options.size() && state.options[kNames].matches; }
 
-/// "/proc/1234/statm", on the stack.
+/// Formats "/proc/1234/statm" on the stack.
 class ProcessPath {
  public:
   ProcessPath(std::string_view process, std::string_view file) {
@@ -96,26 +95,26 @@ class ProcessPath {
   std::size_t size_ = 0;
 };
 
-/// Whether a directory of /proc is a process: kernels have IDs of seven digits at most.
+/// Whether a directory in /proc is a process. Kernels have IDs of at most seven digits.
 bool is_process(std::string_view name) {
   constexpr std::size_t kMaxDigits = 10;
   return !name.empty() && name.size() <= kMaxDigits && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Whether `path` is one that the reader made: "/proc/1234/statm".
+/// Whether `path` has the reader's form: "/proc/1234/statm".
 bool is_statm_path(std::string_view path) {
   if (path.size() <= kDirectory.size() + 1 + kStatm.size()) return false;
   const std::string_view process = path.substr(kDirectory.size() + 1, path.size() - kDirectory.size() - 1 - kStatm.size());
   return (process == kSelf || is_process(process)) && path == ProcessPath(process, kStatm).view();
 }
 
-/// A name as the kernel prints it, without the newline that it puts behind it.
+/// The name in a comm file, without its newline.
 std::string_view name_in(std::string_view comm) {
   if (comm.ends_with('\n')) comm.remove_suffix(1);
   return comm;
 }
 
-/// Of a process that ended meanwhile, or that is hidden from us (mount option hidepid), there is nothing to say.
+/// Skip processes that have exited, or that are hidden (mount option hidepid).
 bool is_gone_or_hidden(const Error& error) {
   return error.code == ErrorCode::kNotPresent || error.code == ErrorCode::kPermission || error.system_errno == ESRCH;
 }
@@ -127,7 +126,7 @@ class Reader {
       : view_(view), state_(state), bundle_(raw.parts[kBundlePart], state.statm) {}
 
   Result<void> run() {
-    // Names are needed of all that might be among the largest, and sizes of those that match only.
+    // To select by size, all names are needed; to select by name, only the sizes of matches.
     by_size_ = number_of(state_, kLargest) != 0;
     if (auto result = view_.read_file(ProcessPath(kSelf, kStatm).view(), state_.statm); !result) return result;
     if (auto result = view_.read_file(ProcessPath(kSelf, kComm).view(), state_.comm); !result) return result;
@@ -143,7 +142,7 @@ class Reader {
 
  private:
   Result<void> read_others(std::uint64_t& left_out) {
-    // This process is in the list, too. Its ID, in the eyes of this /proc, begins its stat.
+    // This process is in the list too. Its ID, as this /proc sees it, is the first word of its stat.
     if (auto result = view_.read_file(kSelfStat, state_.statm); !result) return result;
     std::array<char, 16> own_bytes;
     const std::string_view stat = state_.statm.view();
@@ -190,8 +189,7 @@ class Reader {
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) { return Reader(view, raw, state).run(); }
 
-/// Makes types of a bundle. What it must remember of processes and of names is kept in Staging::notes(), which keeps its
-/// room.
+/// Makes types from a bundle. Keeps its notes on processes and names in Staging::notes(), whose storage is reused.
 class Parser {
  public:
   Parser(const RawBytes& raw, const State& state, Staging& staging)
@@ -212,10 +210,10 @@ class Parser {
   }
 
  private:
-  // Of a process: where its name stands in the bundle, and its figures. This process is number 0.
+  // Per process: the position of its name in the bundle, and its figures. This process is number 0.
   enum Word : std::size_t { kNameAt, kNameSize, kSize, kResident, kShared, kText, kData, kWords };
   static constexpr std::size_t kFirstFigure = kSize;
-  // Of a name: its first process in the order by name, whether it is to be listed, and the sums.
+  // Per name: its first process in name order, whether it is listed, and the sums.
   enum GroupWord : std::size_t { kBegin, kIsChosen, kGroupFigures, kGroupWords = kGroupFigures + kWords - kFirstFigure };
 
   [[nodiscard]] Error damaged(std::string_view what) const { return data_error(kOrigin, bundle_.size(), what); }
@@ -264,7 +262,7 @@ class Parser {
   void order_by_name() {
     for (std::size_t i = 0; i < process_count_; ++i) notes_.push_back(i);
     const auto begin = notes_.begin() + static_cast<std::ptrdiff_t>(process_count_ * kWords);
-    // By place as well, so that this process, which is the first, begins its group.
+    // Also by index, so that this process, the first one, begins its group.
     std::sort(begin, notes_.end(), [this](std::uint64_t a, std::uint64_t b) {
       const int order = name(a).compare(name(b));
       return order != 0 ? order < 0 : a < b;
@@ -314,7 +312,7 @@ class Parser {
     const auto figure = [&](std::size_t which) { return group_figure(group, which); };
     const std::size_t known = staging_.types().size();
     StagedType& type = staging_.merge(name(in_order(begin)));
-    // Names that differ in bytes that are not UTF-8 only look the same; the first has to do.
+    // Names may become equal after invalid bytes are replaced; keep the first one.
     if (staging_.types().size() == known) {
       left_out_ += end - begin;
       return;
@@ -332,7 +330,7 @@ class Parser {
   std::uint64_t page_size_;
   const State& state_;
   std::string_view bundle_;
-  // [process][word], the processes in order of their names, [group][word], then the groups by size.
+  // [process][word], the processes in name order, [group][word], then the groups by size.
   std::vector<std::uint64_t>& notes_;
   Staging& staging_;
   std::size_t process_count_ = 0;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory bandwidth and last-level cache by resource group, from resctrl (fs/resctrl; before 6.16
-// arch/x86/kernel/cpu/resctrl; Documentation/filesystems/resctrl.rst), where the CPU monitors them and an administrator has
+// arch/x86/kernel/cpu/resctrl; Documentation/filesystems/resctrl.rst), if the CPU monitors them and an administrator has
 // mounted it:
 //
-//   /sys/fs/resctrl/mon_data/mon_L3_00/llc_occupancy    B of the cache of domain 0 that the group holds now
-//                                     /mbm_total_bytes  B to and from memory since the group was made
-//                                     /mbm_local_bytes  of these, those of the domain's own node
-//   /sys/fs/resctrl/mon_groups/NAME/mon_data/...        a group that is only monitored
-//   /sys/fs/resctrl/NAME/mon_data/..., /sys/fs/resctrl/NAME/mon_groups/...   a control group and its monitored groups
+//   /sys/fs/resctrl/mon_data/mon_L3_00/llc_occupancy    bytes of the cache of domain 0 that the group occupies now
+//                                     /mbm_total_bytes  bytes to and from memory since the group was created
+//                                     /mbm_local_bytes  those of them to and from the domain's own node
+//   /sys/fs/resctrl/mon_groups/NAME/mon_data/...        a monitoring group
+//   /sys/fs/resctrl/NAME/mon_data/..., /sys/fs/resctrl/NAME/mon_groups/...   a control group and its monitoring groups
 //
-// A file holds a number, or a word where there is none: "Unavailable" (no sample yet), "Unassigned" (more groups than the
-// CPU has counters, since 6.18), "Error" (the CPU gave none). A control group's values include those of its monitored
-// groups.
+// A file has a number, or a word if there is none: "Unavailable" (no sample yet), "Unassigned" (more groups than the CPU has
+// counters, since 6.18), "Error" (reported by the CPU). A control group's values include those of its monitoring groups.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -51,7 +50,7 @@ constexpr std::string_view kMonitoredGroups = "mon_groups";
 constexpr std::string_view kData = "mon_data";
 constexpr std::string_view kInfo = "info";
 constexpr std::string_view kDomain = "mon_L3_";
-constexpr std::string_view kEnd = "end";  // the last record: how many groups were left out
+constexpr std::string_view kEnd = "end";  // the last record: number of groups left out
 constexpr std::string_view kNul("\0", 1);
 
 struct File {
@@ -63,10 +62,10 @@ constexpr std::array<File, 3> kFiles = {{{.name = "llc_occupancy", .metric = &kC
                                          {.name = "mbm_local_bytes", .metric = &kLocalMemoryBytes}}};
 constexpr std::array<std::string_view, 3> kNoValue = {"Unavailable", "Unassigned", "Error"};
 
-/// Domains of one machine that are read. There is one a cache; the largest machines have less than a tenth of it.
+/// Maximum number of domains. A domain is a cache; the largest machines have less than a tenth of this.
 constexpr std::size_t kMaxDomains = 1024;
 
-constexpr std::size_t kBundlePart = 0;  // of RawBytes
+constexpr std::size_t kBundlePart = 0;  // index of RawBytes::parts
 
 constexpr SourceOption kOptions[] = {{.name = "max_groups",
                                       .kind = SourceOption::Kind::kNumber,
@@ -77,21 +76,20 @@ constexpr SourceOption kOptions[] = {{.name = "max_groups",
                                               "(each value costs the kernel a call to a CPU of its domain)"}};
 constexpr std::size_t kMaxGroups = 0;
 
-/// The number of a domain out of "mon_L3_00".
+/// Parses the domain number from "mon_L3_00".
 std::optional<std::uint64_t> domain_of(std::string_view directory) {
   return directory.starts_with(kDomain) ? parse_u64(directory.substr(kDomain.size())) : std::nullopt;
 }
 
 // ---- reading -------------------------------------------------------------------------------------------------------------
 
-/// Room that is kept from read to read.
 struct State final : ReaderState {
   Buffer file;
-  Buffer names;   // of directories, each ended by a NUL
-  Buffer groups;  // paths below the root, each ended by a NUL; that of the default group is empty
+  Buffer names;   // directories, NUL-terminated
+  Buffer groups;  // paths below the root, NUL-terminated; the default group's is empty
 };
 
-/// Reads all groups of one poll into the bundle. A group may go at any time.
+/// Reads all groups of one poll into the bundle. A group may disappear at any time.
 class Walk {
  public:
   Walk(KernelView& view, RawBytes& raw, State& state)
@@ -112,7 +110,7 @@ class Walk {
   }
 
  private:
-  /// Control groups first, so that the bound takes monitored ones away before them.
+  /// Lists control groups first, so that the limit drops monitoring groups before them.
   Result<void> find_groups() {
     Buffer& names = state_.names;
     Buffer& groups = state_.groups;
@@ -132,13 +130,13 @@ class Walk {
     std::size_t begin = 0;
     while (begin < control_bytes) {
       const std::size_t end = groups.view().find('\0', begin);
-      FixedPath prefix;  // a copy: the list grows
+      FixedPath prefix;  // a copy, because the list grows
       if (!prefix.assign(groups.view().substr(begin, end - begin)) || !prefix.append("/mon_groups/")) return too_long();
       begin = end + 1;
       FixedPath directory;
       if (!directory.assign(kRoot) || !directory.append(prefix.view().substr(0, prefix.size() - 1))) return too_long();
       if (auto listed = view_.list_directories(directory.view(), names); !listed) {
-        if (listed.error().code == ErrorCode::kNotPresent) continue;  // gone, or a CPU that does not monitor
+        if (listed.error().code == ErrorCode::kNotPresent) continue;  // gone, or the CPU does not monitor
         return listed;
       }
       std::string_view found = names.view();
@@ -173,7 +171,7 @@ class Walk {
       for (const File& file : kFiles) {
         const std::size_t directory_size = path.size();
         if (!path.append_component(file.name)) return too_long();
-        // A CPU that does not monitor this has no such file.
+        // The file is absent if the CPU does not monitor this.
         if (auto added = unless_gone(bundle_.add_file(view_, path.view(), path.view().substr(kRoot.size()))); !added) {
           return added;
         }
@@ -204,12 +202,12 @@ class Walk {
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) { return Walk(view, raw, state).run(); }
 
-/// Nothing is kept open, since groups come and go; a read now is what says whether there is anything.
+/// Keeps nothing open, since groups come and go. Reads once, to check that there is something to read.
 Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
 
 // ---- parsing -------------------------------------------------------------------------------------------------------------
 
-/// Takes "/GROUP/mon_data/mon_L3_00/FILE" apart; the default group is "/".
+/// The parts of "/GROUP/mon_data/mon_L3_00/FILE"; the default group is "/".
 struct Place {
   std::string_view group;
   std::uint64_t domain = 0;
@@ -257,7 +255,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     if (std::find(kNoValue.begin(), kNoValue.end(), text) != kNoValue.end()) continue;
     const auto value = parse_u64(text);
     if (!value) return data_error(kRoot, offset, "has a file with neither a number of at most 64 bits nor a word for none");
-    // Twice: a damaged capture has a file twice, or the names of two groups look alike once what is no text is replaced.
+    // A duplicate means a damaged capture, or two group names that became equal after invalid bytes were replaced.
     const bool is_new = staging.statistics().add_new(*place->metric, *value, {place->group, place->domain});
     if (!is_new || staging.statistics().entries().size() > kMostFigures) {
       return data_error(kRoot, offset, "has a file twice, two groups that look alike, or more than 8191 files");

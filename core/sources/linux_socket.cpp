@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Protocols and the memory of their sockets, a type a line of /proc/net/protocols (net/core/sock.c, proto_seq_printf):
+// Protocols and the memory of their sockets, one type per line of /proc/net/protocols (net/core/sock.c, proto_seq_printf):
 //
 //   protocol  size sockets  memory press maxhdr  slab module     cl co di ...
 //   TCPv6     2432      0      54   no     192   yes  kernel      y  y  y ...
 //
-// size is B of one socket, memory is pages of all sockets' data (-1: not counted), press whether the protocol saves memory
-// (NI: it never does). Columns are found by name. Memory is one account of several protocols: the kernel shows TCP's at TCP,
-// TCPv6, MPTCP and MPTCPv6, UDP's at UDP, UDPv6, UDP-Lite and UDPLITEv6, SCTP's at SCTP and SCTPv6. Here the first of each
-// has it, with its limit, and the others have none, so that nothing is there twice. sockets are those of the network
-// namespace that we are in, memory and limits those of the machine.
+// size is the bytes of one socket. memory is the pages of all sockets' data (-1: not counted). press is whether the
+// protocol is under memory pressure (NI: not implemented). Columns are found by name.
 //
-// Around it: the limits tcp_mem, udp_mem and sctp_mem ("min pressure max", pages; the machine's own namespace has them);
-// fragments that wait for the rest of their datagram, of /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", B,
-// against ipfrag_high_thresh and ip6frag_high_thresh, B); and events of /proc/net/netstat, snmp (a line of names, a line of
-// values; net/ipv4/proc.c) and snmp6 (a name and a value a line), which are those of our network namespace.
+// Several protocols share one memory account: TCP, TCPv6, MPTCP and MPTCPv6 that of TCP; UDP, UDPv6, UDP-Lite and UDPLITEv6
+// that of UDP; SCTP and SCTPv6 that of SCTP. The kernel repeats it in each line. Here only the first of each has it, with
+// its limit, so that nothing counts twice. sockets are those of our network namespace; memory and limits are those of the
+// machine.
+//
+// Related files: the limits tcp_mem, udp_mem and sctp_mem ("min pressure max", in pages; only the initial namespace has
+// them); IP fragments that wait for reassembly in /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", in bytes,
+// limited by ipfrag_high_thresh and ip6frag_high_thresh, in bytes); and events of our network namespace in /proc/net/netstat
+// and snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
 #include <array>
 #include <limits>
 #include <optional>
@@ -80,20 +82,20 @@ enum File : std::size_t {
 };
 static_assert(std::size(kPaths) == kFileCount);
 constexpr std::span kCountPaths = std::span(kPaths).first(kTcpMem);
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // which seldom change
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these seldom change
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
-// Of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
 
-/// The protocol that an account of memory is shown at, and the file of its limits.
+/// The protocol that reports a memory account, and the file of its limits.
 struct Account {
   std::string_view protocol;
   File limits;
 };
 constexpr Account kAccounts[] = {{"TCP", kTcpMem}, {"UDP", kUdpMem}, {"SCTP", kSctpMem}};
-/// Protocols that use the account of another.
+/// Protocols that share another's account.
 constexpr std::string_view kSharers[] = {"TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv6"};
 
 const Account* account_of(std::string_view protocol) {
@@ -109,7 +111,7 @@ bool is_sharer(std::string_view protocol) {
   return false;
 }
 
-/// Counters in the order in which Linux 6.18 has them.
+/// In the order of Linux 6.18.
 constexpr std::string_view kTcpCounters[] = {"PruneCalled",     "RcvPruned",          "OfoPruned",
                                              "ListenOverflows", "TCPRcvCollapsed",    "TCPAbortOnMemory",
                                              "TCPAbortFailed",  "TCPMemoryPressures", "TCPMemoryPressuresChrono",
@@ -120,11 +122,11 @@ constexpr std::string_view kPressureTime = "TCPMemoryPressuresChrono";
 constexpr std::string_view kUdpCounters[] = {"RcvbufErrors", "SndbufErrors", "MemErrors"};
 constexpr std::string_view kUdp6Counters[] = {"Udp6RcvbufErrors",     "Udp6SndbufErrors",     "Udp6MemErrors",
                                               "UdpLite6RcvbufErrors", "UdpLite6SndbufErrors", "UdpLite6MemErrors"};
-// These are failures of the protocol's account, and not shown once more as events.
+// Exported as failures of the account, not again as events.
 constexpr std::string_view kTcpFailure = "TCPAbortOnMemory";
 constexpr std::string_view kUdpFailure = "MemErrors";
 
-/// Adds up what makes the failures of a protocol. Nothing where the kernel has none of the counters.
+/// Sums the counters that make up a protocol's failures. Nothing if the kernel has none of them.
 class Failures {
  public:
   void add(const std::optional<std::uint64_t>& number) {
@@ -148,7 +150,7 @@ std::array<KeyedNumber, N> numbers_of(const std::string_view (&names)[N]) {
 }
 
 Error no_counter(File file, std::size_t offset) {
-  return data_error(kPaths[file], offset, "must have a line of names and one of as many numbers here");
+  return data_error(kPaths[file], offset, "expected a line of names and a line of as many numbers");
 }
 
 Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Staging& staging) {
@@ -180,7 +182,7 @@ void add_udp_event(std::string_view protocol, std::string_view kind, const std::
   }
 }
 
-/// MemErrors came with Linux 5.11 and may be missing; so may UDP-Lite, which 7.2 does not have any more.
+/// MemErrors exist since Linux 5.11. UDP-Lite was removed in 7.2.
 Result<void> parse_udp_events(const Contents& contents, Failures& failures, Staging& staging) {
   struct Lines {
     std::string_view prefix;
@@ -196,7 +198,7 @@ Result<void> parse_udp_events(const Contents& contents, Failures& failures, Stag
   if (!contents[kSnmp6]) return {};
   auto numbers = numbers_of(kUdp6Counters);
   if (const auto offset = read_keyed_numbers(*contents[kSnmp6], numbers)) {
-    return data_error(kPaths[kSnmp6], *offset, "must have a counter and its number on a whole line here");
+    return data_error(kPaths[kSnmp6], *offset, "expected a line with a counter and its value");
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t kind = i % std::size(kUdpCounters);
@@ -205,7 +207,7 @@ Result<void> parse_udp_events(const Contents& contents, Failures& failures, Stag
   return {};
 }
 
-/// The limit and the threshold of pressure out of "min pressure max", pages. What is more than 2^64 bytes is no limit.
+/// Adds the limit and the pressure threshold from "min pressure max", in pages. 2^64 bytes or more mean no limit.
 Result<void> parse_limits(const Contents& contents, const Account& account, std::uint64_t page_size, StagedType& type,
                           Staging& staging) {
   if (!contents[account.limits]) return {};
@@ -214,7 +216,7 @@ Result<void> parse_limits(const Contents& contents, const Account& account, std:
   for (std::uint64_t& value : bytes) {
     std::string_view word;
     const auto pages = next_word(rest, word) ? parse_u64(word) : std::nullopt;
-    if (!pages) return data_error(kPaths[account.limits], 0, "must have three numbers of pages");
+    if (!pages) return data_error(kPaths[account.limits], 0, "expected three numbers of pages");
     if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
   }
   if (bytes[1] != 0) staging.statistics().add(kSocketPressureBytes, bytes[1], {account.protocol});
@@ -225,7 +227,7 @@ Result<void> parse_limits(const Contents& contents, const Account& account, std:
   return {};
 }
 
-/// Where the columns of the protocols stand.
+/// Indexes of the wanted columns.
 struct Columns {
   std::size_t name, size, sockets, memory, pressure;
 };
@@ -263,7 +265,7 @@ Protocol read_protocol(std::string_view line, const Columns& columns) {
   return protocol;
 }
 
-/// What stands in the line of one protocol.
+/// Sets the figures from a protocol's line.
 Result<void> fill_type(const Protocol& protocol, std::size_t offset, std::uint64_t page_size, StagedType& type) {
   type.figures[Field::kSize] = *protocol.size;
   type.fields = FieldMask(Field::kSize);
@@ -288,15 +290,15 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
   if (!next_line(rest, line)) return data_error(path, 0, "is empty");
   const auto columns = find_columns(line);
   if (!columns) {
-    return data_error(path, 0, "must start with names of columns, protocol, size, sockets, memory and press among them");
+    return data_error(path, 0, "expected a header line with the columns protocol, size, sockets, memory and press");
   }
-  std::uint32_t known = 0;  // a bit an account: what is shown once is shown at the first of a name
+  std::uint32_t known = 0;  // a bit per account: shared figures are reported at the first protocol
   while (!rest.empty()) {
     const std::size_t offset = text.size() - rest.size();
     if (rest.find('\n') == std::string_view::npos) return data_error(path, offset, "ends within a line");
     next_line(rest, line);
     const Protocol protocol = read_protocol(line, *columns);
-    if (!protocol.is_whole()) return data_error(path, offset, "must have a protocol with its size, sockets and memory here");
+    if (!protocol.is_whole()) return data_error(path, offset, "expected a protocol with its size, sockets and memory");
     StagedType& type = staging.add(protocol.name);
     if (auto result = fill_type(protocol, offset, page_size, type); !result) return result;
     const Account* const account = account_of(protocol.name);
@@ -315,7 +317,7 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
   return {};
 }
 
-/// Adds `alloc` out of the line "TCP: inuse N orphan N tw N alloc N mem N", the only one that has it.
+/// Adds `alloc` of the line "TCP: inuse N orphan N tw N alloc N mem N", the only one that has it.
 Result<void> parse_allocated(const Contents& contents, Staging& staging) {
   if (!contents[kSockstat]) return {};
   std::string_view rest = *contents[kSockstat];
@@ -328,7 +330,7 @@ Result<void> parse_allocated(const Contents& contents, Staging& staging) {
     while (next_word(line, word) && next_word(line, value)) {
       if (word != "alloc") continue;
       const auto count = parse_u64(value);
-      if (!count) return data_error(kPaths[kSockstat], offset, "must have a number of sockets behind alloc");
+      if (!count) return data_error(kPaths[kSockstat], offset, "expected a number of sockets after alloc");
       staging.statistics().add(kSocketsAllocated, *count, {"TCP"});
       return {};
     }
@@ -336,7 +338,7 @@ Result<void> parse_allocated(const Contents& contents, Staging& staging) {
   return {};
 }
 
-/// Adds the fragments out of the line "FRAG: inuse N memory B" of a file.
+/// Adds the fragments from the line "FRAG: inuse N memory B" of a file.
 Result<void> parse_fragments(const Contents& contents, File file, File limit_file, std::string_view name, Staging& staging) {
   if (!contents[file]) return {};
   const std::string_view text = *contents[file];
@@ -354,14 +356,14 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
       if (word == "inuse") count = parse_u64(value);
       if (word == "memory") bytes = parse_u64(value);
     }
-    if (!count || !bytes) return data_error(kPaths[file], offset, "must have the numbers of inuse and memory here");
+    if (!count || !bytes) return data_error(kPaths[file], offset, "expected the numbers of inuse and memory");
     StagedType& type = staging.add(name);
     type.fields = FieldMask(Field::kBytes, Field::kCount);
     type.figures[Field::kCount] = *count;
     type.figures[Field::kBytes] = *bytes;
     if (!contents[limit_file]) return {};
     const auto limit = parse_u64(trim(*contents[limit_file]));
-    if (!limit) return data_error(kPaths[limit_file], 0, "must have a number of bytes");
+    if (!limit) return data_error(kPaths[limit_file], 0, "expected a number of bytes");
     type.fields.add(Field::kBytesLimit);
     type.figures[Field::kBytesLimit] = *limit;
     return {};
@@ -391,14 +393,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return parse_fragments(contents, kSockstat6, kFrag6Limit, "FRAG6", staging);
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList counts;        ///< Files to read; empty: not known yet.
-  SettingFiles settings;  ///< Those that are read less often.
-  Buffer scratch;         ///< One file.
+  FileList counts;        ///< files to read; empty until found
+  SettingFiles settings;  ///< files that are read less often
+  Buffer scratch;         ///< scratch for one file
 };
 
-/// Counts are kept open, because to open a file of /proc/net costs as much as to read it; settings are opened at each read.
+/// Files with counts are kept open, because opening a file in /proc/net costs as much as reading it. Settings are opened at
+/// each read.
 Result<void> find_files(KernelView& view, ListTime when, State& state) {
   (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
   return list_known_files(view, when, kCountPaths, kPaths[kProtocols], state.scratch, state.counts);
@@ -418,7 +420,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_files(view, ListTime::kWhenOpened, state); }
 
-constexpr std::string_view kReopened[] = {"/proc/sys/net"};  // what comes with SCTP and IPv6; /proc/net is in reach anyway
+constexpr std::string_view kReopened[] = {
+    "/proc/sys/net"};  // for SCTP and IPv6, whose modules may load later; /proc/net is always accessible
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounded tables of the kernel, a type a table: how many entries are in use, how many there may be, and what did not fit.
-// Only tables that the kernel itself counts are here. Each has a file of its own, and a kernel without it has not the table:
+// The kernel's bounded tables, one type each: entries in use, limit, and refused entries. Only tables that the kernel itself
+// counts are included. Each has its own file, and a kernel without the file lacks the table:
 //
 //   files           fs/file-nr "allocated free max" (fs/file_table.c); free has been 0 since 2.6
 //   inodes          fs/inode-state "all unused ..." (fs/inode.c)
 //   dentries        fs/dentry-state "all unused age want negative ..." (fs/dcache.c); negative is 0 before 5.0
 //   conntrack       net/netfilter/nf_conntrack_count, and net/stat/nf_conntrack (nf_conntrack_standalone.c)
-//   arp_cache, ndisc_cache  net/stat/*: a line of names, then a line a CPU in hexadecimal (net/core/neighbour.c); entries
-//                   stands in each line and is of the whole table
+//   arp_cache, ndisc_cache  net/stat/*: a line of names, then a line per CPU in hexadecimal (net/core/neighbour.c); entries
+//                   is of the whole table, repeated in each line
 //   threads         loadavg "0.00 0.00 0.00 running/all last" (fs/proc/loadavg.c)
-//   keys            key-users, a line a user: "uid: usage keys/instantiated keys/limit bytes/limit" (security/keys/proc.c)
+//   keys            key-users, a line per user: "uid: usage keys/instantiated keys/limit bytes/limit" (security/keys/proc.c)
 //   aio_events      fs/aio-nr (fs/aio.c)
-//   ptys            kernel/pty/nr (drivers/tty/pty.c); pty/max is one more than there can be (fs/devpts/inode.c)
-//   sysv_shm, sysv_sem, sysv_semaphores, sysv_msg  sysvipc/*: a line of names, then a line an object (ipc/*.c)
+//   ptys            kernel/pty/nr (drivers/tty/pty.c); pty/max is one more than the maximum (fs/devpts/inode.c)
+//   sysv_shm, sysv_sem, sysv_semaphores, sysv_msg  sysvipc/*: a line of names, then a line per object (ipc/*.c)
 //   tcp_orphans, tcp_time_wait  the line TCP of net/sockstat (net/ipv4/proc.c)
 //
-// Watches of epoll, inotify and fanotify are counted by user inside the kernel and shown in no file; only what each user may
-// have is shown. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark hold those of all users. Entries have
-// no size that the kernel reports, so tables have bytes only where they are counted in bytes.
+// The kernel counts watches of epoll, inotify and fanotify per user, but no file shows the counts. Only the limit per user
+// is exported. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark contain the watches of all users. The
+// kernel reports no entry size, so only tables counted in bytes have bytes.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -50,7 +50,7 @@ constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries now that only remember that a file does not exist.");
 
-// Counts, then settings, which seldom change.
+// Counts first, then settings, which seldom change.
 constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
     "/proc/sys/fs/inode-state",
@@ -132,14 +132,14 @@ static_assert(std::size(kPaths) == kFileCount);
 constexpr std::span kCountPaths = std::span(kPaths).first(kConntrackMax);
 constexpr std::span kSettingPaths = std::span(kPaths).subspan(kConntrackMax);
 
-// Of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
 
 using Number = std::optional<std::uint64_t>;
 
-/// The files of one poll. What is wrong with any of them is remembered and the rest read on, so that callers need not ask at
-/// each number. Thread safety: none.
+/// The files of one poll. Records the first error and continues, so that callers need not check each number. Thread safety:
+/// none.
 class TableFiles {
  public:
   TableFiles(std::string_view counts, std::string_view settings) {
@@ -151,7 +151,7 @@ class TableFiles {
     }
   }
 
-  /// The content of a file, whole lines or none at all; nothing when there is no file.
+  /// The content of a file if it consists of whole lines; nothing if there is no such file.
   std::optional<std::string_view> text(File file) {
     const auto& content = contents_[file];
     if (!content) return std::nullopt;
@@ -159,7 +159,7 @@ class TableFiles {
     refuse(file, content->size(), "ends within a line");
     return std::nullopt;
   }
-  /// The number at `place` among the words of a file's only line; nothing when there is no such file.
+  /// The number at index `place` of a file's only line; nothing if there is no such file.
   Number number(File file, std::size_t place = 0) {
     const auto content = text(file);
     if (!content) return std::nullopt;
@@ -170,7 +170,7 @@ class TableFiles {
       if (const auto number = parse_u64(word)) return number;
       break;
     }
-    refuse(file, 0, "must have a number here, of at most 64 bits");
+    refuse(file, 0, "expected a number of at most 64 bits");
     return std::nullopt;
   }
   void refuse(File file, std::size_t offset, std::string_view what) {
@@ -188,23 +188,23 @@ void set(StagedType& type, Field field, const Number& value) {
   type.figures[field] = *value;
   type.fields.add(field);
 }
-/// As set(), for limits: kernels write "unlimited" as the largest number that a signed long holds.
+/// Like set(), for limits: kernels express "unlimited" as the largest signed long.
 void set_limit(StagedType& type, Field field, const Number& limit) {
   if (limit && *limit < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) set(type, field, limit);
 }
 
-/// A table that is told by files with one number each.
+/// A table with one file each for count and limit.
 struct CountedTable {
   std::string_view name;
   File count;
   File limit;
-  /// Entries below the limit that the kernel never gives out, root's included: the table is full without them, so they are
-  /// no part of the limit that is shown.
+  /// Entries below the limit that not even root gets. The table is full without them, so they are not part of the exported
+  /// limit.
   std::uint64_t kept_back;
 };
 constexpr CountedTable kCountedTables[] = {
     {.name = "aio_events", .count = kAio, .limit = kAioMax, .kept_back = 0},
-    // devpts_new_index() counts the new one first, and refuses it when that makes the limit.
+    // devpts_new_index() counts the new one first, and rejects it if that reaches the limit.
     {.name = "ptys", .count = kPty, .limit = kPtyMax, .kept_back = 1},
 };
 
@@ -227,13 +227,13 @@ void add_files(TableFiles& files, Staging& staging) {
   set_limit(type, Field::kCountLimit, most);
 }
 
-/// Inodes and dentries: both files start with all and unused ones, which are cached until memory is needed.
+/// Inodes and dentries: both files begin with the total and the unused entries, which are cached until memory is needed.
 void add_cached(TableFiles& files, std::string_view name, File file, Staging& staging) {
   const Number all = files.number(file, 0);
   const Number unused = files.number(file, 1);
   if (!all || !unused) return;
   StagedType& type = staging.add(name);
-  const std::uint64_t free = std::min(*all, *unused);  // they are counted one after the other
+  const std::uint64_t free = std::min(*all, *unused);  // the two are counted separately
   set(type, Field::kCount, *all - free);
   set(type, Field::kFree, free);
 }
@@ -242,12 +242,12 @@ void add_negative_dentries(TableFiles& files, Staging& staging) {
   if (const Number negative = files.number(kDentries, 4)) staging.statistics().add(kNegativeDentries, *negative);
 }
 
-/// The totals of columns of a file with a line of names; false when there is no such file, or it is damaged.
+/// The column totals of a file with a header line; false if there is no such file, or it is damaged.
 bool sum_file(TableFiles& files, File file, Digits digits, std::span<ColumnTotal> columns, std::size_t& rows) {
   const auto text = files.text(file);
   if (!text) return false;
   if (const auto offset = sum_columns(*text, digits, columns, rows)) {
-    files.refuse(file, *offset, "must have a line of names, or of as many numbers, here");
+    files.refuse(file, *offset, "expected a line of names, or a line of as many numbers");
     return false;
   }
   return true;
@@ -278,7 +278,7 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   std::size_t rows = 0;
   if (!sum_file(files, stat, Digits::kHexadecimal, columns, rows)) return;
   if (!columns[0].is_present || rows == 0) {
-    files.refuse(stat, 0, "must have a column entries and a line for each CPU");
+    files.refuse(stat, 0, "expected a column named entries and a line for each CPU");
     return;
   }
   StagedType& type = staging.add(name);
@@ -292,7 +292,7 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   add_event(name, columns[2], staging);
 }
 
-/// Two limits hold for threads; the lower one is met first.
+/// Threads have two limits; the lower one applies.
 void add_threads(TableFiles& files, Staging& staging) {
   const auto text = files.text(kLoad);
   if (!text) return;
@@ -303,7 +303,7 @@ void add_threads(TableFiles& files, Staging& staging) {
   const std::size_t slash = word.find('/');
   const Number count = slash == std::string_view::npos ? std::nullopt : parse_u64(word.substr(slash + 1));
   if (!count) {
-    files.refuse(kLoad, 0, "must have running and all threads, with a slash between, as its fourth word");
+    files.refuse(kLoad, 0, "expected running/all threads as the fourth word");
     return;
   }
   StagedType& type = staging.add("threads");
@@ -313,7 +313,7 @@ void add_threads(TableFiles& files, Staging& staging) {
   set_limit(type, Field::kCountLimit, threads_max && pid_max ? std::min(threads_max, pid_max) : threads_max);
 }
 
-/// "used/limit" of a word.
+/// Parses "used/limit".
 struct Quota {
   std::uint64_t used = 0;
   std::uint64_t limit = 0;
@@ -330,7 +330,7 @@ double ratio_of(const Quota& quota) {
   return quota.limit == 0 ? 0 : static_cast<double>(quota.used) / static_cast<double>(quota.limit);
 }
 
-/// Quotas are each user's own, so the table has no limit; the user who is nearest to one is shown.
+/// Quotas are per user, so the table has no limit. The user closest to the quota is exported.
 void add_keys(TableFiles& files, Staging& staging) {
   const auto text = files.text(kKeyUsers);
   if (!text) return;
@@ -351,7 +351,7 @@ void add_keys(TableFiles& files, Staging& staging) {
     const auto byte_quota = quota_of(words[4]);
     if (!all || !key_quota || !byte_quota || __builtin_add_overflow(keys, all->used, &keys) ||
         __builtin_add_overflow(bytes, byte_quota->used, &bytes)) {
-      files.refuse(kKeyUsers, offset, "must have a user, his keys and his quotas here");
+      files.refuse(kKeyUsers, offset, "expected a user with keys and quotas");
       return;
     }
     keys_ratio = std::max(keys_ratio, ratio_of(*key_quota));
@@ -364,12 +364,12 @@ void add_keys(TableFiles& files, Staging& staging) {
   staging.statistics().add_double(kTableUserUsedRatio, bytes_ratio, {"keys", "bytes"});
 }
 
-/// Objects of System V IPC. What `column` adds up to is their bytes, or parts that are counted by themselves.
+/// System V IPC objects. The total of `column` is their bytes, or parts that are counted separately.
 StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnTotal& column, Staging& staging) {
   std::size_t rows = 0;
   if (!sum_file(files, file, Digits::kDecimal, {&column, 1}, rows)) return nullptr;
   if (!column.is_present) {
-    files.refuse(file, 0, "must start with names of columns, its size among them");
+    files.refuse(file, 0, "expected a header line with a size column");
     return nullptr;
   }
   StagedType& type = staging.add(name);
@@ -400,7 +400,7 @@ void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) 
   }
 }
 
-/// Connections that no program has open any more: those with data to send, and those that wait out their time.
+/// Connections that no program has open: orphans with unsent data, and those in TIME-WAIT.
 void add_tcp(TableFiles& files, Staging& staging) {
   const auto text = files.text(kSockstat);
   if (!text) return;
@@ -418,7 +418,7 @@ void add_tcp(TableFiles& files, Staging& staging) {
     }
     if (!orphans || !time_wait) {
       const auto offset = static_cast<std::size_t>(line.data() - text->data());
-      files.refuse(kSockstat, std::min(offset, text->size()), "must have the numbers of orphan and tw in this line");
+      files.refuse(kSockstat, std::min(offset, text->size()), "expected the numbers of orphan and tw");
       return;
     }
     break;
@@ -434,7 +434,7 @@ void add_tcp(TableFiles& files, Staging& staging) {
   if (!netstat) return;
   KeyedNumber overflows{.key = "TCPTimeWaitOverflow", .value = {}};
   if (const auto offset = read_paired_numbers(*netstat, "TcpExt:", {&overflows, 1})) {
-    files.refuse(kNetstat, *offset, "must have a line of names and one of as many numbers here");
+    files.refuse(kNetstat, *offset, "expected a line of names and a line of as many numbers");
     return;
   }
   set(waiting, Field::kFailures, overflows.value);
@@ -479,11 +479,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  FileList counts;        ///< Files to read; empty: not known yet.
-  SettingFiles settings;  ///< Those that are read less often.
-  Buffer scratch;         ///< One file.
+  FileList counts;        ///< files to read; empty until found
+  SettingFiles settings;  ///< files that are read less often
+  Buffer scratch;         ///< scratch for one file
 };
 
 /// None needs a privilege, and modules add some, so they are opened by name at each read.
@@ -504,8 +503,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_known_files(view, state.counts, {}, bundle);
 }
 
-// Kept open: the table of files, which must be on the page when it is full and no file can be opened, and those of
-// /proc/net, because to open one costs as much as to read it.
+// Kept open: the table of files, which must be readable even when no file can be opened, and those in /proc/net, because
+// opening one costs as much as reading it.
 constexpr std::string_view kKept[] = {kPaths[kFiles], kPaths[kConntrackStat], kPaths[kArp], kPaths[kNdisc]};
 
 Result<void> open(KernelView& view, RawBytes&, State& state) {
@@ -513,7 +512,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
   return find_files(view, state);
 }
 
-// /proc/net is in reach anyway.
+// /proc/net is always accessible.
 constexpr std::string_view kReopened[] = {"/proc/key-users",  "/proc/loadavg", "/proc/sys/fs",
                                           "/proc/sys/kernel", "/proc/sys/net", "/proc/sysvipc"};
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Areas of the kernel's vmalloc address space by the function that asked for them, from /proc/vmallocinfo (mm/vmalloc.c).
+// Areas of the kernel's vmalloc address space by allocating function, from /proc/vmallocinfo (mm/vmalloc.c).
 //
 //   0xBEGIN-0xEND SIZE FUNCTION+0xOFFSET/0xLENGTH [MODULE] pages=N phys=0xADDRESS vmalloc|vmap|ioremap|... N0=N ...
 //   0xBEGIN-0xEND SIZE vm_map_ram
 //   0xBEGIN-0xEND SIZE unpurged vm_area
 //
-// Everything behind the size is optional, and newer kernels add words: unknown ones are skipped. SIZE is address space and
-// includes the guard page that follows the area. Only an area with `pages=` owns memory, with `N0=` its pages on node 0:
-// ioremap maps registers of devices, vmap and vm_map_ram map pages of another owner, the memory of percpu areas is the
-// percpu allocator's. Kernels without CONFIG_NUMA print no `N0=`. No address leaves this file; a function without
-// symbol, which the kernel prints as its address, is "unknown".
+// Everything after SIZE is optional, and unknown words, which newer kernels add, are skipped. SIZE is address space and
+// includes the guard page after the area. Only an area with `pages=` owns memory, with `N0=` pages on node 0: ioremap maps
+// device registers, vmap and vm_map_ram map another owner's pages, and percpu areas belong to the percpu allocator. Kernels
+// without CONFIG_NUMA print no `N0=`. No address leaves this file: a function without a symbol, which the kernel prints as
+// an address, is "unknown".
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -24,7 +24,7 @@ namespace memstat::sources::linux_vmalloc {
 namespace {
 
 constexpr std::string_view kFile = "/proc/vmallocinfo";
-constexpr std::size_t kTextPart = 0;  // of RawBytes
+constexpr std::size_t kTextPart = 0;  // index of RawBytes::parts
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kFree, Field::kAddressSpace};
 constexpr FieldMask kFieldsInUse = kFields - FieldMask(Field::kFree);
@@ -32,23 +32,23 @@ constexpr FieldMask kFieldsInUse = kFields - FieldMask(Field::kFree);
 constexpr std::string_view kUnknownCaller = "unknown";
 constexpr std::string_view kPercpuCaller = "pcpu_get_vm_areas";
 
-/// What an area is. Of several words on one line the one listed first here counts.
+/// The kind of an area. If a line has several of these words, the first in this list counts.
 enum class Kind : std::uint8_t { kIoremap, kDmaCoherent, kSparse, kVmap, kVmalloc, kPercpu, kVmMapRam, kUnpurged, kOther };
 constexpr std::array<std::string_view, 9> kKindNames = {"ioremap", "dma-coherent", "sparse",   "vmap", "vmalloc",
                                                         "percpu",  "vm_map_ram",   "unpurged", "other"};
-constexpr std::size_t kKindWords = 5;  // that stand on a line as they are named here
+constexpr std::size_t kKindWords = 5;  // kinds that appear in a line by this name
 
 /// One line.
 struct Area {
   std::uint64_t size = 0;  ///< B, as printed
   std::uint64_t pages = 0;
-  std::string_view caller;  ///< empty: unknown
-  std::string_view module;  ///< without brackets; empty: the kernel itself
-  std::string_view nodes;   ///< the words from the first "N0=1" on; empty: none
+  std::string_view caller;  ///< empty if unknown
+  std::string_view module;  ///< without brackets; empty for the kernel itself
+  std::string_view nodes;   ///< from the first "N0=1" on; empty if none
   Kind kind = Kind::kOther;
 };
 
-/// As next_word of core/base/text.h, for blanks that are spaces.
+/// Like next_word in core/base/text.h, but only spaces separate words.
 bool take_word(std::string_view& rest, std::string_view& word) {
   const std::size_t begin = rest.find_first_not_of(' ');
   if (begin == std::string_view::npos) return false;
@@ -61,10 +61,10 @@ bool take_word(std::string_view& rest, std::string_view& word) {
 /// Pages of an area on one node.
 struct NodePages {
   std::uint64_t node = 0;
-  std::optional<std::uint64_t> pages;  ///< nothing: this is no number
+  std::optional<std::uint64_t> pages;  ///< nothing: not a number
 };
 
-/// What "N1=4" says; false for any other word.
+/// Parses "N1=4"; false for any other word.
 bool take_node(std::string_view word, NodePages& on_node) {
   if (!word.starts_with('N')) return false;
   const std::size_t equals = word.find('=');
@@ -75,7 +75,7 @@ bool take_node(std::string_view word, NodePages& on_node) {
   return true;
 }
 
-/// One more than the highest node that any area has pages on; 0: the kernel does not report nodes.
+/// One more than the highest node with pages of any area; 0: the kernel does not report nodes.
 std::uint32_t node_count_of(std::string_view text) {
   std::uint64_t count = 0;
   for (std::size_t at = text.find('N'); at != std::string_view::npos; at = text.find('N', at + 1)) {
@@ -88,7 +88,7 @@ std::uint32_t node_count_of(std::string_view text) {
   return static_cast<std::uint32_t>(count);
 }
 
-/// Whether `word` is an attribute of an area; notes what it says. `is_number` is false for one whose number is none.
+/// Whether `word` is an attribute of an area; stores it if so. `is_number` is false if its number is malformed.
 bool take_attribute(std::string_view word, Area& area, bool& is_number) {
   constexpr std::string_view kPages = "pages=";
   if (word.starts_with(kPages)) {
@@ -105,23 +105,23 @@ bool take_attribute(std::string_view word, Area& area, bool& is_number) {
   return word == "user" || word == "vpages" || word.find('=') != std::string_view::npos;
 }
 
-/// The function out of "function+0x12/0x34"; empty for what names none.
+/// The function in "function+0x12/0x34"; empty if there is none.
 std::string_view function_of(std::string_view symbol) {
   const std::size_t offset = symbol.rfind("+0x");
   const std::string_view function = symbol.substr(0, offset);
-  // The bare address of code that is gone, or (null) and the like for none.
+  // The bare address of unloaded code, or (null) and the like.
   if (function.starts_with("0x") || function.starts_with('(')) return {};
   return function;
 }
 
-/// Takes "[module]" off `rest`, where it stands next. What follows the name within the brackets is dropped.
+/// Removes "[module]" from the front of `rest`. Drops anything after the name inside the brackets.
 std::string_view take_module(std::string_view& rest) {
   std::string_view after = rest;
   std::string_view word;
   if (!take_word(after, word) || word.front() != '[') return {};
   const std::string_view module = word.substr(1, word.size() - (word.ends_with(']') ? 2 : 1));
   while (!word.ends_with(']')) {
-    if (!take_word(after, word)) return {};  // no end: whatever it is, it is no module
+    if (!take_word(after, word)) return {};  // no closing bracket, so not a module
   }
   rest = after;
   return module;
@@ -156,7 +156,7 @@ bool parse_area(std::string_view line, Area& area) {
   return is_number;
 }
 
-/// "function", "function [module]", and for everything that is not plain vmalloc "function (kind)".
+/// "function" or "function [module]"; for everything except plain vmalloc "function (kind)".
 SymbolName name_of(const Area& area) {
   SymbolName name(area.caller.empty() ? kUnknownCaller : area.caller, area.module);
   if (area.kind != Kind::kVmalloc) {
@@ -167,11 +167,11 @@ SymbolName name_of(const Area& area) {
   return name;
 }
 
-/// False when a sum has more than 64 bits.
+/// False if a sum exceeds 64 bits.
 bool add_area(const Area& area, std::uint64_t page_size, Staging& staging) {
   StagedType& type = staging.merge(name_of(area).view());
   Figures& figures = type.figures;
-  if (area.kind == Kind::kUnpurged) {  // given back, but not yet to be had again
+  if (area.kind == Kind::kUnpurged) {  // freed but not yet reusable
     type.fields = kFields;
     ++figures[Field::kFree];
     return add_to(figures[Field::kAddressSpace], area.size);
@@ -221,7 +221,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     rest.remove_prefix(end + 1);
   }
   if (staging.types().empty()) return data_error(kFile, text.size(), "names no area");
-  // Areas stand in the order of their addresses, so which caller comes first changes all the time.
+  // Areas are ordered by address, so the order of callers changes all the time.
   staging.sort_by_name();
   return {};
 }
@@ -230,7 +230,7 @@ Result<void> read(KernelView& view, RawBytes& raw) { return view.read_file(kFile
 
 Result<void> open(KernelView& view, RawBytes& raw) {
   if (auto result = keep_root_only_open(view, kFile); !result) return result;
-  return read(view, raw);  // the first read is the dearest: the kernel finds out how much room it needs
+  return read(view, raw);  // the first read is the most expensive, because the kernel determines the buffer size
 }
 
 constexpr MetricOrigin kOrigins[] = {

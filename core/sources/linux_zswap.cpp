@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The compressed cache in front of swap, one type, from /proc/meminfo (Zswap and Zswapped, since 5.19), the module's
-// parameter max_pool_percent and, as root where debugfs is mounted, /sys/kernel/debug/zswap/* (mm/zswap.c), a number a file:
-//   pool_total_size (B), stored_pages          what kernels before 5.19 report instead of the lines in meminfo
-//   pool_limit_hit                             pages refused because the pool was full
-//   reject_alloc_fail, reject_kmemcache_fail   pages refused because there was no memory to put them in
-// A refused page goes to the swap device, so these are what the pool's limit and lack of memory cost.
+// The compressed cache in front of swap, one type, from /proc/meminfo (Zswap and Zswapped, since 5.19), the module parameter
+// max_pool_percent and, as root with debugfs mounted, /sys/kernel/debug/zswap/* (mm/zswap.c), with one number per file:
+//
+//   pool_total_size (B), stored_pages          before 5.19, instead of the lines in meminfo
+//   pool_limit_hit                             pages rejected because the pool was full
+//   reject_alloc_fail, reject_kmemcache_fail   pages rejected for lack of memory
+//
+// A rejected page goes to the swap device, so these counters are the cost of the pool's limit and of memory shortage.
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -25,13 +27,13 @@ constexpr std::string_view kRefusals[] = {"/sys/kernel/debug/zswap/pool_limit_hi
                                           "/sys/kernel/debug/zswap/reject_alloc_fail",
                                           "/sys/kernel/debug/zswap/reject_kmemcache_fail"};
 
-// Of RawBytes.
+// Indexes of RawBytes::parts.
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kBundlePart = 1;
 
 enum Line : std::size_t { kMemTotal, kZswap, kZswapped, kLineCount };
 
-/// What the small files report. All must be there for the sum of refusals to mean anything.
+/// The figures of the small files. The sum of rejections is meaningful only if all of them exist.
 struct Files {
   std::optional<std::uint64_t> percent, pool_size, stored_pages;
   std::uint64_t refusals = 0;
@@ -83,7 +85,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   } else if (files.stored_pages) {
     set(Field::kCount, *files.stored_pages);
   }
-  // The kernel multiplies pages, so the product cannot overflow where the total is real.
+  // The kernel multiplies pages, so the product cannot overflow if the total is real.
   std::uint64_t product = 0;
   constexpr std::uint64_t kWhole = 100;
   if (files.percent && *files.percent != 0 &&
@@ -95,17 +97,16 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Whether a file with that error goes without a word: this kernel has none, or debugfs is root's and we are not.
+/// Whether to ignore a file's error: the kernel lacks the file, or debugfs is accessible only to root.
 bool is_unavailable(ErrorCode code) { return code == ErrorCode::kNotPresent || code == ErrorCode::kPermission; }
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  bool has_looked = false;  ///< The list is known.
-  FileList list;            ///< Files to read beside meminfo.
-  Buffer scratch;           ///< One file.
+  bool has_looked = false;  ///< the list is known
+  FileList list;            ///< files to read besides meminfo
+  Buffer scratch;           ///< scratch for one file
 };
 
-/// Lists what this kernel has and lets us read. From then on a file that cannot be read is an error.
+/// Lists the files that this kernel has and that are readable. A later failure to read one is an error.
 Result<void> find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
   list.clear();
@@ -144,7 +145,8 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   return read(view, raw, state);
 }
 
-constexpr std::string_view kReopened[] = {"/sys/kernel/debug/zswap"};  // its files give what they have to a descriptor once
+constexpr std::string_view kReopened[] = {
+    "/sys/kernel/debug/zswap"};  // its files return their content only once per descriptor
 
 constexpr std::string_view kDebugfs[] = {kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]};
 
