@@ -11,13 +11,13 @@
 namespace memstat {
 namespace {
 
-/// By ExpositionFormat.
+/// Indexed by ExpositionFormat.
 #define MEMSTAT_ADDRESS(NAME) &k##NAME##Format,
 constexpr std::array<const FormatDescriptor*, kExpositionFormatCount> kFormats{MEMSTAT_FORMATS(MEMSTAT_ADDRESS)};
 #undef MEMSTAT_ADDRESS
 
-/// About how large a page becomes, rather more than less: room that is never written to takes no memory, while a page that
-/// grows step by step leaves holes in the heap.
+/// Estimates a page's size, rather too high: memory that is never written costs nothing, but growing step by step fragments
+/// the heap.
 std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) {
   constexpr std::size_t kHeads = 16 * 1024;
   constexpr std::size_t kNameAndValue = 56;

@@ -9,14 +9,14 @@
 namespace memstat {
 namespace {
 
-/// Empty buckets that are rather written than a new span begun.
+/// Up to this many empty buckets are cheaper than a new span.
 constexpr std::int32_t kGapWithinSpan = 2;
 
 }  // namespace
 
 void append_native_buckets(std::span<const std::uint64_t> counts, std::int32_t first_index, HistogramData& data) {
   std::int64_t before = 0;
-  std::int32_t next = 0;  // the index after the last span
+  std::int32_t next = 0;  // index after the last span
   const auto add = [&](std::uint64_t count) {
     ++data.spans.back().length;
     data.deltas.push_back(static_cast<std::int64_t>(count) - before);
@@ -39,22 +39,22 @@ NativeHistogram::NativeHistogram(std::vector<double> bounds, std::int64_t create
     : bounds_(std::move(bounds)), created_ns_(created_ns), classic_(bounds_.size()) {}
 
 std::int32_t NativeHistogram::index_of(double seconds) {
-  // Bucket i ends at 2^(i / 8), inclusive. The bounds within an octave are a table, so that a value on a bound is never put
-  // above it by a logarithm's rounding.
+  // Bucket i ends at 2^(i / 8), inclusive. The bounds within an octave are a table, so that rounding of a logarithm never
+  // puts a value above its bound.
   static const std::array<double, kBucketsPerOctave> kBounds = [] {
     std::array<double, kBucketsPerOctave> bounds{};
     for (std::size_t i = 0; i < bounds.size(); ++i) bounds[i] = std::exp2(static_cast<double>(i) / kBucketsPerOctave) / 2;
     return bounds;
   }();
   int exponent = 0;
-  const double fraction = std::frexp(seconds, &exponent);  // from 0.5 to 1
+  const double fraction = std::frexp(seconds, &exponent);  // 0.5 to 1
   const auto within = std::lower_bound(kBounds.begin(), kBounds.end(), fraction) - kBounds.begin();
   return (exponent - 1) * kBucketsPerOctave + static_cast<std::int32_t>(within);
 }
 
 void NativeHistogram::observe(double seconds) {
   if (!(seconds > 0)) seconds = 0;
-  std::int32_t index = kLastIndex;  // where infinity goes, too
+  std::int32_t index = kLastIndex;  // also for infinity
   if (std::isfinite(seconds)) index = seconds <= kZeroThreshold ? kFirstIndex - 1 : index_of(seconds);
   const auto classic = std::lower_bound(bounds_.begin(), bounds_.end(), seconds) - bounds_.begin();
   const MutexLock lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Decimal text of numbers, hardly with a branch on how many digits there are: on a page the lengths follow no pattern, and a
-// mispredicted branch costs as much as eight digits.
+// Decimal formatting with few branches on the number of digits. Lengths on a page follow no pattern, and a mispredicted
+// branch costs as much as eight digits.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace memstat {
 
-/// Required space for any number; bytes past the returned end are unspecified.
+/// Required room for any number. Bytes past the returned end are unspecified.
 inline constexpr std::size_t kNumberRoom = 32;
 
-/// How many decimal digits a number has; 0 has one.
+/// Number of decimal digits; 0 has one.
 inline unsigned digit_count(std::uint64_t value) {
   constexpr std::array<std::uint64_t, 20> kPowers = [] {
     std::array<std::uint64_t, 20> powers{};
@@ -30,12 +30,13 @@ inline unsigned digit_count(std::uint64_t value) {
     return powers;
   }();
   const std::uint64_t at_least_one = value | 1U;
-  const auto logarithm = static_cast<unsigned>(std::bit_width(at_least_one)) * 1233U >> 12U;  // 1233 / 4096: log10(2)
+  const auto logarithm =
+      static_cast<unsigned>(std::bit_width(at_least_one)) * 1233U >> 12U;  // 1233 / 4096 is about log10(2)
   return logarithm + (at_least_one >= kPowers[logarithm] ? 1 : 0);
 }
 
-/// The four digits of each number below 10 000, the first one in the lowest byte. 40 kB that stay in the second cache: half
-/// the instructions of dividing down to single digits.
+/// The four digits of each number below 10 000, the first in the lowest byte. 40 kB fit in the second-level cache and halve
+/// the number of instructions compared with dividing down to single digits.
 inline constexpr std::array<std::uint32_t, 10'000> kFourDigits = [] {
   std::array<std::uint32_t, 10'000> texts{};
   for (std::uint32_t i = 0; i < texts.size(); ++i) {
@@ -44,17 +45,17 @@ inline constexpr std::array<std::uint32_t, 10'000> kFourDigits = [] {
   return texts;
 }();
 
-/// Eight digits with leading zeros of a number below 10^8, the first one in the lowest byte.
+/// Eight digits, with leading zeros, of a number below 10^8; the first in the lowest byte.
 inline std::uint64_t eight_digits(std::uint32_t value) {
   const std::uint32_t upper = value / 10'000;
   return kFourDigits[upper] | std::uint64_t{kFourDigits[value - upper * 10'000]} << 32U;
 }
 
-/// Writes a number at `at`, where kNumberRoom bytes are. Returns the end of its text.
+/// Writes a number at `at`, which must have kNumberRoom bytes. Returns the end of the text.
 [[gnu::always_inline]] inline char* write_number(char* at, std::uint64_t value) {
   constexpr std::uint64_t kEightDigits = 100'000'000;
   if constexpr (std::endian::native == std::endian::little) {
-    // Whole words are written, shifted so that the leading zeros fall off.
+    // Write whole words, shifted to drop the leading zeros.
     const unsigned digits = digit_count(value);
     if (value < kEightDigits) {
       const std::uint64_t text = eight_digits(static_cast<std::uint32_t>(value)) >> (64 - 8 * digits);
@@ -80,11 +81,11 @@ inline char* write_number(char* at, std::int64_t value) {
   return write_number(at + (is_negative ? 1 : 0), is_negative ? 0 - bits : bits);
 }
 
-/// Text that reads back as the same double: "NaN", "+Inf", "-Inf", or a number, without an exponent where that is usual.
+/// Writes text that parses to the same double: "NaN", "+Inf", "-Inf", or a number, without an exponent in the usual range.
 inline char* write_number(char* at, double value) {
   const double scaled = value * 1000;
   if (std::abs(scaled) < 9e15) {
-    // Whole numbers and up to three decimals, which is what there is on a page, much faster than the general way.
+    // Fast path for integers and up to three decimals, which is nearly everything on a page.
     const auto thousandths = static_cast<std::int64_t>(scaled + (scaled < 0 ? -0.5 : 0.5));
     if (static_cast<double>(thousandths) / 1000 == value) {
       const bool is_negative = thousandths < 0;
@@ -108,13 +109,13 @@ inline char* write_number(char* at, double value) {
                   : std::to_chars(at, at + kNumberRoom, value).ptr;
 }
 
-/// Nanoseconds since 1970 as seconds with up to nine decimals. Requires `nanoseconds` >= 0.
+/// Writes nanoseconds since 1970 as seconds with up to nine decimals. Requires `nanoseconds` >= 0.
 inline char* write_seconds(char* at, std::int64_t nanoseconds) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const auto time = static_cast<std::uint64_t>(nanoseconds);
   at = write_number(at, time / kSecond);
   if (time % kSecond == 0) return at;
-  char* end = write_number(at, time % kSecond + kSecond);  // the digit 1, then nine
+  char* end = write_number(at, time % kSecond + kSecond);  // a leading 1, then nine digits
   *at = '.';
   while (end[-1] == '0') --end;
   return end;

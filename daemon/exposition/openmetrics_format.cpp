@@ -5,7 +5,7 @@
 namespace memstat {
 namespace {
 
-// Readers of 0.0.1, which old Prometheus servers ask for, read 1.0.0.
+// Readers of 0.0.1, which old Prometheus servers request, also read 1.0.0.
 constexpr std::array kOpenMetricsParameters{
     MediaParameter{.name = "version", .value = "1.0.0", .older = "0.0.1", .weight = 4, .older_weight = 2},
     MediaParameter{.name = "charset", .value = "utf-8", .ignores_case = true, .weight = 1},

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one walk over catalogue and snapshot, and over the daemon's own figures, that every format's pages come from; and what
-// a format has to bring for it: a Writer.
+// The common traversal of catalogue, snapshot and the daemon's own metrics for all formats. A format provides a Writer:
 //
 //   explicit Writer(Buffer&, const RenderOptions&)       writes at the end of the buffer
-//   begin_family(FamilyHeader, samples, label_bytes)     about how many samples, and bytes of their rows' label texts
+//   begin_family(FamilyHeader, samples, label_bytes)     estimates of the samples and the bytes of their rows' labels
 //   end_family()
-//   most_bytes(samples, label_bytes)                     room that row_sample needs for N samples, whose rows' label
-//                                                        texts have N bytes together
+//   most_bytes(samples, label_bytes)                     room that row_sample needs for that many samples with that many
+//                                                        bytes of row labels
 //   row_sample<ValueFormat>(at, labels, extra, bits, created_ns) -> end
-//                                                        one sample of a snapshot's row: the hot one, without a check of
+//                                                        one sample of a snapshot's row: the hot path, without a check of
 //                                                        room
 //   named_sample<ValueFormat>(at, labels, bits, created_ns) -> end
 //                                                        one sample with NamedLabels; room as for row_sample
 //   named_histogram(labels, buckets, counts, created_ns) one histogram of a snapshot; checks room itself
 //   own_sample(labels, value, created_ns)                one gauge or counter of the daemon
 //   own_histogram(labels, data)
-//   static frame_gauge(FamilyHeader) -> GaugeFrame        a page of one gauge without labels, around its value
-//   static write_gauge_value(at, value) -> end           what goes between
+//   static frame_gauge(FamilyHeader) -> GaugeFrame       a page of one gauge without labels, around its value
+//   static write_gauge_value(at, value) -> end           that value
 //
 // A format is one file: its Writer, and a FormatDescriptor made with describe_format().
 #pragma once
@@ -42,15 +41,15 @@ namespace memstat {
 
 enum class FamilyKind : std::uint8_t { kGauge, kCounter, kHistogram };
 
-/// What a family says of itself before its samples.
+/// The header of a family.
 struct FamilyHeader {
   std::string_view name;
   std::string_view help;
-  std::string_view unit;  ///< "" when there is none, or when it is not the end of the name (except `_total`).
+  std::string_view unit;  ///< "" if there is none, or if the name does not end with it (before `_total`).
   FamilyKind kind = FamilyKind::kGauge;
 };
 
-/// One more label of a row's sample. No name: none.
+/// An additional label of a row's sample; without a name: none.
 struct ExtraLabel {
   std::string_view name;
   std::uint64_t number = 0;
@@ -58,17 +57,18 @@ struct ExtraLabel {
 
 using OwnLabels = std::vector<std::pair<std::string, std::string>>;
 
-/// Appends to a buffer through a pointer that the caller keeps, since a store of a character could change a member.
+/// Appends to a buffer through a pointer held by the caller; the compiler would have to reload a member after every char
+/// store.
 class PageAppender {
  public:
   explicit PageAppender(Buffer& out) : out_(out) {}
 
-  /// The end of the page, where `size` bytes may be written.
+  /// Makes room for `size` bytes. Returns the end of the page.
   char* need(std::size_t size) {
     if (out_.size() + size > out_.capacity()) out_.reserve((out_.size() + size) * 5 / 4);
     return out_.data() + out_.size();
   }
-  /// What was written up to `end` becomes part of the page.
+  /// Extends the page up to `end`.
   void written(const char* end) { out_.resize(static_cast<std::size_t>(end - out_.data())); }
   void put(std::string_view text) {
     if (text.empty()) return;
@@ -81,10 +81,11 @@ class PageAppender {
   Buffer& out_;
 };
 
-/// Bytes that may be read after a text given to copy_padded, and written after where its copy goes.
+/// Bytes that copy_padded may read after its text and write after its copy.
 inline constexpr std::size_t kCopyPadding = Snapshot::kLabelPadding;
 
-/// Copies a text in pieces of 16 bytes, three of them without asking. A call of memcpy would cost more than all of it.
+/// Copies a text in pieces of 16 bytes, the first three unconditionally. A call of memcpy would cost more than the whole
+/// copy.
 [[gnu::always_inline]] inline char* copy_padded(char* at, const char* text, std::size_t size) {
   std::memcpy(at, text, 16);
   std::memcpy(at + 16, text + 16, 16);
@@ -105,7 +106,7 @@ namespace page_renderer {
 
 inline constexpr std::string_view kTotal = "_total";
 
-/// `unit` where the standard lets a family of that name have it, "" otherwise.
+/// `unit` if the standard permits it for a family of that name, otherwise "".
 inline std::string_view unit_of(std::string_view name, std::string_view unit) {
   if (name.ends_with(kTotal)) name.remove_suffix(kTotal.size());
   const bool is_its_end =
@@ -113,7 +114,7 @@ inline std::string_view unit_of(std::string_view name, std::string_view unit) {
   return is_its_end ? unit : std::string_view();
 }
 
-/// The unit that the name of one of the daemon's own families ends with: the registry keeps none.
+/// The unit suffix of one of the daemon's own names; the registry does not store units.
 inline std::string_view unit_of(std::string_view name) {
   for (const std::string_view unit : {std::string_view("seconds"), std::string_view("bytes")}) {
     if (const std::string_view found = unit_of(name, unit); !found.empty()) return found;
@@ -130,7 +131,7 @@ inline FamilyHeader header_of(const MetricDescriptor& metric) {
                                                           : FamilyKind::kGauge};
 }
 
-/// When the counters or histograms of a metric began, by row; 0: not known, or a gauge.
+/// Start of a metric's counters or histograms, by row; 0: unknown, or a gauge.
 struct Beginning {
   bool is_of_row = false;
   std::int64_t common_ns = 0;
@@ -143,7 +144,7 @@ struct Beginning {
   [[nodiscard]] std::int64_t of(const Snapshot::Row& row) const { return is_of_row ? row.first_seen_ns : common_ns; }
 };
 
-/// Which rows are shown: all of them, at no cost, or those of a filter.
+/// All rows, at no cost; the alternative is the rows of a filter.
 struct AllRows {
   const Snapshot& snapshot;
 
@@ -177,7 +178,7 @@ std::size_t write_rows(const MetricDescriptor& metric, const Rows& rows, const S
   const char* const labels = snapshot.label_bytes().data();
   const std::uint64_t* value = snapshot.values(Figure::from_number(metric.figure)) + (row - begin);
   const Beginning beginning(metric, snapshot);
-  // One check of room for the whole family.
+  // Check for room once per family.
   const std::size_t most = std::min(static_cast<std::size_t>(end - row), rows.count());
   writer.begin_family(header_of(metric), most, rows.label_bytes());
   std::size_t series = 0;
@@ -326,7 +327,7 @@ std::size_t write_histograms(const MetricDescriptor& metric, const Snapshot& sna
   std::size_t series = 0;
   for (const Snapshot::MachineSample& sample : samples) {
     const HistogramCounts counts = snapshot.histogram(sample);
-    if (counts.counts.size() != buckets.bounds.size() + 1) continue;  // a source that counts in other buckets
+    if (counts.counts.size() != buckets.bounds.size() + 1) continue;  // a source with different buckets
     const NamedLabels labels = snapshot.labels_at(sample.labels, label_names(metric));
     if (series == 0)
       writer.begin_family(header_of(metric), samples.size() * each, samples.size() * each * labels.text.size());
@@ -408,7 +409,7 @@ std::size_t write_snapshot(std::span<const MetricDescriptor> catalogue, const Re
   return write_shown<Writer>(catalogue, options, FilteredRows{*filter}, snapshot, out);
 }
 
-/// A histogram of the registry, which has classic buckets only.
+/// Converts a histogram of the registry, which has only classic buckets.
 inline HistogramData classic_data(const prometheus::ClientMetric::Histogram& histogram, std::int64_t created_ns) {
   HistogramData data;
   data.count = histogram.sample_count;
@@ -467,8 +468,7 @@ GaugeFrame frame_gauge(std::string_view name, std::string_view help) {
 
 }  // namespace page_renderer
 
-/// A format of that Writer, by its name on the command line, its content type, how clients ask for it, and what ends a
-/// document.
+/// Describes a format by its Writer, command-line name, content type, media type and document end.
 template <typename Writer>
 constexpr FormatDescriptor describe_format(std::string_view name, std::string_view content_type, const MediaType& media,
                                            std::string_view document_end) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Delimited protobuf: messages io.prometheus.client.MetricFamily (tests/support/metrics.proto has their fields), each after
-// its length as a varint. The numbers of fields stand in the code where they are written.
+// Delimited protobuf: io.prometheus.client.MetricFamily messages (fields in tests/support/metrics.proto), each preceded by
+// its length as a varint. Field numbers are literals in the code that writes the fields.
 #include <array>
 #include <limits>
 
@@ -30,7 +30,7 @@ unsigned type_number(FamilyKind kind) {
   return 3;  // untyped
 }
 
-/// The fields of a google.protobuf.Timestamp, at most 17 bytes.
+/// Writes the fields of a google.protobuf.Timestamp, at most 17 bytes.
 char* write_timestamp(char* at, std::int64_t nanoseconds) {
   const auto time = static_cast<std::uint64_t>(nanoseconds);
   *at++ = varint_tag(1);
@@ -53,7 +53,7 @@ class ProtobufWriter : public PageAppender {
   void begin_family(const FamilyHeader& header, std::size_t samples, std::size_t label_bytes) {
     unit_ = header.unit;
     value_tag_ = header.kind == FamilyKind::kCounter ? kCounter : kGauge;
-    // The length comes before the message and is not known yet: as many bytes are left for it as it will likely need.
+    // The length precedes the message and is not known yet, so reserve as many bytes as it is likely to need.
     begin_ = out_.size();
     length_size_ = varint_size(header.name.size() + header.help.size() + samples * 40 + label_bytes);
     written(need(length_size_) + length_size_);
@@ -79,8 +79,8 @@ class ProtobufWriter : public PageAppender {
   }
 
   static std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) {
-    // Tags, lengths and the name of an extra label, its number, the value and its beginning, beyond the text of the row's
-    // labels; or what each of kMaxSystemMetricLabels takes beyond its `,name="value"`, at most 10.
+    // Per sample, beyond the row's labels: tags, lengths, an extra label's name and number, the value and its start. Or for
+    // each of kMaxSystemMetricLabels at most 10 bytes beyond `,name="value"`.
     constexpr std::size_t kOthers = 112;
     return samples * kOthers + label_bytes + kCopyPadding + kNumberRoom;
   }
@@ -144,7 +144,7 @@ class ProtobufWriter : public PageAppender {
     put(ProtobufMessage().bytes(4, metric.view()).view());
   }
 
-  /// Allocates, unlike samples: a page in this format is made at most once a snapshot, and not by the poll.
+  /// Allocates, unlike samples: a page in this format is made at most once per snapshot, and not by the poll.
   void named_histogram(const NamedLabels& labels, const HistogramBuckets& buckets, const HistogramCounts& histogram,
                        std::int64_t created_ns) {
     OwnLabels own;
@@ -161,7 +161,7 @@ class ProtobufWriter : public PageAppender {
   }
 
   static GaugeFrame frame_gauge(const FamilyHeader& header) {
-    const std::array<char, 5> metric{kMetric, 11, kGauge, 9, kNumber};  // and eight bytes of the value
+    const std::array<char, 5> metric{kMetric, 11, kGauge, 9, kNumber};  // followed by the eight bytes of the value
     ProtobufMessage fields;
     fields.bytes(1, header.name).bytes(2, header.help).varint(3, type_number(header.kind));
     ProtobufMessage unit;
@@ -199,23 +199,23 @@ class ProtobufWriter : public PageAppender {
   static constexpr std::string_view kAllocator = "allocator";
   static constexpr std::string_view kType = "type";
 
-  /// The Gauge or Counter at the end of a Metric.
+  /// Writes the Gauge or Counter at the end of a Metric.
   template <ValueFormat kFormat>
   [[gnu::always_inline]] char* write_value(char* at, std::uint64_t bits) const {
     *at++ = value_tag_;
-    *at++ = static_cast<char>(9 + created_size_);  // less than 128: a Timestamp has at most 17 bytes
+    *at++ = static_cast<char>(9 + created_size_);  // less than 128, since a Timestamp has at most 17 bytes
     *at++ = kNumber;
     at = write_fixed64(at, figure_value<kFormat>(bits));
     std::memcpy(at, created_.data(), created_.size());
     return at + created_size_;
   }
 
-  /// Bytes of a LabelPair whose name is short.
+  /// Size of a LabelPair with a short name.
   static std::size_t pair_size(std::size_t name, std::size_t value) { return 2 + name + 1 + varint_size(value) + value; }
-  /// The same with its tag and length, as a field.
+  /// The same including tag and length, as a field.
   static std::size_t field_size(std::size_t size) { return 1 + varint_size(size) + size; }
 
-  /// A LabelPair up to its value.
+  /// Writes a LabelPair up to its value.
   static char* begin_pair(char* at, std::size_t size, std::string_view name, std::size_t value_size) {
     *at++ = kLabel;
     at = write_varint(at, size);
@@ -237,26 +237,26 @@ class ProtobufWriter : public PageAppender {
     written(write_varint(at, text.size()));
     put(text);
   }
-  /// The field created_timestamp of a Counter. Not inlined: neighbouring samples mostly have the same beginning.
+  /// Encodes the field created_timestamp of a Counter. Not inlined, because neighbouring samples usually share it.
   [[gnu::noinline]] void encode_created(std::int64_t created_ns) {
     created_ns_ = created_ns;
     created_size_ = 0;
     if (created_ns <= 0) return;
     char* at = created_.data();
     *at++ = bytes_tag(3);
-    ++at;  // the size, which is below 128
+    ++at;  // the size, below 128
     at = write_timestamp(at, created_ns);
     created_size_ = static_cast<std::size_t>(at - created_.data());
     created_[1] = static_cast<char>(created_size_ - 2);
   }
 
   std::string_view unit_;
-  std::size_t begin_ = 0;        // where the length of the family is
-  std::size_t length_size_ = 0;  // bytes left for it
+  std::size_t begin_ = 0;        // position of the family's length
+  std::size_t length_size_ = 0;  // bytes reserved for it
   char value_tag_ = kGauge;
   std::int64_t created_ns_ = 0;
-  std::array<char, 24> created_{};  // the field for it
-  std::size_t created_size_ = 0;    // 0: not known
+  std::array<char, 24> created_{};  // the encoded field
+  std::size_t created_size_ = 0;    // 0: unknown
 };
 
 }  // namespace

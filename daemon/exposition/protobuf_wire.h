@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The wire encoding of Protocol Buffers, as far as a page needs it.
+// The subset of the Protocol Buffers wire encoding that a page needs.
 #pragma once
 
 #include <bit>
@@ -11,15 +11,15 @@
 
 namespace memstat {
 
-/// The most bytes that a varint has.
+/// Maximum size of a varint in bytes.
 inline constexpr std::size_t kVarintRoom = 10;
 
-/// How many bytes the varint of a number has, 1 to 10.
+/// Size of a number as a varint, 1 to 10.
 inline std::size_t varint_size(std::uint64_t value) {
   return (static_cast<std::size_t>(std::bit_width(value | 1U)) + 6) / 7;
 }
 
-/// Writes a varint at `at`, where varint_size() bytes are. Returns its end.
+/// Writes a varint at `at`, which must have varint_size() bytes. Returns its end.
 inline char* write_varint(char* at, std::uint64_t value) {
   while (value >= 0x80) {
     *at++ = static_cast<char>(value | 0x80U);
@@ -29,12 +29,12 @@ inline char* write_varint(char* at, std::uint64_t value) {
   return at;
 }
 
-/// A signed number so that small amounts of either sign are small varints (sint32, sint64).
+/// Maps signed numbers so that small amounts of either sign are small varints (sint32, sint64).
 inline std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1U) ^ (value < 0 ? ~std::uint64_t{0} : 0);
 }
 
-/// Eight bytes, the lowest first, whatever the machine. Returns their end.
+/// Writes eight bytes, little-endian. Returns their end.
 inline char* write_fixed64(char* at, std::uint64_t value) {
   if constexpr (std::endian::native == std::endian::little) {
     std::memcpy(at, &value, 8);
@@ -45,12 +45,12 @@ inline char* write_fixed64(char* at, std::uint64_t value) {
 }
 inline char* write_fixed64(char* at, double value) { return write_fixed64(at, std::bit_cast<std::uint64_t>(value)); }
 
-/// The first byte of a field. Requires number < 16, which all are that we write.
+/// The first byte of a field. Requires number < 16, which holds for all fields used here.
 constexpr char varint_tag(unsigned number) { return static_cast<char>(number << 3U); }
 constexpr char fixed64_tag(unsigned number) { return static_cast<char>(number << 3U | 1U); }
 constexpr char bytes_tag(unsigned number) { return static_cast<char>(number << 3U | 2U); }
 
-/// A message made field by field, for what is not hot. Thread safety: none.
+/// Builds a message field by field, outside the hot path. Thread safety: none.
 class ProtobufMessage {
  public:
   ProtobufMessage& varint(unsigned number, std::uint64_t value) {
@@ -65,7 +65,7 @@ class ProtobufMessage {
     bytes_.append(bytes, sizeof bytes);
     return *this;
   }
-  /// A string, or a message within the message.
+  /// Adds a string or an embedded message.
   ProtobufMessage& bytes(unsigned number, std::string_view value) {
     bytes_ += bytes_tag(number);
     append_varint(value.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A snapshot with the pages made of it.
+// A snapshot with its rendered pages.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@
 
 namespace memstat {
 
-/// A page that is rendered when it is asked for, once. Its room is kept when it is forgotten.
-/// Thread safety: of() is safe; forget() only while no other thread uses this.
+/// A page rendered once, on first use. forget() keeps its storage. Thread safety: of() is safe; forget() only while no other
+/// thread uses the page.
 class LazyPage {
  public:
-  /// The page; `render(Buffer&)` makes it for the first caller, while the others wait. It lives until forget(). When
-  /// `render` throws, the next caller tries again.
+  /// Returns the page. `render(Buffer&)` makes it for the first caller, while others wait. Valid until forget(). If `render`
+  /// throws, the next caller tries again.
   std::string_view of(const std::function<void(Buffer&)>& render) {
     const MutexLock lock(mutex_);
     if (!is_rendered_) render(bytes_);
@@ -31,7 +31,7 @@ class LazyPage {
     const MutexLock lock(mutex_);
     is_rendered_ = false;
   }
-  /// Forgets it and gives the room back; as forget().
+  /// Forgets the page and frees its storage. Thread safety: as forget().
   void release() {
     const MutexLock lock(mutex_);
     is_rendered_ = false;
@@ -41,25 +41,25 @@ class LazyPage {
  private:
   Mutex mutex_;
   bool is_rendered_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  Buffer bytes_ MEMSTAT_GUARDED_BY(mutex_);  // what it holds does not change once it is rendered
+  Buffer bytes_ MEMSTAT_GUARDED_BY(mutex_);  // constant once rendered
 };
 
-/// The text page is rendered with the snapshot, by render_text(); pages in other formats by the first thread that asks, in
-/// page_of() (exposition.h has both). Thread safety: immutable once published (lazy pages lock for themselves); until then
-/// its builder's.
+/// render_text() renders the text page with the snapshot; page_of() renders other formats in the first thread that asks
+/// (exposition.h has both). Thread safety: immutable once published, except that lazy pages lock themselves; until then it
+/// belongs to its builder.
 class RenderedSnapshot : public Snapshot {
  public:
   Buffer text;             ///< The page in the fallback format.
-  std::size_t series = 0;  ///< How many it has.
-  RenderOptions options;   ///< What it was rendered with.
+  std::size_t series = 0;  ///< Number of series in it.
+  RenderOptions options;   ///< The options it was rendered with.
 
-  /// Where the page in another format than the fallback is kept.
+  /// The page in a format other than the fallback.
   [[nodiscard]] LazyPage& lazy_page(ExpositionFormat format) const { return lazy_pages_[static_cast<std::size_t>(format)]; }
-  /// The pages are of another snapshot from now on. Only while no other thread uses this.
+  /// Discards all pages, for a new snapshot. Only while no other thread uses this object.
   void forget_pages() {
     for (LazyPage& page : lazy_pages_) page.forget();
   }
-  /// Gives all room back, as Snapshot::release().
+  /// Frees all storage, like Snapshot::release().
   void release() {
     Snapshot::release();
     for (LazyPage& page : lazy_pages_) page.release();

@@ -16,7 +16,7 @@ void SnapshotPool::publish(RenderedSnapshot* snapshot) {
   for (Slot& slot : state_->slots) {
     if (&slot.snapshot == snapshot) state_->published = &slot;
   }
-  bool found_next = false;  // the first free one is built next; the others are for when it is not free by then
+  bool found_next = false;  // the first free one is built next; others are spares
   for (Slot& slot : state_->slots) {
     const bool is_free = slot.readers == 0 && &slot != state_->published;
     const bool is_idle = is_free && found_next;
@@ -34,7 +34,7 @@ std::shared_ptr<const RenderedSnapshot> SnapshotPool::current() const {
     if (slot == nullptr) return nullptr;
     ++slot->readers;
   }
-  // The control block of this pointer is the reader's allocation, in the reader's thread.
+  // This pointer's control block is allocated by the reader, in the reader's thread.
   return {&slot->snapshot, [state = state_, slot](const RenderedSnapshot*) {
             const MutexLock lock(state->mutex);
             --slot->readers;

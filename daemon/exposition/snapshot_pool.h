@@ -12,25 +12,24 @@
 
 namespace memstat {
 
-/// Hands out a free snapshot to the poller and the published one to HTTP threads.
-/// A mutex, not std::atomic<std::shared_ptr>: that one's load races in libstdc++ 12.
-/// Thread safety: safe; build() by one thread.
+/// Hands out a free snapshot to the poller and the published one to HTTP threads. A mutex, because the load of
+/// std::atomic<std::shared_ptr> races in libstdc++ 12. Thread safety: safe; build() by one thread.
 class SnapshotPool {
  public:
   static constexpr std::size_t kSize = 4;
 
-  /// A snapshot to build, or nullptr when readers hold all the others: the published one then stays.
+  /// A snapshot to build, or nullptr if readers hold all the others; the published one then stays.
   RenderedSnapshot* free_snapshot();
 
-  /// Publishes what free_snapshot() gave.
+  /// Publishes a snapshot from free_snapshot().
   void publish(RenderedSnapshot* snapshot);
 
-  /// The published snapshot, nullptr before the first one. Keeps it from being built anew for as long as it is held; holds
-  /// on the pool's state itself, so it may outlive the pool.
+  /// The published snapshot, nullptr before the first. It is not rebuilt while it is held, and it may outlive the pool,
+  /// because it holds the pool's state.
   [[nodiscard]] std::shared_ptr<const RenderedSnapshot> current() const;
 
  private:
-  /// This number of polls after slow readers left, the snapshots that were needed for them give their memory back.
+  /// Spare snapshots free their memory after this many polls without slow readers.
   static constexpr std::size_t kIdlePolls = 8;
   struct Slot {
     RenderedSnapshot snapshot;
@@ -39,7 +38,7 @@ class SnapshotPool {
   };
   struct State {
     Mutex mutex;
-    /// A snapshot itself is its builder's while it has no readers, and then theirs.
+    /// A snapshot belongs to its builder while it has no readers, then to the readers.
     std::array<Slot, kSize> slots MEMSTAT_GUARDED_BY(mutex);
     Slot* published MEMSTAT_GUARDED_BY(mutex) = nullptr;
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The writer of both text formats. A Dialect says in what they differ:
-//   kIsOpenMetrics   families of counters are named without `_total`, units and starts are on the page
+// The writer of both text formats. With kIsOpenMetrics, counter families are named without `_total`, and units and start
+// times are on the page.
 #pragma once
 
 #include <algorithm>
@@ -149,7 +149,7 @@ class TextWriter : public PageAppender {
     *at++ = '\n';
     return at;
   }
-  /// A sample `NAMEsuffix{labels,le="bound"} value` of a histogram; no `le` where the bound is "".
+  /// Writes a histogram sample `NAMEsuffix{labels,le="bound"} value`, without `le` if the bound is "".
   template <typename Number>
   char* named_sample_of(char* at, std::string_view suffix, const NamedLabels& labels, std::string_view bound, Number value) {
     at = put_at(put_at(at, name()), suffix);
@@ -167,7 +167,7 @@ class TextWriter : public PageAppender {
     if (labels.names.empty()) return put_at(at, " ");
     return put_at(copy_padded(at, labels.text.data(), labels.text.size()), "} ");
   }
-  /// The labels of a row's series and the blank before its value.
+  /// Writes the labels of a row's series and the blank before its value.
   [[gnu::always_inline]] static char* row_series(char* at, const RowLabels& labels, const ExtraLabel& extra) {
     at = copy_padded(at, labels.text.data(), labels.text.size());
     if (!extra.name.empty()) {
@@ -188,14 +188,14 @@ class TextWriter : public PageAppender {
       }
     }
   }
-  /// OpenMetrics wants a bound to look like a floating-point number.
+  /// Formats a bound; OpenMetrics requires it to look like a floating-point number.
   static std::string_view bound_text(double bound, std::array<char, kNumberRoom + 2>& text) {
     char* end = write_number(text.data(), bound);
     const std::string_view plain(text.data(), static_cast<std::size_t>(end - text.data()));
     if (kIsOpenMetrics && plain.find_first_not_of("-0123456789") == std::string_view::npos) end = put_at(end, ".0");
     return {text.data(), static_cast<std::size_t>(end - text.data())};
   }
-  /// A series and the blank before its value; `bound`: of a bucket, or "".
+  /// Writes a series and the blank before its value. `bound` is the bucket's, or "".
   void put_series(std::string_view family, std::string_view suffix, const OwnLabels& labels, std::string_view bound) {
     put(family);
     put(suffix);
@@ -234,7 +234,7 @@ class TextWriter : public PageAppender {
 
   std::array<char, kLongestMetricName + kCopyPadding> name_{};
   std::size_t name_size_ = 0;
-  std::size_t family_size_ = 0;  // of the name, what HELP and TYPE call the family
+  std::size_t family_size_ = 0;  // of the family name in HELP and TYPE
   const bool tells_created_;
 };
 
