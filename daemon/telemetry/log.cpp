@@ -34,7 +34,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
-/// spdlog's formatted lines into the queue. Thread safety: safe.
+/// Passes spdlog's formatted lines to the queue. Thread safety: safe.
 class QueueSink final : public spdlog::sinks::sink {
  public:
   explicit QueueSink(LogQueue& queue) : queue_(queue) {}
@@ -100,7 +100,7 @@ void Log::write(LogLevel level, std::string_view message) noexcept {
     if (const std::uint64_t told = log.dropped_told; dropped != told) {
       log.write(LogLevel::kWarning,
                 std::to_string(dropped - told) + " lines before this one were dropped: the log reader was too slow");
-      if (log.queue.dropped() != dropped) {  // there is still no room
+      if (log.queue.dropped() != dropped) {  // still no room
         log.queue.count_dropped();
         return;
       }
@@ -118,7 +118,7 @@ std::uint64_t Log::dropped() const noexcept { return implementation_->queue.drop
 
 void complain(std::string_view message) noexcept {
   constexpr std::string_view kBegin = "memstatd: ";
-  std::array<char, PIPE_BUF> line;  // in one piece, which a pipe takes whole or not at all
+  std::array<char, PIPE_BUF> line;  // written at once, because a pipe takes PIPE_BUF bytes atomically
   std::size_t size = kBegin.copy(line.data(), kBegin.size());
   size += message.copy(line.data() + size, line.size() - size - 1);
   line[size++] = '\n';

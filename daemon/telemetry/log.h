@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Log lines to standard error, as text or as one JSON object a line.
+// Log lines to standard error, as text or as one JSON object per line.
 #pragma once
 
 #include <chrono>
@@ -11,22 +11,23 @@
 
 namespace memstat {
 
-/// The daemon's log. Control characters in a message are written as \xNN, so that a message is always one line.
-/// No call waits for whatever reads the log: lines wait in a queue of kCapacityBytes, and what does not fit is dropped and
-/// counted; the next line that fits is preceded by one that says how many. Thread safety: safe.
+/// The daemon's log. Control characters in a message are written as \xNN, so that a message is always one line. No call
+/// waits for the reader of the log. Lines wait in a queue of kCapacityBytes; lines that do not fit are dropped and counted,
+/// and the next one that fits is preceded by a line with their number. Thread safety: safe.
 class Log {
  public:
   static constexpr std::size_t kCapacityBytes = std::size_t{128} << 10;
 
-  /// `descriptor`: where the lines go; it stays the caller's.
+  /// `descriptor` receives the lines; the caller keeps ownership.
   explicit Log(const LogConfig& config, int descriptor = 2);
-  /// Writes what waits, for LogQueue::kLastWait at most.
+  /// Writes pending lines, waiting at most LogQueue::kLastWait.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// From now on a thread writes the lines. Before privileges are dropped there may be none: until then a line is written by
-  /// who logs it, if standard error takes it at once, and else with a later one. Errors: std::system_error.
+  /// Starts the thread that writes the lines. Must be called after privileges are dropped, since no thread may exist before.
+  /// Until then the logging thread writes the line if standard error accepts it at once; otherwise a later call writes it.
+  /// Errors: std::system_error.
   void start_thread();
 
   /// Changes level and format.
@@ -37,10 +38,10 @@ class Log {
   void warning(std::string_view message) noexcept { write(LogLevel::kWarning, message); }
   void error(std::string_view message) noexcept { write(LogLevel::kError, message); }
 
-  /// Waits until all lines are written, at most so long. False when they are not.
+  /// Waits until all lines are written, or for `longest`. Returns whether they are.
   bool flush(std::chrono::milliseconds longest) noexcept;
 
-  /// Lines that were dropped so far.
+  /// Number of dropped lines.
   [[nodiscard]] std::uint64_t dropped() const noexcept;
 
  private:
@@ -48,8 +49,7 @@ class Log {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Writes "memstatd: MESSAGE" to standard error, in the place of a log; gives up when it is not taken within a second.
-/// Allocates nothing.
+/// Writes "memstatd: MESSAGE" to standard error, without a Log. Gives up after a second. Allocates nothing.
 void complain(std::string_view message) noexcept;
 
 }  // namespace memstat

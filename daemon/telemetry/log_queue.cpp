@@ -22,12 +22,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A pipe that says it is writable takes at least so much without waiting.
+// A writable pipe accepts at least this many bytes without blocking.
 constexpr std::size_t kPieceBytes = PIPE_BUF;
-// How often a thread that waits for the descriptor looks whether it should end.
+// How often a thread that waits for the descriptor checks whether to stop.
 constexpr milliseconds kBetweenLooks{50};
 
-/// Whether the descriptor takes a piece, or fails at once, within that time.
+/// Whether the descriptor accepts a piece, or fails at once, within `longest`.
 bool is_writable(int descriptor, milliseconds longest) {
   pollfd wanted = {.fd = descriptor, .events = POLLOUT, .revents = 0};
   return poll(&wanted, 1, static_cast<int>(longest.count())) == 1;
@@ -43,17 +43,17 @@ struct LogQueue::State {
   std::atomic<std::uint64_t> dropped{0};
 
   Mutex mutex;
-  CondVar has_lines;  // the thread waits for it
-  CondVar has_moved;  // flush() and the end wait for it
+  CondVar has_lines;  // for the thread
+  CondVar has_moved;  // for flush() and the destructor
   std::vector<char> ring MEMSTAT_GUARDED_BY(mutex);
   std::size_t begin MEMSTAT_GUARDED_BY(mutex) = 0;
   std::size_t used MEMSTAT_GUARDED_BY(mutex) = 0;
-  /// A piece is out of the ring and not yet written, or a thread is about to take one.
+  /// A piece is being written, or a thread is about to take one.
   bool is_writing MEMSTAT_GUARDED_BY(mutex) = false;
   bool has_thread MEMSTAT_GUARDED_BY(mutex) = false;
   bool must_end MEMSTAT_GUARDED_BY(mutex) = false;
   bool has_ended MEMSTAT_GUARDED_BY(mutex) = false;
-  std::thread thread;  // the owner's, once has_thread
+  std::thread thread;  // belongs to the owner once has_thread is set
 
   bool put(std::string_view line) MEMSTAT_REQUIRES(mutex) {
     if (line.size() > ring.size() - used) return false;
@@ -65,7 +65,7 @@ struct LogQueue::State {
     return true;
   }
 
-  /// The next bytes, which stay in the ring until drop() takes them off.
+  /// Copies the next bytes, which stay in the ring until drop().
   std::size_t peek(std::array<char, kPieceBytes>& piece) const MEMSTAT_REQUIRES(mutex) {
     const std::size_t size = std::min(used, piece.size());
     const std::size_t first = std::min(size, ring.size() - begin);
@@ -79,7 +79,7 @@ struct LogQueue::State {
     used -= size;
   }
 
-  /// Writes one piece, without the lock while it does. Requires that no other thread is writing and that there are bytes.
+  /// Writes one piece with the lock released. Requires pending bytes and that no other thread is writing.
   void write_piece() MEMSTAT_REQUIRES(mutex) {
     std::array<char, kPieceBytes> piece;
     const std::size_t size = peek(piece);
@@ -152,7 +152,7 @@ void LogQueue::push(std::string_view line) noexcept {
 }
 
 void LogQueue::start_thread() {
-  // A closed log must not end the process.
+  // SIGPIPE from a closed log must not end the process.
   sigset_t old_signals;
   sigset_t all_signals;
   sigfillset(&all_signals);

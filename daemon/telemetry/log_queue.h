@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bytes on their way to a descriptor that may not take them: a terminal that is stopped, a pipe that is not read, a file on
-// a dead disk. A writer never waits; what does not fit is dropped and counted.
+// Output to a descriptor that may block: a stopped terminal, a pipe without a reader, a file on a dead disk. Writers never
+// wait; lines that do not fit are dropped and counted.
 #pragma once
 
 #include <chrono>
@@ -16,36 +16,35 @@ namespace memstat {
 /// A bounded queue of whole lines, and the thread that writes them. Thread safety: safe.
 class LogQueue {
  public:
-  /// Lines to the descriptor, which stays the caller's and must stay open as long as the process. `capacity_bytes`: of all
-  /// lines that wait.
+  /// Lines go to `descriptor`, which the caller owns and must keep open until the process ends. `capacity_bytes` limits all
+  /// pending lines.
   LogQueue(int descriptor, std::size_t capacity_bytes, const Clock& clock = system_clock());
-  /// Writes what waits, at most for kLastWait; leaves a thread behind that is stuck in a write.
+  /// Writes pending lines for at most kLastWait, and abandons a thread that is stuck in a write.
   ~LogQueue();
   LogQueue(const LogQueue&) = delete;
   LogQueue& operator=(const LogQueue&) = delete;
 
   static constexpr std::chrono::milliseconds kLastWait{300};
 
-  /// Puts the line at the end, or drops it when there is no room. Without a thread it writes what the descriptor takes
-  /// without waiting; the rest stays in the queue. Allocates nothing.
+  /// Appends the line, or drops it if there is no room. Without a thread it writes as much as the descriptor accepts without
+  /// blocking; the rest remains queued. Allocates nothing.
   void push(std::string_view line) noexcept;
 
-  /// From now on a thread of its own writes. Errors: std::system_error when there is no thread to be had; the queue works
-  /// on without one.
+  /// Starts the writing thread. Errors: std::system_error if no thread can be created; the queue continues without one.
   void start_thread();
 
-  /// Waits until everything is written, at most so long. False when it is not.
+  /// Waits until all lines are written, or for `longest`. Returns whether they are.
   bool flush(std::chrono::milliseconds longest) noexcept;
 
-  /// Lines that were dropped so far.
+  /// Number of dropped lines.
   [[nodiscard]] std::uint64_t dropped() const noexcept;
 
-  /// A line that could not be made, for lack of memory.
+  /// Counts a line that could not be formatted for lack of memory.
   void count_dropped() noexcept;
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // its thread may outlive us
+  std::shared_ptr<State> state_;  // its thread may outlive the queue
 };
 
 }  // namespace memstat

@@ -57,7 +57,7 @@ struct SelfMetrics::Implementation {
   HistogramFamily poll_seconds{"memstat_poll_duration_seconds",
                                std::string(help_of_own_metric("memstat_poll_duration_seconds")),
                                {0.001, 0.01, 0.1, 1.0, 10.0}};
-  const std::int64_t created_ns = clock.realtime_ns();  // when the counters began
+  const std::int64_t created_ns = clock.realtime_ns();  // start of the counters
   NativeHistogram& poll_duration = poll_seconds.add({}, created_ns);
   Family<Gauge>& read_bytes = gauges(registry, "memstat_source_read_bytes");
   Family<Gauge>& last_success = gauges(registry, "memstat_source_last_success_timestamp_seconds");
@@ -92,7 +92,7 @@ struct SelfMetrics::Implementation {
     Gauge* active = nullptr;
     bool is_found = false;
   };
-  std::map<std::string_view, ActiveCause> causes MEMSTAT_GUARDED_BY(mutex);  // that were ever active
+  std::map<std::string_view, ActiveCause> causes MEMSTAT_GUARDED_BY(mutex);  // all that were ever active
   Family<Gauge>& finding_active = gauges(registry, "memstat_finding_active");
   std::unique_ptr<ProcessStatsReader> meter MEMSTAT_GUARDED_BY(mutex) = make_process_stats_reader();
 
@@ -100,7 +100,7 @@ struct SelfMetrics::Implementation {
     const auto known = sources.find(name);
     return known != sources.end() ? known->second : sources.emplace(name, Source{}).first->second;
   }
-  /// Each gauge is made by itself: without memory for one of them the others stand, and the next poll makes the rest.
+  /// Each gauge is created separately: if memory runs out for one, the others remain, and the next poll creates the rest.
   static void set(Family<Gauge>& family, Gauge*& gauge, std::string_view source, double value) {
     if (gauge == nullptr) gauge = &family.Add({{"source", std::string(source)}});
     gauge->Set(value);
@@ -110,7 +110,7 @@ struct SelfMetrics::Implementation {
       entry.read_seconds = &read_seconds.add({{"source", std::string(name)}}, clock.realtime_ns());
     entry.read_seconds->observe(seconds);
   }
-  /// All families but the histograms, process_* as of now.
+  /// All families except histograms; process_* are read now.
   std::vector<prometheus::MetricFamily> collect() MEMSTAT_EXCLUDES(mutex) {
     {
       const MutexLock lock(mutex);
@@ -130,7 +130,7 @@ struct SelfMetrics::Implementation {
     if (metric != nullptr) family.Remove(metric);
     metric = nullptr;
   }
-  /// Of a source that is not read: all but the error counts.
+  /// Removes the series of a source that is not read, except its error counts.
   void drop_all(Source& entry) MEMSTAT_REQUIRES(mutex) {
     drop(up, entry.up);
     drop(not_permitted, entry.not_permitted);
@@ -234,7 +234,7 @@ void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
   auto& causes = implementation_->causes;
   bool is_changed = false;
   for (auto& [cause, state] : causes) state.is_found = false;
-  for (const ActiveFinding& finding : findings) {  // most urgent first: of two with one cause the first counts
+  for (const ActiveFinding& finding : findings) {  // most urgent first, so of two with the same cause the first counts
     Implementation::ActiveCause& state = causes[finding.cause];
     if (state.is_found) continue;
     state.is_found = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's own figures: in a prometheus-cpp registry, durations in histograms of our own.
+// The daemon's own metrics: a prometheus-cpp registry, with durations in our own histograms.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,22 @@
 
 namespace memstat {
 
-/// What is known of one source's last read.
+/// The last read of a source.
 struct SourceReport {
   double read_seconds = 0;
-  std::uint64_t read_bytes = 0;  ///< B that the read brought
+  std::uint64_t read_bytes = 0;  ///< bytes read
   std::size_t types = 0;
   double success_timestamp_seconds = 0;  ///< Unix time
 };
 
-/// What became of a poll that was to be recorded.
+/// The outcome of a poll that was to be recorded.
 enum class RecordingOutcome : std::uint8_t {
   kWritten,
-  kFailed,   ///< The disk refused it.
-  kDropped,  ///< The disk was too slow for it.
+  kFailed,   ///< Rejected by the disk.
+  kDropped,  ///< The disk was too slow.
 };
 
-/// Updates and serialises the daemon's own series. Updating known series allocates nothing.
-/// Thread safety: safe.
+/// Updates and serializes the daemon's own series. Updating existing series allocates nothing. Thread safety: safe.
 class SelfMetrics {
  public:
   explicit SelfMetrics(std::string_view version, const Clock& clock = system_clock());
@@ -44,46 +43,46 @@ class SelfMetrics {
 
   void source_succeeded(std::string_view source, const SourceReport& report);
   void source_failed(std::string_view source, ErrorCode code, double read_seconds);
-  /// The source is not on this kernel, switched off or spared: none of its series but the error counts.
+  /// The source does not exist on this kernel, is off or replaced: removes its series except the error counts.
   void source_absent(std::string_view source);
-  /// The source is optional and lacks a privilege: as source_absent(), and a series that names it.
+  /// The source is optional and lacks a privilege: like source_absent(), plus a series that names the privilege.
   void source_not_permitted(std::string_view source, std::string_view needs);
 
-  /// `series`: of memory types on the page; `series_dropped`: that series_limit keeps off it.
+  /// `series` is the number of memory type series on the page; `series_dropped` those omitted because of series_limit.
   void poll_finished(double timestamp_seconds, double duration_seconds, std::size_t series,
                      std::uint64_t series_dropped = 0);
-  /// Which kernel the figures are of. `os`: "linux", "freebsd"; `release`: "" when not known.
+  /// Sets the kernel. `os` is "linux" or "freebsd"; `release` may be "" if unknown.
   void kernel_opened(std::string_view os, std::string_view release);
-  /// When it started, in Unix time; it changes when somebody sets the clock. Without a call there is no such series.
+  /// Sets the boot time in Unix time, which changes when the clock is set. Without a call the series does not exist.
   void boot_time(double timestamp_seconds);
-  /// Time from one poll to the next, as configured.
+  /// Configured time between polls.
   void poll_interval(double seconds);
   void polls_missed(std::size_t count);
   void snapshot_skipped();
-  /// A cause that is found now, and how severe it is: texts that live as long as the program.
+  /// An active cause and its severity; both texts are static.
   struct ActiveFinding {
     std::string_view cause;
     std::string_view severity;
   };
-  /// All that were found in the last poll. A cause that was found before keeps its series, at 0.
+  /// All findings of the last poll. A cause found earlier keeps its series with value 0.
   void findings_active(std::span<const ActiveFinding> findings);
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
-  /// Whether the helper process runs. Without a call there is no such series.
+  /// Whether the helper process runs. Without a call the series does not exist.
   void helper_up(bool is_up);
-  /// Where process_* come from, in place of this process itself. Not null.
+  /// Reads process_* from `reader`, which must not be null, instead of from this process.
   void process_stats_by(std::unique_ptr<ProcessStatsReader> reader);
-  /// There is a recording: its counts are on the page from now on, at 0.
+  /// Adds the recording counters, at 0.
   void recording_started();
   void recording_poll(RecordingOutcome outcome);
-  /// `total`: since the start.
+  /// `total` is since the start.
   void log_lines_dropped(std::uint64_t total);
 
-  /// Grows with every change of a figure (process_* are none of them), so that a page made of them can be kept.
+  /// Increases with every change of a figure except process_*, so that a rendered page can be cached.
   [[nodiscard]] std::uint64_t version() const;
 
-  /// All series in that format, process_* as of now; what follows the memory types on a page. `options`: only
-  /// what it says of the manner counts. `shows`: which families, by name; empty: all. Allocates.
+  /// All series in that format, with process_* read now: the part of a page after the memory types. Of `options` only the
+  /// style is used. `shows` selects families by name; empty: all. Allocates.
   [[nodiscard]] std::string page(ExpositionFormat format, const RenderOptions& options = {},
                                  const std::function<bool(std::string_view)>& shows = {}) const;
   [[nodiscard]] std::string text() const { return page(kFallbackFormat); }
@@ -93,7 +92,7 @@ class SelfMetrics {
     std::string name;
     double value = 0;
   };
-  /// All of them, by name, process_* as of now; of a histogram its count and its sum. Allocates.
+  /// All of them by name, with process_* read now; of a histogram, count and sum. Allocates.
   [[nodiscard]] std::vector<Value> values() const;
 
  private:

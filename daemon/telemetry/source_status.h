@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How each source fares, for people: the poller knows it, pages show it.
+// The state of each source, for people: written by the poller, shown on pages.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace memstat {
 
-/// Where a source stands after a poll.
+/// State of a source after a poll.
 enum class SourceState {
   kUnknown,       ///< Not read yet.
-  kOff,           ///< Switched off by the configuration.
-  kAbsent,        ///< This kernel does not have it. No failure.
-  kSpared,        ///< Not read, because a source that has its types and figures, too, is up.
-  kNotPermitted,  ///< It lacks a privilege, and no type is lost without it. No failure.
+  kOff,           ///< Off in the configuration.
+  kAbsent,        ///< Not provided by this kernel. Not a failure.
+  kSpared,        ///< Not read, because a source that replaces it is up.
+  kNotPermitted,  ///< A privilege is missing, but no type is lost. Not a failure.
   kUp,
   kDown,
 };
@@ -33,24 +33,24 @@ inline std::string_view to_string(SourceState state) {
   return "unknown";
 }
 
-/// For people: the status page, the log.
+/// For the status page and the log.
 struct SourceStatus {
   std::string name;
   std::string origin;
   SourceState state = SourceState::kUnknown;
-  std::string error;             ///< Why it is down, not present, not permitted or spared, "" otherwise.
-  std::string needs;             ///< The privilege that it lacks where it is not permitted, "" otherwise.
-  std::string note;              ///< What it left out although it is up, and why; "" for nothing.
-  std::size_t types = 0;         ///< Named in the last good read.
-  double read_seconds = 0;       ///< That the last good read took; 0: there was none.
-  std::uint64_t read_bytes = 0;  ///< B that it brought.
+  std::string error;             ///< Why it is down, absent, not permitted or replaced; otherwise "".
+  std::string needs;             ///< The missing privilege if it is not permitted; otherwise "".
+  std::string note;              ///< What it omitted while up, and why; "" for nothing.
+  std::size_t types = 0;         ///< In the last successful read.
+  double read_seconds = 0;       ///< Duration of the last successful read; 0: none.
+  std::uint64_t read_bytes = 0;  ///< Size of the last successful read.
 };
 
-/// The states of the sources. Thread safety: statuses() is safe.
+/// Thread safety: statuses() is safe.
 class SourceStatuses {
  public:
   virtual ~SourceStatuses() = default;
-  /// All sources of this kernel's system, in the order in which they are read.
+  /// All sources of this kernel's system, in reading order.
   [[nodiscard]] virtual std::vector<SourceStatus> statuses() const = 0;
 };
 
