@@ -12,9 +12,9 @@
 namespace memstat {
 namespace {
 
-/// Types with less of memory than this are evidence only where they have a limit, or failed.
+/// Types with a smaller share of memory are evidence only if they have a limit or failures.
 constexpr double kSmallShare = 5e-4;
-/// How far back growth is looked for.
+/// How far back to search for growth.
 constexpr std::int64_t kGrowthSeconds = 7200;
 
 std::optional<double> figure_of(const Snapshot& snapshot, Figure figure, std::size_t row) {
@@ -36,7 +36,7 @@ std::optional<double> first_value(const Snapshot& snapshot, const SystemMetric& 
   return samples.empty() ? std::nullopt : std::optional(value_of(metric, samples[0].bits));
 }
 
-/// Appends without the escapes of a label; requires room. The view lives as long as the texts.
+/// Appends the text with label escapes removed. Requires room. The view lives as long as `texts`.
 std::string_view keep_text(std::string& texts, std::string_view escaped) {
   const std::size_t begin = texts.size();
   texts.resize(begin + unescaped_label_size(escaped));
@@ -44,7 +44,7 @@ std::string_view keep_text(std::string& texts, std::string_view escaped) {
   return std::string_view(texts).substr(begin);
 }
 
-/// Whether causes look at types like it, however small they are.
+/// Whether causes examine types of this allocator regardless of size.
 bool is_always_evidence(Allocator allocator) {
   switch (allocator) {
     case Allocator::kTable:
@@ -75,7 +75,7 @@ void CounterMemory::begin(std::int64_t now_ns) {
 Count CounterMemory::change(std::uint64_t number, double value, bool is_counter) {
   if (number >= series_.size()) series_.resize(number + 1 + number / 8);
   Series& series = series_[number];
-  if (series.window == 0 || series.window + 1 < window_) {  // new, or away for longer than is remembered
+  if (series.window == 0 || series.window + 1 < window_) {  // new, or absent for longer than the memory reaches
     if (series.window == 0) series.first = value;
     series.old = series.middle = value;
   } else if (series.window < window_) {
@@ -112,7 +112,7 @@ std::shared_ptr<const PollEvidence> EvidenceBuilder::current() const {
   return current_;
 }
 
-/// One that no reader holds.
+/// A PollEvidence that no reader holds.
 std::shared_ptr<PollEvidence> EvidenceBuilder::free_evidence() {
   for (std::shared_ptr<PollEvidence>& room : rooms_) {
     if (room == nullptr) room = std::make_shared<PollEvidence>();
@@ -155,7 +155,7 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   const auto held = figure(Field::kHeldBytes);
   const auto failures = figure(Field::kFailures);
   const auto sleeps = figure(Field::kSleeps);
-  // Counted for all, so that what becomes evidence later has a past.
+  // Tracked for all types, so that a type that becomes evidence later has a history.
   const Count failed = failures ? types_.change(number, *failures, true) : Count();
   const Count slept = sleeps ? types_.change(number + 1, *sleeps, true) : Count();
   const Count moved = bytes ? types_.change(number + 2, *bytes, false) : Count();
@@ -215,12 +215,12 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   for (const std::size_t number : metric_numbers_) {
     for (const Snapshot::MachineSample& sample : snapshot.samples(number)) room += sample.labels.size;
   }
-  out->texts.reserve(room);  // so that views into it stay
+  out->texts.reserve(room);  // reserve first, so that views into it stay valid
   for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, *out);
   if (beside.is_filtered) evidence.slab_held_bytes = 0;
   cursor_ = 0;
   for (std::size_t wanted = 0; wanted < metric_numbers_.size(); ++wanted) add_samples(snapshot, wanted, *out);
-  constexpr std::size_t kMaxForgotten = 4096;  // labels that others choose: control groups come and go
+  constexpr std::size_t kMaxForgotten = 4096;  // labels that users choose: control groups come and go
   if (sample_numbers_.size() > 2 * cursor_ + kMaxForgotten) {
     samples_.clear();
     sample_numbers_.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The evidence that causes look at, made of each poll's snapshot; and what they find, for the API and memstatctl.
+// The evidence that causes examine, built from each poll's snapshot, and the findings, for the API and memstatctl.
 #pragma once
 
 #include <array>
@@ -21,15 +21,15 @@
 
 namespace memstat {
 
-/// Remembers how counters stood before, by a number of their own. Thread safety: none.
+/// Remembers earlier values of counters, by number. Thread safety: none.
 class CounterMemory {
  public:
-  /// What moved within the last five to ten minutes is recent: memory of two times, five minutes apart.
+  /// Changes within the last five to ten minutes are recent: two values are kept, five minutes apart.
   static constexpr std::int64_t kWindowNs = 300'000'000'000;
 
-  /// Begins a poll.
+  /// Starts a poll.
   void begin(std::int64_t now_ns);
-  /// The change of the value with that number, which this poll has now.
+  /// Records this poll's value of a counter and returns its change.
   Count change(std::uint64_t number, double value, bool is_counter);
   void forget(std::uint64_t number);
   void clear() { *this = CounterMemory(); }
@@ -41,7 +41,7 @@ class CounterMemory {
     double first = 0;
     double old = 0;
     double middle = 0;
-    std::uint32_t window = 0;  ///< In which it was seen last, from 1 on; 0: there is none.
+    std::uint32_t window = 0;  ///< Window of the last value, from 1; 0: none.
   };
   std::vector<Series> series_;
   std::int64_t now_ns_ = 0;
@@ -50,30 +50,30 @@ class CounterMemory {
   std::uint32_t window_ = 0;
 };
 
-/// Evidence of one poll with the texts that it refers to.
+/// The evidence of one poll and the texts that it refers to.
 struct PollEvidence {
   Evidence evidence;
   std::string texts;
 };
 
-/// Makes the evidence of each poll. Steady state: no allocation.
-/// Thread safety: current() is safe; all else belongs to the poller's thread.
+/// Builds the evidence of each poll. Allocates nothing in the steady state. Thread safety: current() is safe; the rest
+/// belongs to the poller's thread.
 class EvidenceBuilder {
  public:
-  /// What does not come from the snapshot.
+  /// Input from outside the snapshot.
   struct Beside {
     EvidenceSystem system = EvidenceSystem::kLinux;
-    bool is_filtered = false;  ///< Types are missing, so that sums of types mean nothing.
+    bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
   };
-  /// `snapshot`: with all types, before any is left out. `now_ns`: monotonic time of the poll.
+  /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.
   void update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns);
-  /// The row with this number is another type's from now on.
+  /// The row number is about to be reused for another type.
   void forget(std::uint32_t number);
-  /// A replay starts over.
+  /// For a replay that starts over.
   void clear();
 
-  /// The evidence of the last poll; nullptr: there was none.
+  /// The evidence of the last poll; nullptr before the first.
   [[nodiscard]] std::shared_ptr<const PollEvidence> current() const;
 
  private:
@@ -86,9 +86,9 @@ class EvidenceBuilder {
   CounterMemory types_;
   CounterMemory samples_;
   std::unordered_map<std::uint64_t, std::uint32_t> sample_numbers_;  // by hash of metric and labels
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> last_order_;  // hash and number, as the last poll had them
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> last_order_;  // hash and number, in the order of the last poll
   std::size_t cursor_ = 0;
-  std::vector<std::size_t> metric_numbers_;  // of metrics_of_causes(), in system_metrics()
+  std::vector<std::size_t> metric_numbers_;  // index in system_metrics() of each of metrics_of_causes()
   std::size_t polls_ = 0;
   std::int64_t first_ns_ = 0;
   mutable Mutex mutex_;
@@ -96,18 +96,18 @@ class EvidenceBuilder {
   std::shared_ptr<const PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
-/// Who has evidence. Thread safety: safe.
+/// Provides a diagnosis. Thread safety: safe.
 class Diagnostician {
  public:
   virtual ~Diagnostician() = default;
-  /// What is wrong as of the last poll, and what was looked at. `snapshot`: the published one. Allocates.
+  /// The findings as of the last poll, and the causes examined. `snapshot` is the published one. Allocates.
   [[nodiscard]] virtual Diagnosis diagnosis(const Snapshot& snapshot) const = 0;
 };
 
-/// What grows in the history of the snapshot's types, for Evidence::growing; all of it where the history is long enough.
+/// Adds the growth in the history of the snapshot's types to Evidence::growing, if the history is long enough.
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence);
 
-/// Members of an open object of JSON: findings, ruled_out, not_checked, watched_seconds.
+/// Writes members of an open JSON object: findings, ruled_out, not_checked, watched_seconds.
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis);
 
 }  // namespace memstat

@@ -9,13 +9,13 @@ namespace memstat {
 namespace {
 
 constexpr std::size_t kMaxListed = 40;
-constexpr std::size_t kLongestSlip = 64;  // a longer word is no slip of the pen, and comparing it is not for free
+constexpr std::size_t kLongestSlip = 64;  // Too long to be a typo, and edit distance is expensive.
 
 Error refused(std::string detail) {
   return {.code = ErrorCode::kData, .source = {}, .path = {}, .detail = std::move(detail)};
 }
 
-/// "no type is called "x"; did you mean "y"? There are a, b and 3 more".
+/// "no type is called "x"; did you mean "y"? There are: a, b and 3 more".
 Error unknown(std::string_view what, std::string_view word, std::span<const std::string_view> known,
               std::string_view advice = {}) {
   std::string detail = "no " + std::string(what) + " is called " + quoted(word);
@@ -28,7 +28,7 @@ Error unknown(std::string_view what, std::string_view word, std::span<const std:
   return refused(detail + std::string(advice));
 }
 
-/// The same for metrics, of which there are too many to list: the nearest ones.
+/// The same for metrics, of which only the nearest are listed.
 Error unknown_metric(std::string_view word, std::vector<std::string_view> known) {
   constexpr int kMaxNear = 5;
   const std::size_t count = known.size();
@@ -45,7 +45,7 @@ Error unknown_metric(std::string_view word, std::vector<std::string_view> known)
                  ": memstatd --list-metrics prints all except those of memstatd itself, which are at the end of /metrics");
 }
 
-/// The words as labels have them, sorted, each with its place in the request.
+/// The words, escaped as in labels and sorted, each with its index in the request.
 std::vector<std::pair<std::string, std::size_t>> escaped_words(std::span<const std::string_view> words) {
   std::vector<std::pair<std::string, std::size_t>> escaped(words.size());
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -79,7 +79,7 @@ Result<void> PageFilter::choose_allocators(const Snapshot& snapshot, std::span<c
 Result<void> PageFilter::choose_types(const Snapshot& snapshot, std::span<const std::string_view> types) {
   has_types_ = !types.empty();
   const auto words = escaped_words(types);
-  std::vector<std::uint8_t> is_listed(words.size(), 0);  // by place in the request
+  std::vector<std::uint8_t> is_listed(words.size(), 0);  // by index in the request
   std::vector<std::string_view> known;
   const char* const labels = snapshot.label_bytes().data();
   bool has_any = false;

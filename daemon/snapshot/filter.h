@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The part of a page that one request wants: allocators, types and metrics by their exact words.
+// Selects the part of a page that one request wants: allocators, types and metrics by exact name.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +14,39 @@
 
 namespace memstat {
 
-/// What is shown of one snapshot: made for that one, and of no use for another. Thread safety: a plain value.
+/// A filter made for one snapshot; not valid for another. Thread safety: a plain value.
 class PageFilter {
  public:
-  /// Words of one request; an empty list is no restriction. Of types and allocators both must match.
+  /// Words of one request. An empty list does not restrict. If both types and allocators are given, both must match.
   struct Wanted {
     std::span<const std::string_view> allocators;
-    std::span<const std::string_view> types;  ///< As in the kernel, not as escaped in a label.
-    std::span<const std::string_view> names;  ///< Of metrics, the daemon's own among them. Families: no `_bucket`.
+    std::span<const std::string_view> types;  ///< As in the kernel, not escaped as in labels.
+    std::span<const std::string_view>
+        names;  ///< Names of metrics, including the daemon's own. Families, so without `_bucket`.
   };
 
-  /// Checks the words. `own_names`: the metrics that the daemon has of itself. Error kData with `detail` for a client: the
-  /// first unknown value and the valid alternatives (at most 40 words; of metrics, the nearest). An allocator is
-  /// known when the kernel's system may have it. A type must be listed, unless nothing at all is listed of the allocators
-  /// that are wanted (a source may be down), and then none is judged. Allocates by the size of request and snapshot. Throws
-  /// std::bad_alloc.
+  /// Validates the words. `own_names` are the daemon's own metrics. Errors: kData with `detail` for a client, naming the
+  /// first unknown word and alternatives (at most 40; for metrics, the nearest).
+  ///
+  /// An allocator is valid if the kernel's system may have it. A type must be listed, unless the wanted allocators list
+  /// nothing at all (a source may be down); then any type is accepted. Allocates in proportion to request and snapshot.
+  /// Throws std::bad_alloc.
   static Result<PageFilter> make(const Snapshot& snapshot, const Wanted& wanted,
                                  std::span<const std::string_view> own_names);
 
   [[nodiscard]] bool shows_row(std::size_t row) const { return rows_[row] != 0; }
-  /// How many rows are shown, and the bytes of their label texts together.
+  /// Number of selected rows, and total bytes of their labels.
   [[nodiscard]] std::size_t row_count() const { return row_count_; }
   [[nodiscard]] std::size_t label_bytes() const { return label_bytes_; }
-  /// `metric`: index in the catalogue.
+  /// `metric` is an index in the catalogue.
   [[nodiscard]] bool shows_metric(std::size_t metric) const { return metrics_.empty() || metrics_[metric] != 0; }
-  /// Whether figures of the allocator as a whole are shown; never when types are chosen.
+  /// Whether to show figures of the allocator as a whole; never if types are selected.
   [[nodiscard]] bool shows_allocator(Allocator allocator) const { return !has_types_ && has_allocator(allocator); }
-  /// Whether figures are shown that belong to no type and no allocator: unless any of these are chosen.
+  /// Whether to show figures of no type and no allocator: only if neither types nor allocators are selected.
   [[nodiscard]] bool shows_machine() const { return !has_types_ && allocators_ == ~std::uint32_t{0}; }
-  /// Whether this metric of the daemon's own is shown. All are when no name is chosen: they say how old the rest is.
+  /// Whether to show this metric of the daemon. All are shown if no name is selected, since they tell the age of the rest.
   [[nodiscard]] bool shows_own(std::string_view name) const;
-  /// Whether types were chosen by name.
+  /// Whether types are selected by name.
   [[nodiscard]] bool has_types() const { return has_types_; }
 
  private:
@@ -65,9 +67,9 @@ class PageFilter {
   bool has_names_ = false;
 };
 
-/// Whether a page of per-CPU figures alone can show what is wanted; `filter` nullptr: everything. Only types that the key
-/// `per_cpu` selects have per-CPU values: only theirs are tracked from poll to poll. Error kData with `detail` for
-/// a client when no row that is wanted has them, or when a type was chosen by name that has none; it names the key.
+/// Checks that a page of only per-CPU figures can show what is wanted; a null `filter` means everything. Only types selected
+/// by the key `per_cpu` have per-CPU values, because only theirs are tracked between polls. Errors: kData with `detail` for
+/// a client, naming the key, if no wanted row has per-CPU values, or if a type selected by name has none.
 Result<void> check_per_cpu(const Snapshot& snapshot, const PageFilter* filter);
 
 }  // namespace memstat

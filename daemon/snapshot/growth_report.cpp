@@ -13,9 +13,9 @@
 namespace memstat {
 namespace {
 
-/// Points that a test looks at, per series.
+/// Maximum number of points per series.
 constexpr std::size_t kMaxPoints = 240;
-/// Growth worth a row: 64 KiB, or a ten-thousandth of all memory; for what has no bytes, this many objects.
+/// Minimum growth for a row: 64 KiB or a ten-thousandth of all memory; without bytes, this many objects.
 constexpr double kMinBytes = 65536;
 constexpr double kMinShareOfMemory = 1e-4;
 constexpr double kMinObjects = 32;
@@ -26,7 +26,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-/// What of each control group is no cache: program memory, and kernel memory that cannot be reclaimed.
+/// Non-cache bytes of each control group: program memory, and kernel memory that cannot be reclaimed.
 std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   std::map<std::string, double> groups;
   const std::pair<const SystemMetric*, double> parts[] = {
@@ -42,8 +42,8 @@ std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   return groups;
 }
 
-/// Whether the amounts of the type stand for memory or objects that no other type contains. Control groups contain others',
-/// but whose group it is matters.
+/// Whether the type's memory or objects are not part of another type. Control groups contain other types, but are ranked,
+/// since the owning group matters.
 bool is_ranked(Allocator allocator, std::string_view name) {
   return allocator == Allocator::kMemcg || !is_container(allocator, name);
 }
@@ -108,7 +108,7 @@ class Collector {
   [[nodiscard]] std::span<const double> reclaimed() const { return reclaimed_; }
 
  private:
-  /// Takes the points of that number; false when there is none for the newest poll.
+  /// Reads the points of series `number`. False if the newest poll has none.
   bool take(std::size_t number, GrowthSeries& series) {
     const std::span<const std::uint64_t> amounts = samples_.of(number);
     if (amounts.empty() || amounts.back() == 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What grew in the history of all types, ranked: for the status page, /api/v1/growth and `memstatctl leaks`.
+// Growth in the history of all types, ranked: for the status page, /api/v1/growth and `memstatctl leaks`.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,33 @@
 
 namespace memstat {
 
-/// Names of amounts of the history that are no part of the account.
+/// Names of history series that are not part of the account.
 inline constexpr std::string_view kUnaccountedSeries = "unaccounted";
 inline constexpr std::string_view kReclaimedSeries = "reclaimed pages";  // a counter
 inline constexpr std::string_view kKillsSeries = "processes killed";     // a counter
 
 struct GrowthReport {
-  std::size_t polls = 0;  ///< Of the window, each counted once.
-  double seconds = 0;     ///< From the first to the last of them.
+  std::size_t polls = 0;  ///< In the window, each counted once.
+  double seconds = 0;     ///< From the first to the last poll.
   std::vector<GrowthSeries> series;
   GrowthRanking ranking;
-  std::optional<double> available = {};  ///< B that programs can still get
+  std::optional<double> available = {};  ///< bytes available to programs
 
   [[nodiscard]] bool is_enough() const { return polls >= kMinGrowthPoints && seconds > 0; }
 };
 
-/// Ranks what the last `seconds` of the history show of the types of this snapshot. Allocates. Thread safety: safe.
+/// Ranks the last `seconds` of the history of this snapshot's types. Allocates. Thread safety: safe.
 GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds);
 
-/// Seconds until its limit, and until available memory is gone, at the pace of this row; nothing: neither is known.
+/// Seconds until the row reaches its limit, and until available memory is exhausted, at its current rate; nothing if
+/// unknown.
 std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row);
 std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Growth& row);
 
-/// Why a row is set aside, as words that follow "it": "is a cache, which the kernel takes back when memory is short".
+/// Why a row is set aside, as words after "it": "is a cache, which the kernel takes back when memory is short".
 std::string why_set_aside(const GrowthReport& report, const Growth& row);
 
-/// Members of an open object of JSON: polls, seconds, enough, moved, growing, set_aside.
+/// Writes members of an open JSON object: polls, seconds, enough, moved, growing, set_aside.
 void write_growth(JsonWriter& json, const GrowthReport& report);
 
 }  // namespace memstat

@@ -18,13 +18,14 @@ std::uint8_t* put(std::uint8_t* out, std::uint64_t value) {
   return out;
 }
 
-/// A small difference, in either direction, is a small number.
+/// Maps a small difference of either sign to a small number.
 std::uint64_t folded(std::uint64_t difference) {
   return difference << 1U ^ (static_cast<std::int64_t>(difference) < 0 ? ~std::uint64_t{0} : 0);
 }
 std::uint64_t unfolded(std::uint64_t number) { return number >> 1U ^ ((number & 1U) != 0 ? ~std::uint64_t{0} : 0); }
 
-/// Bytes that each type costs beside the frames: its figures in five arrays, its birth, and its part of the scratch.
+/// Bytes per type in addition to the frames: its figures in five arrays, its time of birth, and its share of the scratch
+/// space.
 constexpr std::size_t kBytesPerType = kHistoryFigures * (5 * sizeof(std::uint64_t) + kMaxEntry) + sizeof(std::int64_t);
 
 }  // namespace
@@ -75,7 +76,7 @@ void History::Ring::append(std::int64_t now_ns, std::span<const std::uint64_t> c
   }
   const auto size = static_cast<std::size_t>(out - scratch.data());
   if (count == max_frames) drop_oldest();
-  if (size > bytes.size()) {  // does not fit at all: the history begins anew here
+  if (size > bytes.size()) {  // larger than the whole ring: restart the history here
     while (count != 0) drop_oldest();
     std::copy(last.begin(), last.end(), base.begin());
     frames[first] = {.now_ns = now_ns, .begin = 0, .size = 0};
@@ -93,7 +94,7 @@ void History::Ring::append(std::int64_t now_ns, std::span<const std::uint64_t> c
     }
     return sum;
   };
-  while (count != 0 && bytes.size() - used() <= size) drop_oldest();  // one byte stays free: full is not empty
+  while (count != 0 && bytes.size() - used() <= size) drop_oldest();  // keep one byte free, so that full differs from empty
   std::size_t begin = 0;
   if (count != 0) begin = (frame(count - 1).begin + frame(count - 1).size) % bytes.size();
   const std::size_t until_end = std::min(size, bytes.size() - begin);
@@ -111,17 +112,17 @@ void History::configure(std::size_t max_bytes) {
   constexpr std::size_t kFrames = (kMaxPolls + kMaxMinutes) * sizeof(Frame);
   max_bytes_ = max_bytes;
   const std::size_t room = max_bytes > kFrames ? max_bytes - kFrames : 0;
-  // At most so much is for what types cost beside the frames: more types than a page of 20 000 series has.
+  // Limits the memory of types outside the frames. This suffices for more types than a page of 20 000 series has.
   const std::size_t for_types = room / 8 * 3;
   max_types_ = for_types / kBytesPerType;
-  current_ = std::vector<std::uint64_t>();  // gives its room back, which {} does not
+  current_ = std::vector<std::uint64_t>();  // frees the storage, which {} does not
   born_ns_ = std::vector<std::int64_t>();
   scratch_ = std::vector<std::uint8_t>();
   polls_ = Ring();
   minutes_ = Ring();
   names_.clear();
   if (max_types_ == 0) return;
-  // There are twice as many minutes, and in a minute more types change than from poll to poll.
+  // There are twice as many minutes as polls, and more types change in a minute than between polls.
   const std::size_t for_polls = room / 10;
   polls_.set_up(kMaxPolls, for_polls);
   minutes_.set_up(kMaxMinutes, room - for_types - for_polls);
@@ -149,7 +150,7 @@ void History::grow(std::uint32_t type) {
   born_ns_.reserve(types);
   born_ns_.resize(types, std::numeric_limits<std::int64_t>::min());
   current_.reserve(series);
-  current_.resize(series);  // last: what fails before leaves it as it was
+  current_.resize(series);  // last, so that an earlier failure changes nothing
 }
 
 void History::begin(std::int64_t now_ns, std::int64_t realtime_ns) {
@@ -293,7 +294,7 @@ History::Overview History::overview(std::int64_t seconds, std::size_t points) co
     take(frame.now_ns);
     ring.visit(frame, [&](std::size_t series, std::uint64_t difference) { gain(series, difference, frame.now_ns); });
   }
-  if (&ring == &minutes_) {  // the minute under way
+  if (&ring == &minutes_) {  // the current minute
     std::copy(polls_.last.begin(), polls_.last.end(), values.begin());
   }
   take(std::numeric_limits<std::int64_t>::max());

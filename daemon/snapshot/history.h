@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memory types had at the polls before: two hours at the rate of polls and a day at a minute, in bounded memory.
+// Earlier figures of memory types in bounded memory: two hours of polls, and a day of minutes.
 //
-// Each resolution is a ring of frames, one a poll or a minute. A frame has what differs from the frame before, as numbers of
-// variable length; most types change rarely, and a figure that stays takes no room. A reader begins with the figures as they
-// were at the oldest frame and adds the differences. When the ring is full the oldest frame goes into those figures, so that
-// many types that change at each poll make the history shorter, never larger.
+// Each resolution is a ring of frames, one per poll or minute. A frame has the differences from the previous frame, as
+// varints. Most types change rarely, and an unchanged figure takes no room. A reader starts with the figures before the
+// oldest frame and adds the differences. When the ring is full, the oldest frame is added to those figures. So if many types
+// change at every poll, the history becomes shorter, never larger.
 #pragma once
 
 #include <array>
@@ -20,23 +20,23 @@
 
 namespace memstat {
 
-/// What is kept of a memory type.
+/// The recorded figures of a memory type.
 enum class HistoryFigure : std::uint8_t {
-  kAmount,     ///< B in use; objects in use where the kernel does not have the bytes
-  kFailures,   ///< allocations that failed, total
-  kLimitHits,  ///< times that the limit was felt, total
+  kAmount,     ///< B in use, or objects in use if the kernel has no bytes
+  kFailures,   ///< failed allocations, total
+  kLimitHits,  ///< times that the limit was hit, total
 };
 inline constexpr std::size_t kHistoryFigures = 3;
 
 /// A figure at one time.
 struct HistoryPoint {
-  std::int64_t time_ns = 0;  ///< since 1970, by the clock as it was at the newest poll
+  std::int64_t time_ns = 0;  ///< since 1970, by the clock as of the newest poll
   std::uint64_t value = 0;
 };
 
-/// The history of all types. Types have numbers from kNamedSeries on, given out by whoever adds them, small and used again.
-/// Numbers below belong to amounts that are no type's (parts of the account), by their names.
-/// Thread safety: the readers are safe; all that changes it belongs to the poller's thread.
+/// The history of all types. Types have small, reused numbers from kNamedSeries on, assigned by the caller. Lower numbers
+/// are named series that belong to no type (parts of the account). Thread safety: readers are safe; changes belong to the
+/// poller's thread.
 class History {
  public:
   static constexpr std::size_t kDefaultBytes = std::size_t{2} << 20;
@@ -45,83 +45,82 @@ class History {
   static constexpr std::int64_t kCoarseStepNs = 60'000'000'000;
   static constexpr std::uint32_t kNamedSeries = 40;
 
-  /// `max_bytes`: all that this keeps, in B; 0: nothing is kept.
+  /// `max_bytes` limits all memory of the history; 0: nothing is recorded.
   explicit History(std::size_t max_bytes = kDefaultBytes) { configure(max_bytes); }
 
-  /// Another bound; the same one changes nothing, another one forgets what was kept.
+  /// Changes the limit. A different limit discards the history.
   void configure(std::size_t max_bytes);
   [[nodiscard]] bool is_on() const { return max_types_ != 0; }
-  /// Forgets all: a replay starts over.
+  /// Discards everything, for a replay that starts over.
   void clear();
 
-  /// Begins a poll: its figures are of `now_ns` (monotonic), which was `realtime_ns` since 1970.
+  /// Starts a poll at monotonic time `now_ns`, which was `realtime_ns` since 1970.
   void begin(std::int64_t now_ns, std::int64_t realtime_ns);
-  /// A figure of the type with this number. Of types beyond max_types() nothing is kept.
+  /// Adds a figure of the type with this number. Ignores types beyond max_types().
   void add(std::uint32_t type, HistoryFigure figure, std::uint64_t value) {
     const std::size_t series = std::size_t{type} * kHistoryFigures + static_cast<std::size_t>(figure);
     if (series >= current_.size()) grow(type);
     if (series < current_.size()) current_[series] = value == UINT64_MAX ? value : value + 1;
   }
-  /// Adds the amount of a series with a name; of names beyond kNamedSeries nothing is kept. `value` may be a negative
-  /// number.
+  /// Adds the amount of a named series. Ignores names beyond kNamedSeries. `value` may be a negative number.
   void add_named(std::string_view name, std::uint64_t value);
-  /// Ends the poll; types that nothing was added of are away. Steady state: no allocation.
+  /// Ends the poll. Types without figures are absent. Allocates nothing in the steady state.
   void finish();
-  /// The number belongs to another type from now on.
+  /// The number is about to be reused for another type.
   void forget(std::uint32_t type);
 
-  /// Memory that is taken now, in B, at most what configure() was given.
+  /// Current memory use in bytes, at most the configured limit.
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] std::size_t max_types() const { return max_types_; }
 
-  /// All points of one figure of one type, oldest first: of minutes, and from where the polls begin, of polls. Allocates.
+  /// All points of one figure of a type, oldest first: minutes, then polls from where those begin. Allocates.
   [[nodiscard]] std::vector<HistoryPoint> points(std::uint32_t type, HistoryFigure figure) const;
 
-  /// Amounts of all types at the polls themselves, none twice.
+  /// Amounts of all types at individual polls, without repetition.
   struct Samples {
     std::vector<std::int64_t> times_ns;  ///< monotonic, oldest first
-    /// [type number x times + time]; 0: the type was not there, else the amount + 1.
+    /// [type number x times + time]; 0: type absent, else the amount + 1.
     std::vector<std::uint64_t> amounts;
-    std::vector<std::string> names;  ///< Of the series with names, by number.
+    std::vector<std::string> names;  ///< Names of the named series, by number.
 
-    /// Empty for a number that nothing was kept of.
+    /// Empty for a number without records.
     [[nodiscard]] std::span<const std::uint64_t> of(std::size_t number) const {
       const std::size_t points = times_ns.size();
       return (number + 1) * points > amounts.size() ? std::span<const std::uint64_t>()
                                                     : std::span(amounts).subspan(number * points, points);
     }
   };
-  /// Polls of the last `seconds`, or minutes where only these reach back so far: the first, the last, and evenly spread
-  /// ones between them, at most `max_points` (2 or more). Empty while there is no history. Allocates.
+  /// Polls of the last `seconds`, or minutes if only those reach back that far: the first, the last, and evenly spaced ones
+  /// between, at most `max_points` (2 or more). Empty without a history. Allocates.
   [[nodiscard]] Samples samples(std::int64_t seconds, std::size_t max_points) const;
 
-  /// Figures of all types at `times.size()` times, evenly spaced over the last `seconds` (or what there is), the newest poll
-  /// last.
+  /// Figures of all types at `times.size()` evenly spaced times over the last `seconds`, or the whole history if shorter;
+  /// the newest poll is last.
   struct Overview {
     std::vector<std::int64_t> times_ns;  ///< since 1970, oldest first
-    /// [type number][time]; 0: the type was not there, else the amount + 1.
+    /// [type number][time]; 0: type absent, else the amount + 1.
     std::vector<std::uint64_t> amounts;
-    /// [type number]: how many failures and limit hits there were between the first and the last time.
+    /// [type number]: failures and limit hits between the first and the last time.
     std::vector<std::uint64_t> failures;
     std::vector<std::uint64_t> limit_hits;
   };
-  /// `points`: 2 or more. Empty while there is no history. Allocates.
+  /// `points` must be at least 2. Empty without a history. Allocates.
   [[nodiscard]] Overview overview(std::int64_t seconds, std::size_t points) const;
 
  private:
   struct Frame {
     std::int64_t now_ns = 0;
-    std::uint32_t begin = 0;  // in the ring
+    std::uint32_t begin = 0;  // offset in the ring
     std::uint32_t size = 0;
   };
   /// One resolution.
   struct Ring {
     std::size_t max_frames = 0;
     std::size_t max_bytes = 0;
-    std::vector<std::uint8_t> bytes;  // of the frames, oldest at frames[first]
-    std::vector<Frame> frames;        // max_frames places at most
+    std::vector<std::uint8_t> bytes;  // data of the frames, oldest at frames[first]
+    std::vector<Frame> frames;        // at most max_frames
     std::size_t first = 0;            // the oldest frame
-    std::size_t count = 0;            // frames that there are
+    std::size_t count = 0;            // number of frames
     std::vector<std::uint64_t> base;  // figures before the oldest frame
     std::vector<std::uint64_t> last;  // figures at the newest frame
 
@@ -134,22 +133,22 @@ class History {
   };
 
   void grow(std::uint32_t type);
-  /// The polls, unless the minutes reach back further and that far is wanted. Requires a poll.
+  /// The polls, or the minutes if they reach back further and that is wanted. Requires a poll.
   [[nodiscard]] const Ring& ring_since(std::int64_t begin_ns) const MEMSTAT_REQUIRES(mutex_);
   [[nodiscard]] static std::int64_t since_1970(std::int64_t now_ns, std::int64_t newest_ns,
                                                std::int64_t newest_realtime_ns) {
     return newest_realtime_ns - (newest_ns - now_ns);
   }
 
-  mutable Mutex mutex_;  // the poller's thread takes it to change what readers look at
+  mutable Mutex mutex_;  // held by the poller's thread while it changes what readers use
   std::size_t max_bytes_ = 0;
   std::size_t max_types_ = 0;
   Ring polls_ MEMSTAT_GUARDED_BY(mutex_);
   Ring minutes_ MEMSTAT_GUARDED_BY(mutex_);
-  std::vector<std::uint64_t> current_;  // the poll under way: 0 none, else the figure + 1; the poller's own
-  std::vector<std::string> names_ MEMSTAT_GUARDED_BY(mutex_);     // of series with names, by number
-  std::vector<std::int64_t> born_ns_ MEMSTAT_GUARDED_BY(mutex_);  // by type: points before are another type's
-  std::vector<std::uint8_t> scratch_;                             // the poller's own
+  std::vector<std::uint64_t> current_;  // the current poll: 0 none, else the figure + 1; used only by the poller
+  std::vector<std::string> names_ MEMSTAT_GUARDED_BY(mutex_);     // of named series, by number
+  std::vector<std::int64_t> born_ns_ MEMSTAT_GUARDED_BY(mutex_);  // by type: earlier points belong to another type
+  std::vector<std::uint8_t> scratch_;                             // used only by the poller
   std::int64_t now_ns_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   std::int64_t realtime_ns_ MEMSTAT_GUARDED_BY(mutex_) = 0;
 };

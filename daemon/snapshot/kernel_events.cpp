@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-/// As a member: numbers of other programs than ours lose digits above 2^53, and no field is as large.
+/// Writes a member. Other programs' numbers lose digits above 2^53, but no field is that large.
 void write_log_field(JsonWriter& json, const LogField& field) {
   const auto number = field.is_number ? parse_u64(field.value) : std::nullopt;
   if (number) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The events of the kernel's log of one snapshot, as a document: for the API and for reports.
+// Events of the kernel's log in a snapshot, as a document for the API and reports.
 #pragma once
 
 #include "core/base/json_writer.h"
@@ -7,8 +7,8 @@
 
 namespace memstat {
 
-/// Members of an open object of JSON: counts, by event; events, oldest first, with time, event, the fields of its lines, and
-/// the lines as text. Without a log: both are missing. Allocates. Thread safety: safe.
+/// Writes members of an open JSON object: counts, by event; events, oldest first, with time, event, parsed fields and the
+/// lines as text. Writes neither if there is no log. Allocates. Thread safety: safe.
 void write_kernel_events(JsonWriter& json, const Snapshot& snapshot);
 
 }  // namespace memstat

@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// A name with a character that labels escape is found by no link.
+/// A name with escaped characters does not match a link.
 std::string_view cache_of(const Snapshot& snapshot, const Snapshot::Row& row) {
   return row.labels(snapshot.label_bytes().data()).escaped_type();
 }

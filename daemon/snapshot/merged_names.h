@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What else a row's objects are: the names behind a merged slab cache.
+// The other names of a row's objects: those of caches merged into one slab cache.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace memstat {
 
-/// The other names of the rows of a snapshot, which must outlive this. Thread safety: immutable.
+/// The other names of a snapshot's rows. The snapshot must outlive this object. Thread safety: immutable.
 class MergedNames {
  public:
   explicit MergedNames(const Snapshot& snapshot);
 
-  /// The names that the kernel gives to the row of this name, too, and to no other row; sorted. Empty for most.
+  /// Other names of this row that have no row of their own, sorted. Usually empty.
   [[nodiscard]] std::vector<std::string_view> of(std::size_t row) const;
 
  private:
   const Snapshot& snapshot_;
-  std::vector<std::string_view> listed_;  // slab caches that have a row of their own
+  std::vector<std::string_view> listed_;  // slab caches with a row of their own
 };
 
 }  // namespace memstat

@@ -25,7 +25,7 @@ constexpr MetricDescriptor tracked_metric(TrackedFigure figure, const MetricFact
           since};
 }
 
-/// What the daemon adds to the fields of the model.
+/// Metrics that the daemon adds to the model's fields.
 constexpr MetricDescriptor kOwn[] = {
     {"memstat_unlisted_bytes",
      "Bytes in use now by the allocator's types that are not listed, because of min_bytes, top or series_limit.", "bytes",
@@ -92,7 +92,7 @@ MetricDescriptor described(const MetricFacts& facts, MetricScope scope, std::siz
           static_cast<std::uint16_t>(figure)};
 }
 
-/// Of a scope's metrics those of smaller tiers come first.
+/// Sort key: within a scope, metrics of smaller tiers come first.
 int rank(const MetricDescriptor& metric) {
   using enum MetricScope;
   const bool is_of_types = metric.scope == kType || metric.scope == kAllocator;
@@ -125,7 +125,7 @@ std::vector<MetricDescriptor> make_catalogue() {
   return catalogue;
 }
 
-/// Metrics of the system by their addresses.
+/// System metrics by address.
 using Numbers = std::vector<std::pair<const SystemMetric*, std::size_t>>;
 
 Numbers make_numbers() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every metric of memory types and of the system, in one table: the writers, the manual's table and --list-metrics come from
-// it. It declares only what the daemon itself adds; figures of types are declared with the model's fields
-// (core/model/field.cpp), metrics of the system beside the parser that yields them (core/sources).
+// All metrics of memory types and of the system in one table, used by the writers, the manual and --list-metrics. Only
+// metrics that the daemon itself adds are declared here. Metrics of types are declared with the model's fields
+// (core/model/field.cpp), system metrics beside their parsers (core/sources).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// What the daemon itself knows of a type, beside the model's fields.
+/// Figures of a type that the daemon computes, in addition to the model's fields.
 enum class TrackedFigure : std::uint8_t {
   kDeltaBytes,  ///< signed
   kGrowth,      ///< double, as its bits
@@ -29,7 +29,7 @@ enum class TrackedFigure : std::uint8_t {
 };
 inline constexpr std::size_t kTrackedFigureCount = 8;
 
-/// One figure of a type on the page: a field of the model, or a tracked figure. Thread safety: a plain value.
+/// One exported figure of a type: a field of the model, or a tracked figure. Thread safety: a plain value.
 class Figure {
  public:
   constexpr Figure(Field field) : number_(static_cast<std::uint8_t>(field)) {}  // NOLINT(google-explicit-constructor)
@@ -37,7 +37,7 @@ class Figure {
       : number_(static_cast<std::uint8_t>(kFieldCount + static_cast<std::size_t>(figure))) {}
   static constexpr Figure from_number(std::size_t number) { return Figure(static_cast<Field>(number)); }
 
-  /// Below kFigureCount; its place in columns and its bit in a FigureSet.
+  /// Below kFigureCount; the index in columns and the bit in a FigureSet.
   [[nodiscard]] constexpr std::size_t number() const { return number_; }
   friend constexpr bool operator==(Figure a, Figure b) = default;
 
@@ -51,56 +51,56 @@ using FigureSet = std::uint64_t;
 static_assert(kFigureCount <= 64);
 constexpr FigureSet bit(Figure figure) { return FigureSet{1} << figure.number(); }
 
-/// The fields by CPU that have a metric come first.
+/// CPU fields that have a metric come first.
 inline constexpr std::size_t kCpuMetricCount = 5;
 
-/// A figure of an allocator as a whole. daemon/snapshot/selection.h says which types are behind it.
+/// A figure of an allocator as a whole. daemon/snapshot/selection.h defines the types that it covers.
 enum class AllocatorFigure : std::uint8_t { kUnlistedBytes };
 inline constexpr std::size_t kAllocatorFigureCount = 1;
 
-/// What one sample is about: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node,
-/// the system (or a part of it that the metric's labels name), or the detail of a type.
+/// The subject of one sample: a type, a type on one CPU, one size class of a type, an allocator, a type on one NUMA node,
+/// the system (or a part named by the labels), or the detail of a type.
 enum class MetricScope : std::uint8_t { kType, kCpu, kSizeClass, kAllocator, kNode, kSystem, kDetail };
 inline constexpr std::size_t kMetricScopeCount = 7;
 
-/// What a counter counts from: the kernel's own were 0 at boot, memstatd's when it first saw the type.
+/// Start of a counter: the kernel's start at 0 at boot, memstatd's when it first sees the type.
 enum class CountedSince : std::uint8_t { kBoot, kFirstSight };
 
-/// One metric. Texts are one line, without characters that a format would have to escape.
+/// One metric. Texts are one line and need no escaping in any format.
 struct MetricDescriptor {
   std::string_view name;
-  std::string_view help;  ///< What it is, now or since when.
-  std::string_view unit;  ///< Base unit as OpenMetrics wants it ("bytes"), "" for counts of things.
+  std::string_view help;  ///< What it counts, and now or since when.
+  std::string_view unit;  ///< OpenMetrics base unit ("bytes"), "" for plain counts.
   MetricKind kind;
   MetricScope scope;
-  Tier tier;  ///< The smallest tier that shows it.
+  Tier tier;  ///< The smallest tier that includes it.
   ValueFormat format;
   DuplicateRule duplicates;
-  /// Figure::number(); for kCpu a CpuField, for kAllocator an AllocatorFigure, for kNode a NodeField, for kSystem the number
-  /// of its metric in system_metrics(), for kDetail 0.
+  /// Figure::number(); for kCpu a CpuField, for kAllocator an AllocatorFigure, for kNode a NodeField, for kSystem the
+  /// metric's number in system_metrics(), for kDetail 0.
   std::uint16_t figure;
-  CountedSince counted_since = CountedSince::kBoot;  ///< Of counters and histograms only.
-  /// Of kind kHistogram, which has scope kSystem (a histogram of types has the labels `allocator` and `type` of its own);
-  /// nullptr for all others.
+  CountedSince counted_since = CountedSince::kBoot;  ///< For counters and histograms only.
+  /// For kHistogram, whose scope is kSystem (a histogram of types has its own labels `allocator` and `type`); otherwise
+  /// nullptr.
   const HistogramBuckets* buckets = nullptr;
 };
 
-/// Names are no longer than this, here and among the daemon's own metrics; the text writers have room for that many bytes.
+/// Maximum length of all metric names, including the daemon's own; the text writers reserve this much.
 inline constexpr std::size_t kLongestMetricName = 96;
 
-/// All of them, in the order of the page. Thread safety: all safe; lives as long as the program.
+/// All of them, in page order. Thread safety: safe; static lifetime.
 std::span<const MetricDescriptor> metric_catalogue();
 
-/// The metrics of the system of every source, in the order of the page.
+/// The system metrics of all sources, in page order.
 std::span<const SystemMetric* const> system_metrics();
 
-/// The place of a metric in system_metrics(); as many as there are when no source of this build has it. No allocation.
+/// The index of a metric in system_metrics(), or the number of metrics if no source of this build has it. Does not allocate.
 std::size_t number_of(const SystemMetric& metric);
 
-/// The names of the labels of its samples, in the order of the page. Empty: it has one sample, without labels.
+/// Label names of its samples, in page order. Empty: a single sample without labels.
 std::span<const std::string_view> label_names(const MetricDescriptor& metric);
 
-/// How many series each sample of the metric is: 1, or those of a histogram: every bound, +Inf, sum and count.
+/// Number of series per sample: 1, or for a histogram one per bound plus +Inf, sum and count.
 inline std::size_t series_per_sample(const MetricDescriptor& metric) {
   return metric.buckets == nullptr ? 1 : metric.buckets->bounds.size() + 3;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The metrics of memstatd itself, in one table: telemetry gives them their values, memstatctl explain says what they are.
+// The daemon's own metrics in one table: telemetry sets their values, memstatctl explain describes them.
 #pragma once
 
 #include <span>
@@ -9,17 +9,17 @@
 
 namespace memstat {
 
-/// One of them. Texts as in MetricDescriptor.
+/// One of these metrics. Texts as in MetricDescriptor.
 struct OwnMetric {
   std::string_view name;
   MetricKind kind;
   std::string_view help;
 };
 
-/// All of them, by name. Thread safety: safe; lives as long as the program.
+/// All of them, sorted by name. Thread safety: safe; static lifetime.
 std::span<const OwnMetric> own_metrics();
 
-/// The help of one of them; "" for a name that is none.
+/// The help of one of them; "" for an unknown name.
 std::string_view help_of_own_metric(std::string_view name);
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which metrics of a snapshot are on a page.
+// Options for rendering a snapshot.
 #pragma once
 
 #include "core/model/metric.h"
@@ -9,11 +9,11 @@ namespace memstat {
 /// Which metrics are rendered, and how. Thread safety: a plain value.
 struct RenderOptions {
   Tier tier = Tier::kDefault;
-  bool types = true;          ///< Those whose tier says so. False: the page /metrics/percpu.
-  bool per_cpu = true;        ///< Those of scope kCpu, for the rows that have per-CPU figures.
-  bool size_classes = false;  ///< Those of scope kSizeClass.
-  /// OpenMetrics: a `_created` sample beside each counter and histogram whose start is known. Protobuf always has it, text
-  /// never.
+  bool types = true;          ///< Metrics of the selected tier. False for the page /metrics/percpu.
+  bool per_cpu = true;        ///< Metrics of scope kCpu, for rows with per-CPU figures.
+  bool size_classes = false;  ///< Metrics of scope kSizeClass.
+  /// OpenMetrics: write a `_created` sample for each counter and histogram with a known start. Protobuf always has the
+  /// start, text never.
   bool created = false;
 };
 

@@ -8,11 +8,11 @@
 namespace memstat {
 namespace {
 
-/// A type goes for another one only when that is larger by this much.
+/// To replace a listed type, another type must be larger by this much.
 constexpr double kClearlyTimes = 1.25;
 constexpr double kClearlyBytes = 4096;
 
-/// The figures that a type has a series each for, by tier.
+/// Figures that give a type one series each, by tier.
 constexpr std::size_t kTierCount = 3;
 std::array<FigureSet, kTierCount> figures_by_tier(MetricScope scope) {
   std::array<FigureSet, kTierCount> figures{};
@@ -87,13 +87,13 @@ bool Selection::is_large(const Snapshot& snapshot, std::size_t row, std::int64_t
   }
   const std::uint64_t bytes = snapshot.value(Field::kBytes, row);
   if (bytes >= min_bytes) listing.is_large = true;
-  // The half is rounded up: being below it is being below the half of an odd number, too.
+  // Round the half up: being below it equals being below the exact half of an odd number.
   if (bytes >= min_bytes / 2 + min_bytes % 2) listing.last_high_ns = now_ns;
   if (listing.is_large && now_ns - listing.last_high_ns >= kStayNs) listing.is_large = false;
   return listing.is_large;
 }
 
-/// The order in which types are taken: the heaviest first.
+/// Selection order: heaviest first.
 bool Selection::comes_before(const Snapshot& snapshot, const Candidate& a, const Candidate& b) {
   if (a.weight != b.weight) return a.weight > b.weight;
   if (a.was_listed != b.was_listed) return a.was_listed;
@@ -106,7 +106,7 @@ Selection::Candidate Selection::candidate(const Snapshot& snapshot, std::size_t 
   return {.weight = weight, .row = static_cast<std::uint32_t>(row), .was_listed = listing.is_listed};
 }
 
-/// Hides of each allocator with a `top` what is beyond it; returns whether that is any.
+/// Hides the types beyond each allocator's `top`. Returns whether it hides any.
 bool Selection::hide_beyond_top(const Snapshot& snapshot, std::span<Listing* const> listings) {
   bool hides_any = false;
   for (std::size_t i = 0; i < kAllocatorCount; ++i) {
@@ -130,8 +130,8 @@ bool Selection::hide_beyond_top(const Snapshot& snapshot, std::span<Listing* con
   return hides_any;
 }
 
-/// Goes through the candidates from the heaviest to the lightest and keeps each that fits, without sorting them: of two
-/// halves mostly one is taken or left as a whole.
+/// Visits the candidates from heaviest to lightest and keeps those that fit, without sorting: usually one half is kept or
+/// dropped as a whole.
 void Selection::take_what_fits(const Snapshot& snapshot, std::span<Candidate> candidates, std::uint64_t& room) {
   std::uint64_t all = 0;
   std::uint64_t least = ~std::uint64_t{0};
@@ -145,7 +145,7 @@ void Selection::take_what_fits(const Snapshot& snapshot, std::span<Candidate> ca
     room -= all;
     return;
   }
-  // A single one has fitted or not by now.
+  // A single candidate was decided above.
   const std::size_t half = candidates.size() / 2;
   std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(half), candidates.end(),
                    [&](const Candidate& a, const Candidate& b) { return comes_before(snapshot, a, b); });
@@ -177,7 +177,7 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
     series_[row] = series_of(rendered, snapshot, row);
     wanted += series_[row];
   }
-  // The sums of what is not listed are series, too. A limit that has no room even for them cuts them short.
+  // The sums of unlisted types are series, too. They are truncated if the limit has no room even for them.
   std::uint64_t room = options_.series_limit - std::min(options_.series_limit, machine_series_of(rendered, snapshot));
   std::uint64_t sums = static_cast<std::uint64_t>(std::count(is_there.begin(), is_there.end(), true));
   sums = std::min(sums, room);
@@ -186,7 +186,7 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
   if (is_too_much) {
     candidates_.clear();
     for (std::size_t row = 0; row < count; ++row) {
-      if (keep_[row] == 0 || series_[row] == 0) continue;  // what has no series takes no room
+      if (keep_[row] == 0 || series_[row] == 0) continue;  // without series it takes no room
       keep_[row] = 0;
       candidates_.push_back(candidate(snapshot, row, *listings[row]));
       candidates_.back().series = series_[row];

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which rows of a snapshot are listed, decided once a poll, so that no kernel can make the page larger than its limit.
+// Decides at each poll which rows of a snapshot are listed, so that no kernel can make the page exceed its limit.
 //
-// Rules. A type that the configuration filters out is not in the snapshot at all and counts nowhere. With `min_bytes`, a
-// type is listed as soon as it has that many bytes, and removed once it was below half of that for an hour. One that was
-// seen waiting, failing or at its limit stays, and types of unknown size are always listed. An allocator may have bounds
-// of its own: a larger `min_bytes`, and `top`, the number of its largest types to list. For `top`, a type that was listed
-// before counts as larger (below), a type of unknown size counts as 0 bytes, and a type that was seen in trouble stays and
-// takes no other type's place. When the rest has more series than `series_limit`, whole types go, those of the fewest bytes
-// first (equal ones from the end of the alphabet); a type that does not fit into the rest of the limit is skipped for
-// smaller ones. A type that was listed before counts as a quarter and 4 KiB larger, so that jitter does not make series come
-// and go. The limit has no exceptions among types; metrics that belong to no type (Snapshot::samples) count against it first
-// and stay. Bytes of all that is not listed are summed by allocator (AllocatorFigure::kUnlistedBytes); the series that
-// `series_limit` took are counted (Snapshot::series_dropped).
+// Rules:
+// - A type excluded by the configuration's filters is not in the snapshot and counts nowhere.
+// - With `min_bytes`, a type is listed once it has that many bytes, and removed after an hour below half of that. Types seen
+//   waiting, failing or at their limit remain, and types of unknown size are always listed.
+// - An allocator may have its own, larger `min_bytes`, and `top`, the number of its largest types to list. For `top`, a
+//   listed type counts as larger (see below) and a type of unknown size as 0 bytes. Types seen in trouble remain and do not
+//   count.
+// - If the rest exceeds `series_limit`, whole types are dropped, those with the fewest bytes first (ties from the end of the
+//   alphabet). A type that does not fit into the remaining room is skipped in favour of smaller ones.
+// - A listed type counts as a quarter plus 4 KiB larger, so that jitter does not make series come and go.
+// - The limit has no exceptions among types. Metrics of no type (Snapshot::samples) count against it first and remain.
+// - Bytes of unlisted types are summed by allocator (AllocatorFigure::kUnlistedBytes). Series dropped because of
+//   `series_limit` are counted (Snapshot::series_dropped).
 #pragma once
 
 #include <array>
@@ -26,40 +28,41 @@
 
 namespace memstat {
 
-/// Bounds of one allocator.
+/// Limits for one allocator.
 struct AllocatorBounds {
-  std::uint64_t top = 0;        ///< Types listed at most, except those in trouble; 0: all.
-  std::uint64_t min_bytes = 0;  ///< As Selection::Options::min_bytes, where that is less; 0: none of its own.
+  std::uint64_t top = 0;        ///< Maximum number of listed types, without those in trouble; 0: all.
+  std::uint64_t min_bytes = 0;  ///< Overrides a smaller Selection::Options::min_bytes; 0: none.
 };
 
-/// How many series the page has that belong to no type and no allocator.
+/// Number of series on the page that belong to no type and no allocator.
 std::uint64_t machine_series_of(const RenderOptions& options, const Snapshot& snapshot);
 
-/// How many series a row of a snapshot has on a page rendered so.
+/// Number of series of a snapshot's row on a page rendered with these options.
 std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, std::size_t row);
 
-/// Thread safety: none; confined to the poller's thread. Steady state: no allocation, time proportional to the rows.
+/// Thread safety: none; confined to the poller's thread. Allocates nothing in the steady state, in time proportional to the
+/// rows.
 class Selection {
  public:
   struct Options {
-    std::uint64_t min_bytes = 0;  ///< 0: none is too small.
+    std::uint64_t min_bytes = 0;  ///< 0: no minimum.
     std::uint64_t series_limit = ~std::uint64_t{0};
     std::array<AllocatorBounds, kAllocatorCount> allocators{};
   };
 
-  /// How long a listed type stays after it was last at half of min_bytes.
+  /// How long a type remains listed after it last had half of min_bytes.
   static constexpr std::int64_t kStayNs = 3'600'000'000'000;
 
-  /// In force from the next apply() on. With another min_bytes every type that it holds for is judged anew.
+  /// Takes effect at the next apply(). A different min_bytes re-evaluates every type that it applies to.
   void configure(const Options& options);
 
-  /// Takes rows off a snapshot that was just built, and adds what there is to say of them. `listings`: the builder's, a row
-  /// each. `rendered`: how the page will be rendered. `now_ns`: monotonic time of the poll.
+  /// Removes rows from a newly built snapshot and records the sums and counts of what it removed. `listings` are the
+  /// builder's, one per row. `rendered` are the page's options. `now_ns` is the monotonic time of the poll.
   void apply(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings, Snapshot& snapshot);
 
  private:
   struct Candidate {
-    double weight = 0;  // bytes, more for a type that was listed before
+    double weight = 0;  // bytes, increased for a listed type
     std::uint64_t series = 0;
     std::uint32_t row = 0;
     bool was_listed = false;
@@ -73,8 +76,8 @@ class Selection {
 
   Options options_;
   // By allocator.
-  std::array<std::uint64_t, kAllocatorCount> min_bytes_{};  // the larger of its own and of all
-  std::array<std::uint32_t, kAllocatorCount> epochs_{};     // of its min_bytes, from 1 on
+  std::array<std::uint64_t, kAllocatorCount> min_bytes_{};  // the larger of its own and the global one
+  std::array<std::uint32_t, kAllocatorCount> epochs_{};     // version of its min_bytes, from 1
   // By row.
   std::vector<std::uint8_t> keep_;
   std::vector<std::uint64_t> series_;

@@ -16,12 +16,12 @@ namespace memstat {
 namespace {
 
 constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
-/// Beyond an eighth, for types that are yet to come.
+/// In addition to an eighth, for new types.
 constexpr std::size_t kSpareRows = 64;
 constexpr std::size_t kUsualLabelBytes = 56;
 
-/// Fields of the model that are on the page as they are. The others: in use now is as the tracker saw it, counters are its
-/// totals, limits may be the configuration's, and the efficiency is a percentage in the kernel.
+/// Fields exported unchanged. Of the others, amounts in use are the tracker's, counters are its totals, limits may be
+/// configured, and the utilization is a percentage in the kernel.
 constexpr FieldMask kPlainFields(Field::kHeldBytes, Field::kFree, Field::kZoneFree, Field::kKegFree, Field::kSleepers,
                                  Field::kSize, Field::kRSize, Field::kSizeMask, Field::kSlabs, Field::kPartialSlabs,
                                  Field::kCpuSlabs, Field::kAddressSpace, Field::kRequestedBytes);
@@ -29,7 +29,7 @@ constexpr CpuFieldMask kCpuGauges(CpuField::kFree);
 constexpr CpuFieldMask kCpuFieldsWithMetric(CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs,
                                             CpuField::kNumFrees, CpuField::kFree);
 
-/// The figures of types that the catalogue gives this rule.
+/// The figures of types with this rule in the catalogue.
 FigureSet figures_with(DuplicateRule rule) {
   FigureSet figures = 0;
   for (const MetricDescriptor& metric : metric_catalogue()) {
@@ -39,10 +39,10 @@ FigureSet figures_with(DuplicateRule rule) {
   return figures;
 }
 
-/// The bits of a figure, rounded to parts of one: more is not needed, and they are the same value in every format.
+/// The bits of a figure, rounded to 1/`parts`; more precision is useless, and all formats get the same value.
 std::uint64_t rounded_bits(double figure, double parts) {
   const double rounded = std::round(figure * parts);
-  if (std::abs(rounded) < 9e15) figure = rounded / parts + 0.0;  // + 0.0: no negative zero
+  if (std::abs(rounded) < 9e15) figure = rounded / parts + 0.0;  // + 0.0 turns -0.0 into 0.0
   return std::bit_cast<std::uint64_t>(figure);
 }
 std::uint64_t rate_bits(double rate) { return rounded_bits(rate, 1000); }
@@ -63,7 +63,7 @@ bool needs_escape(std::string_view text) {
   return false;
 }
 
-/// Appends it with escapes; returns whether there are any.
+/// Appends the text with escapes. Returns whether there are any.
 bool append_escaped(Buffer& out, std::string_view text) {
   if (!needs_escape(text)) {
     out.append(text);
@@ -77,7 +77,7 @@ bool append_escaped(Buffer& out, std::string_view text) {
   return true;
 }
 
-/// The figures of one type, before it meets others of its name.
+/// The figures of one type, before merging with others of its name.
 struct TypeFigures {
   FigureSet present = 0;
   std::array<std::uint64_t, kFigureCount> values;
@@ -117,7 +117,7 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
   if (bytes != 0) figures.put(Field::kBytesLimit, bytes);
   if (objects == 0 && bytes == 0) return;
   figures.put(TrackedFigure::kLimitHits, tracked.limit_hits);
-  // The nearest of the two limits is the one that will be met; one of them may be the kernel's, the other configured.
+  // Use the limit that will be reached first; one may be the kernel's and the other configured.
   std::optional<double> used;
   bool is_configured = !is_objects_of_kernel && !is_bytes_of_kernel;
   const auto consider = [&](bool is_of_kernel, std::uint64_t amount, std::uint64_t most) {
@@ -220,7 +220,7 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     if (keep[row] == 0) continue;
     Row& entry = rows_[row];
-    // Labels are in the order of the rows, so none is overwritten before it has moved.
+    // Labels are in row order, so none is overwritten before it is moved.
     std::memmove(labels_.data() + label_end, labels_.data() + entry.label_offset, entry.label_size);
     entry.label_offset = static_cast<std::uint32_t>(label_end);
     label_end += entry.label_size;
@@ -250,7 +250,7 @@ void SnapshotBuilder::render_label(const MemoryType& type, std::int64_t now_ns, 
 
 std::uint32_t SnapshotBuilder::free_number() {
   if (free_numbers_.empty()) {
-    free_numbers_.reserve(numbers_ + 1);  // so that giving back cannot fail
+    free_numbers_.reserve(numbers_ + 1);  // so that freeing cannot fail
     return numbers_++;
   }
   const std::uint32_t number = free_numbers_.back();
@@ -308,7 +308,7 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
     entry.node_block = static_cast<std::uint32_t>(snapshot.node_blocks_.size());
   }
   Snapshot::NodeBlock& block = snapshot.node_blocks_[entry.node_block - 1];
-  if (block.node_count < count) {  // types of one name that were not seen together; what there was moves to a larger place
+  if (block.node_count < count) {  // types of one name with different node counts: move the values to a larger block
     const Snapshot::NodeBlock old = block;
     block.node_count = count;
     block.offset = snapshot.node_values_.size();
@@ -348,13 +348,13 @@ void SnapshotBuilder::add_detail(const MemoryType& type, bool is_first, Label& l
     out.append("\"");
     const Snapshot::LabelPlace& first = snapshot.details_[label.detail - 1].labels;
     if (out.view().substr(begin) != out.view().substr(first.offset, first.size)) {
-      snapshot.rows_[label.row].has_detail = false;  // build() takes it out
+      snapshot.rows_[label.row].has_detail = false;  // build() removes it
     }
     out.resize(begin);
   }
 }
 
-/// What a sample of a snapshot has for bits: a histogram is copied, and its place is meant.
+/// The bits of a snapshot's sample. A histogram is copied, and the bits are its place.
 std::uint64_t SnapshotBuilder::bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry,
                                        Snapshot& snapshot) {
   if (!entry.is_histogram) return entry.bits;
@@ -367,7 +367,7 @@ std::uint64_t SnapshotBuilder::bits_of(const StagedStatistics& staged, const Sta
 
 namespace {
 
-/// Appends the labels of an entry, as a page has them. Whether any value was escaped.
+/// Appends an entry's labels in page format. Returns whether any value was escaped.
 bool append_labels(const StagedStatistics& staged, const StagedStatistics::Entry& entry, Buffer& out) {
   bool is_escaped = false;
   const std::span<const std::string_view> names = entry.metric->label_names();
@@ -384,7 +384,7 @@ bool append_labels(const StagedStatistics& staged, const StagedStatistics::Entry
 }  // namespace
 
 void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
-  // Entries of one metric mostly follow each other.
+  // Entries of one metric are usually consecutive.
   const SystemMetric* last_metric = nullptr;
   std::size_t last_number = 0;
   const auto number = [&](const SystemMetric* metric) {
@@ -394,7 +394,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
     }
     return last_number;
   };
-  snapshot.sample_ranges_.assign(system_metrics().size() + 1, {});  // the last: metrics that no source has declared
+  snapshot.sample_ranges_.assign(system_metrics().size() + 1, {});  // the last is for metrics that no source declares
   std::size_t count = 0;
   for (const StagedStatistics* staged : all) {
     for (const StagedStatistics::Entry& entry : staged->entries()) ++snapshot.sample_ranges_[number(entry.metric)].end;
@@ -427,7 +427,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
         const Snapshot::LabelPlace& other = snapshot.machine_samples_[index].labels;
         if (out.view().substr(other.offset, other.size) == labels) break;
       }
-      if (places_[place] != 0) {  // a second one with these labels
+      if (places_[place] != 0) {  // a duplicate of these labels
         out.resize(label_begin);
         continue;
       }
@@ -506,7 +506,7 @@ void SnapshotBuilder::merge_row(FigureSet present, std::span<const std::uint64_t
     } else if ((kNeedSame & this_bit) != 0) {
       if (value != values[figure]) withheld |= this_bit;
     } else if ((kMax & this_bit) != 0) {
-      value = std::max(value, values[figure]);  // bits of doubles that are not negative are in their order
+      value = std::max(value, values[figure]);  // bits of non-negative doubles sort like the doubles
     } else if (figure == Figure(Field::kSizeMask).number()) {
       value |= values[figure];
     } else if (figure == Figure(TrackedFigure::kGrowth).number()) {

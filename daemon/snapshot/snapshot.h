@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The immutable result of one poll: values and label texts of its own, no pointer into the memory type list.
+// The immutable result of one poll, with its own values and label texts, independent of the memory type list.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ namespace memstat {
 
 /// The labels of one row.
 struct RowLabels {
-  std::string_view text;           ///< `{allocator="slab",type="dentry"`, escaped for the text formats, without the brace
-  std::size_t allocator_size = 0;  ///< Bytes of the allocator's name.
-  bool is_escaped = false;         ///< Whether the type's name has anything that is escaped.
-  bool has_type = true;            ///< False: of an allocator as a whole, `{allocator="slab"`; no escaped_type() then.
+  std::string_view text;  ///< `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace
+  std::size_t allocator_size = 0;  ///< Length of the allocator's name.
+  bool is_escaped = false;         ///< Whether the type's name contains escapes.
+  bool has_type = true;            ///< False for an allocator as a whole, `{allocator="slab"`, which has no escaped_type().
 
   [[nodiscard]] std::string_view allocator() const { return {text.data() + kBefore, allocator_size}; }
   [[nodiscard]] std::string_view escaped_type() const {
@@ -41,11 +41,11 @@ struct RowLabels {
   static constexpr std::size_t kBetween = std::string_view("\",type=\"").size();
 };
 
-/// The labels of a sample that is not a row's: `{part="slab"` as above, or "" for none, and the labels' names in that order.
+/// The labels of a sample that is not a row's: `{part="slab"` as above, or "" for none, and the label names in that order.
 struct NamedLabels {
   std::string_view text;
   std::span<const std::string_view> names;
-  bool is_escaped = false;  ///< Whether any value has anything that is escaped.
+  bool is_escaped = false;  ///< Whether any value contains escapes.
 
   /// Calls `visit(name, escaped value)` for each label.
   template <typename Visit>
@@ -61,81 +61,81 @@ struct NamedLabels {
   }
 };
 
-/// The labels of an allocator as a whole, with padding after them as in a Snapshot. Lives as long as the program.
+/// The labels of an allocator as a whole, padded as in a Snapshot. Static lifetime.
 RowLabels allocator_labels(Allocator allocator);
 
-/// What is remembered of a row from poll to poll for daemon/snapshot/selection.h, which has the rules.
+/// State of a row kept between polls for daemon/snapshot/selection.h, which defines the rules.
 struct Listing {
-  bool had_failures_or_waits = false;  ///< Waits, failures or limit hits were seen since memstatd first saw the type.
+  bool had_failures_or_waits = false;  ///< Waits, failures or limit hits since memstatd first saw the type.
   bool is_large = false;               ///< Not hidden by min_bytes.
-  bool is_listed = false;              ///< Was on the page when it was last there.
-  std::uint32_t epoch = 0;             ///< Configuration that is_large belongs to; 0: none yet.
-  std::int64_t last_high_ns = 0;       ///< When it last had half of min_bytes, monotonic.
+  bool is_listed = false;              ///< Was on the page when it was last present.
+  std::uint32_t epoch = 0;             ///< Configuration version of is_large; 0: none yet.
+  std::int64_t last_high_ns = 0;       ///< Monotonic time when it last had half of min_bytes.
 };
 
-/// When things began, in nanoseconds since 1970; 0: not known.
+/// Start times in nanoseconds since 1970; 0: unknown.
 struct SnapshotTimes {
-  std::int64_t boot_ns = 0;  ///< When the kernel started, and its counters with it.
-  std::int64_t now_ns = 0;   ///< When the poll was made.
+  std::int64_t boot_ns = 0;  ///< Boot time, when the kernel's counters start.
+  std::int64_t now_ns = 0;   ///< Time of the poll.
 };
 
-/// What a snapshot is made of beside the figures of types, as far as the sources that it comes from are up.
+/// Input for a snapshot besides the figures of types, from sources that are up.
 struct SnapshotExtras {
-  /// By allocator: which figures by node are wanted.
+  /// By allocator: the wanted per-node figures.
   std::array<NodeFieldMask, kAllocatorCount> live_node{};
   /// By allocator: whether the details of its types are wanted.
   std::array<bool, kAllocatorCount> has_details{};
-  /// Of each source. Of samples with the same labels the first one counts.
+  /// One per source. Of samples with the same labels the first counts.
   std::span<const StagedStatistics* const> statistics;
   /// The events of the kernel's log as a table; "" for none.
   std::string_view kernel_log = {};
 };
 
-/// Figures of all types as of one poll. Types of the same name are one row. Room is kept when it is built again.
-/// Thread safety: immutable once published; until then its builder's.
+/// Figures of all types as of one poll. Types of the same name share a row. Storage is reused when it is built again. Thread
+/// safety: immutable once published; until then it belongs to its builder.
 class Snapshot {
  public:
-  /// Bytes that can be read after any label, so that it may be copied in large pieces.
+  /// Readable bytes after any label, so that labels can be copied in large pieces.
   static constexpr std::size_t kLabelPadding = 48;
 
-  /// What is known of one row beside its values.
+  /// A row without its values.
   struct Row {
     FigureSet figures = 0;
     std::uint32_t label_offset = 0;
     std::uint32_t label_size = 0;
-    std::uint32_t cpu_block = 0;      ///< its index + 1
-    std::uint32_t node_block = 0;     ///< its index + 1
+    std::uint32_t cpu_block = 0;      ///< index + 1
+    std::uint32_t node_block = 0;     ///< index + 1
     std::uint8_t allocator_size = 0;  ///< as in RowLabels
     bool is_escaped = false;          ///< as in RowLabels
-    bool has_detail = false;          ///< one of details() is this row's
+    bool has_detail = false;          ///< details() has an entry for this row
     Allocator allocator = Allocator::kUnknown;
-    std::uint32_t number = 0;        ///< as in History: small, of this name for as long as it is known, then another's
-    std::int64_t first_seen_ns = 0;  ///< since 1970; 0: not known
+    std::uint32_t number = 0;        ///< as in History: small, reused after the name is forgotten
+    std::int64_t first_seen_ns = 0;  ///< since 1970; 0: unknown
 
-    /// `labels`: the snapshot's label_bytes().
+    /// `labels` must be the snapshot's label_bytes().
     [[nodiscard]] RowLabels labels(const char* labels) const {
       return {.text = {labels + label_offset, label_size}, .allocator_size = allocator_size, .is_escaped = is_escaped};
     }
   };
 
-  /// Set of Allocator, as bits: those that the kernel's system may have, whether a source of theirs is up or not.
+  /// Bit set of Allocator: those that the kernel's system may have, even if none of their sources is up.
   std::uint32_t allocators_of_system = ~std::uint32_t{0};
 
   [[nodiscard]] std::size_t row_count() const { return rows_.size(); }
   [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
-  /// The label texts of all rows, and padding after them.
+  /// The labels of all rows, followed by padding.
   [[nodiscard]] std::string_view label_bytes() const { return labels_.view(); }
   /// `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace.
   [[nodiscard]] std::string_view label(std::size_t row) const { return rows_[row].labels(labels_.data()).text; }
   [[nodiscard]] bool has(Figure figure, std::size_t row) const { return (rows_[row].figures & bit(figure)) != 0; }
-  /// The figure's bits, to be read as the catalogue says. Requires has().
+  /// The figure's bits, in the catalogue's format. Requires has().
   [[nodiscard]] std::uint64_t value(Figure figure, std::size_t row) const { return values(figure)[row]; }
-  /// The bits of one figure of all rows; of those that do not have it, anything.
+  /// The bits of one figure for all rows; unspecified for rows that lack it.
   [[nodiscard]] const std::uint64_t* values(Figure figure) const {
     return values_.data() + columns_[figure.number()] * stride_;
   }
 
-  /// Per-CPU figures of one row, for the rows that were asked for.
+  /// Per-CPU figures of one row, for the configured rows.
   struct CpuBlock {
     std::uint32_t row = 0;
     std::uint32_t cpu_count = 0;
@@ -147,7 +147,7 @@ class Snapshot {
     return &cpu_values_[block.offset + static_cast<std::size_t>(figure) * block.cpu_count];
   }
 
-  /// Figures by NUMA node of one row; nodes that the machine does not have are 0.
+  /// Per-node figures of one row; 0 for nodes that the machine lacks.
   struct NodeBlock {
     std::uint32_t row = 0;
     std::uint32_t node_count = 0;
@@ -159,24 +159,24 @@ class Snapshot {
     return &node_values_[block.offset + static_cast<std::size_t>(figure) * block.node_count];
   }
 
-  /// Labels of one sample that is not a row's: where in more_labels() they are.
+  /// Labels in more_labels() of a sample that is not a row's.
   struct LabelPlace {
     std::uint32_t offset = 0;
     std::uint32_t size = 0;
     bool is_escaped = false;
   };
-  /// Those of the details, and of the metrics of the system; padding after them.
+  /// Labels of details and system metrics, followed by padding.
   [[nodiscard]] NamedLabels labels_at(const LabelPlace& place, std::span<const std::string_view> names) const {
     return {.text = {more_labels_.data() + place.offset, place.size}, .names = names, .is_escaped = place.is_escaped};
   }
-  /// The detail of one row, in the order of the rows.
+  /// The detail of one row. Details are in row order.
   struct Detail {
     std::uint32_t row = 0;
     LabelPlace labels;
   };
   [[nodiscard]] const std::vector<Detail>& details() const { return details_; }
 
-  /// One figure that belongs to no type. Of a metric of kind kHistogram: what histogram() takes.
+  /// One figure that belongs to no type. For kHistogram: the argument for histogram().
   struct MachineSample {
     std::uint64_t bits = 0;
     LabelPlace labels;
@@ -185,11 +185,11 @@ class Snapshot {
     const HistogramPlace& place = histograms_[sample.bits];
     return {.counts = std::span(bucket_counts_).subspan(place.begin, place.size), .sum = place.sum};
   }
-  /// All samples of one metric of the system in the order of their sources; no two have the same labels.
+  /// All samples of one system metric, in source order, with unique labels.
   [[nodiscard]] std::span<const MachineSample> samples(const SystemMetric& metric) const {
     return samples(number_of(metric));
   }
-  /// The same by the metric's number; none when no source of this build has it.
+  /// The same by the metric's number; empty if no source of this build has it.
   [[nodiscard]] std::span<const MachineSample> samples(std::size_t metric) const {
     if (metric >= sample_ranges_.size()) return {};
     const SampleRange& range = sample_ranges_[metric];
@@ -203,38 +203,38 @@ class Snapshot {
   [[nodiscard]] std::uint64_t value(AllocatorFigure figure, Allocator allocator) const {
     return allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)];
   }
-  /// For the builder of the snapshot.
+  /// For the snapshot's builder.
   void set(AllocatorFigure figure, Allocator allocator, std::uint64_t value) {
     allocator_figures_[static_cast<std::size_t>(allocator)] |= 1U << static_cast<unsigned>(figure);
     allocator_values_[static_cast<std::size_t>(allocator)][static_cast<std::size_t>(figure)] = value;
   }
 
-  /// How many types of an allocator the page leaves out; set by Selection.
+  /// Number of an allocator's types that the page omits; set by Selection.
   [[nodiscard]] std::uint32_t unlisted_types(Allocator allocator) const {
     return unlisted_types_[static_cast<std::size_t>(allocator)];
   }
   void set_unlisted_types(const std::array<std::uint32_t, kAllocatorCount>& counts) { unlisted_types_ = counts; }
 
-  /// Takes out every row for which `keep` has a 0; what remains stays in order. For the builder. No allocation.
+  /// Removes every row with 0 in `keep`; the others stay in order. For the builder. Does not allocate.
   void keep_rows(std::span<const std::uint8_t> keep);
 
-  /// Size in bytes of each bit of Field::kSizeMask; empty when the kernel does not report them.
+  /// Bytes of each bit of Field::kSizeMask; empty if the kernel does not report them.
   [[nodiscard]] const std::vector<std::uint64_t>& size_classes() const { return size_classes_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
-  /// Gives all room back. Only while no other thread uses this.
+  /// Frees all storage. Only while no other thread uses the snapshot.
   void release();
 
-  /// When the kernel started, in nanoseconds since 1970; 0: not known.
+  /// Boot time in nanoseconds since 1970; 0: unknown.
   [[nodiscard]] std::int64_t boot_time_ns() const { return boot_time_ns_; }
 
-  /// When its figures were read, in nanoseconds since 1970: of a replay, when they were recorded.
+  /// Time of the poll in nanoseconds since 1970; in a replay, the time of recording.
   std::int64_t realtime_ns = 0;
-  std::int64_t polled_ns = 0;                       ///< Monotonic time at which its poll began; set by the poller.
-  std::shared_ptr<const MergedSlabs> merged_slabs;  ///< As of the start; nullptr: not known.
-  /// The events of the kernel's log as a table that was read without error (core/model/kernel_log.h); "" for none.
+  std::int64_t polled_ns = 0;                       ///< Monotonic start of its poll; set by the poller.
+  std::shared_ptr<const MergedSlabs> merged_slabs;  ///< As of the start; nullptr: unknown.
+  /// The events of the kernel's log as a valid table (core/model/kernel_log.h); "" for none.
   std::string kernel_log;
-  /// Series that the limit on series keeps off the page; set by the selection.
+  /// Series that the page omits because of the series limit; set by Selection.
   std::uint64_t series_dropped = 0;
 
  private:
@@ -242,7 +242,7 @@ class Snapshot {
 
   std::vector<Row> rows_;
   Buffer labels_;
-  /// Room for these figures of all rows.
+  /// Makes room for these figures of all rows.
   void add_columns(FigureSet figures);
   struct SampleRange {
     std::uint32_t begin = 0;
@@ -250,8 +250,8 @@ class Snapshot {
   };
 
   std::vector<std::uint64_t> values_;                 // [column][row]
-  std::size_t stride_ = 0;                            // rows that there is room for
-  std::array<std::uint8_t, kFigureCount> columns_{};  // of the figures that have one
+  std::size_t stride_ = 0;                            // capacity in rows
+  std::array<std::uint8_t, kFigureCount> columns_{};  // for figures that have one
   FigureSet figures_with_column_ = 0;
   std::vector<CpuBlock> cpu_blocks_;
   std::vector<std::uint64_t> cpu_values_;
@@ -260,40 +260,39 @@ class Snapshot {
   std::vector<Detail> details_;
   std::vector<MachineSample> machine_samples_;
   struct HistogramPlace {
-    std::size_t begin = 0;  // in the counts
+    std::size_t begin = 0;  // offset in the counts
     std::size_t size = 0;
     double sum = 0;
   };
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
-  std::vector<SampleRange> sample_ranges_;  // by the number of the metric
+  std::vector<SampleRange> sample_ranges_;  // by metric number
   Buffer more_labels_;
   std::vector<std::uint64_t> size_classes_;
   std::array<std::uint32_t, kAllocatorCount> unlisted_types_{};
-  std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // sets of AllocatorFigure
+  std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // bit sets of AllocatorFigure
   std::array<std::array<std::uint64_t, kAllocatorFigureCount>, kAllocatorCount> allocator_values_{};
   std::uint64_t generation_ = 0;
   std::int64_t boot_time_ns_ = 0;
 };
 
-/// Makes snapshots from the list and the tracker's slots. Renders the label text of a type once and keeps it in a caller
-/// pointer slot. Steady state: no allocation.
-/// Thread safety: none; confined to the poller's thread, like the list.
+/// Builds snapshots from the list and the tracker's slots. Renders each type's label once and keeps it in a caller pointer
+/// slot. Allocates nothing in the steady state. Thread safety: none; confined to the poller's thread, like the list.
 class SnapshotBuilder {
  public:
-  /// Fills `snapshot` with the present types that the filters of the configuration admit. `live` and `live_cpu` say, by
-  /// allocator, which figures came from sources that are up; the others are left out. `size_classes`: the bytes of each size
-  /// class of malloc.
+  /// Fills `snapshot` with the present types that the configuration's filters admit. `live` and `live_cpu` contain, by
+  /// allocator, the figures from sources that are up; others are omitted. `size_classes` are the bytes of malloc's size
+  /// classes.
   void build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
              const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation,
              const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times = {},
              const SnapshotExtras& extras = {});
 
-  /// What is remembered of each row of the snapshot built last. Valid until the next build() or forget().
+  /// The selection state of each row of the last snapshot. Valid until the next build() or forget().
   [[nodiscard]] std::span<Listing* const> listings() const { return listings_; }
 
-  /// Gives back what is kept with a type that is about to be evicted. Returns the number that its row had and that another
-  /// may have from now on; nothing when it had none.
+  /// Frees the state of a type about to be evicted. Returns its row number, which may be reused from now on; nothing if it
+  /// had none.
   std::optional<std::uint32_t> forget(MemoryType& type);
 
  private:
@@ -301,17 +300,17 @@ class SnapshotBuilder {
     std::string text;
     std::int64_t first_seen_ns = 0;
     bool is_escaped = false;
-    std::uint32_t number = 0;  // of its row
-    std::uint64_t build = 0;   // number of the one in which `row` is this name's
+    std::uint32_t number = 0;  // row number
+    std::uint64_t build = 0;   // the build for which `row` is valid
     std::uint32_t row = 0;
-    std::uint32_t detail = 0;  // of that row: its index + 1
+    std::uint32_t detail = 0;  // its detail's index + 1
     Listing listing;
   };
   static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
   std::uint32_t free_number();
-  /// Empties the snapshot and makes room for the types of the list.
+  /// Clears the snapshot and makes room for the list's types.
   void begin(const MemoryTypeList& list, Snapshot& snapshot);
-  /// Adds the row of the first type of a name, and merges a further one into it by the rules for duplicates. `values`: by
+  /// Adds the row of the first type of a name, or merges another type into it by the duplicate rules. `values` are by
   /// figure.
   void add_row(Allocator allocator, FigureSet present, std::span<const std::uint64_t> values, Label& label,
                Snapshot& snapshot);
@@ -324,24 +323,23 @@ class SnapshotBuilder {
 
   TypeSlot<Label, kLabelPointerSlot> labels_;
   std::vector<std::uint32_t> free_numbers_;
-  std::uint32_t numbers_ = History::kNamedSeries;  // given out or free
+  std::uint32_t numbers_ = History::kNamedSeries;  // assigned or free
   std::uint64_t builds_ = 0;
   std::vector<Listing*> listings_;
-  /// Figures that types of one name do not agree on.
+  /// Figures suppressed because types of one name disagree.
   struct Withheld {
     std::uint32_t row;
     FigureSet figures;
   };
   std::vector<Withheld> withheld_;
-  std::vector<std::uint32_t> places_;  // of samples by their labels, open addressing; 0: none, else index + 1
-  FigureSet figures_ = 0;              // those that any type had so far
+  std::vector<std::uint32_t> places_;  // hash table of samples by labels, open addressing; 0: empty, else index + 1
+  FigureSet figures_ = 0;              // of any type so far
 };
 
-/// Appends `text` with backslash, quote and line feed escaped, as label values of the text formats want it.
+/// Appends `text` with backslash, quote and line feed escaped, as in label values of the text formats.
 void append_escaped_label_value(std::string& out, std::string_view text);
 
-/// The reverse, of what append_escaped_label_value appended: how many bytes it was, and writing them from `at` on; where
-/// they end.
+/// The inverse for text escaped by append_escaped_label_value: its unescaped size; and writes it at `at`, returning the end.
 inline std::size_t unescaped_label_size(std::string_view escaped) {
   std::size_t size = 0;
   for (std::size_t i = 0; i < escaped.size(); ++i, ++size) i += escaped[i] == '\\' ? 1 : 0;
