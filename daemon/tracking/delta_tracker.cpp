@@ -15,12 +15,12 @@ constexpr FieldMask kCounterFields = [] {
   return fields;
 }();
 
-/// What says whether a type is at its limit.
+/// The fields that determine whether a type is at its limit.
 constexpr FieldMask kLimitFields(Field::kBytes, Field::kCount, Field::kFree, Field::kCountLimit, Field::kBytesLimit);
 
 enum class Step { kForward, kSkew, kReset };
 
-/// One counter's rule: what to add to the total, and what to compare with next time.
+/// How a counter moved: what to add to the total, and the next value to compare with.
 struct CounterStep {
   Step step;
   std::uint64_t added;
@@ -34,17 +34,16 @@ CounterStep step_of(std::uint64_t previous, std::uint64_t raw, std::uint64_t cpu
   return {Step::kReset, raw, raw};
 }
 
-/// A gauge made of unlocked counters may be a little below 0, which is just below 2^64.
+/// A gauge computed from unlocked counters may be slightly negative, just below 2^64.
 std::uint64_t clamp_negative(std::uint64_t value) { return static_cast<std::int64_t>(value) < 0 ? 0 : value; }
 
 std::uint64_t cpus_of(const MemoryType& type) { return std::max(type.cpu_count(), 1U); }
 
-/// Makes the kernel's figures the CPU totals of `type`, and adds what it had counted beyond them to `first_of_name`. For
-/// first_of_name itself, which comes last: what others left there stays if it makes the sum larger. Differences are modulo
-/// 2^64.
+/// Sets the per-CPU totals of `type` to the kernel's figures and adds the excess to `first_of_name`. For first_of_name
+/// itself, which comes last, the sum left there by others is kept if it is larger. Differences are modulo 2^64.
 void hand_over_cpu_totals(MemoryType& type, MemoryType& first_of_name) {
   for (std::size_t i = 0; i < kTrackedCpuCounters.size(); ++i) {
-    // A present type without the counter lacks it for now: it keeps what it has counted.
+    // A present type without the counter lacks it temporarily and keeps its total.
     if (type.is_present() && !type.cpu_fields().has(kTrackedCpuCounters[i])) continue;
     const std::size_t total_slot = kCpuAccumulatedSlot + i;
     for (std::uint32_t cpu = 0; cpu < type.cpu_count(); ++cpu) {
@@ -105,7 +104,7 @@ std::uint64_t DeltaTracker::accumulated(const MemoryType& type, std::uint32_t cp
 void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint64_t generation) {
   for (MemoryType* first_of_name = list.first(); first_of_name != nullptr; first_of_name = first_of_name->next()) {
     if (first_of_name->first_seen_generation() != generation || first_of_name->ordinal() != 0) continue;
-    if (first_of_name->caller_uint64(kGenerationSlot) == 0) continue;  // a name never seen before
+    if (first_of_name->caller_uint64(kGenerationSlot) == 0) continue;  // a new name
     std::array<std::uint64_t, kTrackedCounters.size()> surplus{};
     TrackedType* state = States::of(*first_of_name);
     for (MemoryType* type = list.first(); type != nullptr; type = type->next()) {
@@ -116,12 +115,12 @@ void DeltaTracker::keep_totals_of_changed_names(MemoryTypeList& list, std::uint6
         state->limit_hits += std::exchange(gone->limit_hits, 0);
       }
       for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
-        // A present type without the counter lacks it for now: it keeps what it has counted.
+        // A present type without the counter lacks it temporarily and keeps its total.
         if (type->is_present() && !type->fields().has(kTrackedCounters[i])) continue;
         const std::uint64_t total = type->caller_uint64(kAccumulatedSlot + i);
         if (!type->is_present() && total == 0) continue;
         const std::uint64_t raw = type->is_present() ? type->figure(kTrackedCounters[i]) : 0;
-        surplus[i] += total - raw;  // modulo 2^64: the sum is what counts
+        surplus[i] += total - raw;  // modulo 2^64, since only the sum matters
         type->set_caller_uint64(kPreviousSlot + i, raw);
         type->set_caller_uint64(kAccumulatedSlot + i, raw);
       }
@@ -143,7 +142,7 @@ void DeltaTracker::track_counters(MemoryType& type, TrackedType& state, FieldMas
     if (!fields.has(counter)) continue;
     const std::uint64_t raw = type.figure(counter);
     if (fresh.has(counter)) {
-      // More than raw: a name that was known before, see keep_totals_of_changed_names.
+      // It is larger if the name was known before; see keep_totals_of_changed_names.
       if (type.caller_uint64(kAccumulatedSlot + i) < raw) type.set_caller_uint64(kAccumulatedSlot + i, raw);
       type.set_caller_uint64(kPreviousSlot + i, raw);
       continue;
@@ -167,8 +166,8 @@ void DeltaTracker::track_limits(const MemoryType& type, TrackedType& state, Fiel
     state.limit_hits += waits_and_failures;
     return;
   }
-  // The kernel counts no hits: one each time that usage is seen to go over; a type over it at first sight was not seen to,
-  // nor is a type that lacks usage or limit for now.
+  // If the kernel counts no hits, count each upward crossing. A type that is over its limit at first sight has not crossed
+  // it, and neither has one that lacks usage or limit temporarily.
   if (!((state.seen - fields) & kLimitFields).empty()) return;
   const std::uint64_t held_objects = objects_against_limit(type, state, fields);
   const bool is_over = (objects != 0 && held_objects >= objects) || (bytes != 0 && state.bytes >= bytes);
@@ -239,7 +238,7 @@ void DeltaTracker::track_cpus(MemoryType& type, CpuFieldMask fields) {
     for (std::size_t i = 0; i < kTrackedCpuCounters.size(); ++i) {
       if (!fields.has(kTrackedCpuCounters[i])) continue;
       const std::uint64_t raw = type.cpu_figure(kTrackedCpuCounters[i], cpu);
-      // A CPU never seen has slots of 0, so its first raw value becomes its total, as for a type.
+      // A new CPU has slots of 0, so its first raw value becomes its total, as for a new type.
       const CounterStep step = step_of(type.cpu_caller_uint64(cpu, kCpuPreviousSlot + i), raw, 1);
       if (step.added == 0 && step.step != Step::kReset) continue;
       type.set_cpu_caller_uint64(cpu, kCpuAccumulatedSlot + i,
@@ -256,7 +255,7 @@ void DeltaTracker::track(MemoryTypeList& list, const std::array<FieldMask, kAllo
   const std::int64_t spacing_ns = options_.growth_window_ns / static_cast<std::int64_t>(TrackedType::kGrowthSamples - 1);
   takes_sample_ = sample_count_ == 0 || now_ns - sample_times_ns_[sample_count_ % TrackedType::kGrowthSamples] >= spacing_ns;
   if (takes_sample_) sample_times_ns_[++sample_count_ % TrackedType::kGrowthSamples] = now_ns;
-  // Polls may be further apart than samples should be; the samples kept then reach back further than the window.
+  // Polls may be further apart than samples should be; the samples then reach back beyond the window.
   constexpr std::uint64_t kKept = TrackedType::kGrowthSamples - 1;
   oldest_sample_ = sample_count_ > kKept ? sample_count_ - kKept : 1;
   const std::int64_t window_ns = options_.growth_window_ns - spacing_ns / 2;

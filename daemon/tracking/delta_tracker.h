@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What changed from poll to poll, kept in the caller-owned slots of the memory types.
+// Changes between polls, kept in the caller-owned slots of the memory types.
 //
-// Rules. A counter's accumulated total starts at the first raw value seen and adds positive differences. A drop of at most
-// max(64 x CPUs, 0.1 % of the value) is counter skew (per-CPU counters are read without a lock): nothing is added, and the
-// higher value stays the one to compare with. A larger drop is a reset: counted, and the new raw value is added. First sight
-// gives no delta: of a type, and of a figure that a type gets later (from another source). A type that vanishes, and a
-// figure that a type lacks for a while, keep their slots, so that what comes back within the retention loses nothing. When
-// the number of types of one name changes, it is unknown which is which: their total stays, each is seen for the first
-// time.
+// Rules:
+// - A counter's total starts at the first raw value seen, and positive differences are added.
+// - A drop of at most max(64 x CPUs, 0.1 % of the value) is skew, because per-CPU counters are read without a lock. Nothing
+//   is added, and the higher value remains the reference.
+// - A larger drop is a reset: it is counted, and the new raw value is added.
+// - First sight gives no delta, either of a type or of a figure that a type gets later (from another source).
+// - A vanished type, and a figure that is temporarily missing, keep their slots, so that nothing is lost if they return
+//   within the retention time.
+// - When the number of types of one name changes, nothing tells which is which: their total is kept, and each is seen for
+//   the first time.
 #pragma once
 
 #include <array>
@@ -20,85 +23,86 @@
 
 namespace memstat {
 
-/// The counters that are accumulated per type, in the order of their slots.
+/// Counters accumulated per type, in slot order.
 inline constexpr std::array kTrackedCounters{Field::kNumAllocs, Field::kNumFrees, Field::kMemAlloced, Field::kMemFreed,
                                              Field::kFailures,  Field::kSleeps,   Field::kXDomain};
-/// The counters that are accumulated per type and CPU, in the order of their slots.
+/// Counters accumulated per type and CPU, in slot order.
 inline constexpr std::array kTrackedCpuCounters{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced,
                                                 CpuField::kMemFreed};
 
-/// Caller uint64 slots of a type: 7 previous raw values, 7 accumulated totals, and two more.
+/// Caller uint64 slots of a type: 7 previous raw values, 7 totals, and two more.
 inline constexpr std::size_t kPreviousSlot = 0;
 inline constexpr std::size_t kAccumulatedSlot = kPreviousSlot + kTrackedCounters.size();
-inline constexpr std::size_t kGenerationSlot = kAccumulatedSlot + kTrackedCounters.size();  ///< last tracked; 0: never
-inline constexpr std::size_t kPeakSlot = kGenerationSlot + 1;                               ///< most bytes seen, B
+inline constexpr std::size_t kGenerationSlot =
+    kAccumulatedSlot + kTrackedCounters.size();                ///< generation of the last tracking; 0: never
+inline constexpr std::size_t kPeakSlot = kGenerationSlot + 1;  ///< peak bytes
 static_assert(kPeakSlot < kCallerSlotCount);
-/// Caller uint64 slots of a type on one CPU: 4 previous raw values, 4 accumulated totals.
+/// Caller uint64 slots of a type on one CPU: 4 previous raw values, 4 totals.
 inline constexpr std::size_t kCpuPreviousSlot = 0;
 inline constexpr std::size_t kCpuAccumulatedSlot = kCpuPreviousSlot + kTrackedCpuCounters.size();
-/// Caller pointer slots: what the tracker, and what the snapshot keeps with a type.
+/// Caller pointer slots of the tracker and the snapshot builder.
 inline constexpr std::size_t kTrackerPointerSlot = 0;
 inline constexpr std::size_t kLabelPointerSlot = 1;
 
-/// A limit that the configuration sets where the kernel has none. 0: none.
+/// A configured limit for a type without a limit in the kernel. 0: none.
 struct ConfiguredLimit {
   std::uint64_t objects = 0;
   std::uint64_t bytes = 0;  ///< B
 };
 
-/// What is kept with a type beyond the counters. Reached through the tracker's pointer slot.
+/// A type's tracking state besides the counters, in the tracker's pointer slot.
 struct TrackedType {
   static constexpr std::size_t kGrowthSamples = 16;
 
-  std::uint64_t bytes = 0;         ///< B at the last poll, negative values taken as 0
+  std::uint64_t bytes = 0;         ///< B at the last poll; negative values are taken as 0
   std::uint64_t objects = 0;       ///< at the last poll
-  std::int64_t delta_bytes = 0;    ///< since the poll before
-  std::int64_t delta_objects = 0;  ///< since the poll before
+  std::int64_t delta_bytes = 0;    ///< since the previous poll
+  std::int64_t delta_objects = 0;  ///< since the previous poll
   bool has_delta_bytes = false;    ///< false at first sight
   bool has_delta_objects = false;  ///< false at first sight
-  FieldMask seen;                  ///< figures followed since first sight, those that are away just now included
+  FieldMask seen;                  ///< figures tracked since first sight, including temporarily missing ones
   bool is_over_limit = false;
   bool has_growth = false;
-  double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight when that is shorter
-  std::uint64_t resets = 0;            ///< times that a counter fell by more than skew explains
+  double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight if shorter
+  std::uint64_t resets = 0;            ///< drops of a counter larger than skew
   std::uint64_t limit_hits = 0;
-  ConfiguredLimit limit;               ///< from the configuration, looked up once
-  bool is_filtered = false;            ///< whether the configuration wants nothing of it on the page, looked up once
-  bool had_failures_or_waits = false;  ///< whether failures or sleeps grew or the limit was hit since first sight
-  bool wants_cpus = false;             ///< whether per-CPU counters are followed and shown, looked up once
-  std::uint64_t epoch = 0;             ///< which configuration that was
-  std::uint64_t first_sample = 0;      ///< number of the first growth sample of this type
+  ConfiguredLimit limit;               ///< from the configuration, cached
+  bool is_filtered = false;            ///< whether the configuration excludes it from the page, cached
+  bool had_failures_or_waits = false;  ///< whether failures or sleeps grew, or the limit was hit, since first sight
+  bool wants_cpus = false;             ///< whether per-CPU counters are tracked and exported, cached
+  std::uint64_t epoch = 0;             ///< configuration version of the cached values
+  std::uint64_t first_sample = 0;      ///< number of the type's first growth sample
   std::uint64_t last_sample = 0;       ///< number of its newest one
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 
-/// The limits of a type now, 0 where it has none: the kernel's, else the configured one. Thread safety: a plain value.
+/// A type's current limits, the kernel's or else the configured ones; 0: none. Thread safety: a plain value.
 struct TypeLimits {
   std::uint64_t objects = 0;
   std::uint64_t bytes = 0;
   bool is_objects_of_kernel = false;
   bool is_bytes_of_kernel = false;
 };
-/// Where one source reports 32 bits of the limit and another all 64, all 64 count, and bytes are objects times size.
+/// If one source has 32 bits of the limit and another all 64, the 64 bits count, and the byte limit is objects times size.
 TypeLimits limits_of(const MemoryType& type, const TrackedType& tracked, FieldMask fields);
 
-/// Objects of a type that count against its limit of objects, now: those in use, and where caches count too (uma) those in
-/// caches, but not what is free in the slabs of its keg. `fields`: the figures that are known now.
+/// Objects that currently count against a type's object limit: those in use and, if caches count too (uma), cached ones, but
+/// not free ones in the keg's slabs. `fields` are the figures known now.
 std::uint64_t objects_against_limit(const MemoryType& type, const TrackedType& tracked, FieldMask fields);
 
-/// Updates the caller slots once a poll. Steady state: no allocation.
-/// Thread safety: none; confined to the poller's thread, like the list.
+/// Updates the caller slots at each poll. Allocates nothing in the steady state. Thread safety: none; confined to the
+/// poller's thread, like the list.
 class DeltaTracker {
   using States = TypeSlot<TrackedType, kTrackerPointerSlot>;
 
  public:
   struct Options {
     std::int64_t growth_window_ns = 3'600'000'000'000;
-    /// The configured limit of a type; asked once per type and configuration. Empty: none.
+    /// The configured limit of a type; called once per type and configuration. Empty: none.
     std::function<ConfiguredLimit(const MemoryType&)> limit_of;
-    /// Whether per-CPU counters of a type are followed. Empty: never.
+    /// Whether to track a type's per-CPU counters. Empty: never.
     std::function<bool(const MemoryType&)> wants_cpus;
-    /// Whether the type is kept off all pages. Empty: none is.
+    /// Whether to exclude the type from all pages. Empty: never.
     std::function<bool(const MemoryType&)> is_filtered = {};
   };
   explicit DeltaTracker(Options options) : options_(std::move(options)) {}
@@ -106,22 +110,22 @@ class DeltaTracker {
   DeltaTracker(const DeltaTracker&) = delete;
   DeltaTracker& operator=(const DeltaTracker&) = delete;
 
-  /// A new configuration: limits and choices are looked up again, what was counted stays.
+  /// Applies a new configuration. Cached limits and choices are looked up again; totals are kept.
   void reconfigure(Options options);
 
-  /// Follows every present type. `live` says, by allocator, which figures came from sources that succeeded in this poll;
-  /// others are left alone. `now_ns` is monotonic time of the poll.
+  /// Tracks every present type. `live` contains, by allocator, the figures of sources that succeeded in this poll; others
+  /// are left unchanged. `now_ns` is the monotonic time of the poll.
   void track(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
              const std::array<CpuFieldMask, kAllocatorCount>& live_cpu, std::uint64_t generation, std::int64_t now_ns);
 
-  /// What is kept with a type; nullptr when it was never tracked.
+  /// The state of a type; nullptr if it was never tracked.
   [[nodiscard]] static const TrackedType* tracked(const MemoryType& type) { return States::of(type); }
-  /// Accumulated total of a counter that is in kTrackedCounters, in the field's unit; 0 for one that is not.
+  /// Total of a counter in kTrackedCounters, in the field's unit; 0 for other fields.
   [[nodiscard]] static std::uint64_t accumulated(const MemoryType& type, Field counter);
   /// The same on one CPU.
   [[nodiscard]] static std::uint64_t accumulated(const MemoryType& type, std::uint32_t cpu, CpuField counter);
 
-  /// Gives back what is kept with a type that is about to be evicted.
+  /// Frees the state of a type about to be evicted.
   void forget(MemoryType& type) { states_.release(type); }
 
  private:
@@ -137,10 +141,10 @@ class DeltaTracker {
   Options options_;
   std::uint64_t epoch_ = 1;
   States states_;
-  // Growth samples are taken at the same times for all types.
+  // All types share the sample times.
   std::array<std::int64_t, TrackedType::kGrowthSamples> sample_times_ns_{};
   std::uint64_t sample_count_ = 0;
-  std::uint64_t oldest_sample_ = 0;  // number of the sample that the growth window begins with
+  std::uint64_t oldest_sample_ = 0;  // number of the first sample in the growth window
   std::int64_t now_ns_ = 0;
   bool takes_sample_ = false;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Objects kept with memory types through a caller pointer slot, in room that is used again when a type is evicted.
+// Objects attached to memory types through a caller pointer slot, in storage that is reused when a type is evicted.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace memstat {
 
-/// One T a type, reached through caller pointer slot `kSlot`. The objects live as long as this, or until given back.
-/// Thread safety: none; confined to the thread of the list.
+/// One T per type, in caller pointer slot `kSlot`. The objects live as long as this container, or until released. Thread
+/// safety: none; confined to the list's thread.
 template <typename T, std::size_t kSlot>
 class TypeSlot {
  public:
-  /// The type's object, nullptr when it has none.
+  /// The type's object, or nullptr.
   [[nodiscard]] static T* of(const MemoryType& type) { return static_cast<T*>(type.caller_pointer(kSlot)); }
 
-  /// The type's object; `fill(T&)` completes a new one. When that throws, the type has none and nothing is lost.
+  /// The type's object. `fill(T&)` initializes a new one; if it throws, the type has none.
   template <typename Fill>
   T& get_or_create(MemoryType& type, Fill fill) {
     if (T* kept = of(type); kept != nullptr) return *kept;
@@ -27,7 +27,7 @@ class TypeSlot {
     fill(made);
     if (free_.empty()) {
       objects_.emplace_back();
-      free_.reserve(objects_.size());  // so that giving back cannot fail
+      free_.reserve(objects_.size());  // so that release() cannot fail
       free_.push_back(&objects_.back());
     }
     type.set_caller_pointer(kSlot, free_.back());
@@ -37,7 +37,7 @@ class TypeSlot {
     return kept;
   }
 
-  /// Takes the type's object back, if it has one.
+  /// Releases the type's object, if it has one.
   void release(MemoryType& type) {
     T* kept = of(type);
     if (kept == nullptr) return;
@@ -46,7 +46,7 @@ class TypeSlot {
   }
 
  private:
-  std::deque<T> objects_;  // a deque: objects keep their address
+  std::deque<T> objects_;  // a deque, so that objects keep their address
   std::vector<T*> free_;
 };
 
