@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The helper process over the life of the daemon: made where a source may need it, kept where one does, watched.
+// Manages the helper process during the life of the daemon: created if a source may need it, kept if one does, and watched.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@ namespace memstat {
 /// Thread safety: start() and keep_if_needed() before threads exist, then watch() in one thread; is_lost() in any.
 class EventHelper {
  public:
-  /// Both outlive this.
+  /// Both must outlive this object.
   EventHelper(Log& log, SelfMetrics& metrics);
   ~EventHelper() { events::set_process_helper(nullptr); }
   EventHelper(const EventHelper&) = delete;
   EventHelper& operator=(const EventHelper&) = delete;
 
-  /// Forks it, where a source that is not off names capabilities for one. Before anything is opened, so that it has none of
-  /// it. What hinders it is logged, and no more: the sources work without, but then do not come back.
+  /// Forks the helper if an enabled source lists helper capabilities. Must be called before anything is opened, so that the
+  /// helper inherits nothing. A failure is only logged: sources then work, but cannot attach again.
   void start(const Config& config);
-  /// Once sources are open: it learns nothing more, and ends when none of them has need of it.
+  /// Call after the sources are opened: the helper accepts nothing more, and exits if no source needs it.
   void keep_if_needed();
-  /// When a child has ended: says once that it is gone.
+  /// Call when a child has exited. Reports the loss once.
   void watch();
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 

@@ -13,7 +13,7 @@
 namespace memstat {
 namespace {
 
-/// What this process knows of itself, and of the reader what the sandbox hides from it.
+/// Reads this process's statistics itself, and gets those that the sandbox hides from the reader.
 class StatsByReader final : public ProcessStatsReader {
  public:
   explicit StatsByReader(std::shared_ptr<ReaderView> view) : view_(std::move(view)) {}
@@ -31,7 +31,7 @@ class StatsByReader final : public ProcessStatsReader {
   const std::shared_ptr<ReaderView> view_;
 };
 
-/// What the reader gives up when it has learnt what to read. It has no file and no socket but those to the daemon.
+/// Drops the reader's privileges once it knows what to read. It has no files, and no sockets except those to the daemon.
 Result<void> give_up_root(const std::string& user) {
   const auto report =
       drop_privileges({.user = user, .sandbox = false, .lock_memory = false, .readable_paths = {}, .writable_paths = {}});
@@ -60,7 +60,7 @@ void KernelReader::start(const Config& config) {
   Result<void> made = process ? Result<void>() : process.error();
   if (process) {
     UniqueFd socket = process->take_socket();
-    const timeval for_ever{};  // as long as the kernel takes
+    const timeval for_ever{};  // no timeout: the kernel may take any time
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &for_ever, sizeof for_ever);
     process_.keep(*std::move(process));
     auto view = ReaderView::connect(std::move(socket));

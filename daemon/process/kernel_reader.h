@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The process that reads the kernel over the life of the daemon, on systems whose sandbox refuses that to the one which
-// faces the network: FreeBSD's capability mode. core/kernel/reader_process.h has both ends.
+// Manages the process that reads the kernel, on systems whose sandbox denies that to the process that faces the network:
+// FreeBSD's capability mode. core/kernel/reader_process.h has both ends.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace memstat {
 
-/// Whether this system's sandbox wants such a process. Linux's does not: there it costs more than it is worth
+/// Whether this system's sandbox needs such a process. Linux's does not: the cost exceeds the benefit
 /// (tests/bench/README.md).
 #if defined(__FreeBSD__)
 inline constexpr bool kSandboxWantsReader = true;
@@ -22,23 +22,22 @@ inline constexpr bool kSandboxWantsReader = false;
 /// Thread safety: start() and seal() before threads exist, then watch() in one thread; is_lost() in any.
 class KernelReader {
  public:
-  /// Both outlive this.
+  /// Both must outlive this object.
   KernelReader(Log& log, SelfMetrics& metrics);
   KernelReader(const KernelReader&) = delete;
   KernelReader& operator=(const KernelReader&) = delete;
 
-  /// Whether this system's sandbox is on, and wants it.
+  /// Whether the sandbox is on and needs the process.
   static bool is_wanted(const Config& config) { return config.sandbox && kSandboxWantsReader; }
-  /// Forks it, before anything is opened. What hinders it is logged: then this process reads the kernel itself, and can have
-  /// no sandbox.
+  /// Forks it, before anything is opened. A failure is logged; this process then reads the kernel itself, without a sandbox.
   void start(const Config& config);
-  /// The kernel through it; null when there is none. Also reads process_* from then on.
+  /// The kernel view through it; null if there is none. From then on it also reads process_*.
   [[nodiscard]] std::shared_ptr<KernelView> view() const { return view_; }
-  /// Once every source was opened and read: it reads nothing else from now on, and gives up root. An error is the end.
+  /// Call after every source was opened and read: it then reads nothing else, and gives up root. An error is fatal.
   Result<void> seal();
-  /// Its process number; 0: there is none.
+  /// Its process ID; 0: none.
   [[nodiscard]] pid_t number() const { return process_.number(); }
-  /// When a child has ended: says once that it is gone. False then.
+  /// Call when a child has exited. Reports the loss once, and then returns false.
   bool watch();
   [[nodiscard]] bool is_lost() const { return process_.is_lost(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The listeners of a configuration, opened before privileges are given up.
+// Opens the configured listeners before privileges are dropped.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace memstat {
 
-/// Listens where the key `listen` says. The files of unix sockets belong to the account that the daemon will have, so that
-/// it can remove them. Thread safety: none; the process has one thread when it looks up accounts.
+/// Listens on the addresses of the key `listen`. Unix sockets belong to the daemon's later account, so that it can remove
+/// them. Thread safety: none; the process must have one thread while it looks up accounts.
 Result<HttpListeners> open_listeners(const Config& config);
 
-/// The directories of the unix sockets, from which the daemon removes them at the end. Thread safety: safe.
+/// The directories of the Unix sockets, from which the daemon removes them at exit. Thread safety: safe.
 std::vector<std::string> socket_directories(const Config& config);
 
 }  // namespace memstat

@@ -12,7 +12,7 @@
 namespace memstat {
 namespace {
 
-// Whether an allocation of this thread has failed: without memory there may be no exception to ask, either.
+// Whether an allocation of this thread has failed. Without memory there may be no exception object to inspect.
 thread_local bool has_run_out = false;
 std::terminate_handler terminate_before = nullptr;
 

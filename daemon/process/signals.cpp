@@ -17,8 +17,8 @@ constexpr std::initializer_list<int> kStopSignals = {SIGTERM, SIGINT};
 
 std::atomic<bool> stop_was_given_out = false;
 
-/// What the parent had these do: init runs /etc/rc with SIGHUP ignored, as nohup(1) does, and a shell its background jobs
-/// with SIGINT.
+/// Inherited dispositions: init runs /etc/rc with SIGHUP ignored, as nohup(1) does, and shells run background jobs with
+/// SIGINT ignored.
 constexpr std::array kHeldSignals{SIGHUP, SIGTERM, SIGINT, SIGPIPE, SIGCHLD};
 std::array<struct sigaction, kHeldSignals.size()> inherited;
 
@@ -36,7 +36,7 @@ void act(int signal, void (*action)(int)) {
   sigaction(signal, &what, nullptr);
 }
 
-// Calls what a signal handler may call, and nothing that waits: the log may be a pipe that is full.
+// Async-signal-safe, and does not block: the log may be a full pipe.
 void end_at_once(int /*signal*/) {
   constexpr std::string_view kLine = "memstatd: asked to stop during start\n";
   pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
@@ -54,7 +54,7 @@ void hold_signals_for_start() {
   const sigset_t kept = set_of({SIGHUP, SIGCHLD});
   sigprocmask(SIG_BLOCK, &kept, nullptr);
   for (std::size_t i = 0; i < kHeldSignals.size(); ++i) sigaction(kHeldSignals[i], nullptr, &inherited[i]);
-  // FreeBSD drops a signal that is ignored even while it is blocked, and SIGCHLD is by default.
+  // FreeBSD discards an ignored signal even while it is blocked, and SIGCHLD is ignored by default.
   act(SIGHUP, SIG_DFL);
   act(SIGCHLD, do_nothing);
   for (const int signal : kStopSignals) act(signal, end_at_once);

@@ -17,7 +17,7 @@ namespace memstat {
 #if defined(__linux__)
 namespace {
 
-/// Gives back the pages of an object's read-only segments: the kernel has them in their file.
+/// Releases the pages of an object's read-only segments; the kernel can read them from the file again.
 int release_pages(dl_phdr_info* object, std::size_t, void* is_locked) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
@@ -27,7 +27,7 @@ int release_pages(dl_phdr_info* object, std::size_t, void* is_locked) {
     const std::size_t size = object->dlpi_addr + segment.p_vaddr + segment.p_memsz - begin;
     auto* const at = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr)
     const bool was_locked = *static_cast<const bool*>(is_locked);
-    // Locked pages cannot be given back.
+    // Locked pages cannot be released.
     if (was_locked && ::munlock(at, size) != 0) continue;
     (void)::madvise(at, size, MADV_DONTNEED);
 #if defined(MLOCK_ONFAULT)

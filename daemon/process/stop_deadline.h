@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The last resort when the daemon stops: whatever does not end in time is left behind, and the process ends.
+// The last resort when the daemon stops: if something does not finish in time, the process exits without it.
 #pragma once
 
 #include <chrono>
@@ -11,20 +11,20 @@
 
 namespace memstat {
 
-/// A thread that waits for the deadline of a stop. Made while the daemon starts, because at its end there may be no memory
-/// for a thread. Thread safety: used by one thread.
+/// A thread that waits for the deadline of a stop. Created at startup, because at the end there may be no memory for a
+/// thread. Thread safety: one thread.
 class StopDeadline {
  public:
-  /// `on_expiry` is called on the thread when the time is over; it should end the process.
+  /// `on_expiry` is called on the thread at the deadline and should end the process.
   explicit StopDeadline(std::function<void()> on_expiry, const Clock& clock = system_clock());
-  /// Ends the thread; nothing expires any more.
+  /// Ends the thread without expiry.
   ~StopDeadline();
   StopDeadline(const StopDeadline&) = delete;
   StopDeadline& operator=(const StopDeadline&) = delete;
 
-  /// From now on, so long.
+  /// Sets the deadline to `time` from now.
   void begin(std::chrono::milliseconds time);
-  /// There is no deadline any more.
+  /// Removes the deadline.
   void cancel();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A helper process over the life of the daemon: it is there, and when it is gone the operator reads so, once.
+// A helper process during the life of the daemon. If it exits, the operator is told once.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,20 @@ namespace memstat {
 /// Thread safety: watch() in one thread, is_lost() in any, the rest before threads exist.
 class WatchedHelper {
  public:
-  /// `when_gone`: the line of the log, a literal. Log and metrics outlive this.
+  /// `when_gone` is the log line for its loss, a literal. Log and metrics must outlive this object.
   WatchedHelper(Log& log, SelfMetrics& metrics, LogLevel level, std::string_view when_gone)
       : log_(log), metrics_(metrics), level_(level), when_gone_(when_gone) {}
 
   void keep(HelperProcess process) { process_ = std::move(process); }
-  /// It has all that it needs: the figure that operators watch is 1 from now on.
+  /// It is ready: sets the helper metric to 1.
   void is_at_work() { metrics_.helper_up(true); }
-  /// Waits for its end. Its socket must be closed.
+  /// Waits for it to exit. Its socket must be closed.
   void end();
-  /// When a child has ended. `is_alive`: whether its socket has the other end.
+  /// Call when a child has exited. `is_alive` is whether the other end of its socket is open.
   void watch(bool is_alive);
 
   [[nodiscard]] bool exists() const { return process_.has_value(); }
-  /// Its process number; 0: there is none.
+  /// Its process ID; 0: none.
   [[nodiscard]] pid_t number() const { return process_ ? process_->number() : 0; }
   [[nodiscard]] bool is_lost() const { return is_lost_; }
 
