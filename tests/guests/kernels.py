@@ -23,7 +23,8 @@ ARM64 = "arm64"
 ARM64_SUITES = {ARM64: "bookworm", "arm64-16k": "bookworm-backports"}  # with pages of 4 and of 16 KiB; no suite has one with 64 KiB
 MODULES = ("nf_defrag_ipv4", "nf_defrag_ipv6", "nf_conntrack", "zram", "zsmalloc", "lz4_compress", "lz4hc_compress", "zstd_compress",
            "dummy", "veth", "e1000", "brd", "netconsole", "libcrc32c", "lzo", "lzo-rle", "crc32c_generic", "842_compress", "842_decompress", "nfnetlink",
-           "qemu_fw_cfg", "virtio_blk", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_balloon")
+           "qemu_fw_cfg", "virtio_blk", "virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_balloon",
+           "crc16", "mbcache", "jbd2", "ext4", "af_packet")
 
 
 class Missing(Exception):

@@ -34,5 +34,5 @@ def build(kernel, source):
     place.mkdir(exist_ok=True)
     shutil.copy(HERE / source, place)
     (place / "Kbuild").write_text(f"obj-m := {source.removesuffix('.c')}.o\n", encoding="ascii")
-    kernels.run("make", "-s", "-C", str(_headers(kernel)), f"M={place}", "modules")
+    kernels.run("make", "-s", "-C", str(_headers(kernel)), f"M={place}", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules")
     return place / f"{source.removesuffix('.c')}.ko"
