@@ -19,7 +19,8 @@
 namespace memstat {
 namespace {
 
-/// A network of the whole Internet has ends that no host has; this address belongs to no host (RFC 5737) and may be sent to.
+/// No host has the first or last address of the whole Internet. This address belongs to no host (RFC 5737), but packets may
+/// be sent to it.
 constexpr std::uint32_t kDocumentationAddress = 0xC0000201;  // 192.0.2.1
 
 std::vector<std::uint32_t> samples_of(const IpNetwork& network, std::span<const std::uint32_t> own) {
@@ -61,7 +62,7 @@ PacketFate try_packet(std::uint32_t address) {
   to.sin_family = AF_INET;
   to.sin_addr.s_addr = htonl(address);
   to.sin_port = htons(kDiscardPort);
-  // With the interface in a control message and not by SO_BINDTODEVICE, which needs CAP_NET_RAW before Linux 5.7.
+  // Set the interface in a control message, because SO_BINDTODEVICE needs CAP_NET_RAW before Linux 5.7.
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(in_pktinfo))> control{};
   msghdr message{};
   message.msg_name = &to;
@@ -108,7 +109,7 @@ std::vector<IpNetwork> denied_networks(std::span<const IpNetwork> allow, std::sp
 
 std::string_view unit_in(std::string_view cgroup_file) {
   for (std::string_view line; next_line(cgroup_file, line);) {
-    // "0::/system.slice/memstatd.service", or of version 1 "1:name=systemd:/...".
+    // "0::/system.slice/memstatd.service", or in version 1 "1:name=systemd:/...".
     if (!line.starts_with("0::") && line.find(":name=systemd:") == std::string_view::npos) continue;
     const std::string_view name = line.substr(line.rfind('/') + 1);
     if (name.ends_with(".service")) return name;

@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-/// The variable's value, which is gone from the environment then; "" when it was not there.
+/// Returns a variable's value and removes it from the environment; "" if it was not set.
 std::string take_variable(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   std::string taken(value == nullptr ? "" : value);
@@ -24,7 +24,7 @@ std::string take_variable(const char* name) {
   return taken;
 }
 
-/// A path, or the name of an abstract socket behind '@'.
+/// A path, or an abstract socket name after '@'.
 UniqueFd connect_to(std::string_view name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

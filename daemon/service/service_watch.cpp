@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Until the manager knows that memstatd is ready, it is asked so often.
+// Interval of checks until memstatd is ready.
 constexpr std::chrono::milliseconds kUntilReady{200};
 
 }  // namespace
@@ -63,7 +63,7 @@ void ServiceWatch::look() {
   const TimePoint now = clock_.now();
   if (!manager_.watchdog() || now < pet_due_) return;
   pet_due_ = now + period_;
-  // Late by half of the manager's patience: then it loses it before long, and starts memstatd again.
+  // If polls are late by half of the manager's timeout, send nothing: the manager will soon restart memstatd.
   if (checks_.is_polling(period_ * 2) && checks_.is_serving()) manager_.tell("WATCHDOG=1");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The thread that tells the service manager that memstatd is ready, what it does, and that it still works.
+// The thread that notifies the service manager of readiness, status and liveness.
 #pragma once
 
 #include <atomic>
@@ -14,11 +14,11 @@
 
 namespace memstat {
 
-/// Says READY once the first poll is served, STATUS when that changed, and WATCHDOG only while polls and server both work.
+/// Sends READY once the first poll is served, STATUS when it changes, and WATCHDOG only while both polls and server work.
 /// Thread safety: polled(), reloading() and reloaded() are safe; the rest belongs to one thread.
 class ServiceWatch {
  public:
-  /// What is looked at, on the thread of this. Each may be called at any time until the end of this.
+  /// Called on the watch's thread, at any time until its destruction.
   struct Checks {
     std::function<bool()> is_first_poll_served;
     std::function<bool()> is_serving;
@@ -28,14 +28,14 @@ class ServiceWatch {
   };
 
   ServiceWatch(const ServiceManager& manager, Checks checks, const Clock& clock = system_clock());
-  /// Ends the thread, after the check that is under way.
+  /// Ends the thread after the current check.
   ~ServiceWatch();
   ServiceWatch(const ServiceWatch&) = delete;
   ServiceWatch& operator=(const ServiceWatch&) = delete;
 
-  /// A poll has ended.
+  /// Call after each poll.
   void polled();
-  /// A reload begins, and has ended: see Reloading. Said only to a manager that knows that memstatd is ready.
+  /// Start and end of a reload; see Reloading. Sent only to a manager that knows that memstatd is ready.
   void reloading();
   void reloaded();
 
@@ -46,18 +46,18 @@ class ServiceWatch {
   const ServiceManager& manager_;
   const Checks checks_;
   const Clock& clock_;
-  std::chrono::nanoseconds period_;  // between two signs of life
+  std::chrono::nanoseconds period_;  // between two WATCHDOG messages
   Mutex mutex_;
   CondVar wake_;
   bool has_polled_ MEMSTAT_GUARDED_BY(mutex_) = false;
   bool must_end_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> is_ready_ = false;  // the rest is of the thread
+  std::atomic<bool> is_ready_ = false;  // the following members belong to the thread
   std::string status_;
   TimePoint pet_due_;
   std::thread thread_;
 };
 
-/// For its life the manager sees that memstatd reloads. `watch` may be null.
+/// Shows the manager a reload for as long as this object exists. `watch` may be null.
 class Reloading {
  public:
   explicit Reloading(ServiceWatch* watch) : watch_(watch) {
