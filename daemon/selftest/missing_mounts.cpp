@@ -36,7 +36,7 @@ std::vector<std::string> missing_mounts(KernelView& view, std::span<const Source
     const auto reads = [](const SourceDescriptor& source) { return source.origin.find("/sys/") != std::string_view::npos; };
     return {line_of("sysfs", "/sys", sources, reads)};
   }
-  // sysfs has this directory where the kernel has debugfs, as the place to mount it.
+  // If the kernel has debugfs, sysfs has this directory as its mount point.
   names.clear();
   if (!view.list_directory("/sys/kernel/debug", names) || !names.empty()) return {};
   const auto reads = [](const SourceDescriptor& source) { return !source.debugfs_paths.empty(); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// File systems of the kernel that this machine could have mounted and has not: the figures that are read there are missing.
+// Kernel file systems that this machine could mount but has not, so that figures are missing.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 
 namespace memstat {
 
-/// A line for people for each of sysfs and debugfs that is not mounted: which of `sources` lack figures by it, and what to
-/// do. Empty where nothing is missing, where the kernel has no debugfs, where only root may look, and on other systems than
-/// Linux. Thread safety: as that of the view.
+/// A line for people for each of sysfs and debugfs that is not mounted: which of `sources` lack figures, and what to do.
+/// Empty if nothing is missing, if the kernel has no debugfs, if only root may look, and on systems other than Linux. Thread
+/// safety: as the view.
 std::vector<std::string> missing_mounts(KernelView& view, std::span<const SourceDescriptor* const> sources);
 
 }  // namespace memstat

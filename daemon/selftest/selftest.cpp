@@ -27,24 +27,24 @@ constexpr const char* kRefusedToRoot =
     "root may not read it here either: a container, a security module or kernel lockdown forbids it; run it outside of the "
     "container, or allow it there";
 
-/// One source while it is tried, shared with the thread that tries it: that may stay in the kernel for ever.
+/// The state of one trial, shared with its thread, which may hang in the kernel forever.
 struct Attempt {
   Attempt(std::shared_ptr<KernelView> shown, const SourceDescriptor& source) : view(std::move(shown)), reader(source) {}
 
   const std::shared_ptr<KernelView> view;
-  SourceReader reader;  // of the thread until it is done
+  SourceReader reader;  // belongs to the thread until it is done
   Mutex mutex;
   CondVar changed;
   std::optional<Result<void>> outcome MEMSTAT_GUARDED_BY(mutex);
 };
 
-/// Whether it reads nothing until a key at the top of the configuration says what.
+/// Whether the source reads nothing until a top-level configuration key selects what to read.
 bool waits_for_key(const SourceDescriptor& source) {
   return std::any_of(source.options.begin(), source.options.end(),
                      [](const SourceOption& option) { return option.kind == SourceOption::Kind::kKey; });
 }
 
-/// As if the key said what it says by default, so that the trial shows whether it would work.
+/// Sets the key's default value, so that the trial shows whether the source would work.
 void configure_as_usual(SourceReader& reader) {
   for (std::size_t i = 0; i < reader.descriptor->options.size(); ++i) {
     const SourceOption& option = reader.descriptor->options[i];
@@ -73,7 +73,7 @@ void run_attempt(const std::shared_ptr<Attempt>& kept) {
   attempt.changed.notify_one();
 }
 
-/// The thread of an attempt. It is left behind only while the kernel keeps it: who forks afterwards must be alone.
+/// The thread of a trial. It is abandoned only if the kernel blocks it, because a later fork requires a single thread.
 class AttemptThread {
  public:
   explicit AttemptThread(const std::shared_ptr<Attempt>& attempt) : attempt_(*attempt), thread_(run_attempt, attempt) {}
@@ -87,7 +87,7 @@ class AttemptThread {
     return attempt_.outcome.has_value();
   }
 
-  Attempt& attempt_;  // which the caller holds
+  Attempt& attempt_;  // kept alive by the caller
   std::thread thread_;
 };
 
@@ -100,7 +100,7 @@ SourceHealth health_of(ErrorCode code) {
   }
 }
 
-/// "mode 0400, owner root", of a file that is there.
+/// "mode 0400, owner root" for an existing file.
 std::string mode_of(const std::string& path) {
   struct stat status {};
   if (path.empty() || path[0] != '/' || ::stat(path.c_str(), &status) != 0) return {};
@@ -129,7 +129,7 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
   return {};
 }
 
-/// The error without what the table has in other columns. Where the kernel lacks something, errno says no more than that.
+/// The error without what other columns show. If the kernel lacks something, errno adds no information.
 std::string reason_of(Error error) {
   error.source.clear();
   if (error.code == ErrorCode::kNotPresent && !error.detail.empty()) error.system_errno = 0;
@@ -175,7 +175,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
   return trial;
 }
 
-/// Whether the source adds values only, or stands in for a roster that works.
+/// Whether the source only adds values, or replaces a roster that works.
 bool is_optional(const SourceDescriptor& source, std::span<const SourceTrial> trials) {
   return !source.is_roster && !source.needs.empty() &&
          (source.stands_in_for.empty() || std::any_of(trials.begin(), trials.end(), [&source](const SourceTrial& trial) {
@@ -183,7 +183,7 @@ bool is_optional(const SourceDescriptor& source, std::span<const SourceTrial> tr
           }));
 }
 
-/// The first of the places that it reads, and how many there are besides.
+/// The first of the source's places, and the number of others.
 std::string shortened_origin(std::string_view origin) {
   const auto more = std::count(origin.begin(), origin.end(), ',');
   std::string text(origin.substr(0, origin.find(',')));
@@ -191,7 +191,7 @@ std::string shortened_origin(std::string_view origin) {
   return text;
 }
 
-/// The budget of descriptors, below the heading FILES.
+/// The descriptor limit, for the column FILES.
 std::string files_text(std::size_t max_files) {
   return max_files == SourceDescriptor::kFilesVary ? "varies" : std::to_string(max_files);
 }
@@ -267,7 +267,7 @@ std::string service_advice(std::string_view needs, std::string_view opened_as) {
 
 namespace {
 
-/// The head: whose kernel it is, and who looks at it.
+/// The header: the kernel, and the account that reads it.
 std::string head_of(const SelfTest& test) {
   std::string text;
   if (!test.url.empty()) {
@@ -277,9 +277,9 @@ std::string head_of(const SelfTest& test) {
   return text + "kernel: " + test.kernel + "\naccount: " + test.account + "\n\n";
 }
 
-/// Advice once for all sources that it is the same for.
+/// Each advice once, for all sources that share it.
 std::string advice_text(const SelfTest& test) {
-  std::vector<std::pair<std::string, std::string>> advice;  // what to do, for which sources
+  std::vector<std::pair<std::string, std::string>> advice;  // advice, and the sources it applies to
   for (const SourceTrial& trial : test.trials) {
     if (trial.health == SourceHealth::kAbsent || trial.advice.empty()) continue;
     const auto same =
