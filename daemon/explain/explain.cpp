@@ -18,7 +18,7 @@
 namespace memstat {
 namespace {
 
-/// The alert whose runbook says what to do when the metric grows or something is wrong.
+/// The alert whose runbook applies when the metric grows or something is wrong.
 struct AlertOfMetric {
   std::string_view metric;
   std::string_view alert;
@@ -41,7 +41,7 @@ constexpr std::array<AlertOfMetric, 16> kAlertsOfMetrics{
      {"memstat_poll_timestamp_seconds", "MemstatPollStuck"},
      {"memstat_config_last_reload_successful", "MemstatConfigReloadFailed"}}};
 
-/// Whether the origin is of that metric of the catalogue.
+/// Whether the origin belongs to that metric of the catalogue.
 bool is_of(const MetricOrigin& origin, const MetricDescriptor& metric) {
   using Of = MetricOrigin::Of;
   switch (metric.scope) {
@@ -64,7 +64,7 @@ std::string line_of_source(const SourceDescriptor& source, std::string_view text
   return line.append(": ").append(text);
 }
 
-/// The sections of the runbooks that tell what to do when the metric grows, by the names of their alerts.
+/// The runbook sections that apply when the metric grows, by alert name.
 std::string growth_of(std::string_view metric) {
   std::vector<std::string_view> alerts;
   for (const AlertOfMetric& row : kAlertsOfMetrics) {
@@ -122,7 +122,7 @@ bool is_name_of(std::string_view word, std::string_view metric) {
   return metric == word || (metric.starts_with("memstat_") && metric.substr(8) == word);
 }
 
-/// Figures of types by the words that libmemstat and --list-sources have for them.
+/// Adds figures of types by the names used in libmemstat and --list-sources.
 void add_values(std::string_view word, std::vector<Explanation>& found) {
   for (const MetricDescriptor& metric : metric_catalogue()) {
     if (metric.scope != MetricScope::kType || metric.figure >= kFieldCount) continue;
@@ -135,12 +135,12 @@ void add_values(std::string_view word, std::vector<Explanation>& found) {
 }
 
 void add_types(std::string_view word, std::vector<Explanation>& found) {
-  std::vector<std::string_view> allocators;  // of each the best row is enough
+  std::vector<std::string_view> allocators;  // the best match of each is enough
   for (const KnownType& known : known_types()) {
     const std::string prefix = std::string(known.allocator) + "/";
     const bool has_prefix = word.starts_with(prefix);
     const std::string_view name = has_prefix ? word.substr(prefix.size()) : word;
-    // A pattern that takes any name is for those who say which allocator they mean.
+    // A pattern that matches any name applies only if the allocator is given.
     if (!has_prefix && (known.pattern == "*" || known.pattern == "/*")) continue;
     if (name.empty() || !matches_pattern(known.pattern, name)) continue;
     if (std::find(allocators.begin(), allocators.end(), known.allocator) != allocators.end()) continue;
@@ -165,14 +165,14 @@ void add_allocators(std::string_view word, std::vector<Explanation>& found) {
     one.kind = "allocator";
     one.name = allocator.name;
     one.what = allocator.what;
-    if (word == "allocator") continue;  // a list of all: nothing but what each is
+    if (word == "allocator") continue;  // a list of all: descriptions only
     for (const SourceDescriptor* const source : all_sources()) {
       if (to_string(source->allocator) == word) one.where.push_back(line_of_source(*source, source->origin));
     }
   }
 }
 
-/// By a key only what no metric, value or type is named.
+/// Match a key only if the word is not a metric, value or type.
 void add_columns(std::string_view word, std::vector<Explanation>& found) {
   for (const ColumnWord& column : column_words()) {
     const bool is_title = !column.title.empty() && column.title == word;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// dashboards/runbooks.md, in the program: embed.cmake makes the text of it at build time.
+// dashboards/runbooks.md, embedded at build time by embed.cmake.
 #pragma once
 
 #include <string_view>
@@ -10,13 +10,13 @@ namespace memstat {
 /// The whole file. Static.
 std::string_view runbooks_text();
 
-/// What to do about one alert. Thread safety: a plain value.
+/// The runbook of one alert. Thread safety: a plain value.
 struct Runbook {
   std::string_view alert;    ///< "MemstatNearLimit"
-  std::string_view section;  ///< Below its heading, without blank lines at both ends.
+  std::string_view section;  ///< The text below its heading, without leading and trailing blank lines.
 };
 
-/// One for each heading of the second level, in the order of the file. Pointers into runbooks_text().
+/// One per second-level heading, in file order. Views of runbooks_text().
 std::vector<Runbook> runbooks();
 
 }  // namespace memstat

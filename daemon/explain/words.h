@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Words of reports that are no metrics: allocators, and columns.
+// Terms in reports that are not metrics: allocators and columns.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace memstat {
 
-/// What an allocator's types are. Static.
+/// Describes an allocator's types. Static.
 struct AllocatorWord {
   std::string_view name;
   std::string_view what;
@@ -19,7 +19,7 @@ struct ColumnWord {
   std::string_view title;  ///< In text, "USED"; "" for none.
   std::string_view key;    ///< In JSON and CSV, "limit_used_ratio"; "" for none.
   std::string_view what;
-  std::string_view metric;  ///< The metric that has the same figure; "" for none.
+  std::string_view metric;  ///< The metric with the same figure; "" for none.
 };
 std::span<const ColumnWord> column_words();
 
