@@ -54,29 +54,29 @@ namespace {
 
 constexpr int kDone = 0, kCouldNotRun = 1, kWrongUsage = 2;
 
-// A stop takes two seconds at most: so long for threads to end, the rest for the log.
+// A stop takes at most two seconds: this long for threads to finish, the rest for the log.
 #if defined(MEMSTAT_SANITIZED)
 constexpr std::chrono::milliseconds kStopTime{8000};
 #else
 constexpr std::chrono::milliseconds kStopTime{1500};
 #endif
-constexpr std::chrono::milliseconds kRecordingTime = kStopTime * 2 / 3;  // so that it can say why it is not whole
+constexpr std::chrono::milliseconds kRecordingTime =
+    kStopTime * 2 / 3;  // leaves time to log why the recording is incomplete
 constexpr std::chrono::milliseconds kLogPatience{200};
 constexpr auto kNoDeadline = TimePoint::max();
 
 bool print(std::string_view text) {
-  if (text.empty()) return true;  // a page without types may be no memory at all, which fwrite does not take
+  if (text.empty()) return true;  // a page without types may be a null pointer, which fwrite does not accept
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
 }
 
-/// Prints and says so when it cannot. Returns the exit status.
 int print_or_complain(std::string_view text) {
   if (print(text)) return kDone;
   complain(std::string("cannot write to standard output: ") + std::strerror(errno));
   return kCouldNotRun;
 }
 
-/// What --selftest prints; the exit status is whether all that the kernel has works.
+/// Prints the self-test. The exit status tells whether every source of this kernel works.
 int print_selftest() {
   const Result<SelfTest> test = test_this_machine();
   if (!test) complain(to_string(test.error()));
@@ -84,7 +84,7 @@ int print_selftest() {
   return status == kDone && !test->is_healthy() ? kCouldNotRun : status;
 }
 
-/// What threads of the daemon use while it serves, in the order in which it is made.
+/// Objects used by threads while the daemon serves, in order of creation.
 struct Serving {
   std::unique_ptr<StopDeadline> stop_deadline;
   std::unique_ptr<PollRecorder> recorder;
@@ -94,7 +94,7 @@ struct Serving {
   std::unique_ptr<ServiceWatch> watch;
 };
 
-/// The daemon once its options and configuration are known.
+/// The daemon after options and configuration are known.
 class App {
  public:
   App(CommandLine options, ConfigFile& file, Config config, ServiceManager manager)
@@ -126,7 +126,7 @@ class App {
   std::vector<std::string> reload(PollLoop& loop);
   [[nodiscard]] HttpServerOptions server_options();
   [[nodiscard]] HostInfo host() const;
-  /// When a poll's figures were read; empty for a live kernel: now.
+  /// The time of a poll's figures; empty for a live kernel, where it is now.
   [[nodiscard]] std::function<std::int64_t()> realtime_of_polls() const {
     if (capture_ == nullptr) return {};
     return [capture = capture_] { return capture->poll_info(capture->selected_poll()).realtime_ns; };
@@ -135,7 +135,7 @@ class App {
     return [this](LogLevel level, std::string_view message) { log_.write(level, message); };
   }
 
-  /// What the threads that answer requests look at of the configuration.
+  /// Publishes the configuration values that HTTP threads use.
   void tell_http_threads() {
     scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
     has_per_cpu_ = !config_.per_cpu.allocators.empty() || !config_.per_cpu.types.empty();
@@ -149,12 +149,12 @@ class App {
   SystemClock clock_;
   SelfMetrics metrics_{MEMSTAT_VERSION};
   SnapshotPool pool_;
-  ReplayKernelView* capture_ = nullptr;  // when this is a replay; owned by view_ or recorder_
+  ReplayKernelView* capture_ = nullptr;  // set for a replay; owned by view_ or recorder_
   std::optional<ReplayClock> replay_clock_;
   std::unique_ptr<Recorder> recorder_;
-  bool recording_hangs_ = false;                 // its thread still uses what we own
+  bool recording_hangs_ = false;                 // its thread still uses our members
   std::atomic<bool> is_recording_open_ = false;  // not finished yet
-  std::atomic<bool> has_polled_all_ = false;     // as many as --polls says
+  std::atomic<bool> has_polled_all_ = false;     // all polls of --polls are done
   std::optional<Textfile> textfile_;
   std::unique_ptr<TextfileWriter> textfile_writer_;
   std::shared_ptr<KernelView> view_;
@@ -162,17 +162,17 @@ class App {
   EventHelper helper_{log_, metrics_};
   KernelReader reader_{log_, metrics_};
   HttpListeners listeners_;
-  HostInfo host_;  // as far as it is known
+  HostInfo host_;  // known members only
   std::unique_ptr<Authentication> authentication_;
   std::unique_ptr<HttpServer> server_;
   Mutex reload_mutex_;
-  ServiceWatch* watch_ MEMSTAT_GUARDED_BY(reload_mutex_) = nullptr;  // lives until no one can reload any more
+  ServiceWatch* watch_ MEMSTAT_GUARDED_BY(reload_mutex_) = nullptr;  // outlives all callers of reload
   std::atomic<std::int64_t> scrape_age_ns_{0};                       // key poll.on_scrape; 0: off
   bool is_memory_locked_ = false;
   std::atomic<bool> has_per_cpu_{false};  // whether key per_cpu selects any type
 };
 
-// First of all: sources keep thousands of files open, and a port below 1024 needs root.
+// Must come first: sources keep thousands of files open, and a port below 1024 needs root.
 Result<void> App::listen() {
   auto listeners = open_listeners(config_);
   if (!listeners) return listeners.error();
@@ -184,7 +184,7 @@ Result<void> App::listen() {
 
 Result<void> App::open_kernel() {
   const bool is_replay = !options_.replay.empty();
-  // A directory is read poll by poll, which the account that root becomes may not be allowed to.
+  // A directory is read poll by poll, which may not be permitted after root is given up.
   const bool will_drop = !options_.once && geteuid() == 0 && !config_.user.empty();
   const Result<std::uint64_t> max_bytes = is_replay ? capture_bound(options_.replay_max) : kMaxCaptureBytes;
   if (!max_bytes) return max_bytes.error();
@@ -210,7 +210,7 @@ Result<void> App::open_kernel() {
     textfile_ = *std::move(textfile);
   }
   if (!config_.capture.record.empty()) {
-    if (!options_.once) block_stop_signals();  // a recording that was begun is put in order
+    if (!options_.once) block_stop_signals();  // a recording must be finished properly
     const Clock& clock = is_replay ? static_cast<const Clock&>(replay_clock_.emplace(*capture_)) : clock_;
     const AccountNumbers owner = will_drop ? account_numbers(account_for(config_.user, kOwnUser)) : AccountNumbers{};
     auto recorder = Recorder::create(view_, config_, clock,
@@ -234,12 +234,12 @@ Result<void> App::open_kernel() {
   poller_->open_sources();
   helper_.keep_if_needed();
   if (Result<void> sealed = reader_.seal(); !sealed) return sealed;
-  give_back_free_heap();  // the types of the whole kernel, which programs on events are fitted to, are 10 MB
+  give_back_free_heap();  // type information of the whole kernel, needed to load programs, takes 10 MB
   return {};
 }
 
 int App::once() {
-  // The recording must be complete when the reader of the page has seen enough (memstatd --once --record FILE | head).
+  // Complete the recording even if the page's reader exits early (memstatd --once --record FILE | head).
   std::signal(SIGPIPE, SIG_IGN);
   PollRecorder recorder(recorder_ ? recorder_->view() : nullptr, metrics_, log_function(), PollRecorder::Manner::kInPlace);
   bool any_up = false;
@@ -276,7 +276,7 @@ int App::once() {
 bool App::finish_recording(PollRecorder& recorder, TimePoint due) {
   if (!recorder_) return true;
   Result<void> finished = recorder.stop(std::chrono::seconds(1), due);
-  // What could be written is packed all the same.
+  // Pack whatever could be written.
   if (finished || finished.error().code != ErrorCode::kTimeout) {
     const Result<void> packed = recorder_->finish([this, due] { return clock_.now() >= due; });
     if (!packed) finished = packed;
@@ -328,7 +328,7 @@ Result<void> App::give_up_privileges() {
   if (!options_.replay.empty()) options.readable_paths.push_back(options_.replay);
   if (capture_ == nullptr) {
     for (std::string& directory : reopened_directories(all_sources(), view_->os(), config_)) {
-      std::error_code ignored;  // what this kernel lacks needs no rule
+      std::error_code ignored;  // ignore directories that this kernel lacks
       if (std::filesystem::exists(directory, ignored)) options.readable_paths.push_back(std::move(directory));
     }
   }
@@ -336,7 +336,7 @@ Result<void> App::give_up_privileges() {
   if (textfile_) options.writable_paths.push_back(textfile_->directory());
   for (std::string& directory : socket_directories(config_)) options.writable_paths.push_back(std::move(directory));
   const std::string account = account_name(geteuid());
-  // Sources may have taken every other descriptor, and accounts, rules and threads take some. The front fills them up again.
+  // Sources may have used every descriptor; accounts, sandbox rules and threads need some. The front refills the spares.
   listeners_.spare().give_all();
   const Result<PrivilegeReport> report = drop_privileges(options);
   if (!report) return report.error();
@@ -396,7 +396,7 @@ int App::wait_for_signals(Serving& serving) {
     const int signal = wait_for_signal();
     if (signal == SIGCHLD) helper_.watch();
     if (signal == SIGCHLD && reader_.watch()) continue;
-    if (signal != SIGHUP) return signal;  // without the reader, too: what is served would grow old
+    if (signal != SIGHUP) return signal;  // stop also if the reader is gone, since the page would become stale
     try {
       reload(*serving.loop);
     } catch (const std::bad_alloc&) {  // not even for an answer to the client
@@ -406,13 +406,13 @@ int App::wait_for_signals(Serving& serving) {
 
 int App::serve() {
   if (const Result<void> dropped = give_up_privileges(); !dropped) return fail(to_string(dropped.error()));
-  // Before any thread exists, so that only the main thread takes them.
+  // Before any thread exists, so that only the main thread receives them.
   block_stop_signals();
   Serving serving;
   try {
     return serve(serving);
   } catch (const std::exception& exception) {
-    // Threads run that use what unwinding further would take away from them.
+    // Do not unwind further: running threads use these objects.
     log_.flush(kLogPatience);
     complain(why(exception));
     std::_Exit(kCouldNotRun);
@@ -505,14 +505,14 @@ int App::stop(Serving& serving, int signal) {
   server_->stop();
   serving.watch.reset();
   textfile_writer_.reset();
-  // On SIGINT a person waits for the recording. A service manager does not: the next run packs what is left.
+  // On SIGINT a person is waiting, so finish the recording. On SIGTERM, stop in time.
   const bool may_take_long = signal == SIGINT || has_polled_all_;
   if (may_take_long) serving.stop_deadline->cancel();
   const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
   const int status = finish_recording(*serving.recorder, due) && !reader_.is_lost() ? kDone : kCouldNotRun;
   serving.stop_deadline->cancel();
   log_.info("stopped");
-  // A thread that is stuck in the kernel must not see its objects destroyed, and waiting for it is impossible.
+  // Threads stuck in the kernel cannot be joined, so exit without destroying their objects.
   if (poller_->stuck_count() != 0 || recording_hangs_ || file_.is_stuck()) {
     log_.flush(kLogPatience);
     std::_Exit(status);
@@ -537,7 +537,7 @@ int App::run() {
   if (const Result<void> opened = open_kernel(); !opened) return fail(to_string(opened.error()));
   if (!options_.once) return serve();
   const int status = once();
-  log_.flush(std::chrono::hours(1));  // of a command, all lines are wanted
+  log_.flush(std::chrono::hours(1));  // a command must print all its lines
   return status;
 }
 
@@ -551,7 +551,7 @@ int run_or_throw(int argc, const char* const* argv) {
   if (options.list_metrics) return print_or_complain(metric_list());
   if (options.list_sources) return print_or_complain(source_list());
 
-  // Taken in any case: what prints and ends has no manager.
+  // Always removed from the environment: commands that print and exit have no manager.
   ServiceManager manager = ServiceManager::of_environment();
   ConfigFile file(options.config_file, {.must_stop = is_stop_wanted});
   ConfigResult loaded = file.load();
@@ -568,7 +568,7 @@ int run_or_throw(int argc, const char* const* argv) {
   if (options.check_config) {
     const std::string name = file.path().empty() ? "the built-in configuration" : file.path();
     if (!config.textfile.empty()) {
-      // A directory that is not there yet may be there at the start; a path that is a directory stays wrong.
+      // A missing directory may exist at the start, but a path that is a directory is always wrong.
       const auto textfile = Textfile::open(config.textfile);
       if (!textfile && (textfile.error().system_errno == EISDIR || textfile.error().code == ErrorCode::kData)) {
         complain(name + ": textfile: " + to_string(textfile.error()));

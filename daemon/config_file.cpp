@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{20};
 #if !defined(MEMSTAT_SANITIZED)
-constexpr std::size_t kStackBytes = 128 * 1024;  // for a few system calls, and whatever a preloaded library puts around them
+constexpr std::size_t kStackBytes = 128 * 1024;  // enough for a few system calls, and for a preloaded library around them
 #endif
 
 }  // namespace
 
-/// One read, on a thread that allocates nothing: before privileges are dropped the process has no other thread, and the heap
-/// of a second one would count against the limit of locked memory.
+/// One read, on a thread that allocates nothing. Before privileges are dropped the process has no other thread, and a second
+/// thread's heap would count against the limit of locked memory.
 struct ConfigFile::Read {
   Read(std::string file, int kept_descriptor, int kept_directory, void (*before)())
       : path(std::move(file)),
@@ -57,8 +57,8 @@ struct ConfigFile::Read {
     done.notify_all();
   }
 
-  /// The name can be looked up when only the file itself is closed to us; where its directory is, too, the link count of
-  /// the file that was read must do.
+  /// Whether the name now refers to another file. If its directory is inaccessible, uses the link count of the file that was
+  /// read.
   [[nodiscard]] bool is_another(const struct stat& old) const noexcept {
     struct stat named = {};
     const bool is_found =
@@ -70,7 +70,7 @@ struct ConfigFile::Read {
   const std::string name;
   const std::string parent;
   const int kept;       // -1: none
-  const int directory;  // as kept
+  const int directory;  // -1: none
   void (*const before_read)();
   const std::unique_ptr<char[]> room;
   ConfigBytes bytes;
@@ -89,7 +89,7 @@ ConfigFile::~ConfigFile() {
     pthread_detach(read_->thread);
     (void)read_.release();  // NOLINT(bugprone-unused-return-value): its thread uses it, perhaps for ever
     (void)directory_.release();
-    return;  // and the descriptors
+    return;  // and keep the descriptors
   }
   if (read_ != nullptr) end_read();
   if (descriptor_ >= 0) close(descriptor_);
@@ -181,7 +181,7 @@ ConfigResult ConfigFile::load() {
   }
   ConfigResult result = load_config_text(
       *text, path_, ConfigContext{.sources = sources, .options = options, .is_readable_by_all = is_readable_by_all_});
-  constexpr std::size_t kLargeBytes = 64 * 1024;  // whose tree leaves more than the heap gives back by itself
+  constexpr std::size_t kLargeBytes = 64 * 1024;  // a larger tree leaves more than the heap returns by itself
   if (text->size() > kLargeBytes) give_back_free_heap();
   return result;
 }

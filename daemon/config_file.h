@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The configuration file over the life of the daemon: loaded once with privileges, loaded again without them.
+// The configuration file during the life of the daemon: loaded once with privileges, and reloaded without them.
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,32 @@ namespace memstat {
 /// How long a load waits for the file system.
 struct ConfigPatience {
   std::chrono::milliseconds deadline{5000};
-  /// Asked while it waits, several times a second: true ends the waiting. May be empty.
+  /// Called several times a second while waiting; true stops the wait. May be empty.
   std::function<bool()> must_stop = {};
-  /// Called on the reading thread before it reads; for tests, in the place of a file system that does not answer.
+  /// For tests: called on the reading thread before it reads, to simulate a file system that hangs.
   void (*before_read)() = nullptr;
   const Clock& clock = system_clock();
 };
 
-/// Reads one configuration file again and again. Thread safety: none; callers serialise.
+/// Reads one configuration file repeatedly. Thread safety: none; callers must serialize.
 class ConfigFile {
  public:
-  /// `path` "" stands for no file: the defaults.
+  /// An empty `path` means no file: the defaults.
   explicit ConfigFile(std::string path, ConfigPatience patience = {});
-  /// Leaves a read behind that has not come back.
+  /// Abandons a read that has not returned.
   ~ConfigFile();
   ConfigFile(const ConfigFile&) = delete;
   ConfigFile& operator=(const ConfigFile&) = delete;
 
-  /// Loads the file, and keeps it open. The file is read on a thread of its own, which is gone again when this returns
-  /// unless the file system does not answer: then the problem is kTimeout's, and no other read begins before that one is
-  /// back. When the file cannot be opened any more because privileges were dropped since, it is opened in its directory,
-  /// which is kept open, too; else the kept descriptor is read, as long as it still is the file of that name; else the
-  /// problem says what to do.
+  /// Loads the file and keeps it open. A separate thread reads it and ends before this returns, unless the file system
+  /// hangs: then the error is kTimeout, and no other read starts until that one returns.
+  ///
+  /// If the file can no longer be opened because privileges were dropped, it is opened through its directory, which is kept
+  /// open too. Otherwise the kept descriptor is read, if it is still the file of that name. Otherwise the error says what to
+  /// do.
   ConfigResult load();
 
-  /// Whether a read has not come back. Its thread must not see the process's objects destroyed.
+  /// Whether a read has not returned. Its thread must not outlive the process's objects.
   [[nodiscard]] bool is_stuck() const;
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -54,9 +55,9 @@ class ConfigFile {
   std::string path_;
   ConfigPatience patience_;
   int descriptor_ = -1;
-  UniqueFd directory_;               // the one that the file is in, when it can be listed
-  bool is_readable_by_all_ = false;  // the file that was read last
-  std::unique_ptr<Read> read_;       // the one that runs
+  UniqueFd directory_;               // the file's directory, if it can be listed
+  bool is_readable_by_all_ = false;  // of the file read last
+  std::unique_ptr<Read> read_;       // the running one
 };
 
 }  // namespace memstat

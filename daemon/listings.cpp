@@ -17,7 +17,7 @@ std::string line(std::initializer_list<std::string_view> cells) {
   return text + "\n";
 }
 
-/// "held_bytes", "cpu free", "node free", and for what belongs to no type the name of its metric.
+/// "held_bytes", "cpu free", "node free"; for figures of no type the name of the metric.
 std::string figure_name(const MetricOrigin& origin) {
   using Of = MetricOrigin::Of;
   if (origin.of == Of::kCpu) return "cpu " + std::string(to_string(static_cast<CpuField>(origin.number)));
@@ -26,7 +26,7 @@ std::string figure_name(const MetricOrigin& origin) {
   return std::string(origin.metric->facts.name);
 }
 
-/// A number, in bytes with the largest unit that leaves no rest.
+/// Formats a number; bytes with the largest unit that divides them.
 std::string size_text(std::uint64_t value, bool is_bytes) {
   constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
@@ -37,7 +37,7 @@ std::string size_text(std::uint64_t value, bool is_bytes) {
   return std::to_string(value) + std::string(kUnits[unit]);
 }
 
-/// Texts of items with "; " between them.
+/// Joins the texts of items with "; ".
 template <typename Items, typename Text>
 std::string joined(const Items& items, Text text_of) {
   std::string text;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What --list-metrics and --list-sources print: tab-separated, with a header line.
+// The output of --list-metrics and --list-sources: tab-separated, with a header line.
 #pragma once
 
 #include <string>
 
 namespace memstat {
 
-/// name, type, unit, scope, labels (their names, with commas between), tier, help: every metric of the catalogue.
+/// name, type, unit, scope, labels (names separated by commas), tier, help: every metric of the catalogue.
 std::string metric_list();
 
 /// name, os, allocator, roster, figures, per_cpu, origin, notes: every source of this build.

@@ -3,7 +3,7 @@
 #include "daemon/app.h"
 #include "daemon/process/out_of_memory.h"
 
-// Before the constructors of the program's own objects, which allocate as well.
+// Runs before the constructors of the program's own objects, which allocate memory.
 __attribute__((constructor(101))) static void prepare_for_little_memory() {
   memstat::end_clearly_when_out_of_memory();
   memstat::share_one_heap();

@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-/// Makes a parser of ours a check of CLI11's: "" or what is wrong.
+/// Makes a CLI11 validator, which returns "" or an error, from one of our parsers.
 template <typename Parse>
 CLI::Validator check(Parse parse, const std::string& type) {
   return {[parse](std::string& text) {
@@ -21,7 +21,7 @@ CLI::Validator check(Parse parse, const std::string& type) {
           type};
 }
 
-/// What stands on the command line and is parsed when all of it is there.
+/// Words of the command line, parsed after all of it was read.
 struct Words {
   std::vector<std::string> listen;
   std::string interval;
@@ -32,7 +32,7 @@ struct Words {
   std::uint64_t polls = 0;  // 0: not given
 };
 
-// An unset variable in a script must not turn into the defaults: `--replay ""` would serve the live kernel.
+// An unset variable in a script must not silently select the default: `--replay ""` would serve the live kernel.
 std::string not_empty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
 
 std::string check_speed(const std::string& text) {
@@ -90,7 +90,7 @@ void add_options(CLI::App& app, CommandLine& options, Words& words) {
       ->check(check(parse_log_level, "LEVEL"));
 }
 
-/// False, with a line on standard error, when an address is given twice.
+/// Returns false, after a message on standard error, if an address is given twice.
 bool take_addresses(const std::vector<std::string>& texts, CommandLine& options) {
   for (const std::string& text : texts) {
     const Endpoint address = *parse_listen_address(text);
@@ -104,7 +104,7 @@ bool take_addresses(const std::vector<std::string>& texts, CommandLine& options)
   return true;
 }
 
-/// Requires words that the checks of add_options() have let through.
+/// Requires words that passed the checks of add_options().
 void take_words(const Words& words, CommandLine& options) {
   if (!words.interval.empty()) options.interval = *parse_poll_interval(words.interval);
   if (!words.format.empty()) options.format = *parse_exposition_format(words.format);

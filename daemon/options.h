@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// What the command line says. A flag that was given beats its key in the configuration file.
+/// The parsed command line. A flag overrides its key in the configuration file.
 struct CommandLine {
   std::string config_file;  ///< "": built-in defaults.
   bool check_config = false;
@@ -23,9 +23,9 @@ struct CommandLine {
   std::optional<LogLevel> log_level;
   bool no_sandbox = false;
   bool once = false;
-  ExpositionFormat format = kFallbackFormat;  ///< Of the page that `once` prints.
+  ExpositionFormat format = kFallbackFormat;  ///< For the page that `once` prints.
   std::string replay;                         ///< Capture to replay; "": the live kernel.
-  std::optional<std::uint64_t> replay_max;    ///< B unpacked; none: kMaxCaptureBytes.
+  std::optional<std::uint64_t> replay_max;    ///< B unpacked; nothing: kMaxCaptureBytes.
   double replay_speed = 1;
   bool replay_loop = false;
   std::optional<std::uint64_t> polls;
@@ -36,8 +36,8 @@ struct CommandLine {
   bool selftest = false;
 };
 
-/// The command line, or the exit status with which to end at once (after --help and --version 0, after a mistake 2; what
-/// there is to say has been printed).
+/// The command line, or the exit status if the program must exit now: 0 after --help and --version, 2 after an error. The
+/// message has been printed.
 struct ParsedCommandLine {
   CommandLine options;
   std::optional<int> exit_status;
@@ -46,7 +46,7 @@ struct ParsedCommandLine {
 /// Never throws. `version` is what --version prints.
 ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version);
 
-/// Puts the flags over the keys of the file.
+/// Overrides the file's keys with the flags.
 void apply(const CommandLine& options, Config& config);
 
 }  // namespace memstat
