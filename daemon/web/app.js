@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The status page: asks /api/v1/ for what changed and draws it. Asks for nothing while its tab is hidden.
+// The status page: fetches changes from /api/v1/ and draws them. Fetches nothing while its tab is hidden.
 import {element, meter} from './chart.js';
 import {TypesTable} from './table.js';
 import {TypeView} from './type.js';
@@ -7,7 +7,7 @@ import {bytes, clock, count, duration, grownText, limitWords, memoryParts, perce
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
-const LEAST_WAIT = 1000;  // ms from one question to the next
+const LEAST_WAIT = 1000;  // ms between requests
 const MOST_WAIT = 30000;
 const SHOWN = 8;  // rows of the short lists
 
@@ -18,7 +18,7 @@ const state = {memory: null, types: [], unlisted: [], sources: null, history: ne
 const documents = new Map();  // by path: {tag, body}
 const seriesOf = (type) => state.history.get(keyOf(type))?.values;
 
-/** The document of that path; `changed` says whether it is another one than last time. */
+/** The document at that path; `changed` is whether it differs from the last one. */
 async function ask(path) {
   const known = documents.get(path);
   const response = await fetch(path, {cache: 'no-store', headers: known ? {'If-None-Match': known.tag} : {}});
@@ -31,14 +31,14 @@ async function ask(path) {
   return {body, changed: true};
 }
 
-// A rate per hour of what happened within seconds would frighten without reason.
+// Extrapolating seconds to a rate per hour would cause false alarms.
 const isEarly = () => state.span < ENOUGH;
 const ofTables = {hrefOf, series: seriesOf, isEarly};
 const typesTable = new TypesTable(at('types-table'), 'Table of memory types', ofTables);
 const containersTable = new TypesTable(at('containers-table'), 'Table of containers', ofTables);
 
 function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;  // a screen reader is not told what did not change
+  if (node.textContent !== text) node.textContent = text;  // a screen reader must not announce unchanged text
 }
 
 function systemName(os) {
@@ -54,7 +54,7 @@ function drawHost() {
   setText(at('kernel'), [systemName(host.os), host.release, host.machine].filter(Boolean).join(' '));
 }
 
-/** Without layout jumps, and not for screen readers: it changes each second. */
+/** Changes every second, so without layout shifts and hidden from screen readers. */
 function drawAge() {
   if (!state.memory) return;
   const {host, time} = state.memory;
@@ -105,7 +105,7 @@ function drawProblems() {
   at('problem-list').replaceChildren(...rows);
 }
 
-/** A part of the account is no type, so no page is about it. */
+/** A part of the account is not a type, so it has no page. */
 function nameOfRow(row) {
   if (row.allocator !== 'account') return nameOf(row);
   return element('span', {}, readable(row.type), element('span', {class: 'tag'}, row.type === 'unaccounted' ? 'in no part of memory' : 'part of all memory'));
@@ -121,7 +121,7 @@ function growthRow(row) {
                  element('span', {class: 'side'}, isEarly() ? `+${grownText(row, row.grew)}` : pace));
 }
 
-/** What grew and is no problem: a cache, a step, a cycle. */
+/** Growth that is not a problem: a cache, a step, a cycle. */
 function asideRow(row) {
   return element('li', {}, nameOfRow(row), element('span', {class: 'what'}, `it ${row.why}`),
                  element('span', {class: 'side quiet'}, `+${grownText(row, row.grew)}`));
@@ -208,7 +208,7 @@ function drawTypes() {
   containersTable.show(containers);
 }
 
-/** The first paths of a list; the others are in the hint. */
+/** The first paths of a list; the hint has the others. */
 function shortened(origin) {
   const paths = origin.split(', ');
   return paths.length > 4 ? `${paths.slice(0, 3).join(', ')} and ${paths.length - 3} more` : origin;
@@ -251,7 +251,7 @@ function wantedType() {
   try {
     return match ? {allocator: decodeURIComponent(match[1]), type: decodeURIComponent(match[2])} : null;
   } catch {
-    return null;  // a broken escape
+    return null;  // an invalid escape
   }
 }
 
@@ -267,7 +267,7 @@ async function drawType() {
   if (state.view === undefined) {
     state.view = new TypeView(at('type'), wanted);
     window.scrollTo(0, 0);
-    at('type-title').focus({preventScroll: true});  // before the answers: keys pressed meanwhile belong to this view
+    at('type-title').focus({preventScroll: true});  // before the responses arrive: keys pressed meanwhile belong to this view
   }
   const view = state.view;
   const name = `allocator=${encodeURIComponent(wanted.allocator)}&type=${encodeURIComponent(wanted.type)}`;
@@ -300,7 +300,7 @@ function draw() {
 async function refresh() {
   const memory = await ask('/api/v1/memory');
   if (!memory.changed && state.memory) return false;
-  const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // it may be off
+  const asked = ask('/api/v1/history').catch(() => ({body: {times: [], series: []}}));  // the history may be off
   const grown = ask('/api/v1/growth').catch(() => ({body: null}));
   const found = ask('/api/v1/findings').catch(() => ({body: null}));
   const [types, sources] = await Promise.all([ask('/api/v1/types'), ask('/api/v1/sources')]);
@@ -312,13 +312,13 @@ async function refresh() {
   state.sources = sources.body.sources;
   drawDaemon(sources.body.daemon);
   if (isFirst) {
-    draw();  // the verdict does not wait for the sparklines
+    draw();  // show the verdict before the sparklines arrive
     performance.mark('first-render');
   }
   const {times, series} = (await asked).body;
   state.history = new Map(series.map((one) => [keyOf(one), one]));
   state.growth = (await grown).body;
-  // Without a history, growth is as old as memstatd.
+  // Without a history, growth is measured since memstatd started.
   const {history_bytes: kept, metrics: own} = sources.body.daemon;
   state.span = times.length ? times[times.length - 1] - times[0] : kept === 0 ? Math.max(0, state.memory.time - own.process_start_time_seconds) : 0;
   draw();
@@ -333,12 +333,12 @@ let isAsking = false;
 
 async function tick() {
   clearTimeout(timer);
-  if (document.hidden || isAsking) return;  // hidden: goes on when the tab is shown again
+  if (document.hidden || isAsking) return;  // hidden: continues when the tab is shown again
   isAsking = true;
   try {
     const changed = await refresh();
     complain(null);
-    // Right after the next poll should be there; when it is not, a little later.
+    // Right after the next poll is due; if it is late, a little later.
     const due = state.memory.host.replay ? LEAST_WAIT : 1000 * (state.memory.time + state.interval + 0.3) - (Date.now() + state.skew);
     wait = changed ? Math.min(MOST_WAIT, Math.max(LEAST_WAIT, due)) : Math.min(MOST_WAIT, Math.max(LEAST_WAIT, wait * 1.3));
   } catch (error) {

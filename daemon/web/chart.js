@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Elements of the page, and small drawings in SVG. Text of the kernel becomes text nodes only, never markup.
+// Elements of the page, and small SVG drawings. Kernel text only ever becomes text nodes, never markup.
 
-/** An element: element('td', {class: 'number'}, 'text', child, ...). */
+/** Makes an element: element('td', {class: 'number'}, 'text', child, ...). */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -18,7 +18,7 @@ export function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The path of a sparkline in a box of 100 by 22; gaps where the type was not there. */
+/** The path of a sparkline in a box of 100 by 22, with gaps where the type was absent. */
 export function sparkPath(values) {
   if (!values || values.length < 2) return '';
   let least = Infinity;
@@ -44,14 +44,14 @@ export function sparkPath(values) {
   return path;
 }
 
-/** A share of a limit as a bar; the words beside it say the same. */
+/** A share of a limit as a bar; the text beside it has the same value. */
 export function meter(share, state) {
   const fill = element('i');
   fill.style.width = `${Math.min(100, 100 * share)}%`;
   return element('span', {class: `meter ${state}`, 'aria-hidden': 'true'}, fill);
 }
 
-/** One bar a CPU or node; `text` of its value stands beside it. */
+/** One bar per CPU or node, with its value as `text` beside it. */
 export function bars(values, name, text) {
   const most = Math.max(1, ...values.map((value) => value ?? 0));
   const box = element('div', {class: 'bars'});

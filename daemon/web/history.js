@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The history of one type as a chart of uPlot, with its limit, and with marks where it failed or met its limit.
+// The history of one type as a uPlot chart, with its limit, and marks at failures and limit hits.
 import {element} from './chart.js';
 import {bytes, clock, count} from './view.js';
 
@@ -10,21 +10,21 @@ const STEPS = {bytes: Array.from({length: 60}, (_, power) => 2 ** power),
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** [time, how many since the mark before] of each increase in [[time, total], ...]. */
+/** [time, increase since the last mark] for each increase in [[time, total], ...]. */
 function increases(totals) {
   return totals.slice(1).map(([time, total], index) => [time, total - totals[index][1]]).filter(([, more]) => more > 0);
 }
 
 export class HistoryChart {
-  /** `place`: an element that this fills, as wide as it is. */
+  /** `place`: the element to fill, over its full width. */
   constructor(place) {
     this.canvas = element('div', {role: 'img'});
-    this.cursor = element('span', {class: 'quiet'});  // what is under the pointer
+    this.cursor = element('span', {class: 'quiet'});  // the values under the pointer
     this.keys = element('p', {class: 'quiet'});
     this.place = place;
     this.words = element('p', {class: 'quiet'}, 'The history begins with the second poll.');
     this.place.replaceChildren(this.canvas, this.keys, this.words);
-    // The colours of a canvas are ours to change.
+    // A canvas does not follow the colour scheme by itself.
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.onChange = () => this.draw();
     this.dark.addEventListener('change', this.onChange);
@@ -39,7 +39,7 @@ export class HistoryChart {
     this.plot = undefined;
   }
 
-  /** `limit`: in the unit of the history; undefined: there is none. */
+  /** `limit`: in the unit of the history; undefined for none. */
   show(history, limit) {
     this.history = history;
     const values = history.points.map((point) => point[1]);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A table of any number of types: only the rows in view are elements, used again while one scrolls.
+// A table of any number of types: only visible rows are elements, and they are reused while scrolling.
 import {element, sparkPath, svg} from './chart.js';
 import {bytes, count, percent, rate} from './view.js';
 
 const ROW = 32;  // pixels, as in style.css
 const SPARE = 16;  // rows above and below those in view
-const NEAR = 6;  // of them at least are there at any time
+const NEAR = 6;  // minimum of these at any time
 
-/** What a type is sorted by when it lacks the figure: below everything. */
+/** Sort key of a type without the figure: below everything. */
 const figure = (name) => (type) => type[name] ?? -Infinity;
 
-/** `text` of what is not there is a dash, so that it is never taken for 0. */
+/** A missing value is shown as a dash, so that it cannot be mistaken for 0. */
 const amount = (name, text) => (type) => type[name] === undefined ? '-' : text(type[name]);
 
 function limitText(type) {
@@ -33,7 +33,7 @@ const COLUMNS = [
 ];
 
 export class TypesTable {
-  /** `hrefOf(type)` leads to one type; `series(type)` has the values of its sparkline; `isEarly()`: rates are noise yet. */
+  /** `hrefOf(type)` links to a type; `series(type)` returns its sparkline; `isEarly()`: rates are not meaningful yet. */
   constructor(place, label, {hrefOf, series, isEarly}) {
     this.hrefOf = hrefOf;
     this.series = series;
@@ -44,7 +44,7 @@ export class TypesTable {
     this.sort = {column: COLUMNS[2], descends: true};
     this.first = -1;
     this.last = -1;
-    this.lines = [];  // of the rows first to last
+    this.lines = [];  // of the rows from first to last
     this.headers = new Map();
     const header = element('tr', {'aria-rowindex': '1'});
     for (const column of COLUMNS) {
@@ -59,7 +59,7 @@ export class TypesTable {
       this.headers.set(column.id, cell);
       header.append(cell);
     }
-    this.above = element('td');  // one cell: a span would bring hidden columns back
+    this.above = element('td');  // one cell: a span would reveal hidden columns
     this.below = element('td');
     this.body = element('tbody', {class: 'rows-in-view'});
     this.table = element('table', {'aria-label': label}, element('thead', {}, header),
@@ -145,7 +145,7 @@ export class TypesTable {
     line.path.setAttribute('d', sparkPath(this.series(type)));
   }
 
-  /** Draws the rows in view. While scrolling only those that come into view are filled: rows that left are used again for them. */
+  /** Draws the visible rows. While scrolling, rows that left the view are reused for those that enter it. */
   draw(changed) {
     const height = this.viewport.clientHeight || 544;
     const top = Math.floor(this.viewport.scrollTop / ROW);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The view of one memory type. Its parts stay while their content changes, so that focus and place are kept from poll to poll.
+// The view of one memory type. Elements are updated in place, so that focus and scroll position survive a poll.
 import {bars, element} from './chart.js';
 import {HistoryChart} from './history.js';
 import {bytes, count, limitWords, percent, problemWords, rate} from './view.js';
@@ -16,14 +16,14 @@ function factList(type) {
     'div', {}, element('dt', {}, name), element('dd', {}, text), more ? element('dd', {class: 'quiet small'}, more) : undefined));
 }
 
-/** What the type is, and what to do about it. */
+/** Describes the type, and what to do about it. */
 function meaningOf(type) {
   const texts = [type.what, type.when_it_grows && `When it grows: ${type.when_it_grows}`].filter(Boolean);
   const link = type.runbook && element('p', {}, element('a', {href: `/runbooks/${type.runbook}`}, `Runbook ${type.runbook}`));
   return [...texts.map((text) => element('p', {}, text)), link].filter(Boolean);
 }
 
-/** A figure as people read it: bytes with a unit, shares as they are. */
+/** Formats a figure for people: bytes with a unit, shares unchanged. */
 function valueText(figure) {
   if (figure.unit === 'bytes') return bytes(figure.value);
   if (figure.metric.endsWith('_bytes_per_second')) return `${bytes(Math.round(figure.value))}/s`;
@@ -42,19 +42,19 @@ function split(place, tables, name, none) {
     : [element('p', {class: 'quiet'}, none)]));
 }
 
-/** What a number of objects would take, by what those in use take. */
+/** Estimated bytes of a number of objects, from those in use. */
 function limitOf(type, figure) {
   if (figure !== 'bytes') return type.limit_objects;
   return type.limit_bytes ?? (type.limit_objects && type.objects && type.bytes ? type.limit_objects * type.bytes / type.objects : undefined);
 }
 
-/** How many allocations failed since the history began. */
+/** Failed allocations since the history began. */
 const recentFailures = (history) => history.failures.length < 2 ? 0 : history.failures.at(-1)[1] - history.failures[0][1];
 
 const SECTION = (title, ...children) => element('section', {'aria-label': title}, element('h2', {}, title), ...children);
 
 export class TypeView {
-  /** Fills `place`; `wanted`: {allocator, type}. */
+  /** Fills `place` for `wanted`, {allocator, type}. */
   constructor(place, wanted) {
     this.wanted = wanted;
     this.words = element('p', {}, 'Asking for it.');
@@ -87,7 +87,7 @@ export class TypeView {
     this.hideParts(true);
   }
 
-  /** `history` is undefined when it is off. */
+  /** `history` is undefined if it is off. */
   show(type, history) {
     const said = problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0, recent: history ? recentFailures(history) : undefined});
     this.words.textContent = said === 'met its limit before' && !(type.limit_hits > 0) ? 'It has no failure and is not near a limit.' : `It ${said}.`;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the documents of /api/v1/ mean for people: words, order, amounts. Knows no page, so that tests can run it alone.
+// Presents the documents of /api/v1/ to people: words, order, amounts. Independent of the page, so that tests can run it alone.
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -14,7 +14,7 @@ export function bytes(amount) {
   return `${amount < 0 ? '-' : ''}${text} ${UNITS[unit]}`;
 }
 
-/** 12 345 with thin gaps, which every language reads. */
+/** 12 345 with thin spaces, independent of language. */
 export function count(number) {
   if (number < 10000) return String(Math.round(number));
   return String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, '\u202f');
@@ -49,15 +49,15 @@ export function clock(seconds) {
 export const readable = (part) => part.replaceAll('_', ' ');
 export const times = (number) => number === 1 ? 'once' : `${count(number)} times`;
 
-/** Such types are at their limit when all is well: pools are made full, caches fill what they may. */
+/** Types that are normally at their limit: pools are created full, and caches fill all they may. */
 const FULL_BY_DESIGN = new Set(['memcg', 'hugetlb', 'zswap', 'cma']);
 const isFullByDesign = (type) => FULL_BY_DESIGN.has(type.allocator) ||
   (type.allocator === 'table' && ['buffer_space', 'buffer_headers', 'tcp_time_wait'].includes(type.type));
 
-/** How many failures there were over the window, or nothing where the history does not say. */
+/** Failures within the window, or nothing if the history does not reach that far. */
 const recent = (history, type) => history?.get(`${type.allocator}/${type.type}`)?.failures;
 
-/** Types that failed or are near their limit, those first that need a person first. `history`: by "allocator/type". */
+/** Types that failed or are near their limit, most urgent first. `history`: by "allocator/type". */
 export function problems(types, history) {
   const found = [];
   for (const type of types) {
@@ -65,7 +65,7 @@ export function problems(types, history) {
     const failures = type.fails_routinely || type.allocator === 'memcg' ? 0 : type.failures ?? 0;
     if (used < 0.8 && failures === 0 && !(type.limit_hits > 0 && used > 0)) continue;
     const now = recent(history, type);
-    // What failed before the first poll is history: nothing says that it still happens.
+    // Failures before the first poll do not count: nothing shows that they still occur.
     const isBad = used >= 0.995 || (failures > 0 && now > 0);
     const isNear = used >= 0.9;
     found.push({type, used, failures, recent: now, state: isBad ? 'bad' : isNear ? 'warn' : 'note'});
@@ -83,10 +83,10 @@ export function problemWords({used, failures, recent: now}) {
   return words.join(' and ') || 'met its limit before';
 }
 
-/** What of its limits a type uses, in its own units. */
+/** The amount that a type uses of its limits, in its own units. */
 export function limitWords(type) {
   const words = [];
-  if (type.allocator === 'uma' && type.free_objects > 0 && type.limit_objects !== undefined) {  // uma(9) counts what it keeps for reuse, too
+  if (type.allocator === 'uma' && type.free_objects > 0 && type.limit_objects !== undefined) {  // uma(9) also counts cached objects
     return `${count(type.objects)} in use and ${count(type.free_objects)} cached of ${count(type.limit_objects)} objects`;
   }
   if (type.limit_objects !== undefined) words.push(`${count(type.objects ?? 0)} of ${count(type.limit_objects)} objects`);
@@ -94,7 +94,7 @@ export function limitWords(type) {
   return words.join(', ') + (type.limit_configured ? ' (limit of the configuration)' : '');
 }
 
-/** Until a row of /api/v1/growth meets its limit, or has taken the memory that is available, in words; nothing: unknown. */
+/** Time until a row of /api/v1/growth reaches its limit or exhausts available memory, in words; nothing if unknown. */
 export function timeLeft(row) {
   const ways = [[row.limit_in_seconds, 'until its limit'], [row.memory_gone_in_seconds, 'until no memory is available']]
     .filter(([seconds]) => seconds !== undefined).sort(([a], [b]) => a - b);
@@ -111,10 +111,10 @@ export function withWords(row) {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
-/** So many seconds of history say how fast something grows; less is a start, or noise. */
+/** Minimum seconds of history for a growth rate; less is startup or noise. */
 export const ENOUGH = 300;
 
-/** One sentence for the state of the machine, the first finding, and how bad it is: good, warn, bad. `findings`: the document. */
+/** One sentence on the state of the machine, the first finding, and its severity: good, warn, bad. `findings`: the document. */
 export function verdict({types, findings}) {
   if (!findings) return {state: 'warn', text: 'What is wrong is not known: /api/v1/findings gave no answer.'};
   const [first, ...others] = findings.findings;
@@ -127,7 +127,7 @@ export function verdict({types, findings}) {
   return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} looked at, ${findings.not_checked.length} could not be checked.`};
 }
 
-/** The parts of all memory, largest first, with what is in none of them and what is free: they add up to the total. */
+/** The parts of all memory, largest first, with unaccounted and free memory: they add up to the total. */
 export function memoryParts(memory) {
   if (!(memory.total_bytes > 0)) return [];
   const parts = memory.parts.filter((part) => part.bytes > 0).sort((a, b) => b.bytes - a.bytes)
