@@ -12,9 +12,10 @@ namespace memstat {
 
 EventHelper::EventHelper(Log& log, SelfMetrics& metrics)
     : log_(log),
-      process_(log, metrics, LogLevel::kWarning,
-               "the helper process is gone: sources that detach from events from now on stay so; restart memstatd to count "
-               "events again") {}
+      process_(
+          log, metrics, LogLevel::kWarning,
+          "the helper process is gone: sources that detach from events from now on stay detached; restart memstatd to count "
+          "events again") {}
 
 void EventHelper::start(const Config& config) {
   const HelperOptions options{.user = account_for(config.user, kOwnUser),
@@ -28,7 +29,7 @@ void EventHelper::start(const Config& config) {
     process_.keep(*std::move(process));
     events::set_process_helper(door_);
   } else if (process.error().code == ErrorCode::kIo) {  // else the sources say what they lack themselves
-    log_.warning(to_string(process.error()) + "; what is detached from events then needs a restart to come back");
+    log_.warning(to_string(process.error()) + "; sources that detach from events then stay detached until a restart");
   }
 }
 
@@ -36,7 +37,7 @@ void EventHelper::keep_if_needed() {
   if (!process_.exists()) return;
   if (door_->seal()) {
     process_.is_at_work();
-    log_.info("the helper process that attaches to events again is process " + std::to_string(process_.number()));
+    log_.info("the helper process that attaches to events again has PID " + std::to_string(process_.number()));
     return;
   }
   events::set_process_helper(nullptr);

@@ -44,7 +44,7 @@ KernelReader::KernelReader(Log& log, SelfMetrics& metrics)
     : log_(log),
       metrics_(metrics),
       process_(log, metrics, LogLevel::kError,
-               "the process that reads the kernel is gone: memstatd ends with status 1, and is to be started again") {}
+               "the process that reads the kernel is gone: memstatd exits with status 1 and must be restarted") {}
 
 void KernelReader::start(const Config& config) {
   const std::string user = account_for(config.user, kOwnUser);
@@ -79,7 +79,7 @@ Result<void> KernelReader::seal() {
   if (!view_) return {};
   if (const Result<void> sealed = view_->seal(); !sealed) {
     Error error = sealed.error();
-    error.detail += "; --no-sandbox does without this process";
+    error.detail += "; --no-sandbox avoids this process";
     return error;
   }
   process_.is_at_work();

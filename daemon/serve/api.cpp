@@ -27,14 +27,14 @@ bool is_allocator(std::string_view name) {
   return false;
 }
 
-/// Whether the request has parameters: such a document is made for itself and not kept.
+/// Whether the request has no parameters; documents with parameters are not cached.
 bool is_plain(const HttpRequest& request) { return request.query.empty(); }
 
 }  // namespace
 
 template <typename Make>
 HttpResponse Api::answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make) {
-  // Weak: the same for a compressed body.
+  // Weak, so that it also applies to a compressed body.
   std::string etag = "W/\"";
   etag += std::to_string(started_) + '-' + std::to_string(snapshot.generation()) + '"';
   HttpResponse response = revalidated(request, etag);
@@ -53,7 +53,7 @@ HttpResponse Api::answer(const HttpRequest& request, const Snapshot& snapshot, K
     return fresh;
   };
   if (kept != nullptr) {
-    const MutexLock lock(kept->mutex);  // others wait for the document instead of making it too
+    const MutexLock lock(kept->mutex);  // others wait for the document instead of making it again
     if (kept->document == nullptr || kept->document->etag != etag || (compress && !kept->document->is_compressed)) {
       kept->document = made();
     }
@@ -83,7 +83,7 @@ HttpResponse Api::type(const HttpRequest& request, const Snapshot& snapshot, std
 
 HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
   if (history_ == nullptr || !history_->is_on()) {
-    return failure(404, "the history is off; set key history to a size to have it");
+    return failure(404, "the history is off; set the key history to a size to enable it");
   }
   if (!wanted.type) {
     return answer(request, snapshot, is_plain(request) ? &overview_ : nullptr,
@@ -96,14 +96,14 @@ HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, 
 
 HttpResponse Api::growth(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
   if (history_ == nullptr || !history_->is_on()) {
-    return failure(404, "the history is off; set key history to a size to have it");
+    return failure(404, "the history is off; set the key history to a size to enable it");
   }
   return answer(request, snapshot, is_plain(request) ? &growth_ : nullptr,
                 [&] { return growth_document(snapshot, *history_, wanted); });
 }
 
 HttpResponse Api::findings(const HttpRequest& request, const Snapshot& snapshot) {
-  if (diagnostician_ == nullptr) return failure(404, "nothing here looks for causes");
+  if (diagnostician_ == nullptr) return failure(404, "findings are not available here");
   return answer(request, snapshot, is_plain(request) ? &findings_ : nullptr,
                 [&] { return findings_document(snapshot, diagnostician_->diagnosis(snapshot)); });
 }
@@ -114,8 +114,9 @@ HttpResponse Api::respond(const HttpRequest& request) {
   constexpr std::string_view kDocuments[] = {"types", "history", "growth", "findings", "sources", "events", "memory"};
   const bool is_known = std::find(std::begin(kDocuments), std::end(kDocuments), path) != std::end(kDocuments);
   if (!is_known && !path.starts_with(kTypes)) {
-    return failure(
-        404, "there are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /findings, /sources, /events and /memory");
+    return failure(404,
+                   "not found; the documents are /api/v1/types, /types/ALLOCATOR/TYPE, /history, /growth, /findings, "
+                   "/sources, /events and /memory");
   }
   const Result<ApiRequest> wanted = parse_api_request(request.query);
   if (!wanted) return failure(400, wanted.error().detail);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is served below /api/v1/: documents of the published snapshot, for the status page and for scripts.
+// Serves /api/v1/: documents of the published snapshot, for the status page and for scripts.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace memstat {
 
-/// Answers GET below /api/v1/. Documents are as of the last poll: an ETag says which, and a client that has it gets status
-/// 304 at the cost of a comparison. The documents without parameters are made and compressed once a snapshot, for all
-/// clients. Never touches the kernel. Thread safety: safe.
+/// Answers GET requests below /api/v1/. Documents are as of the last poll, which the ETag identifies; a client that has the
+/// current document gets status 304 at the cost of a comparison. Documents without parameters are made and compressed once
+/// per snapshot, for all clients. Never touches the kernel. Thread safety: safe.
 class Api {
  public:
   static constexpr std::string_view kPrefix = "/api/v1/";
 
-  /// All must outlive this. `history` and `diagnostician` may be nullptr. `started`: differs from one run of the daemon to
-  /// the next.
+  /// All must outlive this object. `history` and `diagnostician` may be nullptr. `started` must differ between runs of the
+  /// daemon.
   Api(const SnapshotPool& pool, const SelfMetrics& metrics, const SourceStatuses& sources, const History* history,
       const Diagnostician* diagnostician, HostInfo host, std::string version, std::int64_t started)
       : pool_(pool),
@@ -37,18 +37,18 @@ class Api {
         version_(std::move(version)),
         started_(started) {}
 
-  /// Requires a path that begins with kPrefix and the method GET. Errors are JSON too: {"error": "..."}.
+  /// Requires a path that begins with kPrefix, and the method GET. Errors are JSON too: {"error": "..."}.
   [[nodiscard]] HttpResponse respond(const HttpRequest& request);
 
  private:
-  /// A document as it was sent last. Immutable once others see it.
+  /// A cached document. Immutable once shared.
   struct Document {
     std::string etag;
     std::string plain;
     Buffer gzip;
     bool is_compressed = false;
   };
-  /// Where the document of one path is kept.
+  /// The cache entry of one path.
   struct Kept {
     Mutex mutex;
     std::shared_ptr<const Document> document MEMSTAT_GUARDED_BY(mutex);

@@ -26,7 +26,7 @@ struct Member {
   std::string_view name;
   ValueFormat format = ValueFormat::kUnsigned;
 };
-/// What the list of types has; one type alone has every figure that it has.
+/// Members of the list of types. The document of a single type has all its figures.
 constexpr std::array kMembers{
     Member{Field::kBytes, "bytes"},
     Member{Field::kHeldBytes, "held_bytes"},
@@ -51,7 +51,7 @@ void write_bits(JsonWriter& json, std::string_view key, std::uint64_t bits, Valu
   }
 }
 
-/// Unix time with milliseconds: what JavaScript's numbers keep exactly.
+/// Unix time with milliseconds, which JavaScript's numbers represent exactly.
 double seconds_of(std::int64_t ns) {
   const std::int64_t milliseconds = ns / 1'000'000;
   return static_cast<double>(milliseconds) / 1000;
@@ -73,7 +73,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-/// `name` is room that is used again.
+/// `name` is a reusable buffer.
 void write_identity(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std::string& name) {
   const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
   json.field("allocator", labels.allocator());
@@ -94,7 +94,7 @@ void write_row(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std:
   if (fails_routinely(allocator, name)) json.field("fails_routinely", true);
 }
 
-/// The names of a merged slab cache's other parts.
+/// Writes the other names of a merged slab cache.
 void write_merged(JsonWriter& json, const MergedNames& merged, std::size_t row) {
   const std::vector<std::string_view> names = merged.of(row);
   if (names.empty()) return;
@@ -103,7 +103,7 @@ void write_merged(JsonWriter& json, const MergedNames& merged, std::size_t row) 
   json.close();
 }
 
-/// Where a source counts a figure of types; nullptr: it does not.
+/// The origin of a figure of types in a source; nullptr if it has none.
 const MetricOrigin* origin_in(const SourceDescriptor& source, std::size_t figure) {
   const auto found = std::find_if(source.origins.begin(), source.origins.end(), [figure](const MetricOrigin& origin) {
     return origin.of == MetricOrigin::Of::kType && origin.number == figure;
@@ -111,8 +111,8 @@ const MetricOrigin* origin_in(const SourceDescriptor& source, std::size_t figure
   return found == source.origins.end() ? nullptr : &*found;
 }
 
-/// Where the kernel counts a figure, from the descriptor of the source that owns it: of two, that which is up. The daemon's
-/// own figures have none.
+/// Writes where the kernel counts a figure, from the descriptor of the source that owns it; of two owners, the one that is
+/// up. The daemon's own figures have no origin.
 void write_origin(JsonWriter& json, std::span<const SourceStatus> sources, Allocator allocator, std::size_t figure) {
   const SourceDescriptor* owner = nullptr;
   for (const SourceStatus& status : sources) {
@@ -124,7 +124,7 @@ void write_origin(JsonWriter& json, std::span<const SourceStatus> sources, Alloc
   if (owner != nullptr) json.field("source", owner->name).field("origin", origin_in(*owner, figure)->origin);
 }
 
-/// The rows of a per-CPU or per-node table: one array of values a figure, by the number of CPU or node.
+/// Writes a per-CPU or per-node row: an array of values indexed by CPU or node.
 void write_values(JsonWriter& json, const std::uint64_t* values, std::uint32_t count) {
   json.open_list("values");
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -137,7 +137,7 @@ void write_values(JsonWriter& json, const std::uint64_t* values, std::uint32_t c
   json.close();
 }
 
-/// The figures by CPU, or by node, that a type has; `block` is null where it has none.
+/// Writes a type's per-CPU or per-node figures; `block` is null if it has none.
 template <typename Field, typename Block, typename ValuesOf>
 void write_table(JsonWriter& json, std::string_view key, MetricScope scope, const Block* block, std::uint32_t count,
                  ValuesOf values_of) {
@@ -168,7 +168,7 @@ void write_nodes(JsonWriter& json, const Snapshot& snapshot, std::size_t row) {
                          [&](const Snapshot::NodeBlock& of, NodeField field) { return snapshot.node_values(of, field); });
 }
 
-/// What to do about the type: of what it suffers from now, else of its growth.
+/// The runbook for the type's current trouble, or else for its growth.
 std::string_view runbook_of(const Snapshot& snapshot, std::size_t row) {
   constexpr double kNear = 0.8;
   const auto value = [&](Figure figure) { return snapshot.has(figure, row) ? snapshot.value(figure, row) : 0; };
@@ -370,7 +370,7 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
 
 namespace {
 
-/// Processes that the kernel killed within the last hour, as far as the history knows.
+/// Processes that the kernel killed within the last hour, as far as the history reaches.
 std::optional<std::uint64_t> recent_kills(const History* history) {
   constexpr std::int64_t kHour = 3600;
   if (history == nullptr || !history->is_on()) return std::nullopt;
@@ -416,7 +416,7 @@ std::string memory_document(const Snapshot& snapshot, const HostInfo& host, cons
   if (!total.empty()) {
     json.field("total_bytes", total[0].bits);
     if (!unaccounted.empty()) {
-      // As the account was made: total = parts + unaccounted + free.
+      // The account satisfies total = parts + unaccounted + free.
       const auto rest = static_cast<std::int64_t>(unaccounted[0].bits);
       json.field("unaccounted_bytes", rest);
       json.field("free_bytes", static_cast<std::int64_t>(total[0].bits - sum - static_cast<std::uint64_t>(rest)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The documents of /api/v1/, each made of one snapshot. memstatd(8) describes them, tests/support/browser/api_schema.json is
-// their schema. A figure that the kernel does not have is a member that is not there, never 0.
+// The documents of /api/v1/, each made from one snapshot. memstatd(8) describes them, and
+// tests/support/browser/api_schema.json is their schema. A figure that the kernel does not provide is omitted, never 0.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,23 @@
 
 namespace memstat {
 
-/// Whose memory it is, for people. Empty members are not known.
+/// The machine, for people. Empty members are unknown.
 struct HostInfo {
-  std::string name = {};                 ///< What the machine calls itself.
+  std::string name = {};                 ///< Host name.
   std::string os = {};                   ///< "linux", "freebsd"
   std::string release = {};              ///< of the kernel
   std::string machine = {};              ///< "x86_64", "amd64"
-  std::string replay = {};               ///< The capture that is replayed; empty: this is the live kernel.
+  std::string replay = {};               ///< The capture being replayed; empty for the live kernel.
   std::string warning = {};              ///< Which clients cannot reach this memstatd, and what to do, as of its start.
-  std::string opened_as = {};            ///< Who memstatd was when it opened the kernel's files.
-  std::string runs_as = {};              ///< Who it is since.
-  std::vector<std::string> mounts = {};  ///< File systems that were not mounted then, with what to do.
+  std::string opened_as = {};            ///< The identity with which memstatd opened the kernel's files.
+  std::string runs_as = {};              ///< Its identity since then.
+  std::vector<std::string> mounts = {};  ///< File systems that were not mounted at the start, with what to do.
 };
 
 /// The row of that type, if it is listed.
 [[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
 
-/// Each allocates what its document takes and asks the kernel for nothing. Thread safety: safe.
+/// Each allocates its document and does not touch the kernel. Thread safety: safe.
 [[nodiscard]] std::string types_document(const Snapshot& snapshot, const ApiRequest& request);
 [[nodiscard]] std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<const SourceStatus> sources);
 [[nodiscard]] std::string history_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);

@@ -23,7 +23,7 @@ constexpr std::size_t kSettingBytes = 7;
 constexpr std::size_t kSaltBytes = 22;
 constexpr std::size_t kHashBytes = 60;
 
-/// A hash of the same cost that no password is known to have.
+/// A hash of the same cost that no known password has.
 std::string unknown_hash_like(const std::string& hash) {
   return hash.substr(0, kSettingBytes) + std::string(kHashBytes - kSettingBytes, '.');
 }
@@ -31,13 +31,13 @@ std::string unknown_hash_like(const std::string& hash) {
 std::uint64_t random_word(std::random_device& device) { return std::uint64_t{device()} << 32U | device(); }
 
 HttpResponse unauthorized() {
-  HttpResponse response = plain(401, "This memstatd wants a name and a password.\n");
+  HttpResponse response = plain(401, "This memstatd requires a name and a password.\n");
   response.headers.emplace_back("WWW-Authenticate", "Basic realm=\"memstatd\", charset=\"UTF-8\"");
   return response;
 }
 
 HttpResponse busy() {
-  HttpResponse response = plain(503, "Too many passwords are being checked; ask again.\n");
+  HttpResponse response = plain(503, "Too many passwords are being checked; try again later.\n");
   response.headers.emplace_back("Retry-After", "1");
   return response;
 }
@@ -46,7 +46,7 @@ HttpResponse busy() {
 
 bool has_bcrypt_hash(const std::string& password, const std::string& hash) {
   if (hash.size() != kHashBytes) return false;
-  // What is written $2a$ and $2y$ is computed alike, and not every system knows all three.
+  // $2a$ and $2y$ are computed identically, and not every system supports all three.
   std::string setting = hash.substr(0, kSettingBytes + kSaltBytes);
   setting[2] = 'b';
   const auto work = std::make_unique<crypt_data>();  // 32 KiB with glibc
@@ -54,7 +54,7 @@ bool has_bcrypt_hash(const std::string& password, const std::string& hash) {
   if (made == nullptr) return false;
   const std::string_view found(made);
   if (found.size() != hash.size()) return false;
-  unsigned difference = 0;  // looks at every character, so that the time says nothing
+  unsigned difference = 0;  // compare all characters, so that the time reveals nothing
   for (std::size_t i = 3; i < hash.size(); ++i) difference |= static_cast<unsigned char>(found[i] ^ hash[i]);
   return difference == 0;
 }
@@ -143,7 +143,7 @@ std::optional<Authentication::Job> Authentication::job_of(const Question& questi
 
 Authentication::Verdict Authentication::verify(const std::optional<Job>& job) const try {
   if (!job) return Verdict::kBusy;
-  // bcrypt could not tell a password with a NUL from what stands before it. The work is the same.
+  // bcrypt would ignore a NUL in a password and everything after it. Do the same work, but reject it.
   const bool is_text = job->credentials.password.find('\0') == std::string::npos;
   const bool is_right = verify_(job->credentials.password, job->hash);
   return is_right && is_text && job->is_known ? Verdict::kRight : Verdict::kWrong;
@@ -162,7 +162,7 @@ void Authentication::run() {
   while (true) {
     asked_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !waiting_.empty(); });
     if (must_stop_) return;
-    const std::optional<Job> job = job_of(*waiting_.front());  // which stays there while it is looked at
+    const std::optional<Job> job = job_of(*waiting_.front());  // stays in the queue meanwhile
     lock.unlock();
     const Verdict verdict = verify(job);
     lock.lock();

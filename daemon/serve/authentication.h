@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Key `basic_auth`: which requests carry a name and a password that the configuration knows. A hash of bcrypt takes a tenth
-// of a second of a processor by design, so hashes are computed on one thread of their own, a few may wait for it, and what
-// was found right is remembered.
+// Key `basic_auth`: admits requests with a name and password from the configuration. By design a bcrypt hash takes a tenth
+// of a second of CPU time. So hashes are computed on a separate thread, a few requests may wait for it, and correct
+// passwords are cached.
 #pragma once
 
 #include <array>
@@ -19,33 +19,33 @@
 
 namespace memstat {
 
-/// Whether `password` has this hash of bcrypt. Takes as long as the hash's cost says, whatever the answer. Thread safety:
-/// safe.
+/// Whether `password` has this bcrypt hash. Takes the time of the hash's cost, whatever the result. Thread safety: safe.
 bool has_bcrypt_hash(const std::string& password, const std::string& hash);
 
 /// Thread safety: refuse() is safe; the rest belongs to one thread.
 class Authentication {
  public:
-  /// Names and the hashes of their passwords, all of the same cost. Empty: everyone is admitted.
+  /// Names and password hashes, all of the same cost. Empty: everyone is admitted.
   using Users = std::map<std::string, std::string, std::less<>>;
   using Verify = std::function<bool(const std::string& password, const std::string& hash)>;
 
-  /// Requests that may wait for their hash. More are refused with 503, so that those of known clients keep their threads.
+  /// Maximum number of requests that wait for a hash. Others are rejected with 503, so that known clients keep their
+  /// threads.
   static constexpr std::size_t kMaxWaiting = 8;
 
   explicit Authentication(Users users, Verify verify = has_bcrypt_hash);
-  /// Requests that wait are refused.
+  /// Rejects waiting requests.
   ~Authentication();
   Authentication(const Authentication&) = delete;
   Authentication& operator=(const Authentication&) = delete;
 
-  /// Nothing when the request may go on, else its answer: 401, or 503 when too many wait. An unknown name takes as long as a
-  /// wrong password.
+  /// Nothing if the request is admitted, otherwise its response: 401, or 503 if too many are waiting. An unknown name takes
+  /// as long as a wrong password.
   std::optional<HttpResponse> refuse(const HttpRequest& request);
-  /// New users. What was remembered is forgotten. Throws std::system_error when its thread cannot be made; then the users
-  /// stay as they were.
+  /// Replaces the users and clears the cache. Throws std::system_error if its thread cannot be created; the users are then
+  /// unchanged.
   void configure(Users users);
-  /// Requests that wait are refused, and all that come later. For a server that is about to stop.
+  /// Rejects waiting and later requests, for a server that is about to stop.
   void stop();
 
  private:
@@ -57,7 +57,7 @@ class Authentication {
     Verdict verdict = Verdict::kWaiting;
   };
 
-  /// What the thread needs of a question, which may be gone before there is an answer.
+  /// The thread's copy of a question, which may disappear before it is answered.
   struct Job {
     Credentials credentials;
     Digest digest;
@@ -68,7 +68,7 @@ class Authentication {
 
   Verdict ask(Question& question);
   void run();
-  /// Nothing when there is no memory for it.
+  /// Nothing if there is no memory.
   std::optional<Job> job_of(const Question& question) MEMSTAT_REQUIRES(mutex_);
   [[nodiscard]] Verdict verify(const std::optional<Job>& job) const;
   void remember(const Job& job) MEMSTAT_REQUIRES(mutex_);
@@ -80,7 +80,7 @@ class Authentication {
   CondVar asked_;
   CondVar answered_;
   Users users_ MEMSTAT_GUARDED_BY(mutex_);
-  std::string unknown_hash_ MEMSTAT_GUARDED_BY(mutex_);  // which no password has
+  std::string unknown_hash_ MEMSTAT_GUARDED_BY(mutex_);  // matches no password
   std::map<std::string, Digest, std::less<>> right_ MEMSTAT_GUARDED_BY(mutex_);
   std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   std::deque<Question*> waiting_ MEMSTAT_GUARDED_BY(mutex_);

@@ -9,7 +9,7 @@
 namespace memstat {
 namespace {
 
-/// 0 to 63, or -1.
+/// The value of a base64 digit, 0 to 63, or -1.
 int sextet(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return c - 'a' + 26;
@@ -34,7 +34,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
     have -= 8;
     bytes += static_cast<char>(bits >> have & 0xFFU);
   }
-  if ((bits & ((1U << have) - 1)) != 0) return {};  // two texts for the same bytes
+  if ((bits & ((1U << have) - 1)) != 0) return {};  // reject other encodings of the same bytes
   return bytes;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The header "Authorization: Basic ..." as a name and a password.
+// Parses the header "Authorization: Basic ...".
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace memstat {
 
-/// What a client says that it is. Nothing in it has been verified.
+/// What a client claims to be. Not verified.
 struct Credentials {
   std::string name;
   std::string password;
 };
 
-/// The value of the header, which must be of scheme Basic with a text in base64 that has a colon. Anything else, also base64
-/// with other characters, wrong padding or bits that mean nothing: nothing. Thread safety: safe.
+/// Parses the header's value: scheme Basic and base64 text that contains a colon. Rejects anything else, including other
+/// characters in the base64 text, wrong padding and non-zero unused bits. Thread safety: safe.
 std::optional<Credentials> parse_basic_credentials(std::string_view value);
 
 }  // namespace memstat

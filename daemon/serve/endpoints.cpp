@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kTypesShown = 15;
 
-/// "3.2 MiB": for people only.
+/// Formats bytes as "3.2 MiB", for people only.
 std::string human_bytes(std::uint64_t bytes) {
   static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto amount = static_cast<double>(bytes);
@@ -27,7 +27,7 @@ std::string human_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
-/// What memory is, as far as the kernel accounts for it; nothing where no source says so.
+/// Appends the memory account; nothing if no source provides one.
 void append_accounts(std::string& html, const Snapshot& snapshot) {
   const auto total = snapshot.samples(kTotalBytes);
   const auto unaccounted = snapshot.samples(kUnaccountedBytes);
@@ -57,7 +57,7 @@ void append_accounts(std::string& html, const Snapshot& snapshot) {
   html += "</table>\n<p class=quiet>The remainder is free memory.</p>\n";
 }
 
-/// The first few of the files that a source reads.
+/// Appends the first few files that a source reads.
 void append_origin(std::string& html, std::string_view origin) {
   constexpr int kShown = 3;
   std::size_t end = 0;
@@ -85,7 +85,8 @@ void append_sources(std::string& html, const SourceStatuses& sources) {
     if (!source.needs.empty()) append_html(html, ", needs " + source.needs);
     if (!source.error.empty()) {
       std::string_view why = source.error;
-      if (why.starts_with(source.name + ": ")) why.remove_prefix(source.name.size() + 2);  // the row says whose it is
+      if (why.starts_with(source.name + ": "))
+        why.remove_prefix(source.name.size() + 2);  // the row already names the source
       html += ": ";
       append_html(html, why);
     }
@@ -93,7 +94,7 @@ void append_sources(std::string& html, const SourceStatuses& sources) {
       html += "; left out: ";
       append_html(html, source.note);
     }
-    // A source may have figures of the machine only.
+    // A source may provide figures of the machine only.
     const bool has_types = source.state == SourceState::kUp && source.types != 0;
     html += "<td class=number>" + (has_types ? std::to_string(source.types) : std::string("-")) + "</tr>\n";
   }
@@ -133,7 +134,7 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
   html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
 }
 
-/// Types with a limit, those that have used most of it first.
+/// Types with a limit, in descending order of the used share.
 void append_nearest(std::string& html, const Snapshot& snapshot) {
   constexpr std::size_t kShown = 8;
   std::vector<std::pair<double, std::size_t>> rows;
@@ -159,7 +160,7 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
       if (snapshot.has(Field::kBytesLimit, row)) html += " or ";
     }
     if (snapshot.has(Field::kBytesLimit, row)) html += human_bytes(snapshot.value(Field::kBytesLimit, row));
-    if (snapshot.has(TrackedFigure::kLimitConfigured, row)) html += ", of the configuration";
+    if (snapshot.has(TrackedFigure::kLimitConfigured, row)) html += ", configured";
     std::array<char, 32> share{};
     std::snprintf(share.data(), share.size(), "%.1f %%", 100 * used);
     html += "<td class=number>";
@@ -169,7 +170,7 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
   html += "</table>\n<p class=quiet>Of a type with two limits, how much is used of the nearer one.</p>\n";
 }
 
-/// Until when a scraper waits: what it says of its patience, less what sending takes.
+/// The deadline of a scraper: its timeout minus the time for sending.
 std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request, const Clock& clock) {
   constexpr double kReserveSeconds = 0.25;
   constexpr double kUsualSeconds = 10;  // Prometheus's default
@@ -273,7 +274,7 @@ HttpResponse Pages::reload(const HttpRequest&) {
   }
   const std::vector<std::string> problems = options_.reload();
   if (problems.empty()) return plain(200, "The configuration was reloaded.\n");
-  std::string text = "The configuration before stays in force:\n";
+  std::string text = "The previous configuration remains in force:\n";
   for (const std::string& problem : problems) text += problem + "\n";
   return plain(500, text);
 }
@@ -291,7 +292,7 @@ HttpResponse Pages::respond(const HttpRequest& request) {
       if (is_runbook) return RunbookPages::respond(request);
       return is_api ? api_.respond(request) : web_.respond(request);
     }
-    HttpResponse response = plain(405, "Only GET, HEAD here.\n");
+    HttpResponse response = plain(405, "Method not allowed; use GET, HEAD.\n");
     response.headers.emplace_back("Allow", "GET, HEAD");
     return response;
   }
@@ -304,15 +305,15 @@ HttpResponse Pages::respond(const HttpRequest& request) {
     if (request.path != route.path) continue;
     if (request.method != route.method) {
       const std::string allowed = route.method == "GET" ? "GET, HEAD" : "POST";
-      HttpResponse response = plain(405, "Only " + allowed + " here.\n");
+      HttpResponse response = plain(405, "Method not allowed; use " + allowed + ".\n");
       response.headers.emplace_back("Allow", allowed);
       return response;
     }
     return (this->*route.page)(request);
   }
-  return plain(
-      404,
-      "Nothing here. There are /, /plain, /metrics, /metrics/percpu, /api/v1/types, /runbooks/, /-/healthy and /-/ready.\n");
+  return plain(404,
+               "Not found. The pages are /, /plain, /metrics, /metrics/percpu, /api/v1/types, /runbooks/, /-/healthy and "
+               "/-/ready.\n");
 }
 
 }  // namespace memstat

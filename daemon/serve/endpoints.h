@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is served at which path.
+// The paths of the HTTP server.
 #pragma once
 
 #include <chrono>
@@ -17,23 +17,22 @@
 
 namespace memstat {
 
-/// Answers requests from the published snapshot. Touches the kernel only through Options::refresh, where scrapes may.
-/// Thread safety: safe; respond() runs on several threads at once.
+/// Answers requests from the published snapshot. Touches the kernel only through Options::refresh, if configured. Thread
+/// safety: safe; respond() runs on several threads at once.
 class Pages {
  public:
   struct Options {
     std::string version;
     bool enable_reload = false;
-    /// Reloads the configuration and says what was wrong with it: empty when nothing. Called on an HTTP thread.
+    /// Reloads the configuration and returns its problems; empty on success. Called on an HTTP thread.
     std::function<std::vector<std::string>()> reload;
-    /// Has the kernel polled when the last poll is too old, and waits for it, at most until the deadline. Empty: scrapes
-    /// never touch the kernel.
+    /// Polls the kernel if the last poll is too old, and waits until the deadline. Empty: scrapes never touch the kernel.
     std::function<void(std::chrono::steady_clock::time_point)> refresh = {};
-    /// What the types had at earlier polls. nullptr: there is no history.
+    /// Earlier figures of the types. nullptr: no history.
     const History* history = nullptr;
-    /// Finds causes. nullptr: there are no findings.
+    /// nullptr: no findings.
     const Diagnostician* diagnostician = nullptr;
-    HostInfo host = {};  ///< Whose memory it is.
+    HostInfo host = {};
     /// Whether the configuration selects types for per-CPU figures. Empty: it does not.
     std::function<bool()> has_per_cpu = {};
   };

@@ -20,9 +20,9 @@ namespace memstat {
 
 namespace {
 
-/// ISA-L counts what it is given, and the room for its output, in 32 bits.
+/// ISA-L counts input and output space in 32 bits.
 constexpr std::size_t kMaxStep = std::size_t{1} << 30;
-/// Pages shrink to a tenth or less, so this seldom has to grow.
+/// Pages shrink to a tenth or less, so the buffer seldom grows.
 constexpr std::size_t kExpectedRatio = 8;
 constexpr std::size_t kLeastRoom = 4096;
 
@@ -30,9 +30,9 @@ constexpr std::size_t kLeastRoom = 4096;
 
 struct GzipCompressor::State {
   isal_zstream stream;                                         // set up by each call
-  std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_room;  // not cleared: ISA-L does what is needed
+  std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level_room;  // not zeroed; ISA-L initializes what it needs
 
-  /// A member of its own, or blocks that others follow.
+  /// A complete member, or blocks that others follow.
   enum class Frame { kMember, kPart };
   void begin(Frame frame = Frame::kMember) {
     isal_deflate_init(&stream);
@@ -43,9 +43,9 @@ struct GzipCompressor::State {
     stream.flush = frame == Frame::kMember ? NO_FLUSH : FULL_FLUSH;
   }
 
-  /// Compresses `bytes` onto the end of `out`, as much as ISA-L gives at once, which is all when `last`.
+  /// Compresses `bytes` and appends the output that ISA-L produces at once, which is all of it if `last`.
   void add(std::string_view bytes, bool last, Buffer& out) {
-    // ISA-L takes the input by a pointer to non-const and only reads it.
+    // ISA-L takes a pointer to non-const but only reads.
     stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(bytes.data()));
     stream.avail_in = static_cast<std::uint32_t>(bytes.size());
     stream.end_of_stream = last ? 1 : 0;
@@ -55,21 +55,21 @@ struct GzipCompressor::State {
       const std::size_t room = std::min(out.capacity() - used, kMaxStep);
       stream.next_out = reinterpret_cast<std::uint8_t*>(out.data() + used);
       stream.avail_out = static_cast<std::uint32_t>(room);
-      isal_deflate(&stream);  // fails only on settings that are wrong
+      isal_deflate(&stream);  // fails only on invalid settings
       out.resize(used + room - stream.avail_out);
-      // Room that is left over says that nothing waits for room.
+      // Room left over means that no output is pending.
       if (stream.avail_out != 0) return;
     }
   }
 };
 
-/// A state taken from the idle ones, or a new one; given back at the end. Giving back cannot fail: it has room by then.
+/// Borrows an idle state, or a new one, and returns it on destruction. Returning cannot fail, because its place is reserved.
 class GzipCompressor::Borrowed {
  public:
   explicit Borrowed(GzipCompressor& owner) : owner_(owner) {
     const MutexLock lock(owner_.mutex_);
     if (owner_.idle_.empty()) {
-      state_.reset(new State);  // make_unique would clear 365 KB
+      state_.reset(new State);  // make_unique would zero 365 KB
       owner_.idle_.reserve(++owner_.states_);
     } else {
       state_ = std::move(owner_.idle_.back());
@@ -151,7 +151,7 @@ bool GzipCompressor::compress(std::span<const std::string_view> /*pieces*/, Buff
 
 std::string_view gzip_header() {
   using namespace std::string_view_literals;
-  // Deflate, no flags, no time, nothing known of level and system (RFC 1952).
+  // Deflate, no flags, no time, unknown level and system (RFC 1952).
   return "\x1f\x8b\x08\0\0\0\0\0\0\xff"sv;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// gzip of a page, by ISA-L; daemon/README.md has the figures that chose it. gzip.cpp is the only file that knows it.
+// gzip of a page with ISA-L; daemon/README.md has the measurements. Only gzip.cpp uses ISA-L.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,29 @@
 
 namespace memstat {
 
-/// A part of a gzip member: deflate blocks that end on a byte and refer to nothing before them, so that parts which were
-/// made at different times can follow each other. A member is gzip_header(), parts, and what append_gzip_end() writes.
+/// A part of a gzip member: deflate blocks that end on a byte boundary and refer to nothing before them, so that parts made
+/// at different times can be concatenated. A member is gzip_header(), parts, and the output of append_gzip_end().
 struct GzipPart {
-  Buffer bytes;            ///< The compressed blocks; none of them says that it is the last.
-  std::uint32_t crc = 0;   ///< CRC-32 of the plain bytes of this part alone.
-  std::uint64_t size = 0;  ///< How many plain bytes they are.
+  Buffer bytes;            ///< The compressed blocks; none is marked as the last.
+  std::uint32_t crc = 0;   ///< CRC-32 of this part's uncompressed bytes.
+  std::uint64_t size = 0;  ///< Number of uncompressed bytes.
 };
 
-/// The 10 bytes that a member begins with. Static.
+/// The 10-byte header of a member. Static.
 [[nodiscard]] std::string_view gzip_header();
 
-/// The CRC-32 of what came before and `bytes`. `before` is 0 at the beginning.
+/// Extends the CRC-32 `before` by `bytes`. `before` is 0 at the beginning.
 [[nodiscard]] std::uint32_t gzip_crc(std::uint32_t before, std::string_view bytes);
 
-/// Appends `last`, uncompressed (at most 65535 bytes), as the last block of a member, and the member's trailer. `crc` and
-/// `size` are those of all plain bytes before `last`.
+/// Appends `last` uncompressed (at most 65535 bytes), as the last block of a member, and the member's trailer. `crc` and
+/// `size` are those of all uncompressed bytes before `last`.
 void append_gzip_end(std::string& out, std::string_view last, std::uint32_t crc, std::uint64_t size);
 
-/// Whether this program was built with gzip. Without it, answer every request with identity. Thread safety: safe.
+/// Whether this program was built with gzip. If not, all responses must be uncompressed. Thread safety: safe.
 [[nodiscard]] bool can_gzip();
 
-/// Compresses pages. Its states (365 KB each) are kept and used again, as many as there were calls at once: one, where
-/// a page is compressed under its cache's lock. Thread safety: safe.
+/// Compresses pages. Keeps its states (365 KB each) for reuse, as many as there were concurrent calls; only one if each page
+/// is compressed under its cache's lock. Thread safety: safe.
 class GzipCompressor {
  public:
   GzipCompressor();
@@ -45,14 +45,14 @@ class GzipCompressor {
   GzipCompressor(const GzipCompressor&) = delete;
   GzipCompressor& operator=(const GzipCompressor&) = delete;
 
-  /// Replaces `out` with the gzip of `pieces` in order, as one member: curl fails on a second one and browsers drop it,
-  /// though the format permits it. Equal bytes, cut in the same pieces, give equal output (no time stamp). `out` may not be
-  /// among the pieces. False, with `out` empty, only where can_gzip() is false. Steady state: no allocation; else
-  /// std::bad_alloc may be thrown.
+  /// Replaces `out` with the gzip of `pieces` in order, as one member; the format permits several, but curl fails on a
+  /// second one and browsers drop it. Equal bytes in equal pieces give equal output (no time stamp). `out` must not be among
+  /// the pieces. Returns false, with `out` empty, only if can_gzip() is false. Allocates nothing in the steady state,
+  /// otherwise may throw std::bad_alloc.
   bool compress(std::span<const std::string_view> pieces, Buffer& out);
 
-  /// Replaces `part` with `plain` as a part of a member. False, with `part` empty, only where can_gzip() is false. Steady
-  /// state: no allocation; else std::bad_alloc may be thrown.
+  /// Replaces `part` with `plain`, compressed as a part of a member. Returns false, with `part` empty, only if can_gzip() is
+  /// false. Allocates nothing in the steady state, otherwise may throw std::bad_alloc.
   bool compress_part(std::string_view plain, GzipPart& part);
 
  private:
@@ -60,7 +60,7 @@ class GzipCompressor {
   class Borrowed;
   Mutex mutex_;
   std::vector<std::unique_ptr<State>> idle_ MEMSTAT_GUARDED_BY(mutex_);
-  std::size_t states_ MEMSTAT_GUARDED_BY(mutex_) = 0;  // idle or at work
+  std::size_t states_ MEMSTAT_GUARDED_BY(mutex_) = 0;  // idle or in use
 };
 
 }  // namespace memstat

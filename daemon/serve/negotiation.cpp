@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-/// `wanted` is in lower case.
+/// `wanted` must be lower case.
 constexpr bool equals_folded(std::string_view text, std::string_view wanted) {
   return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(),
                     [](char a, char b) { return ascii_lower(a) == b; });
@@ -27,16 +27,16 @@ constexpr std::array<bool, 256> kIsTokenChar = make_token_table();
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// The value of a parameter: a token, or what stands between the quotes, escapes included.
+/// The value of a parameter: a token, or the content of a quoted string, including escapes.
 struct Value {
   std::string_view raw;
   bool quoted = false;
 
-  /// Compares the meaning with `wanted`. When `fold`, regardless of case, and `wanted` is in lower case.
+  /// Compares the unescaped value with `wanted`. With `fold` the case is ignored and `wanted` must be lower case.
   [[nodiscard]] bool is(std::string_view wanted, bool fold = false) const {
     std::size_t matched = 0;
     for (std::size_t i = 0; i < raw.size(); ++i) {
-      if (quoted && raw[i] == '\\') ++i;  // the scanner has made sure that a byte follows
+      if (quoted && raw[i] == '\\') ++i;  // the scanner ensured that a byte follows
       const char c = fold ? ascii_lower(raw[i]) : raw[i];
       if (matched == wanted.size() || c != wanted[matched++]) return false;
     }
@@ -44,12 +44,12 @@ struct Value {
   }
 };
 
-/// Walks over a list of elements. It only goes forward, and every byte is looked at at most twice.
+/// Scans a list of elements forward. Every byte is examined at most twice.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  /// Goes to the next element over blanks and empty ones. False at the end.
+  /// Skips blanks and empty elements. False at the end.
   bool next_element() {
     while (at_ < text_.size() && (is_blank(text_[at_]) || text_[at_] == ',')) ++at_;
     return at_ < text_.size();
@@ -68,7 +68,7 @@ class Scanner {
   [[nodiscard]] bool at_element_end() const { return at_ == text_.size() || text_[at_] == ','; }
   [[nodiscard]] bool at_parameter_end() const { return at_element_end() || text_[at_] == ';'; }
 
-  /// Empty when there is none.
+  /// Empty if there is none.
   std::string_view token() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && kIsTokenChar[static_cast<unsigned char>(text_[at_])]) ++at_;
@@ -82,7 +82,7 @@ class Scanner {
     return Value{text, false};
   }
 
-  /// Leaves a malformed element. Commas between quotes do not end it.
+  /// Skips a malformed element. Commas inside quotes do not end it.
   void skip_element() {
     while (!at_element_end()) {
       if (take('"')) {
@@ -94,7 +94,7 @@ class Scanner {
   }
 
  private:
-  /// From behind the opening quote to behind the closing one. Nothing when that is missing or a control character is inside.
+  /// Reads the rest of a quoted string. Nothing if the closing quote is missing or a control character is inside.
   std::optional<Value> quoted_rest() {
     const std::size_t begin = at_;
     bool good = true;
@@ -115,7 +115,7 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-/// A weight in thousandths: 0 or 1 with at most three decimals, at most 1. Anything else: nothing.
+/// A weight in thousandths: 0 to 1 with at most three decimals. Nothing for anything else.
 std::optional<int> parse_quality(const Value& value) {
   const std::string_view text = value.raw;
   if (value.quoted || text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return {};
@@ -131,8 +131,8 @@ std::optional<int> parse_quality(const Value& value) {
   return quality;
 }
 
-/// Reads the parameters up to the element's end and passes all except q to `other`; that returns false on one that may not
-/// be. Returns the weight (1000 without q), or nothing when the element is malformed.
+/// Reads the parameters of an element and passes all except q to `other`, which returns false for an invalid one. Returns
+/// the weight (1000 without q), or nothing if the element is malformed.
 template <typename Other>
 std::optional<int> read_parameters(Scanner& scanner, Other other) {
   std::optional<int> quality;
@@ -141,7 +141,7 @@ std::optional<int> read_parameters(Scanner& scanner, Other other) {
     if (scanner.at_element_end()) return quality.value_or(1000);
     if (!scanner.take(';')) return {};
     scanner.skip_blanks();
-    if (scanner.at_parameter_end()) continue;  // RFC 9110 allows empty parameters
+    if (scanner.at_parameter_end()) continue;  // RFC 9110 permits empty parameters
     const std::string_view name = scanner.token();
     if (name.empty() || !scanner.take('=')) return {};
     const std::optional<Value> value = scanner.value();
@@ -156,15 +156,15 @@ std::optional<int> read_parameters(Scanner& scanner, Other other) {
   }
 }
 
-/// What an entry says of one thing that its parameters may fix.
+/// How an entry's parameter relates to ours.
 enum class ParameterMatch : std::uint8_t { kNothing, kOurs, kOlder, kOther };
 
-/// A parameter that is sent twice with different meanings fits nothing.
+/// A parameter with two different meanings matches nothing.
 void note(ParameterMatch& match, ParameterMatch now) {
   match = match == ParameterMatch::kNothing || match == now ? now : ParameterMatch::kOther;
 }
 
-/// An entry of Accept: its type, and what its parameters say of those of each format.
+/// An entry of Accept: its type, and how its parameters match those of each format.
 struct MediaRange {
   std::string_view type;
   std::string_view subtype;
@@ -187,9 +187,9 @@ struct MediaRange {
 
 constexpr int kAnyType = 1;
 constexpr int kAnySubtype = 2;
-constexpr int kNamed = 16;  // and more with parameters
+constexpr int kNamed = 16;  // plus the weights of parameters
 
-/// How closely the range names `type/subtype`, whatever its parameters; 0: not at all.
+/// How specifically the range names `type/subtype`, ignoring parameters; 0: not at all.
 int type_specificity(const MediaRange& range, std::string_view type, std::string_view subtype) {
   const bool any_subtype = range.subtype == "*";
   if (range.type == "*") return any_subtype ? kAnyType : 0;
@@ -198,8 +198,7 @@ int type_specificity(const MediaRange& range, std::string_view type, std::string
   return equals_folded(range.subtype, subtype) ? kNamed : 0;
 }
 
-/// The same for a format, with its parameters. Bytes that only one kind of reader understands are for clients that ask for
-/// just them, and never for a wildcard.
+/// The same for a format, with its parameters. A format that needs a special reader is never chosen through a wildcard.
 int specificity_for(const MediaRange& range, ExpositionFormat format) {
   const MediaType& media = descriptor_of(format).media;
   int specificity = type_specificity(range, media.type, media.subtype);
@@ -217,7 +216,7 @@ int specificity_for(const MediaRange& range, ExpositionFormat format) {
   return specificity;
 }
 
-/// What goes first at equal q.
+/// Order at equal q.
 int preference(ExpositionFormat format, int specificity) {
   const int rank = static_cast<int>(format);
   return specificity >= kNamed ? 100 + rank : 10 * specificity - rank;
@@ -291,7 +290,7 @@ void AcceptedCodings::add(std::string_view line) {
   while (scanner.next_element()) {
     const std::string_view name = scanner.token();
     std::optional<int> quality;
-    // A coding has no parameters but its weight.
+    // The only parameter of a coding is its weight.
     if (!name.empty()) quality = read_parameters(scanner, [](std::string_view, const Value&) { return false; });
     if (!quality) {
       scanner.skip_element();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which format and which coding a client gets, and whether it has the answer already: Accept, Accept-Encoding and
-// If-None-Match, read as RFC 9110 defines them. Nothing but revalidated() allocates; the time is linear in the header's
-// length. There is no refusal (406): a client that accepts no format gets text, uncompressed, because a scraper's log line
-// on a page that it cannot read says more than a status.
+// Chooses format and coding from Accept and Accept-Encoding, and whether the client has the answer already (If-None-Match),
+// as defined by RFC 9110. Only revalidated() allocates; the time is linear in the header's length. There is no 406: a client
+// that accepts no format gets uncompressed text, because a scraper's log line about an unreadable page is more helpful than a
+// status.
 #pragma once
 
 #include <array>
@@ -16,48 +16,47 @@
 
 namespace memstat {
 
-/// How the bytes of a body are coded.
+/// The coding of a body.
 enum class ContentCoding : std::uint8_t { kIdentity, kGzip };
 
-/// Accept, over all its lines. An entry that breaks the grammar (q too) counts as not sent.
+/// Evaluates all Accept lines. Ignores entries with invalid syntax, including an invalid q.
 ///
-/// What matches: the type, `type/*` or `*/*`; `version` 0.0.4 of text/plain, 1.0.0 and 0.0.1 of OpenMetrics (0.0.1 is
-/// answered with 1.0.0, which its readers read: old Prometheus servers ask so and look at the type only); `charset` utf-8;
-/// protobuf only when it is named with proto=io.prometheus.client.MetricFamily and encoding=delimited, never by a wildcard.
-/// Parameters that a format does not have are ignored, since Prometheus adds such (`escaping`, `validchars`) as permissions;
-/// our names need no escaping.
+/// Matching: the type, `type/*` or `*/*`; `version` 0.0.4 of text/plain, 1.0.0 and 0.0.1 of OpenMetrics (0.0.1 is answered
+/// with 1.0.0: old Prometheus servers send it, check only the type and can read 1.0.0); `charset` utf-8. Protobuf only if
+/// named with proto=io.prometheus.client.MetricFamily and encoding=delimited, never by a wildcard. Unknown parameters are
+/// ignored, because Prometheus adds some (`escaping`, `validchars`) as permissions; our names need no escaping.
 ///
-/// Which q counts: that of the most specific entry (version, other parameters, type, `type/*`, `*/*`; 0.0.1 is less than
-/// 1.0.0), of equal ones the highest. q=0 excludes.
+/// The q of the most specific entry counts (version, other parameters, type, `type/*`, `*/*`; 0.0.1 is less specific than
+/// 1.0.0); of equally specific ones, the highest. q=0 excludes.
 ///
-/// At equal q a format that is named goes before one that a wildcard let in. Of named ones the order is protobuf,
-/// OpenMetrics, text: a client that reads more gets more. Of the others text goes first, which people can read.
-/// Thread safety: none; one request's.
+/// At equal q a named format precedes one admitted by a wildcard. Named formats are ordered protobuf, OpenMetrics, text,
+/// because a client that can read more gets more. Otherwise text comes first, because people can read it. Thread safety:
+/// none; used for one request.
 class AcceptedFormats {
  public:
-  /// Takes one header line's value.
+  /// Adds the value of one header line.
   void add(std::string_view line);
 
-  /// The answer to the lines so far; text when they accept nothing, or when there is none.
+  /// The choice for the lines so far; text if they accept nothing, or if there are none.
   [[nodiscard]] ExpositionFormat choose() const;
 
  private:
   struct Offer {
-    int specificity = 0;  // of the entry that decides; 0: none matched
+    int specificity = 0;  // of the deciding entry; 0: none matched
     int quality = 0;      // thousandths
   };
   std::array<Offer, kExpositionFormatCount> offers_{};  // by ExpositionFormat
 };
 
-/// Accept-Encoding, over all its lines. An entry that breaks the grammar counts as not sent. gzip and x-gzip are one. Of
-/// entries that contradict each other the lowest q counts. `*` stands for each of gzip and identity that is not named.
-/// gzip is chosen when it is accepted and not less liked than identity. Thread safety: none; one request's.
+/// Evaluates all Accept-Encoding lines. Ignores entries with invalid syntax. gzip and x-gzip are the same. Of contradicting
+/// entries the lowest q counts. `*` stands for gzip and identity unless they are named. gzip is chosen if it is accepted
+/// with at least the weight of identity. Thread safety: none; used for one request.
 class AcceptedCodings {
  public:
-  /// Takes one header line's value.
+  /// Adds the value of one header line.
   void add(std::string_view line);
 
-  /// The answer to the lines so far; identity when they accept nothing, or when there is none.
+  /// The choice for the lines so far; identity if they accept nothing, or if there are none.
   [[nodiscard]] ContentCoding choose() const;
 
  private:
@@ -67,15 +66,14 @@ class AcceptedCodings {
   int any_ = kNotNamed;
 };
 
-/// The answer to an Accept header of one line. Empty means absent. Thread safety: safe, as of all below.
+/// The choice for a single Accept line; empty means absent. Thread safety: safe, like all functions below.
 [[nodiscard]] ExpositionFormat negotiate_format(std::string_view accept);
-/// The same for all lines of a request that are called Accept.
+/// The same for all Accept lines of a request.
 [[nodiscard]] ExpositionFormat negotiate_format(std::span<const HttpHeader> headers);
 
-/// The answer to an Accept-Encoding header of one line. Empty means absent. Whether gzip can be served is can_gzip()'s
-/// matter.
+/// The choice for a single Accept-Encoding line; empty means absent. The caller must check can_gzip().
 [[nodiscard]] ContentCoding negotiate_coding(std::string_view accept_encoding);
-/// The same for all lines of a request that are called Accept-Encoding.
+/// The same for all Accept-Encoding lines of a request.
 [[nodiscard]] ContentCoding negotiate_coding(std::span<const HttpHeader> headers);
 
 /// Whether a request that has `If-None-Match` has this entity already.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kAge = "memstat_poll_age_seconds";
 
-/// What a part shared with others is held by while it is sent.
+/// Keeps shared parts alive while they are sent.
 struct Held {
   std::shared_ptr<const RenderedSnapshot> snapshot;
   std::shared_ptr<const void> own;
@@ -23,7 +23,7 @@ struct Held {
 HttpResponse no_poll_yet() { return plain(503, "No poll has finished yet; try again in a moment.\n"); }
 HttpResponse bad_request(const Error& error) { return plain(400, error.detail + "\n"); }
 
-/// The filter for what a request wants; it borrows nothing of the request.
+/// Makes the filter for a request. Borrows nothing from it.
 Result<PageFilter> filter_of(const Snapshot& snapshot, const PageRequest& wanted) {
   const auto views = [](const std::vector<std::string>& words) {
     return std::vector<std::string_view>(words.begin(), words.end());
@@ -129,7 +129,7 @@ HttpResponse PageCache::page(ExpositionFormat format, ContentCoding coding) {
     append_gzip_end(response.text, age, crc, types->gzip.size + own->gzip.size);
     held.own = std::move(own);
     held.types = std::move(types);
-    held.snapshot = nullptr;  // compressed bytes are copies: the snapshot can be built anew
+    held.snapshot = nullptr;  // compressed bytes are copies, so the snapshot may be reused
   }
   response.owner = std::make_shared<const Held>(std::move(held));
   return response;

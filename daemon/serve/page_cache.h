@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bytes of /metrics, ready to be sent: made at most once a snapshot, format and coding, however many scrape.
+// The bytes of /metrics, ready to send. Made at most once per snapshot, format and coding, however many clients scrape.
 #pragma once
 
 #include <array>
@@ -20,32 +20,31 @@
 
 namespace memstat {
 
-/// Puts the page together from three parts: the memory types (rendered with the snapshot, or when first asked for), the
-/// daemon's own figures (rendered again when one of them changed), and the age of the poll, which is of the moment.
-/// The first two are compressed when first asked for; the third, a few hundred bytes, follows uncompressed in the same gzip
-/// member. Thread safety: safe.
+/// Assembles the page from three parts: the memory types (rendered with the snapshot, or on first use), the daemon's own
+/// metrics (rendered again when one changes), and the age of the poll, which is computed for each request. The first two are
+/// compressed on first use. The third, a few hundred bytes, is appended uncompressed to the same gzip member. Thread safety:
+/// safe.
 class PageCache {
  public:
-  /// All must outlive this.
+  /// All must outlive this object.
   PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const Clock& clock);
 
   /// The whole page. Status 503 before the first poll. Throws std::bad_alloc.
   [[nodiscard]] HttpResponse page(ExpositionFormat format, ContentCoding coding);
 
-  /// A part of the page, made for this request. 400 with a text that says what is wrong when a word is not known. Throws
-  /// std::bad_alloc.
+  /// A part of the page, made for this request. Status 400 with an explanation if a word is unknown. Throws std::bad_alloc.
   [[nodiscard]] HttpResponse part(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted);
 
-  /// The per-CPU figures alone, and none of the daemon. `is_configured`: whether the key per_cpu selects any type; without,
-  /// or for types that it does not select, 400 says so.
+  /// Only the per-CPU figures. `is_configured` is whether the key per_cpu selects any type. Status 400 with an explanation
+  /// if it does not, or if the requested types are not selected.
   [[nodiscard]] HttpResponse per_cpu(ExpositionFormat format, ContentCoding coding, const PageRequest& wanted,
                                      bool is_configured);
 
  private:
-  /// The own figures as of one change of them.
+  /// The daemon's own metrics, rendered.
   struct Own {
     std::uint64_t version = 0;
-    std::string text;  // without the document's end
+    std::string text;  // without the end of the document
     GzipPart gzip;
     bool is_compressed = false;
   };
@@ -55,17 +54,17 @@ class PageCache {
   };
   struct Format {
     Mutex mutex;
-    // What they point to does not change while others hold it.
+    // Their targets do not change while others hold them.
     std::shared_ptr<Own> own MEMSTAT_GUARDED_BY(mutex);
     std::shared_ptr<Types> types MEMSTAT_GUARDED_BY(mutex);
-    // The checksum of both together, and which of them it is of; 0: there was none.
+    // The checksum of both parts, and their versions; 0: none.
     std::uint32_t crc MEMSTAT_GUARDED_BY(mutex) = 0;
     std::uint64_t crc_own_version MEMSTAT_GUARDED_BY(mutex) = 0;
     std::uint64_t crc_generation MEMSTAT_GUARDED_BY(mutex) = 0;
     GaugeFrame age;  // the last part, around its value
   };
 
-  /// Appends the last part, with the end of the document.
+  /// Appends the last part and the end of the document.
   void append_age(ExpositionFormat format, std::int64_t polled_ns, std::string& out);
   std::shared_ptr<Own> own_of(Format& entry, ExpositionFormat format, const RenderOptions& options, bool compressed)
       MEMSTAT_REQUIRES(entry.mutex);

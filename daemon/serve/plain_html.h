@@ -7,7 +7,7 @@
 
 namespace memstat {
 
-/// The start of a page, up to and with <body>; the page ends with "</body></html>".
+/// The start of a page up to and including <body>. The page must end with "</body></html>".
 inline constexpr std::string_view kPlainHead = R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>memstatd</title>
@@ -23,7 +23,7 @@ nav a { margin-right: 1.2rem; } .name { white-space: nowrap; }
 </style></head><body>
 )";
 
-/// Appends text with what HTML means something by escaped, in element content and in quoted attributes.
+/// Appends text escaped for element content and quoted attributes.
 inline void append_html(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {

@@ -39,7 +39,7 @@ Result<void> for_each_parameter(std::string_view query, const std::function<void
 
 Result<PageRequest> parse_page_request(std::string_view query) {
   PageRequest request;
-  if (query.empty()) return request;  // as almost every scraper asks
+  if (query.empty()) return request;  // the usual request of a scraper
   std::optional<Error> wrong;
   const Result<void> read = for_each_parameter(query, [&](std::string_view key, std::string&& value) {
     if (wrong) return;
@@ -56,7 +56,7 @@ Result<PageRequest> parse_page_request(std::string_view query) {
       list->push_back(std::move(value));
     }
   });
-  if (wrong) return *wrong;  // it came first
+  if (wrong) return *wrong;  // report the first error
   if (!read) return read.error();
   return request;
 }
@@ -80,7 +80,7 @@ Result<ApiRequest> parse_api_request(std::string_view query) {
   std::optional<Error> wrong;
   const Result<void> read = for_each_parameter(query, [&](std::string_view key, std::string&& value) {
     if (wrong) return;
-    const auto repeated = [&] { wrong = client_error(std::string(key) + " is there twice; write it once"); };
+    const auto repeated = [&] { wrong = client_error(std::string(key) + " is given twice; write it once"); };
     if (key == "allocator" || key == "type") {
       std::optional<std::string>& place = key == "type" ? request.type : request.allocator;
       if (place) return repeated();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parameters of requests: for a page (allocator[], type[], name[]) and below /api/v1/.
+// The parameters of requests: of a page (allocator[], type[], name[]) and below /api/v1/.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// What the query of a request asks for, decoded; an empty list is no restriction. Thread safety: a plain value.
+/// The decoded parameters; an empty list does not restrict. Thread safety: a plain value.
 struct PageRequest {
   std::vector<std::string> allocators;
   std::vector<std::string> types;
@@ -23,19 +23,19 @@ struct PageRequest {
   [[nodiscard]] bool is_whole() const { return allocators.empty() && types.empty() && names.empty(); }
 };
 
-/// Calls `take(key, value)` for each parameter of a query, both decoded; a value that is not there is "". Error kData with
-/// `detail` for a client at the first broken escape.
+/// Calls `take(key, value)` for each parameter of a query, decoded; a missing value is "". Errors: kData with `detail` for a
+/// client at the first invalid escape.
 Result<void> for_each_parameter(std::string_view query, const std::function<void(std::string_view, std::string&&)>& take);
 
-/// kData with words for the client, which are answered with status 400.
+/// Makes a kData error with a text for the client, which becomes status 400.
 Error client_error(std::string detail);
 
-/// What a client sent, in quotes, short enough to be said back.
+/// A client's text in quotes, truncated for use in a message.
 std::string shown_to_client(std::string_view text);
 
-/// Reads "allocator[]=slab&type[]=dentry": keys and values percent-encoded, '+' for a blank, '[' and ']' as they are or
-/// encoded; an empty query is the whole page. Error kData with `detail` for a client: an unknown parameter, one without a
-/// value, or a broken escape. (A parameter that was ignored would give an unexpected page.)
+/// Parses "allocator[]=slab&type[]=dentry": percent-encoded keys and values, '+' for a blank, '[' and ']' plain or encoded.
+/// An empty query is the whole page. Errors: kData with `detail` for a client, for an unknown parameter, one without a
+/// value, or an invalid escape. (Ignoring a parameter would give an unexpected page.)
 Result<PageRequest> parse_page_request(std::string_view query);
 
 /// What a request below /api/v1/ asks for, decoded. Thread safety: a plain value.

@@ -20,7 +20,7 @@ const Runbook* find(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// The text up to `end`, which is skipped as well; nothing is taken when there is no end.
+/// Takes the text before `end` and skips `end`. Takes nothing if `end` is missing.
 bool take_until(std::string_view& text, std::string_view end, std::string_view& taken) {
   const std::size_t at = text.find(end);
   if (at == std::string_view::npos) return false;
@@ -31,7 +31,7 @@ bool take_until(std::string_view& text, std::string_view end, std::string_view& 
 
 void append_inline(std::string& out, std::string_view text);
 
-/// Behind "[": "name](target)".
+/// Parses "name](target)" after a "[".
 bool append_link(std::string& out, std::string_view& text) {
   std::string_view rest = text, name, target;
   if (!take_until(rest, "](", name) || !take_until(rest, ")", target)) return false;
@@ -68,7 +68,7 @@ void append_inline(std::string& out, std::string_view text) {
   }
 }
 
-/// Writes blocks, one line of Markdown after the other.
+/// Writes blocks from Markdown, line by line.
 class Writer {
  public:
   void add(std::string_view line) {
@@ -96,7 +96,7 @@ class Writer {
     html_ += is_code_ ? "</pre>\n" : "<pre>";
     is_code_ = !is_code_;
   }
-  /// Starts an item of a list of this level, within the item above it.
+  /// Starts a list item at this level, inside the item above it.
   void item(int level, std::string_view words) {
     flush();
     while (level_ > level) leave();
@@ -124,8 +124,8 @@ class Writer {
   }
 
   std::string html_;
-  std::string text_;  // of the paragraph or item so far
-  int level_ = 0;     // of lists
+  std::string text_;  // of the current paragraph or item
+  int level_ = 0;     // of the list
   bool is_code_ = false;
 };
 

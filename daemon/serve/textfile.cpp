@@ -49,7 +49,7 @@ Result<void> Textfile::check() {
 
 Result<void> Textfile::write_temporary(std::string_view page) {
   constexpr std::string_view kHint = "cannot write next to the file; its directory must be writable by the user of memstatd";
-  // What a run that was killed left behind is removed rather than followed or reused.
+  // Remove the leftover of a killed run instead of following or reusing it.
   ::unlinkat(directory_fd_.get(), temporary_.c_str(), 0);
   const UniqueFd fd(
       ::openat(directory_fd_.get(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableByAll));
@@ -60,7 +60,7 @@ Result<void> Textfile::write_temporary(std::string_view page) {
     if (written < 0) return system_error(path_, errno, "cannot write the page; the old file stays");
     page.remove_prefix(static_cast<std::size_t>(written));
   }
-  // The umask of a service hides the file from the collector, which is another user.
+  // A service's umask would hide the file from the collector, which is another user.
   if (::fchmod(fd.get(), kReadableByAll) != 0 || ::fsync(fd.get()) != 0) {
     return system_error(path_, errno, "cannot sync the page to the disk; the old file stays");
   }
@@ -76,7 +76,7 @@ Result<void> Textfile::write(std::string_view page) {
     ::unlinkat(directory_fd_.get(), temporary_.c_str(), 0);
     return result;
   }
-  ::fsync(directory_fd_.get());  // the name, too; a file system that cannot do this has renamed all the same
+  ::fsync(directory_fd_.get());  // sync the name, too; on failure the rename is still done
   return {};
 }
 
@@ -122,7 +122,7 @@ void TextfileWriter::run() {
   MutexLock lock(mutex_);
   while (true) {
     wake_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || has_page_; });
-    if (!std::exchange(has_page_, false)) return;  // the last page is written even when it is time to stop
+    if (!std::exchange(has_page_, false)) return;  // write the last page even when stopping
     lock.unlock();
     try {
       write_page();

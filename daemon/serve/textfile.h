@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page as a file, for the textfile collector of node_exporter and its like.
+// Writes the page to a file, for the textfile collector of node_exporter and the like.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@
 
 namespace memstat {
 
-/// One file that is always whole: each page is written beside it, brought to the disk and renamed over it.
-/// Thread safety: none; one thread at a time.
+/// A file that is always complete: each page is written to a temporary file, synced and renamed. Thread safety: none; one
+/// thread at a time.
 class Textfile {
  public:
-  /// Opens the directory of `path`. Errors: system_error with the path; kData when `path` names no file.
+  /// Opens the directory of `path`. Errors: system_error with the path; kData if `path` does not name a file.
   static Result<Textfile> open(const std::string& path);
 
-  /// Tries whether a file can be made there, with the rights of now. Error: system_error.
+  /// Checks that a file can be created there with the current privileges. Errors: system_error.
   Result<void> check();
 
-  /// Replaces the file, mode 0644. Error: system_error; the file before then stays.
+  /// Replaces the file, with mode 0644. Errors: system_error; the old file then remains.
   Result<void> write(std::string_view page);
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
@@ -39,26 +39,26 @@ class Textfile {
   std::string path_;
   std::string directory_;
   std::string name_;
-  std::string temporary_;  // begins with a dot and does not end in .prom: collectors pass it by
+  std::string temporary_;  // begins with a dot and does not end in .prom, so that collectors ignore it
   UniqueFd directory_fd_;
 };
 
-/// Writes the text page after each poll, on a thread of its own: a disk that hangs must not keep the kernel from being
-/// polled. Pages that come while one is being written are skipped, except for the last.
-/// Thread safety: notify() is safe, the rest belongs to one thread.
+/// Writes the text page after each poll on a separate thread, so that a disk that hangs does not stop the polls. If pages
+/// arrive while one is being written, only the last of them is written. Thread safety: notify() is safe; the rest belongs to
+/// one thread.
 class TextfileWriter {
  public:
-  /// Told of a failure, once, and of recovery.
+  /// Called once for a failure, and once for the recovery.
   using Tell = std::function<void(LogLevel, std::string_view)>;
 
-  /// The pool and the metrics must outlive it.
+  /// Pool and metrics must outlive it.
   TextfileWriter(Textfile file, const SnapshotPool& pool, const SelfMetrics& metrics, Tell tell);
-  /// Waits for the page that is being written.
+  /// Waits for the current write.
   ~TextfileWriter();
   TextfileWriter(const TextfileWriter&) = delete;
   TextfileWriter& operator=(const TextfileWriter&) = delete;
 
-  /// There is a new page. Does not wait.
+  /// Announces a new page. Does not block.
   void notify();
 
  private:
@@ -77,7 +77,7 @@ class TextfileWriter {
   std::thread thread_;
 };
 
-/// The text page as a file has it: without process_*, which the exporter that passes the file on has of its own.
+/// The text page without process_*, since the exporter that forwards the file has its own.
 std::string textfile_page(const RenderedSnapshot& snapshot, const SelfMetrics& metrics);
 
 }  // namespace memstat

@@ -20,7 +20,7 @@ std::string_view content_type_of(std::string_view name) {
 const WebAsset* find_asset(std::string_view path) {
   if (!path.starts_with('/')) return nullptr;
   const std::string_view name = path == "/" ? "index.html" : path.substr(1);
-  if (path == "/index.html") return nullptr;  // one address for one page
+  if (path == "/index.html") return nullptr;  // one URL per page
   for (const WebAsset& asset : web_assets()) {
     if (asset.name == name) return &asset;
   }

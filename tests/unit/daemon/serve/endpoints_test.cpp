@@ -167,9 +167,9 @@ TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
   daemon_.poller->configure(config);
   daemon_.poll();
   const std::string html = body(get("/plain"));
-  EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, of the configuration"
+  EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, configured"
                               "<td class=number>100.0 %"));
-  EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, of the configuration<td class=number>30.0 %"));
+  EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, configured<td class=number>30.0 %"));
 }
 
 TEST_F(PagesTest, ThePlainPageShowsWhatMemoryIs) {

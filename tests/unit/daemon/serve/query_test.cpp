@@ -81,8 +81,8 @@ TEST(ApiRequest, WhatIsWrongIsSaid) {
   const std::pair<const char*, const char*> cases[] = {
       {"alocator=slab", "\"alocator\" is not a parameter; the parameters are allocator, type, seconds and points"},
       {"type=x", "type has no meaning without allocator"},
-      {"allocator=a&allocator=b", "allocator is there twice"},
-      {"points=3&points=3", "points is there twice"},
+      {"allocator=a&allocator=b", "allocator is given twice"},
+      {"points=3&points=3", "points is given twice"},
       {"seconds=0", "seconds must be a whole number from 1 to 86400"},
       {"seconds=86401", "from 1 to 86400"},
       {"seconds=-1", "from 1 to 86400"},
