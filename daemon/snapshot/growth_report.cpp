@@ -19,6 +19,8 @@ constexpr std::size_t kMaxPoints = 240;
 constexpr double kMinBytes = 65536;
 constexpr double kMinShareOfMemory = 1e-4;
 constexpr double kMinObjects = 32;
+/// Programs take memory while they work: in less time than this a control group that grows is at work.
+constexpr double kMinGroupSeconds = 60;
 
 std::string unescaped(std::string_view text) {
   std::string out(unescaped_label_size(text), '\0');
@@ -127,6 +129,19 @@ class Collector {
   std::vector<double> reclaimed_;
 };
 
+bool is_at_work(const GrowthReport& report, const Growth& row) {
+  return report.seconds < kMinGroupSeconds && report.series[row.series].allocator == to_string(Allocator::kMemcg);
+}
+
+/// Sets aside the control groups that may only be at work.
+void set_aside_work(GrowthReport& report) {
+  std::vector<Growth>& growing = report.ranking.growing;
+  const auto work =
+      std::stable_partition(growing.begin(), growing.end(), [&](const Growth& row) { return !is_at_work(report, row); });
+  report.ranking.set_aside.insert(report.ranking.set_aside.begin(), work, growing.end());  // the clearest of all
+  growing.erase(work, growing.end());
+}
+
 std::string share_text(double part, double whole) {
   return std::to_string(std::lround(100 * std::min(1.0, part / std::max(1.0, whole)))) + " %";
 }
@@ -168,6 +183,7 @@ GrowthReport growth_report(const Snapshot& snapshot, const History& history, std
   report.ranking = rank_growth(report.series, {.min_bytes = std::max(kMinBytes, kMinShareOfMemory * memory),
                                                .min_objects = kMinObjects,
                                                .reclaimed = collector.reclaimed()});
+  set_aside_work(report);
   return report;
 }
 
@@ -195,6 +211,9 @@ std::string why_set_aside(const GrowthReport& report, const Growth& row) {
     case GrowthShape::kEnded: return "stopped growing";
     case GrowthShape::kLevelsOff: return "grows ever more slowly";
     default: break;
+  }
+  if (row.test.shape == GrowthShape::kSteady && is_at_work(report, row)) {
+    return "is of programs at work: a minute of polls tells whether they keep it";
   }
   if (series.is_cache) return "is a cache, which the kernel takes back when memory is short";
   return "moves as by chance";
