@@ -114,6 +114,7 @@ void declare(CLI::App& app, CommandLine& line) {
   app.set_version_flag("--version", "memstatctl " MEMSTAT_VERSION);
   app.require_subcommand(0, 1);  // a missing one is reported after options that name an argument wrongly
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Excludes", "not with");
   for (const Command* const command : commands()) {
     CLI::App* const subcommand =
         app.add_subcommand(command->name, command->help)->group(std::string(to_string(command->group)));
