@@ -97,7 +97,8 @@ const SourceDescriptor descriptor{
     .needs = "CAP_SYSLOG",
     .notes =
         "needs root at start, or CAP_SYSLOG where kernel.dmesg_restrict is 1; the shipped service hides the file "
-        "(ProtectKernelLogs, PrivateDevices); lines that programs write into the log do not count; the last 64 events with "
+        "(ProtectKernelLogs, PrivateDevices), and its example kernel-log.conf does not; lines that programs write into the "
+        "log do not count; the last 64 events with "
         "their lines are in /api/v1/events, in memstatctl events, and in recordings",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -258,6 +258,10 @@ std::string service_advice(std::string_view needs, std::string_view opened_as) {
            " when it starts: copy /usr/share/doc/memstatd/examples/events.conf to /etc/systemd/system/memstatd.service.d/ "
            "and restart memstatd; in a container: --cap-add; or start it as root";
   }
+  if (needs == "CAP_SYSLOG") {
+    return "it needs CAP_SYSLOG and /dev/kmsg when it starts: copy /usr/share/doc/memstatd/examples/kernel-log.conf to "
+           "/etc/systemd/system/memstatd.service.d/ and restart memstatd; or start it as root";
+  }
   std::string names(needs.empty() ? "CAP_DAC_READ_SEARCH" : needs);
   std::replace(names.begin(), names.end(), ',', ' ');
   if (names == "root") return "start memstatd as root: it opens the kernel's files before it gives that up";

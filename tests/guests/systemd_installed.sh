@@ -64,7 +64,13 @@ expect "and the status page" grep -q 'not permitted, needs CAP_BPF,CAP_PERFMON' 
 result "exposure $(exposure)"
 watched "as installed"
 
-restart_with events
+restart_with kernel-log
+expect "with kernel-log.conf, the kernel's log is up" soon is_up linux_kernel_log
+for field in CapInh CapPrm CapEff CapAmb; do expect "$field is empty while it serves" of_status $field 0000000000000000; done
+result "exposure $(exposure)"
+watched "with kernel-log.conf"
+
+restart_with events kernel-log
 expect "with events.conf, events of the kernel are up" soon is_up linux_vm_events
 expect "no source is down or not permitted" not has '^memstat_source_(up\{.*\} 0|not_permitted\{.*\} 1)$'
 if [ $iterator = yes ]; then

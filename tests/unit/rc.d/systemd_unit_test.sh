@@ -56,8 +56,8 @@ if ! systemd-analyze security --offline=true --threshold=15 --no-pager "$tmp/mem
 fi
 tail -n 1 "$tmp/out"
 
-# The drop-ins that ship as examples: the first widens whom it serves, the second what it may do before it gives that up.
-for limit in network:15 events:16; do
+# The drop-ins that ship as examples: the first widens whom it serves, the others what it may do before it gives that up.
+for limit in network:15 events:16 kernel-log:19; do
   name=${limit%:*}
   mkdir -p "$tmp/memstatd.service.d"
   cp "$here/../../../rc.d/memstatd.service.d/$name.conf" "$tmp/memstatd.service.d/"
