@@ -28,6 +28,13 @@ constexpr std::string_view kStat = "memory.stat";
 constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", "memory.events"};
 // Not of groups that the controller pids was not handed down to; those then have none of them.
 constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
+// What seldom matters at once: each group's are read at every kReadsBetweenLooks-th read only, a part of the groups each
+// time. A kernel may lack any: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), groups that are
+// dying (before 4.14).
+constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
+                                                         "memory.swap.events", "memory.events.local", "cgroup.stat"};
+constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", "memory.memsw.usage_in_bytes",
+                                                         "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
 constexpr std::array<std::string_view, 3> kFiles1 = {"memory.limit_in_bytes", "memory.failcnt", "memory.oom_control"};
 // Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
 constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
@@ -140,7 +147,9 @@ class Walk {
         is_version_1_(state.hierarchy.is_version_1),
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
-        last_(may_leave_out(view, state.reads) ? state.last.view() : std::string_view()),
+        limits_may_be_old_(may_leave_out(view, state.reads)),
+        slow_may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
+        last_(state.last.view()),
         root_size_(state.hierarchy.root.size()) {
     state.queue.clear();
     (void)path_.assign(state.hierarchy.root.view());  // which came out of one
@@ -200,11 +209,12 @@ class Walk {
     return has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
   }
 
-  /// Appends one file of the group to the bundle. False: there is none, or it may not be read.
-  Result<bool> add_file(std::string_view file, bool& is_refused) {
+  /// Appends one file of the group to the bundle, as it was at the read before where `may_be_old`. False: there is none, or
+  /// it may not be read.
+  Result<bool> add_file(std::string_view file, bool& is_refused, bool may_be_old) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
-    const auto known = is_limit(file) ? last_.find(below_root()) : std::nullopt;
+    const auto known = may_be_old ? last_.find(below_root()) : std::nullopt;
     const auto result = known ? bundle_.add(below_root(), *known) : bundle_.add_file(view_, path_.view(), below_root());
     path_.truncate(directory_size);
     if (result) return true;
@@ -218,12 +228,12 @@ class Walk {
     const std::size_t begin = bundle_bytes_.size();
     bool is_refused = false;
     const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
-    const auto is_present = add_file(presence, is_refused);
+    const auto is_present = add_file(presence, is_refused, false);
     if (!is_present) return is_present.error();
     if (!*is_present) return is_refused ? Outcome::kRefused : Outcome::kNone;
     bool is_complete = true;
     const auto add = [&](std::string_view file) -> Result<void> {
-      const auto added = add_file(file, is_refused);
+      const auto added = add_file(file, is_refused, limits_may_be_old_ && is_limit(file));
       if (!added) return added.error();
       is_complete = is_complete && *added;
       return {};
@@ -233,9 +243,12 @@ class Walk {
     }
     for (const std::string_view file : kTaskFiles2) {
       if (!state_.hierarchy.has_tasks) break;
-      const auto added = add_file(file, is_refused);
+      const auto added = add_file(file, is_refused, limits_may_be_old_ && is_limit(file));
       if (!added) return added.error();
       if (!*added) break;
+    }
+    if (bounds_.has_parts) {
+      if (auto added = add_slow_files(); !added) return added.error();
     }
     if (bounds_.has_parts) {
       if (auto added = add(kStat); !added) return added.error();
@@ -252,6 +265,38 @@ class Walk {
     if (is_still_there) return Outcome::kNone;
     if (is_still_there.error().code == ErrorCode::kPermission) return Outcome::kRefused;
     return is_still_there.error();
+  }
+
+  /// Those of some of the groups are read, those of the others are as they were; of a new group they are read when it is its
+  /// turn.
+  Result<void> add_slow_files() {
+    const bool is_due = !slow_may_be_old_ || (state_.reads + group_count_) % kReadsBetweenLooks == 0;
+    bool is_refused = false;
+    const auto add = [&](std::string_view file) -> Result<void> {
+      if (!is_due) return add_last(file);
+      const auto added = add_file(file, is_refused, false);
+      if (added || added.error().system_errno == EOPNOTSUPP) return {};  // pressure, with psi=0 on old kernels
+      return added.error();
+    };
+    if (is_version_1_) {
+      for (const std::string_view file : kSlowFiles1) {
+        if (auto added = add(file); !added) return added;
+      }
+      return {};
+    }
+    for (const std::string_view file : kSlowFiles2) {
+      if (auto added = add(file); !added) return added;
+    }
+    return {};
+  }
+  /// Appends one file of the group as it was at the read before; nothing where it was not there.
+  Result<void> add_last(std::string_view file) {
+    const std::size_t directory_size = path_.size();
+    if (!path_.append_component(file)) return {};
+    const auto known = last_.find(below_root());
+    auto result = known ? bundle_.add(below_root(), *known) : Result<void>();
+    path_.truncate(directory_size);
+    return result;
   }
 
   Result<void> queue_groups_below() {
@@ -294,6 +339,8 @@ class Walk {
   bool is_version_1_;
   bool has_more_;
   FileBundleWriter bundle_;
+  bool limits_may_be_old_;
+  bool slow_may_be_old_;
   LastFiles last_;
   FixedPath path_;  // of the group that is visited
   std::size_t root_size_;

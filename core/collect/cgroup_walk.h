@@ -22,7 +22,7 @@ inline constexpr std::string_view kControlGroupDirectory = "/sys/fs/cgroup";
 struct ControlGroupBounds {
   std::uint64_t depth = 0;        ///< Levels below the root; 0: the root only.
   std::uint64_t most_groups = 0;  ///< Those nearest to the root, then by name; what is seen beyond is counted.
-  bool has_parts = true;          ///< Whether memory.stat and memory.kmem.* are read.
+  bool has_parts = true;          ///< Whether memory.stat, memory.kmem.*, and files of pressure and swap are read.
   /// Whether a path is wanted; null or empty: all are. Groups below one that is not wanted may be. Borrowed.
   const std::function<bool(std::string_view)>* matches = nullptr;
 };
@@ -54,7 +54,8 @@ struct ControlGroupState {
 /// with their paths below that root ("/user.slice/memory.current"); at last, as a sign that nothing is missing, a record
 /// without name with the number of groups left out ("0\n"). A group that goes away meanwhile is passed over; one that may
 /// not be read is left out, and counted. Limits are read when may_leave_out() says so; between, those of groups that were
-/// there at the read before are as they were then. Errors: kNotPresent where no hierarchy has the memory controller, and
+/// there at the read before are as they were then. Pressure, swap and what else seldom matters at once is read of a part of
+/// the groups each time, of all within kReadsBetweenLooks reads. Errors: kNotPresent where no hierarchy has the memory controller, and
 /// those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle);

@@ -22,4 +22,11 @@ inline constexpr SystemMetric kMemcgAnonymousBytes =
     gauge_metric("memstat_memcg_anonymous_bytes", Tier::kDefault,
                  "Bytes of program memory that a control group and its children use now and that no file backs.", {"group"});
 
+inline constexpr SystemMetric kMemcgTasks = gauge_metric(
+    "memstat_memcg_tasks", Tier::kDefault, "Threads of all processes of a control group and its children now.", {"group"});
+
+inline constexpr SystemMetric kMemcgTasksLimit =
+    gauge_metric("memstat_memcg_tasks_limit", Tier::kDefault,
+                 "Threads that the control group and its children may have; absent when not set.", {"group"});
+
 }  // namespace memstat

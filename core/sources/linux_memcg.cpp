@@ -9,6 +9,12 @@
 //   memory.stat     "KEY N" a line       memory.stat                      "total_KEY N" a line with the groups below
 //   pids.current    N                    memory.kmem.usage_in_bytes       N
 //   pids.max        N, or "max"          memory.kmem.tcp.usage_in_bytes   N
+//   memory.pressure core/parse/pressure.h  memory.kmem.failcnt            N
+//   memory.swap.current  N               memory.memsw.usage_in_bytes      N, of memory and swap together
+//   memory.swap.max N, or "max"          memory.memsw.limit_in_bytes      N
+//   memory.swap.events   "KEY N" a line  memory.memsw.failcnt             N
+//   memory.events.local  "KEY N" a line, of the group without those below it (5.2)
+//   cgroup.stat     "KEY N" a line
 //
 // Files of pids (kernel/cgroup/pids.c) are read where that controller is in the same hierarchy, which it is in version 2
 // only.
@@ -28,6 +34,7 @@
 #include "core/collect/file_bundle.h"
 #include "core/model/group_metrics.h"
 #include "core/parse/key_values.h"
+#include "core/parse/pressure.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_memcg {
@@ -58,12 +65,47 @@ constexpr SystemMetric kMemcgHighBytes = gauge_metric(
     "memstat_memcg_high_bytes", Tier::kDefault,
     "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
 
-constexpr SystemMetric kMemcgTasks = gauge_metric(
-    "memstat_memcg_tasks", Tier::kDefault, "Threads of all processes of a control group and its children now.", {"group"});
+constexpr SystemMetric kMemcgLocalEvents =
+    counter_metric("memstat_memcg_local_events_total", Tier::kFull,
+                   "Times since the control group was created that it reached a threshold or its limit, ran out of memory, "
+                   "or lost a process to that, without those of its children.",
+                   {"group", "event"});
 
-constexpr SystemMetric kMemcgTasksLimit =
-    gauge_metric("memstat_memcg_tasks_limit", Tier::kDefault,
-                 "Threads that the control group and its children may have; absent when not set.", {"group"});
+constexpr SystemMetric kMemcgPressure = counter_metric(
+    "memstat_memcg_pressure_stall_seconds_total", Tier::kFull,
+    "Seconds, since the control group was created, during which some or all of its runnable tasks waited for memory.",
+    {"group", "kind"}, ValueFormat::kDouble);
+
+constexpr SystemMetric kMemcgSwapBytes = gauge_metric(
+    "memstat_memcg_swap_bytes", Tier::kFull, "Bytes of swap that a control group and its children use now.", {"group"});
+
+constexpr SystemMetric kMemcgSwapLimit =
+    gauge_metric("memstat_memcg_swap_limit_bytes", Tier::kFull,
+                 "Bytes of swap that a control group and its children may use; absent when not set.", {"group"});
+
+constexpr SystemMetric kMemcgSwapEvents = counter_metric(
+    "memstat_memcg_swap_events_total", Tier::kFull,
+    "Times since the control group was created that it reached a bound of its swap, or got no swap.", {"group", "event"});
+
+constexpr SystemMetric kMemcgBothBytes =
+    gauge_metric("memstat_memcg_memory_and_swap_bytes", Tier::kFull,
+                 "Bytes of memory and swap together that a control group of version 1 and its children use now.", {"group"});
+
+constexpr SystemMetric kMemcgBothLimit = gauge_metric(
+    "memstat_memcg_memory_and_swap_limit_bytes", Tier::kFull,
+    "Bytes of memory and swap together that a control group of version 1 may use; absent when not set.", {"group"});
+
+constexpr SystemMetric kMemcgDying =
+    gauge_metric("memstat_memcg_dying_descendants", Tier::kFull,
+                 "Control groups below the group now that were removed but still hold memory.", {"group"});
+
+constexpr SystemMetric kMemcgOomWaiting =
+    gauge_metric("memstat_memcg_oom_waiting", Tier::kFull,
+                 "1 while tasks of a control group of version 1 wait because it is out of memory, else 0.", {"group"});
+
+constexpr SystemMetric kMemcgKernelHits =
+    counter_metric("memstat_memcg_kernel_limit_hits_total", Tier::kFull,
+                   "Times since a control group of version 1 was created that its kernel memory met its limit.", {"group"});
 
 constexpr SystemMetric kMemcgGroupsLeftOut =
     gauge_metric("memstat_memcg_groups_left_out", Tier::kMinimal,
@@ -130,7 +172,17 @@ enum class Content : std::uint8_t {
   kKernel,
   kSock,
   kTasks,
-  kTasksLimit
+  kTasksLimit,
+  kPressure,
+  kSwap,
+  kSwapLimit,
+  kSwapEvents,
+  kLocalEvents,
+  kDying,
+  kKernelHits,
+  kBoth,
+  kBothLimit,
+  kBothHits
 };
 struct KnownFile {
   std::string_view name;
@@ -145,6 +197,12 @@ constexpr KnownFile kKnownFiles[] = {
     {"memory.stat", false, Content::kParts},
     {"pids.current", false, Content::kTasks},
     {"pids.max", false, Content::kTasksLimit},
+    {"memory.pressure", false, Content::kPressure},
+    {"memory.swap.current", false, Content::kSwap},
+    {"memory.swap.max", false, Content::kSwapLimit},
+    {"memory.swap.events", false, Content::kSwapEvents},
+    {"memory.events.local", false, Content::kLocalEvents},
+    {"cgroup.stat", false, Content::kDying},
     {"memory.usage_in_bytes", true, Content::kUsage},
     {"memory.limit_in_bytes", true, Content::kLimit},
     {"memory.failcnt", true, Content::kHits},
@@ -152,6 +210,10 @@ constexpr KnownFile kKnownFiles[] = {
     {"memory.stat", true, Content::kParts},
     {"memory.kmem.usage_in_bytes", true, Content::kKernel},
     {"memory.kmem.tcp.usage_in_bytes", true, Content::kSock},
+    {"memory.kmem.failcnt", true, Content::kKernelHits},
+    {"memory.memsw.usage_in_bytes", true, Content::kBoth},
+    {"memory.memsw.limit_in_bytes", true, Content::kBothLimit},
+    {"memory.memsw.failcnt", true, Content::kBothHits},
 };
 
 /// A part of a group's memory, or its refaults of a kind, by the key of memory.stat, in the file's order.
@@ -282,10 +344,27 @@ class Parser {
       case Content::kParts: return is_version_1_ ? take_parts(kParts1) : take_parts(kParts2);
       case Content::kKernel: return take_part("kernel", kernel_);
       case Content::kSock: return take_part("sock", sockets_);
-      case Content::kTasks: return take_tasks();
+      case Content::kTasks: return take_number(kMemcgTasks);
       case Content::kTasksLimit: return take_bound(kMemcgTasksLimit);
+      default: return take_slow(content);
     }
-    return {};
+  }
+  /// What seldom matters at once.
+  Result<void> take_slow(Content content) {
+    switch (content) {
+      case Content::kPressure: return take_pressure();
+      case Content::kSwap: return take_number(kMemcgSwapBytes);
+      case Content::kSwapLimit: return take_bound(kMemcgSwapLimit);
+      case Content::kSwapEvents: return take_counts<3>({"high", "max", "fail"}, kMemcgSwapEvents);
+      case Content::kLocalEvents:
+        return take_counts<6>({"low", "high", "max", "oom", "oom_kill", "oom_group_kill"}, kMemcgLocalEvents);
+      case Content::kDying: return take_dying();
+      case Content::kKernelHits: return take_number(kMemcgKernelHits);
+      case Content::kBoth: return take_number(kMemcgBothBytes);
+      case Content::kBothLimit: return take_bound(kMemcgBothLimit);
+      case Content::kBothHits: return take_both_hits();
+      default: return {};
+    }
   }
 
   [[nodiscard]] std::optional<std::uint64_t> number() const { return parse_u64(trim(content_)); }
@@ -338,10 +417,46 @@ class Parser {
     if (*most) staging_.statistics().add(metric, **most, {type_->name});
     return {};
   }
-  Result<void> take_tasks() {
-    const auto tasks = number();
-    if (!tasks) return no_number();
-    staging_.statistics().add(kMemcgTasks, *tasks, {type_->name});
+  Result<void> take_number(const SystemMetric& metric) {
+    const auto value = number();
+    if (!value) return no_number();
+    staging_.statistics().add(metric, *value, {type_->name});
+    return {};
+  }
+  Result<void> take_both_hits() {
+    const auto hits = number();
+    if (!hits) return no_number();
+    staging_.statistics().add(kMemcgSwapEvents, *hits, {type_->name, "max"});
+    return {};
+  }
+  Result<void> take_pressure() {
+    Pressure pressure;
+    if (const auto wrong = read_pressure(content_, pressure)) {
+      return file_error(*wrong, "expected total= and a number of microseconds on a whole line");
+    }
+    const auto add = [this](const std::optional<std::uint64_t>& total, std::string_view kind) {
+      if (!total) return;
+      staging_.statistics().add_double(kMemcgPressure, static_cast<double>(*total) / 1e6, {type_->name, kind});
+    };
+    add(pressure.some, "some");
+    add(pressure.full, "full");
+    return {};
+  }
+  Result<void> take_dying() {
+    std::array<KeyedNumber, 1> dying = {{{"nr_dying_descendants", {}}}};
+    if (auto result = read_numbers(dying); !result) return result;
+    if (dying[0].value) staging_.statistics().add(kMemcgDying, *dying[0].value, {type_->name});
+    return {};
+  }
+  /// Counters by the kernel's own names.
+  template <std::size_t N>
+  Result<void> take_counts(const std::array<std::string_view, N>& keys, const SystemMetric& metric) {
+    std::array<KeyedNumber, N> numbers;
+    for (std::size_t i = 0; i < N; ++i) numbers[i].key = keys[i];
+    if (auto result = read_numbers(numbers); !result) return result;
+    for (const KeyedNumber& number : numbers) {
+      if (number.value) staging_.statistics().add(metric, *number.value, {type_->name, number.key});
+    }
     return {};
   }
 
@@ -376,11 +491,12 @@ class Parser {
   }
 
   Result<void> take_kills() {
-    std::array<KeyedNumber, 1> kills = {{{"oom_kill", {}}}};
+    std::array<KeyedNumber, 2> kills = {{{"under_oom", {}}, {"oom_kill", {}}}};
     if (auto result = read_numbers(kills); !result) return result;
-    if (kills[0].value) {
-      set(Field::kFailures, *kills[0].value);
-      add_event("oom_kill", *kills[0].value);
+    if (kills[0].value) staging_.statistics().add(kMemcgOomWaiting, *kills[0].value, {type_->name});
+    if (kills[1].value) {
+      set(Field::kFailures, *kills[1].value);
+      add_event("oom_kill", *kills[1].value);
     }
     return {};
   }
@@ -452,6 +568,16 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgHighBytes, "memory.high (v1: none)"},
     {kMemcgTasks, "pids.current (v1: none)"},
     {kMemcgTasksLimit, "pids.max (v1: none)"},
+    {kMemcgLocalEvents, "memory.events.local (v1: none)"},
+    {kMemcgPressure, "memory.pressure: total (v1: none)"},
+    {kMemcgSwapBytes, "memory.swap.current (v1: none)"},
+    {kMemcgSwapLimit, "memory.swap.max (v1: none)"},
+    {kMemcgSwapEvents, "memory.swap.events (v1: memory.memsw.failcnt as max)"},
+    {kMemcgBothBytes, "v1: memory.memsw.usage_in_bytes"},
+    {kMemcgBothLimit, "v1: memory.memsw.limit_in_bytes"},
+    {kMemcgDying, "cgroup.stat: nr_dying_descendants (v1: none)"},
+    {kMemcgOomWaiting, "v1: under_oom of memory.oom_control"},
+    {kMemcgKernelHits, "v1: memory.kmem.failcnt"},
     {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
 };
 
@@ -473,7 +599,9 @@ const SourceDescriptor descriptor{
         "a type is a control group, by its path, and includes the groups below it; "
         "limit_bytes is the group's own hard limit (memory.high is memstat_memcg_high_bytes), sleeps are the times "
         "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
-        "hierarchies are found below /sys/fs/cgroup only; a group's new limits are seen within four reads; "
+        "hierarchies are found below /sys/fs/cgroup only; a group's new limits are seen within four reads, and its "
+        "pressure, "
+        "swap, local events and dying descendants are read at every fourth; "
         "about 15 us a group, of which reading memory.stat, with parts on, "
         "can take milliseconds where hundreds of CPUs have counted",
     .steps = source_steps<State, open, read, parse>(),

@@ -87,6 +87,12 @@ constexpr SystemMetric kPagePins =
 constexpr SystemMetric kFreeWholeBlockBytes = gauge_metric("memstat_free_whole_block_bytes", Tier::kDefault,
                                                            "Free bytes now in page blocks that are free as a whole.");
 
+constexpr SystemMetric kZramBytes =
+    gauge_metric("memstat_zram_bytes", Tier::kDefault,
+                 "Bytes of a block device that is compressed in memory now, by part: original (before compression), "
+                 "compressed, held (with what is free in its pages), peak of held, and limit of held where one is set.",
+                 {"device", "part"});
+
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kVmstat = "/proc/vmstat";
 constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
@@ -97,6 +103,11 @@ constexpr std::string_view kZpool = "/sys/module/zswap/parameters/zpool";
 constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
+
+/// Further devices are not read.
+constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/block/zram1/mm_stat",
+                                           "/sys/block/zram2/mm_stat", "/sys/block/zram3/mm_stat"};
+constexpr std::string_view kBlockDevices = "/sys/block/";
 
 // Indexes of RawBytes::parts.
 constexpr std::size_t kMeminfoPart = 0;
@@ -422,6 +433,29 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
   if (const Amount pins = without(counters[kPinned].value, counters[kUnpinned].value)) statistics.add(kPagePins, *pins);
 }
 
+/// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show). A line
+/// that is none is passed over, as all that is wrong with these files is.
+void add_zram(std::string_view bundle, StagedStatistics& statistics) {
+  constexpr std::string_view kZramParts[] = {"original", "compressed", "held", "limit", "peak"};
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  while (records.next(path, content)) {
+    std::string_view file;
+    const std::string_view device = component_after(path, kBlockDevices, file);
+    if (device.empty() || file != "mm_stat") continue;
+    std::array<Amount, std::size(kZramParts)> amounts;
+    std::string_view word;
+    for (Amount& amount : amounts) {
+      if (next_word(content, word)) amount = parse_u64(word);
+    }
+    if (std::any_of(amounts.begin(), amounts.end(), [](const Amount& amount) { return !amount; })) continue;
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      if (kZramParts[i] != "limit" || *amounts[i] != 0) statistics.add(kZramBytes, *amounts[i], {device, kZramParts[i]});
+    }
+  }
+}
+
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view text = raw.parts[kMeminfoPart].view();
@@ -443,6 +477,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   const Counters counters = read_counters(raw.parts[kVmstatPart].view());
   add_parts(raw, state.stacks, lines, counters, accounts);
   add_views(lines, counters, raw.page_size, staging.statistics());
+  add_zram(raw.parts[kFilesPart].view(), staging.statistics());
   accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
   return {};
 }
@@ -472,6 +507,10 @@ void find_files(KernelView& view, ListTime when, State& state) {
   }
   for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing}) {
     static_cast<void>(list_file(view, when, path, list));
+  }
+  for (const std::string_view path : kZramFiles) {
+    if (when == ListTime::kWhenOpened || view.read_file(path, areas_text))
+      static_cast<void>(list_file(view, when, path, list));
   }
   list.emplace_back(kSockstat);
 }
@@ -544,6 +583,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kWritebackBytes, "Writeback"},
     {kDirtyThresholdBytes, "nr_dirty_background_threshold, nr_dirty_threshold, of vmstat, x page size"},
     {kPagePins, "nr_foll_pin_acquired - nr_foll_pin_released, of vmstat"},
+    {kZramBytes, "the first five numbers of /sys/block/zram*/mm_stat, of up to four devices that are there at start"},
     {kFreeWholeBlockBytes, "nr_free_pages_blocks, of vmstat, x page size"},
     {kPartMissing, "1 for a part whose line or file this kernel does not have or does not let memstatd read"},
 };
@@ -558,7 +598,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
-    .max_files = 8,
+    .max_files = 8 + std::size(kZramFiles),
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Effects of memory shortage: kills, stalls, reclaim and swap traffic from /proc/vmstat ("name value" lines, mm/vmstat.c),
-// and time lost from /proc/pressure/memory (kernel/sched/psi.c, psi_show):
-//
-//   some avg10=0.00 avg60=0.00 avg300=0.00 total=0
-//   full avg10=0.00 avg60=0.00 avg300=0.00 total=0
-//
-// total is microseconds since boot. The averages are not used, because readers can compute their own.
+// and time lost from /proc/pressure/memory and io (core/parse/pressure.h). io is included because writers that the kernel
+// slows down when too much is dirty wait for io, not for memory.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/model/oom_metrics.h"
 #include "core/model/page_metrics.h"
+#include "core/parse/pressure.h"
 #include "core/parse/vmstat.h"
 #include "core/source.h"
 
@@ -64,11 +61,21 @@ constexpr SystemMetric kPressureStallSeconds = counter_metric(
     "memstat_pressure_stall_seconds_total", Tier::kDefault,
     "Seconds since boot during which some or all runnable tasks waited for memory.", {"kind"}, ValueFormat::kDouble);
 
+constexpr SystemMetric kIoPressureStallSeconds =
+    counter_metric("memstat_io_pressure_stall_seconds_total", Tier::kDefault,
+                   "Seconds since boot during which some or all runnable tasks waited for input and output.", {"kind"},
+                   ValueFormat::kDouble);
+
 // Indexes of RawBytes::parts.
 constexpr std::size_t kCounters = 0;
-constexpr std::size_t kPressure = 1;
 constexpr std::string_view kCountersFile = "/proc/vmstat";
-constexpr std::string_view kPressureFile = "/proc/pressure/memory";
+struct PressureFile {
+  std::size_t part;
+  std::string_view path;
+  const SystemMetric* metric;
+};
+constexpr PressureFile kPressureFiles[] = {{1, "/proc/pressure/memory", &kPressureStallSeconds},
+                                           {2, "/proc/pressure/io", &kIoPressureStallSeconds}};
 
 struct Counter {
   std::string_view key;
@@ -101,8 +108,6 @@ constexpr Counter kVmCounters[] = {
     {"zswpwb", &kZswapPages, "writeback"},
 };
 
-constexpr std::array<std::string_view, 2> kPressureKinds = {"some", "full"};
-
 Result<void> parse_counters(std::string_view text, Staging& staging) {
   std::array<KeyedNumber, std::size(kVmCounters)> numbers;
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
@@ -125,40 +130,27 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   return {};
 }
 
-/// The number after "total=", in microseconds; nothing if there is none.
-std::optional<std::uint64_t> total_of(std::string_view line) {
-  constexpr std::string_view kTotal = "total=";
-  for (std::string_view word; next_word(line, word);) {
-    if (word.starts_with(kTotal)) return parse_u64(word.substr(kTotal.size()));
+Result<void> parse_pressure(std::string_view text, std::string_view path, const SystemMetric& metric, Staging& staging) {
+  Pressure pressure;
+  if (const auto offset = read_pressure(text, pressure)) {
+    return data_error(path, *offset, "expected total= and a number of microseconds on a complete line");
   }
-  return std::nullopt;
-}
-
-Result<void> parse_pressure(std::string_view text, Staging& staging) {
-  std::array<bool, kPressureKinds.size()> is_known{};
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return data_error(kPressureFile, offset, "ends within a line");
-    std::string_view line = trim(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-    std::string_view kind;
-    if (!next_word(line, kind)) continue;
-    for (std::size_t i = 0; i < kPressureKinds.size(); ++i) {
-      if (kind != kPressureKinds[i] || is_known[i]) continue;
-      const auto microseconds = total_of(line);
-      if (!microseconds) return data_error(kPressureFile, offset, "expected total= and a number of microseconds");
-      is_known[i] = true;
-      staging.statistics().add_double(kPressureStallSeconds, static_cast<double>(*microseconds) / 1e6, {kind});
-    }
-  }
+  const auto add = [&](const std::optional<std::uint64_t>& microseconds, std::string_view kind) {
+    if (microseconds) staging.statistics().add_double(metric, static_cast<double>(*microseconds) / 1e6, {kind});
+  };
+  add(pressure.some, "some");
+  add(pressure.full, "full");
   return {};
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   if (auto result = parse_counters(raw.parts[kCounters].view(), staging); !result) return result;
-  return parse_pressure(raw.parts[kPressure].view(), staging);
+  for (const PressureFile& file : kPressureFiles) {
+    auto result = parse_pressure(raw.parts[file.part].view(), file.path, *file.metric, staging);
+    if (!result) return result;
+  }
+  return {};
 }
 
 /// Whether the kernel counts events (CONFIG_VM_EVENT_COUNTERS). It then has all reclaim counters, otherwise none.
@@ -176,19 +168,25 @@ Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
     return system_error(kCountersFile, ENOENT,
                         "has no counters of reclaim: this kernel is without CONFIG_VM_EVENT_COUNTERS");
   }
-  Buffer& pressure = raw.parts[kPressure];
-  if (state.parse_count != 0 && pressure.empty()) return {};
-  auto result = view.read_file(kPressureFile, pressure);
-  if (result) return result;
-  const bool is_absent = result.error().code == ErrorCode::kNotPresent;
-  pressure.assign(is_absent ? "" : "\n");
-  return is_absent ? Result<void>{} : result;
+  for (const PressureFile& file : kPressureFiles) {
+    Buffer& pressure = raw.parts[file.part];
+    if (state.parse_count != 0 && pressure.empty()) continue;
+    auto result = view.read_file(file.path, pressure);
+    if (result) continue;
+    const bool is_absent = result.error().code == ErrorCode::kNotPresent;
+    pressure.assign(is_absent ? "" : "\n");
+    if (!is_absent) return result;
+  }
+  return {};
 }
 
 Result<void> open(KernelView& view, RawBytes&) {
   if (auto result = view.keep_open(kCountersFile); !result) return result;
-  auto result = view.keep_open(kPressureFile);
-  return result || result.error().code == ErrorCode::kNotPresent ? Result<void>{} : result;
+  for (const PressureFile& file : kPressureFiles) {
+    auto result = view.keep_open(file.path);
+    if (!result && result.error().code != ErrorCode::kNotPresent) return result;
+  }
+  return {};
 }
 
 constexpr MetricOrigin kOrigins[] = {
@@ -206,6 +204,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kThrottledWrites, "nr_throttled_written, of vmstat"},
     {kCacheDrops, "drop_pagecache, drop_slab, of vmstat"},
     {kPressureStallSeconds, "total of pressure/memory (CONFIG_PSI)"},
+    {kIoPressureStallSeconds, "total of pressure/io (CONFIG_PSI)"},
 };
 
 }  // namespace
@@ -213,12 +212,12 @@ constexpr MetricOrigin kOrigins[] = {
 extern const SourceDescriptor descriptor;
 const SourceDescriptor descriptor{
     .name = "linux_oom",
-    .origin = "/proc/vmstat, /proc/pressure/memory",
+    .origin = "/proc/vmstat, /proc/pressure/memory, /proc/pressure/io",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
-    .max_files = 2,
+    .max_files = 1 + std::size(kPressureFiles),
     .notes =
         "kills, stalls and reclaim of the whole machine since boot; "
         "oom_kills_total counts those in control groups that reached their limit as well; "

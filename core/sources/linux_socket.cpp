@@ -13,9 +13,11 @@
 // machine.
 //
 // Related files: the limits tcp_mem, udp_mem and sctp_mem ("min pressure max", in pages; only the initial namespace has
-// them); IP fragments that wait for reassembly in /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", in bytes,
-// limited by ipfrag_high_thresh and ip6frag_high_thresh, in bytes); and events of our network namespace in /proc/net/netstat
-// and snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
+// them). TCP and SCTP grow up to the third number. UDP has no pressure state: above the first number the kernel refuses each
+// socket that has more than its own minimum (__sk_mem_raise_allocated() in net/core/sock.c), so that number is its limit.
+// IP fragments that wait for reassembly are in /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", in bytes, limited
+// by ipfrag_high_thresh and ip6frag_high_thresh, in bytes). Events of our network namespace are in /proc/net/netstat and
+// snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
 #include <array>
 #include <limits>
 #include <optional>
@@ -53,6 +55,14 @@ constexpr SystemMetric kSocketEvents =
 constexpr SystemMetric kSocketsAllocated = gauge_metric("memstat_socket_allocated_objects", Tier::kDefault,
                                                         "Sockets of the protocol now, in all network namespaces.", {"type"});
 
+constexpr SystemMetric kSocketQueuedBytes =
+    gauge_metric("memstat_socket_queued_bytes", Tier::kDefault,
+                 "Bytes that wait now in sockets of the family until their programs read them.", {"type"});
+
+constexpr SystemMetric kSocketDrops =
+    gauge_metric("memstat_socket_dropped_messages", Tier::kDefault,
+                 "Messages that sockets of the family which are open now have lost because nobody read them.", {"type"});
+
 constexpr std::string_view kPaths[] = {
     "/proc/net/protocols",
     "/proc/net/sockstat",
@@ -60,6 +70,8 @@ constexpr std::string_view kPaths[] = {
     "/proc/net/netstat",
     "/proc/net/snmp",
     "/proc/net/snmp6",
+    "/proc/net/packet",
+    "/proc/net/netlink",
     "/proc/sys/net/ipv4/tcp_mem",
     "/proc/sys/net/ipv4/udp_mem",
     "/proc/sys/net/sctp/sctp_mem",
@@ -73,6 +85,8 @@ enum File : std::size_t {
   kNetstat,
   kSnmp,
   kSnmp6,
+  kPacket,
+  kNetlink,
   kTcpMem,
   kUdpMem,
   kSctpMem,
@@ -93,8 +107,10 @@ constexpr std::size_t kSettingsPart = 1;
 struct Account {
   std::string_view protocol;
   File limits;
+  std::size_t limit_place;  ///< Index of the number that is the limit.
+  bool has_pressure;        ///< Whether the second one is a threshold.
 };
-constexpr Account kAccounts[] = {{"TCP", kTcpMem}, {"UDP", kUdpMem}, {"SCTP", kSctpMem}};
+constexpr Account kAccounts[] = {{"TCP", kTcpMem, 2, true}, {"UDP", kUdpMem, 0, false}, {"SCTP", kSctpMem, 2, true}};
 /// Protocols that share another's account.
 constexpr std::string_view kSharers[] = {"TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv6"};
 
@@ -219,9 +235,9 @@ Result<void> parse_limits(const Contents& contents, const Account& account, std:
     if (!pages) return data_error(kPaths[account.limits], 0, "expected three numbers of pages");
     if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
   }
-  if (bytes[1] != 0) staging.statistics().add(kSocketPressureBytes, bytes[1], {account.protocol});
-  if (bytes[2] != 0) {
-    type.figures[Field::kBytesLimit] = bytes[2];
+  if (account.has_pressure && bytes[1] != 0) staging.statistics().add(kSocketPressureBytes, bytes[1], {account.protocol});
+  if (const std::uint64_t limit = bytes[account.limit_place]; limit != 0) {
+    type.figures[Field::kBytesLimit] = limit;
     type.fields.add(Field::kBytesLimit);
   }
   return {};
@@ -371,6 +387,21 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
   return {};
 }
 
+/// Adds up the queues of packet sockets (net/packet/af_packet.c, packet_seq_show) or netlink sockets
+/// (net/netlink/af_netlink.c, netlink_native_seq_show), a line a socket below a line of names. Packet sockets count no drops
+/// there.
+Result<void> parse_queues(const Contents& contents, File file, std::string_view type, Staging& staging) {
+  if (!contents[file]) return {};
+  std::array<ColumnTotal, 2> columns = {ColumnTotal{"Rmem"}, {"Drops"}};
+  std::size_t rows = 0;
+  if (const auto offset = sum_columns(*contents[file], Digits::kDecimal, columns, rows)) {
+    return data_error(kPaths[file], *offset, "must have a line of names, or a socket with its queue, here");
+  }
+  if (columns[0].is_present) staging.statistics().add(kSocketQueuedBytes, columns[0].sum, {type});
+  if (columns[1].is_present) staging.statistics().add(kSocketDrops, columns[1].sum, {type});
+  return {};
+}
+
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
@@ -389,6 +420,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (auto result = parse_udp_events(contents, udp, staging); !result) return result;
   if (auto result = parse_protocols(contents, raw.page_size, tcp, udp, staging); !result) return result;
   if (auto result = parse_allocated(contents, staging); !result) return result;
+  if (auto result = parse_queues(contents, kPacket, "PACKET", staging); !result) return result;
+  if (auto result = parse_queues(contents, kNetlink, "NETLINK", staging); !result) return result;
   if (auto result = parse_fragments(contents, kSockstat, kFragLimit, "FRAG", staging); !result) return result;
   return parse_fragments(contents, kSockstat6, kFrag6Limit, "FRAG6", staging);
 }
@@ -427,12 +460,14 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory of protocols x page size, at TCP, UDP and SCTP for all that share it, memory of FRAG, FRAG6"},
     {Field::kCount, "sockets of protocols (UDP: those with a port), of our network namespace, inuse of FRAG, FRAG6"},
     {Field::kSize, "size of protocols"},
-    {Field::kBytesLimit, "the third number of tcp_mem, udp_mem, sctp_mem x page size, ipfrag_high_thresh"},
+    {Field::kBytesLimit, "the third number of tcp_mem and sctp_mem, the first of udp_mem x page size, ipfrag_high_thresh"},
     {Field::kFailures, "TCP: TCPAbortOnMemory, UDP: MemErrors of Udp, UdpLite, Udp6 and UdpLite6"},
     {kSocketPressure, "press of protocols"},
-    {kSocketPressureBytes, "the second number of tcp_mem, udp_mem, sctp_mem x page size"},
+    {kSocketPressureBytes, "the second number of tcp_mem, sctp_mem x page size"},
     {kSocketPressureSeconds, "TCPMemoryPressuresChrono"},
     {kSocketsAllocated, "alloc of TCP in sockstat"},
+    {kSocketQueuedBytes, "Rmem of net/packet and net/netlink"},
+    {kSocketDrops, "Drops of net/netlink"},
     {kSocketEvents, "counters of TcpExt, Udp, UdpLite, Udp6 and UdpLite6 by their names"},
 };
 
@@ -443,7 +478,8 @@ const SourceDescriptor descriptor{
     .name = "linux_socket",
     .origin =
         "/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6, /proc/net/netstat, /proc/net/snmp, /proc/net/snmp6, "
-        "/proc/sys/net/ipv4/tcp_mem, /proc/sys/net/ipv4/udp_mem, /proc/sys/net/sctp/sctp_mem, "
+        "/proc/net/packet, /proc/net/netlink, /proc/sys/net/ipv4/tcp_mem, /proc/sys/net/ipv4/udp_mem, "
+        "/proc/sys/net/sctp/sctp_mem, "
         "/proc/sys/net/ipv4/ipfrag_high_thresh, /proc/sys/net/ipv6/ip6frag_high_thresh",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSocket,

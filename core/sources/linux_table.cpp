@@ -24,6 +24,7 @@
 #include <optional>
 #include <span>
 
+#include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/model/table_metrics.h"
@@ -45,6 +46,17 @@ constexpr SystemMetric kTableUserUsedRatio = gauge_metric(
 constexpr SystemMetric kTableEvents = counter_metric(
     "memstat_table_events_total", Tier::kDefault,
     "Events since boot that were caused by a full or nearly full table, by the kernel's own name.", {"type", "kind"});
+
+constexpr SystemMetric kSharedResident =
+    gauge_metric("memstat_sysv_shm_held_bytes", Tier::kDefault,
+                 "Bytes that System V shared memory segments hold now, by where: in memory or in swap.", {"in"});
+
+constexpr SystemMetric kSharedUnattached = gauge_metric("memstat_sysv_shm_unattached_objects", Tier::kDefault,
+                                                        "System V shared memory segments now that no process has attached.");
+
+constexpr SystemMetric kSharedUnattachedBytes =
+    gauge_metric("memstat_sysv_shm_unattached_bytes", Tier::kDefault,
+                 "Bytes of memory and swap now that System V shared memory segments hold without an attached process.");
 
 constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
@@ -284,13 +296,20 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   StagedType& type = staging.add(name);
   set(type, Field::kCount, columns[0].first);
   if (columns[3].is_present) set(type, Field::kFailures, columns[3].sum);
-  set_limit(type, Field::kCountLimit, files.number(hard));
+  // Permanent neighbours, and those that others teach, stand in the table and count for no limit (__neigh_create() in
+  // net/core/neighbour.c, since Linux commit 58956317c8de (v5.0)): where there are more than the limit and none was ever
+  // refused, they fill it.
+  const Number limit = files.number(hard);
+  if (!limit || columns[0].first <= *limit || columns[3].sum != 0) set_limit(type, Field::kCountLimit, limit);
   if (const Number threshold = files.number(soft)) {
     staging.statistics().add(kTableSoftLimit, *threshold, {name});
   }
   add_event(name, columns[1], staging);
   add_event(name, columns[2], staging);
 }
+
+/// Smaller numbers are given out once, to the first processes (RESERVED_PIDS in kernel/pid.c).
+constexpr std::uint64_t kReservedPids = 300;
 
 /// Threads have two limits; the lower one applies.
 void add_threads(TableFiles& files, Staging& staging) {
@@ -310,7 +329,8 @@ void add_threads(TableFiles& files, Staging& staging) {
   set(type, Field::kCount, count);
   const Number threads_max = files.number(kThreadsMax);
   const Number pid_max = files.number(kPidMax);
-  set_limit(type, Field::kCountLimit, threads_max && pid_max ? std::min(threads_max, pid_max) : threads_max);
+  const Number numbers = pid_max && *pid_max > kReservedPids ? Number(*pid_max - kReservedPids) : pid_max;
+  set_limit(type, Field::kCountLimit, threads_max && numbers ? std::min(threads_max, numbers) : threads_max);
 }
 
 /// Parses "used/limit".
@@ -377,6 +397,51 @@ StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnT
   return &type;
 }
 
+/// What segments hold of memory and swap, and how much of it belongs to segments that nobody has attached. Nothing where the
+/// kernel has no such columns.
+void add_held_segments(TableFiles& files, Staging& staging) {
+  const auto text = files.text(kShm);
+  if (!text) return;
+  std::string_view rest = *text;
+  std::string_view header;
+  next_line(rest, header);
+  const auto attached = column_of(header, "nattch");
+  const auto resident = column_of(header, "rss");
+  const auto swapped = column_of(header, "swap");
+  if (!attached || !resident || !swapped) return;
+  std::uint64_t in_memory = 0;
+  std::uint64_t in_swap = 0;
+  std::uint64_t idle = 0;
+  std::uint64_t idle_bytes = 0;
+  for (std::string_view line; !rest.empty();) {
+    const std::size_t offset = text->size() - rest.size();
+    next_line(rest, line);
+    Number users;
+    Number memory;
+    Number swap;
+    std::string_view word;
+    for (std::size_t place = 0; next_word(line, word); ++place) {
+      if (place == *attached) users = parse_u64(word);
+      if (place == *resident) memory = parse_u64(word);
+      if (place == *swapped) swap = parse_u64(word);
+    }
+    if (!users || !memory || !swap) {
+      files.refuse(kShm, offset, "must have the numbers of nattch, rss and swap here");
+      return;
+    }
+    in_memory = saturating_sum(in_memory, *memory);
+    in_swap = saturating_sum(in_swap, *swap);
+    if (*users != 0) continue;
+    ++idle;
+    idle_bytes = saturating_sum(idle_bytes, saturating_sum(*memory, *swap));
+  }
+  StagedStatistics& statistics = staging.statistics();
+  statistics.add(kSharedResident, in_memory, {"memory"});
+  statistics.add(kSharedResident, in_swap, {"swap"});
+  statistics.add(kSharedUnattached, idle);
+  statistics.add(kSharedUnattachedBytes, idle_bytes);
+}
+
 void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) {
   ColumnTotal size{"size"};
   if (StagedType* const type = add_ipc(files, "sysv_shm", kShm, size, staging)) {
@@ -386,6 +451,7 @@ void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) 
     std::uint64_t limit = 0;
     if (pages && !__builtin_mul_overflow(*pages, page_size, &limit)) set_limit(*type, Field::kBytesLimit, limit);
   }
+  add_held_segments(files, staging);
   ColumnTotal semaphores{"nsems"};
   if (StagedType* const type = add_ipc(files, "sysv_sem", kSem, semaphores, staging)) {
     set_limit(*type, Field::kCountLimit, files.number(kSemLimits, 3));
@@ -426,7 +492,10 @@ void add_tcp(TableFiles& files, Staging& staging) {
   if (!orphans) return;
   StagedType& waiting_to_send = staging.add("tcp_orphans");
   set(waiting_to_send, Field::kCount, orphans);
-  set_limit(waiting_to_send, Field::kCountLimit, files.number(kOrphansMax));
+  const Number most = files.number(kOrphansMax);
+  set_limit(waiting_to_send, Field::kCountLimit, most);
+  // One whose peer takes no data, or cannot be reached, counts four times (tcp_out_of_resources() in net/ipv4/tcp_timer.c).
+  if (most) staging.statistics().add(kTableSoftLimit, *most / 4, {"tcp_orphans"});
   StagedType& waiting = staging.add("tcp_time_wait");
   set(waiting, Field::kCount, time_wait);
   set_limit(waiting, Field::kCountLimit, files.number(kTimeWaitMax));
@@ -523,16 +592,18 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kFree, "unused ones of inode-state and dentry-state"},
     {Field::kBytes, "bytes of key-users, size of sysvipc/shm, resident or not, cbytes of sysvipc/msg"},
     {Field::kCountLimit,
-     "file-nr, nf_conntrack_max, gc_thresh3, the lower of threads-max and pid_max, aio-max-nr, pty/max - 1, shmmni, sem, "
-     "msgmni, "
-     "tcp_max_orphans, tcp_max_tw_buckets"},
+     "file-nr, nf_conntrack_max, gc_thresh3 unless permanent neighbours exceed it, the lower of threads-max and pid_max - "
+     "300, aio-max-nr, pty/max - 1, shmmni, sem, msgmni, tcp_max_orphans, tcp_max_tw_buckets"},
     {Field::kBytesLimit, "shmall x page size"},
     {Field::kFailures,
      "drop of net/stat/nf_conntrack, table_fulls of arp_cache and ndisc_cache, TCPTimeWaitOverflow of netstat"},
-    {kTableSoftLimit, "gc_thresh2"},
+    {kTableSoftLimit, "gc_thresh2, tcp_orphans: tcp_max_orphans / 4"},
     {kTableUserLimit, "max_user_* of epoll, inotify and fanotify"},
     {kTableUserUsedRatio, "the quotas of key-users"},
     {kTableEvents, "columns of net/stat/*, by their names"},
+    {kSharedResident, "rss and swap of sysvipc/shm"},
+    {kSharedUnattached, "segments of sysvipc/shm whose nattch is 0"},
+    {kSharedUnattachedBytes, "rss + swap of sysvipc/shm where nattch is 0"},
     {kNegativeDentries, "the fifth number of dentry-state"},
 };
 

@@ -197,13 +197,24 @@ def reclaim(reading, add, _):
             add("memstat_reclaimed_pages_total", value, by=key.removeprefix("pgsteal_"))
         elif key in ("drop_pagecache", "drop_slab"):
             add("memstat_cache_drops_total", value, kind=key.removeprefix("drop_"))
-    for line in reading.lines("/proc/pressure/memory"):
-        match = re.match(r"(some|full) .*total=(\d+)", line)
-        add("memstat_pressure_stall_seconds_total", int(match[2]) / 1e6, kind=match[1])
+    for path, metric in (("memory", "memstat_pressure_stall_seconds_total"), ("io", "memstat_io_pressure_stall_seconds_total")):
+        for kind, seconds in reading.pressure(f"/proc/pressure/{path}").items():
+            add(metric, seconds, kind=kind)
+
+
+def zram(reading, add):
+    for path in sorted(reading.files):
+        match = re.fullmatch(r"/sys/block/(zram[0-3])/mm_stat", path)
+        if not match:
+            continue
+        for part, value in zip(("original", "compressed", "held", "limit", "peak"), map(int, reading.words(path))):
+            if part != "limit" or value:
+                add("memstat_zram_bytes", value, device=match[1], part=part)
 
 
 def pools(reading, add, _):
-    """Memory of CPUs, huge pages, CMA, zswap."""
+    """Memory of CPUs, huge pages, CMA, zswap and zram."""
+    zram(reading, add)
     info = reading.meminfo()
     if "Percpu" in info:
         statistics = reading.keyed("/sys/kernel/debug/percpu_stats")

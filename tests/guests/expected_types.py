@@ -128,6 +128,8 @@ def groups(reading, add, _):
             return int(text) if text.isdigit() else None
 
         def events(file, directory=directory):
+            if file == "memory.pressure":
+                return reading.pressure(f"{directory}/{file}")
             return reading.keyed(f"{directory}/{file}")
 
         (group_1 if version_1 else group_2)(name, number, events, add)
@@ -145,6 +147,7 @@ def group_2(name, number, events, add):
     add("memstat_memcg_high_bytes", number("memory.high"), group=name)
     add("memstat_memcg_tasks", number("pids.current"), group=name)
     add("memstat_memcg_tasks_limit", number("pids.max"), group=name)
+    slow_2(name, number, events, add)
     parts = events("memory.stat")
     for part in PARTS_2:
         add("memstat_memcg_part_bytes", parts.get(part), group=name, part=part)
@@ -158,9 +161,29 @@ def group_2(name, number, events, add):
     add("memstat_memcg_anonymous_bytes", parts.get("anon"), group=name)
 
 
+def slow_2(name, number, events, add):
+    """What memstatd reads of a part of the groups each time."""
+    local = events("memory.events.local")
+    for event in ("low", "high", "max", "oom", "oom_kill", "oom_group_kill"):
+        add("memstat_memcg_local_events_total", local.get(event), group=name, event=event)
+    for kind, value in events("memory.pressure").items():
+        add("memstat_memcg_pressure_stall_seconds_total", value, group=name, kind=kind)
+    add("memstat_memcg_swap_bytes", number("memory.swap.current"), group=name)
+    add("memstat_memcg_swap_limit_bytes", number("memory.swap.max"), group=name)
+    for event, count in events("memory.swap.events").items():
+        add("memstat_memcg_swap_events_total", count, group=name, event=event)
+    add("memstat_memcg_dying_descendants", events("cgroup.stat").get("nr_dying_descendants"), group=name)
+
+
 def group_1(name, number, events, add):
     limit = number("memory.limit_in_bytes")
     kills = events("memory.oom_control").get("oom_kill")
+    add("memstat_memcg_oom_waiting", events("memory.oom_control").get("under_oom"), group=name)
+    add("memstat_memcg_kernel_limit_hits_total", number("memory.kmem.failcnt"), group=name)
+    add("memstat_memcg_memory_and_swap_bytes", number("memory.memsw.usage_in_bytes"), group=name)
+    both = number("memory.memsw.limit_in_bytes")
+    add("memstat_memcg_memory_and_swap_limit_bytes", both if both is not None and both < UNLIMITED else None, group=name)
+    add("memstat_memcg_swap_events_total", number("memory.memsw.failcnt"), group=name, event="max")
     hits = number("memory.failcnt")
     add.type("memcg", name, bytes=number("memory.usage_in_bytes"), limit_bytes=limit if limit and limit < UNLIMITED else None,
              sleeps_total=hits, failures_total=kills)
@@ -214,6 +237,11 @@ def sockets(reading, add, _):
         add("memstat_socket_pressure_seconds_total", tcp["TCPMemoryPressuresChrono"] / 1000, type="TCP")
     udp_failures = [counters["MemErrors"] for counters in udp.values() if "MemErrors" in counters]
     failures = {"TCP": tcp.get("TCPAbortOnMemory"), "UDP": sum(udp_failures) if udp_failures else None}
+    for name in ("packet", "netlink"):
+        lines = reading.lines(f"/proc/net/{name}")
+        for column, metric in (("Rmem", "memstat_socket_queued_bytes"), ("Drops", "memstat_socket_dropped_messages")):
+            if lines and column in lines[0].split():
+                add(metric, sum(int(line.split()[lines[0].split().index(column)]) for line in lines[1:]), type=name.upper())
     allocated = re.search(r"^TCP:.* alloc (\d+)", reading.text("/proc/net/sockstat"), re.M)
     add("memstat_socket_allocated_objects", int(allocated[1]) if allocated else None, type="TCP")
     limits = {"TCP": "/proc/sys/net/ipv4/tcp_mem", "UDP": "/proc/sys/net/ipv4/udp_mem", "SCTP": "/proc/sys/net/sctp/sctp_mem"}
@@ -222,8 +250,9 @@ def sockets(reading, add, _):
         own = reading.words(limits.get(name, ""))
         add.type("socket", name, object_size_bytes=int(size), objects=int(count) if int(count) >= 0 else None,
                  bytes=int(memory) * reading.page_size if int(memory) >= 0 and name not in SHARERS else None,
-                 limit_bytes=int(own[2]) * reading.page_size if own else None, failures_total=failures.get(name))
-        if own:
+                 limit_bytes=int(own[0 if name == "UDP" else 2]) * reading.page_size if own else None,
+                 failures_total=failures.get(name))
+        if own and name != "UDP":  # which has no state of pressure: above the first number it refuses
             add("memstat_socket_pressure_threshold_bytes", int(own[1]) * reading.page_size, type=name)
         if name in limits and press in ("yes", "no"):
             add("memstat_socket_memory_pressure", int(press == "yes"), type=name)
@@ -260,13 +289,16 @@ def tables(reading, add, _):
         rows = reading.columns(f"/proc/net/stat/{name}", 16)
         if rows:
             hard, soft = (number(f"/proc/sys/net/{family}/neigh/default/gc_thresh{which}") for which in (3, 2))
-            add.type("table", name, objects=rows[0]["entries"], limit_objects=hard,
-                     failures_total=sum(row["table_fulls"] for row in rows) if "table_fulls" in rows[0] else None)
+            fulls = sum(row["table_fulls"] for row in rows) if "table_fulls" in rows[0] else None
+            has_permanent = hard is not None and rows[0]["entries"] > hard and not fulls  # they count for no limit
+            add.type("table", name, objects=rows[0]["entries"], limit_objects=None if has_permanent else hard, failures_total=fulls)
             add("memstat_table_soft_limit_objects", soft, type=name)
             for kind in ("forced_gc_runs", "unresolved_discards"):
                 add("memstat_table_events_total", sum(row[kind] for row in rows) if kind in rows[0] else None, type=name, kind=kind)
     if "/proc/loadavg" in reading:
-        limits = [number(f"/proc/sys/kernel/{name}") for name in ("threads-max", "pid_max")]
+        limits = [number("/proc/sys/kernel/threads-max")]
+        if limits[0] is not None and (pids := number("/proc/sys/kernel/pid_max")) is not None:
+            limits.append(pids - 300 if pids > 300 else pids)  # numbers below 300 are given out once
         add.type("table", "threads", objects=int(reading.words("/proc/loadavg")[3].partition("/")[2]),
                  limit_objects=min((limit for limit in limits if limit is not None), default=None))
     other_tables(reading, add)
@@ -289,13 +321,21 @@ def other_tables(reading, add):
         all_pages = number("/proc/sys/kernel/shmall") * reading.page_size
         add.type("table", "sysv_shm", objects=len(shm), bytes=sum(row["size"] for row in shm), limit_bytes=bounded(all_pages),
                  limit_objects=number("/proc/sys/kernel/shmmni"))
+        if "rss" in (reading.lines("/proc/sysvipc/shm") or [""])[0].split():
+            add("memstat_sysv_shm_held_bytes", sum(row["rss"] for row in shm), **{"in": "memory"})
+            add("memstat_sysv_shm_held_bytes", sum(row["swap"] for row in shm), **{"in": "swap"})
+            idle = [row for row in shm if row["nattch"] == 0]
+            add("memstat_sysv_shm_unattached_objects", len(idle))
+            add("memstat_sysv_shm_unattached_bytes", sum(row["rss"] + row["swap"] for row in idle))
         add.type("table", "sysv_sem", objects=len(sem), limit_objects=number("/proc/sys/kernel/sem", 3))
         add.type("table", "sysv_semaphores", objects=sum(row["nsems"] for row in sem), limit_objects=number("/proc/sys/kernel/sem", 1))
         add.type("table", "sysv_msg", objects=len(msg), bytes=sum(row["cbytes"] for row in msg),
                  limit_objects=number("/proc/sys/kernel/msgmni"))
     match = re.search(r"^TCP: .*\borphan (\d+) tw (\d+)", reading.text("/proc/net/sockstat"), re.M)
     if match:
-        add.type("table", "tcp_orphans", objects=int(match[1]), limit_objects=number("/proc/sys/net/ipv4/tcp_max_orphans"))
+        most = number("/proc/sys/net/ipv4/tcp_max_orphans")
+        add.type("table", "tcp_orphans", objects=int(match[1]), limit_objects=most)
+        add("memstat_table_soft_limit_objects", None if most is None else most // 4, type="tcp_orphans")
         add.type("table", "tcp_time_wait", objects=int(match[2]), limit_objects=number("/proc/sys/net/ipv4/tcp_max_tw_buckets"),
                  failures_total=reading.paired("/proc/net/netstat", "TcpExt").get("TCPTimeWaitOverflow"))
     for name, file in (("epoll_watches", "epoll/max_user_watches"), ("inotify_watches", "inotify/max_user_watches"),

@@ -13,8 +13,8 @@ PAGE_SIZES = (4096, 16384, 65536)
 # Shell patterns, also of the guest's shell: no braces.
 PATTERNS = """
 /proc/slabinfo /proc/vmallocinfo /proc/allocinfo /proc/zoneinfo /proc/buddyinfo /proc/pagetypeinfo /proc/vmstat
-/proc/pressure/memory /proc/meminfo /proc/net/protocols /proc/net/sockstat /proc/net/sockstat6 /proc/net/netstat /proc/net/snmp
-/proc/net/snmp6 /proc/sys/net/ipv4/tcp_mem /proc/sys/net/ipv4/udp_mem /proc/sys/net/sctp/sctp_mem
+/proc/pressure/memory /proc/pressure/io /proc/meminfo /proc/net/protocols /proc/net/sockstat /proc/net/sockstat6 /proc/net/netstat /proc/net/snmp
+/proc/net/snmp6 /proc/net/packet /proc/net/netlink /proc/sys/net/ipv4/tcp_mem /proc/sys/net/ipv4/udp_mem /proc/sys/net/sctp/sctp_mem
 /proc/sys/net/ipv4/ipfrag_high_thresh /proc/sys/net/ipv6/ip6frag_high_thresh /proc/sys/net/ipv4/tcp_max_orphans
 /proc/sys/net/ipv4/tcp_max_tw_buckets /proc/sys/net/ipv4/neigh/default/gc_thresh[23] /proc/sys/net/ipv6/neigh/default/gc_thresh[23]
 /proc/net/stat/nf_conntrack /proc/net/stat/arp_cache /proc/net/stat/ndisc_cache /proc/sys/net/netfilter/nf_conntrack_count
@@ -31,12 +31,13 @@ PATTERNS = """
 /sys/kernel/debug/zswap/* /sys/kernel/tracing/buffer_total_size_kb /sys/kernel/mm/cma/*/*_pages* /sys/kernel/mm/hugepages/*/*hugepages
 /sys/fs/resctrl/mon_data/mon_L3_*/* /sys/fs/resctrl/*/mon_data/mon_L3_*/* /sys/fs/resctrl/mon_groups/*/mon_data/mon_L3_*/*
 /sys/fs/resctrl/*/mon_groups/*/mon_data/mon_L3_*/*
-/sys/devices/system/node/node[0-9]*/hugepages/*/*hugepages /sys/module/zswap/parameters/*
+/sys/block/zram[0-3]/mm_stat /sys/devices/system/node/node[0-9]*/hugepages/*/*hugepages /sys/module/zswap/parameters/*
 /sys/fs/cgroup/memory.* /sys/fs/cgroup/*/memory.* /sys/fs/cgroup/*/*/memory.* /sys/fs/cgroup/*/*/*/memory.*
+/sys/fs/cgroup/cgroup.stat /sys/fs/cgroup/*/cgroup.stat /sys/fs/cgroup/*/*/cgroup.stat /sys/fs/cgroup/*/*/*/cgroup.stat
 /sys/fs/cgroup/pids.* /sys/fs/cgroup/*/pids.* /sys/fs/cgroup/*/*/pids.* /sys/fs/cgroup/*/*/*/pids.*
 """.split()
 
-SKIPPED = re.compile(r"/(memory\.(reclaim|pressure|numa_stat|force_empty|pressure_level)|memory\.kmem\.slabinfo)$")
+SKIPPED = re.compile(r"/(memory\.(reclaim|numa_stat|force_empty|pressure_level)|memory\.kmem\.slabinfo)$")
 
 
 class Reading:
@@ -124,6 +125,11 @@ class Reading:
             if len(words) >= 2 and words[1].isdigit():
                 found.setdefault(words[0], int(words[1]))
         return found
+
+    def pressure(self, path):
+        """{kind: seconds lost}"""
+        found = re.findall(r"^(some|full) .*total=(\d+)", self.text(path), re.M)
+        return {kind: int(microseconds) / 1e6 for kind, microseconds in found}
 
     def meminfo(self):
         """Bytes by the names of the lines; numbers of pages have no unit there."""

@@ -311,6 +311,41 @@ class LiveRootedView final : public ForwardingKernelView {
   [[nodiscard]] bool reads_this_machine() const override { return true; }
 };
 
+TEST_F(ControlGroups, PressureAndSwapAreReadInTurnAndElseAsTheyWere) {
+  make_root2();
+  make2("/a");
+  make2("/b");
+  LiveRootedView live(*view_);
+  std::size_t reads = 0;
+  view_->before = [&](std::string_view path) { reads += path.ends_with("/memory.pressure") ? 1U : 0U; };
+  for (const char* group : {"/a", "/b"}) {
+    write(std::string(group) + "/memory.pressure", "some total=0\n");
+    write(std::string(group) + "/cgroup.stat", "nr_dying_descendants 0\n");
+  }
+  for (int read = 0; read < 8; ++read) {
+    ASSERT_TRUE(read_control_groups(live, bounds_, state_, bundle_));
+    EXPECT_NE(bundle_.view().find("/b/memory.pressure"), std::string_view::npos) << read;
+    EXPECT_NE(bundle_.view().find("/a/cgroup.stat"), std::string_view::npos) << read;
+    EXPECT_EQ(bundle_.view().find("memory.swap"), std::string_view::npos) << "this kernel has no swap";
+  }
+  EXPECT_EQ(reads, 2U + 2U * 2U) << "all at first, then each twice in eight reads";
+  bounds_.has_parts = false;
+  ASSERT_TRUE(read_control_groups(live, bounds_, state_, bundle_));
+  EXPECT_EQ(bundle_.view().find("/b/memory.pressure"), std::string_view::npos);
+}
+
+TEST_F(ControlGroups, WithoutPressureHaveTheirOtherFiles) {
+  make_root2();
+  make2("/a");
+  write("/a/memory.pressure", "some total=0\n");
+  write("/a/cgroup.stat", "nr_dying_descendants 0\n");
+  EXPECT_EQ(words(), " v2: /a=7, 0 left out");
+  view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EOPNOTSUPP}};  // psi=0
+  EXPECT_EQ(words(), " v2: /a=6, 0 left out");
+  view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EIO}};
+  EXPECT_FALSE(read());
+}
+
 TEST_F(ControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   make_root2();
   make2("/a");

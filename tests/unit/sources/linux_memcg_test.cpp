@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <filesystem>
 #include <map>
@@ -133,6 +134,45 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
   EXPECT_EQ(left_out(), 0U);
 }
 
+TEST_F(LinuxMemcg, TakesPressureSwapAndWhatHappenedInTheGroupItself) {
+  ASSERT_TRUE(
+      parse({{"/a/memory.pressure", "some avg10=0.00 total=1500000\nfull avg10=0.00 total=500000\n"},
+             {"/a/memory.swap.current", "4096\n"},
+             {"/a/memory.swap.max", "8192\n"},
+             {"/a/memory.swap.events", "high 1\nmax 2\nfail 3\n"},
+             {"/a/memory.events.local", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
+             {"/a/cgroup.stat", "nr_descendants 8\nnr_subsys_memory 7\nnr_dying_descendants 9\n"},
+             {"/b/memory.swap.max", "max\n"}}));
+  using Values = std::map<std::string, std::uint64_t>;
+  const auto seconds = values_of(staging_, metric_named("memstat_memcg_pressure_stall_seconds_total"));
+  EXPECT_EQ(std::bit_cast<double>(seconds.at("/a,some")), 1.5);
+  EXPECT_EQ(std::bit_cast<double>(seconds.at("/a,full")), 0.5);
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_bytes")), (Values{{"/a", 4096}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_limit_bytes")), (Values{{"/a", 8192}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_events_total")),
+            (Values{{"/a,high", 1}, {"/a,max", 2}, {"/a,fail", 3}}));
+  EXPECT_EQ(
+      values_of(staging_, metric_named("memstat_memcg_local_events_total")),
+      (Values{{"/a,low", 1}, {"/a,high", 2}, {"/a,max", 3}, {"/a,oom", 4}, {"/a,oom_kill", 5}, {"/a,oom_group_kill", 6}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_dying_descendants")), (Values{{"/a", 9}}));
+}
+
+TEST_F(LinuxMemcg, OfVersion1HasWaitingTasksAndLimitsOfKernelMemoryAndSwap) {
+  ASSERT_TRUE(parse({{"/a/memory.oom_control", "oom_kill_disable 1\nunder_oom 1\noom_kill 0\n"},
+                     {"/a/memory.kmem.failcnt", "7\n"},
+                     {"/a/memory.memsw.usage_in_bytes", "4096\n"},
+                     {"/a/memory.memsw.limit_in_bytes", "8192\n"},
+                     {"/a/memory.memsw.failcnt", "3\n"},
+                     {"/b/memory.memsw.limit_in_bytes", "9223372036854771712\n"}},
+                    "1\n"));
+  using Values = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_oom_waiting")), (Values{{"/a", 1}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_limit_hits_total")), (Values{{"/a", 7}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_memory_and_swap_bytes")), (Values{{"/a", 4096}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_memory_and_swap_limit_bytes")), (Values{{"/a", 8192}}));
+  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_events_total")), (Values{{"/a,max", 3}}));
+}
+
 TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
   // Before 5.18 memory.stat has no sum; every group has one of its own.
   EXPECT_EQ(words({{"/a/memory.stat", "anon 10\nkernel_stack 1\npagetables 2\npercpu 4\nsock 8\nslab 32\n"},
@@ -225,11 +265,20 @@ TEST_F(LinuxMemcg, SaysWhichFileIsWrongAndWhere) {
     expect_refused({{"/a/memory.high", bad}}, "/sys/fs/cgroup/a/memory.high", 0);
     expect_refused({{"/a/pids.current", bad}}, "/sys/fs/cgroup/a/pids.current", 0);
     expect_refused({{"/a/pids.max", bad}}, "/sys/fs/cgroup/a/pids.max", 0);
+    expect_refused({{"/a/memory.swap.current", bad}}, "/sys/fs/cgroup/a/memory.swap.current", 0);
+    expect_refused({{"/a/memory.swap.max", bad}}, "/sys/fs/cgroup/a/memory.swap.max", 0);
+    expect_refused({{"/memory.kmem.failcnt", bad}}, "/sys/fs/cgroup/memory.kmem.failcnt", 0, "1\n");
+    expect_refused({{"/memory.memsw.failcnt", bad}}, "/sys/fs/cgroup/memory.memsw.failcnt", 0, "1\n");
     expect_refused({{"/memory.failcnt", bad}}, "/sys/fs/cgroup/memory.failcnt", 0, "1\n");
     expect_refused({{"/memory.kmem.usage_in_bytes", bad}}, "/sys/fs/cgroup/memory.kmem.usage_in_bytes", 0, "1\n");
   }
   expect_refused({{"/a/memory.current", "max\n"}}, "/sys/fs/cgroup/a/memory.current", 0);
+  expect_refused({{"/a/memory.pressure", "some total=1"}}, "/sys/fs/cgroup/a/memory.pressure", 0);
   for (const char* bad : {"", " ", " -1", " 18446744073709551616", " max"}) {
+    expect_refused({{"/a/cgroup.stat", std::string("nr_descendants 0\nnr_dying_descendants") + bad + "\n"}},
+                   "/sys/fs/cgroup/a/cgroup.stat", 17);
+    expect_refused({{"/a/memory.events.local", std::string("low 0\nmax") + bad + "\n"}},
+                   "/sys/fs/cgroup/a/memory.events.local", 6);
     expect_refused({{"/a/memory.events", std::string("low 0\nmax") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.events", 6);
     expect_refused({{"/a/memory.stat", std::string("anon 0\nslab") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.stat", 7);
     expect_refused({{"/a/memory.oom_control", std::string("oom_kill") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.oom_control",

@@ -88,6 +88,21 @@ TEST_F(LinuxOom, TellsWhatReclaimTookAndWhatCameBack) {
             "zswap_pages_total{in}=10 zswap_pages_total{out}=11 zswap_pages_total{writeback}=12");
 }
 
+TEST_F(LinuxOom, TellsTheTimeLostToInputAndOutputApart) {
+  RawBytes raw;
+  raw.parts[0].assign("oom_kill 2\n");
+  raw.parts[2].assign("some avg10=0.00 total=1500000\nfull avg10=0.00 total=500000\n");
+  ASSERT_TRUE(parse_bytes(source(), raw, staging_));
+  auto found = statistics_of(staging_);
+  EXPECT_EQ(std::bit_cast<double>(found["io_pressure_stall_seconds_total{some}"]), 1.5);
+  EXPECT_EQ(std::bit_cast<double>(found["io_pressure_stall_seconds_total{full}"]), 0.5);
+  EXPECT_FALSE(found.contains("pressure_stall_seconds_total{some}"));
+  raw.parts[2].assign("some avg10=0.00 total=1");
+  const auto refused = parse_bytes(source(), raw, staging_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().path, "/proc/pressure/io");
+}
+
 TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
   EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls_total{Normal}=2")
       << "oom_kill came with 4.13, zone_reclaim with NUMA";

@@ -70,14 +70,16 @@ TEST_F(Sockets, HaveTheirColumnsByName) {
 
 TEST_F(Sockets, HaveLimitsAndThresholds) {
   files_.contents[kTcpMem] = "100\t200\t300\n";
-  files_.contents["/proc/sys/net/ipv4/udp_mem"] = "1 2 9223372036854775807\n";
+  files_.contents["/proc/sys/net/ipv4/udp_mem"] = "10 20 9223372036854775807\n";
   EXPECT_EQ(files_.figures_of("TCP"), "bytes=221184 count=4 byteslimit=1228800 size=2304");
-  EXPECT_EQ(files_.figures_of("UDP"), "bytes=28672 count=5 size=1344") << "no limit at all";
+  EXPECT_EQ(files_.figures_of("UDP"), "bytes=28672 count=5 byteslimit=40960 size=1344") << "the first number refuses";
   auto found = statistics();
   EXPECT_EQ(found["socket_pressure_threshold_bytes{TCP}"], 819200U);
-  EXPECT_EQ(found["socket_pressure_threshold_bytes{UDP}"], 8192U);
+  EXPECT_FALSE(found.contains("socket_pressure_threshold_bytes{UDP}")) << "it has no state of pressure";
   EXPECT_EQ(found.at("socket_memory_pressure{TCP}"), 0U);
   EXPECT_FALSE(found.contains("socket_memory_pressure{UDP}"));
+  files_.contents["/proc/sys/net/ipv4/udp_mem"] = "9223372036854775807 9223372036854775807 9223372036854775807\n";
+  EXPECT_EQ(files_.figures_of("UDP"), "bytes=28672 count=5 size=1344") << "no limit at all";
   std::string& text = files_.contents[kProtocols];
   text.replace(text.find("no     192   yes  kernel      y  y\n", text.find("\nTCP ")), 3, "yes");
   EXPECT_EQ(statistics().at("socket_memory_pressure{TCP}"), 1U);
@@ -112,6 +114,27 @@ TEST_F(Sockets, CountWhatLackOfMemoryMadeThemDo) {
   EXPECT_EQ(found["socket_events_total{UDPv6,RcvbufErrors}"], 30U);
   EXPECT_FALSE(found.contains("socket_events_total{TCP,TCPAbortOnMemory}")) << "that is failures";
   EXPECT_FALSE(found.contains("socket_events_total{UDPLITEv6,RcvbufErrors}"));
+}
+
+TEST_F(Sockets, OfPacketsAndNetlinkHaveTheirQueues) {
+  files_.contents["/proc/net/packet"] =
+      "sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"
+      "000000007221b855 3      3    0003   2     1 4096   0      19061\n"
+      "000000007221b856 3      3    0003   2     1 512    0      19062\n";
+  files_.contents["/proc/net/netlink"] =
+      "sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"
+      "000000007221b855 0   0          00000000 0        0        0     2        0        4       \n"
+      "00000000e5e5e378 15  4294963126 00000002 213248   0        0     2        17       560     \n";
+  auto found = statistics();
+  EXPECT_EQ(found["socket_queued_bytes{PACKET}"], 4608U);
+  EXPECT_EQ(found["socket_queued_bytes{NETLINK}"], 213248U);
+  EXPECT_EQ(found["socket_dropped_messages{NETLINK}"], 17U);
+  EXPECT_FALSE(found.contains("socket_dropped_messages{PACKET}"));
+  std::string& text = files_.contents["/proc/net/netlink"];
+  text.resize(text.size() - 1);
+  const auto refused = files_.parse();
+  ASSERT_FALSE(refused) << "ends within a line";
+  EXPECT_EQ(refused.error().path, "/proc/net/netlink");
 }
 
 TEST_F(Sockets, OfKernelsWithoutMemErrorsHaveNoFailures) {  // before Linux 5.11
