@@ -13,6 +13,7 @@
 #include "core/model/type_rules.h"
 #include "core/source.h"
 #include "daemon/explain/explain.h"
+#include "daemon/snapshot/group_tasks.h"
 #include "daemon/snapshot/growth_report.h"
 #include "daemon/snapshot/kernel_events.h"
 #include "daemon/snapshot/merged_names.h"
@@ -101,6 +102,11 @@ void write_merged(JsonWriter& json, const MergedNames& merged, std::size_t row) 
   json.open_list("also");
   for (const std::string_view name : names) json.member(name);
   json.close();
+}
+
+void write_tasks(JsonWriter& json, const GroupTasks& tasks, std::size_t row) {
+  const auto use = tasks.of(row);
+  if (use && use->limit != 0) json.field("tasks", use->tasks).field("tasks_limit", use->limit);
 }
 
 /// The origin of a figure of types in a source; nullptr if it has none.
@@ -196,6 +202,7 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
   write_poll(json, snapshot);
   std::string name;
   const MergedNames merged(snapshot);
+  const GroupTasks tasks(snapshot);
   std::string escaped_type;
   if (request.type) append_escaped_label_value(escaped_type, *request.type);
   json.open_list("types");
@@ -206,6 +213,7 @@ std::string types_document(const Snapshot& snapshot, const ApiRequest& request) 
     json.open_object();
     write_row(json, snapshot, row, name);
     write_merged(json, merged, row);
+    write_tasks(json, tasks, row);
     json.close();
   }
   json.close().open_list("unlisted");
@@ -229,6 +237,7 @@ std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<c
   write_poll(json, snapshot);
   write_row(json, snapshot, row, name);
   write_merged(json, MergedNames(snapshot), row);
+  write_tasks(json, GroupTasks(snapshot), row);
   if (entry.first_seen_ns != 0) json.field("first_seen", seconds_of(entry.first_seen_ns));
   for (const Snapshot::Detail& detail : snapshot.details()) {
     if (detail.row != row) continue;

@@ -9,17 +9,21 @@
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
+#include "daemon/explain/limit_words.h"
 
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 11> kLimitsColumns{{{.key = "allocator", .title = "ALLOCATOR"},
+constexpr std::array<ReportColumn, 14> kLimitsColumns{{{.key = "allocator", .title = "ALLOCATOR"},
                                                        {.key = "type", .title = "TYPE", .least = 12},
                                                        {.key = "used_ratio", .title = "USED", .unit = Unit::kRatio},
                                                        {.key = "", .title = "COUNTED", .unit = Unit::kNumber},
                                                        {.key = "", .title = "LIMIT", .unit = Unit::kNumber},
                                                        {.key = "of", .title = "OF", .rank = 1},
                                                        {.key = "failures", .title = "FAILURES", .unit = Unit::kNumber},
+                                                       {.key = "tunable", .title = "SET BY", .rank = 2},
+                                                       {.key = "set_in", .title = "", .rank = 3},
+                                                       {.key = "note", .title = "NOTE", .rank = 3, .least = 16},
                                                        {.key = "counted_objects", .title = "", .unit = Unit::kNumber},
                                                        {.key = "limit_objects", .title = "", .unit = Unit::kNumber},
                                                        {.key = "counted_bytes", .title = "", .unit = Unit::kBytes},
@@ -29,7 +33,14 @@ struct Limited {
   const TypeRow* type = nullptr;
   NearestLimit limit;
   std::uint64_t failures = 0;  // of bucket zones 0: theirs mean nothing
+  bool is_of_tasks = false;    // the limit of a control group's tasks, not of its memory
 };
+
+NearestLimit tasks_limit_of(const TypeRow& type) {
+  return {.column = &kObjectLimit,
+          .counted = *type.tasks,
+          .used = static_cast<double>(*type.tasks) / static_cast<double>(std::max<std::uint64_t>(1, type.tasks_limit))};
+}
 
 /// Nearest first, then what failed most; equals in a fixed order, so that two reports can be compared.
 std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
@@ -38,12 +49,54 @@ std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
     const std::uint64_t failures = type.fails_routinely ? 0 : type.failures;
     const NearestLimit limit = nearest_limit(type);
     if (limit.column != nullptr || failures != 0) found.push_back({.type = &type, .limit = limit, .failures = failures});
+    if (type.tasks) found.push_back({.type = &type, .limit = tasks_limit_of(type), .is_of_tasks = true});
   }
   const auto key = [](const Limited& one) {
-    return std::tuple(-one.limit.used.value_or(-1), ~one.failures, identity_of(*one.type));
+    return std::tuple(-one.limit.used.value_or(-1), ~one.failures, identity_of(*one.type), one.is_of_tasks);
   };
   std::sort(found.begin(), found.end(), [&](const Limited& a, const Limited& b) { return key(a) < key(b); });
   return found;
+}
+
+enum LimitsCell : std::size_t {
+  kAllocator,
+  kType,
+  kUsed,
+  kCounted,
+  kLimit,
+  kOf,
+  kFailed,
+  kTunable,
+  kSetIn,
+  kNote,
+  kCountedObjects,
+  kLimitObjects,
+  kCountedBytes,
+  kLimitBytes
+};
+
+void add_limit(const Limited& one, std::vector<Cell>& row) {
+  const bool is_bytes = one.limit.column->is_bytes;
+  const std::uint64_t most = one.is_of_tasks ? one.type->tasks_limit : figure_of(*one.type, *one.limit.column);
+  row[kLimit] = UnitAmount{static_cast<double>(most), is_bytes};
+  row[kOf] = one.is_of_tasks ? std::string("tasks") : std::string(unit_of(*one.limit.column));
+  row[is_bytes ? kLimitBytes : kLimitObjects] = most;
+  if (!one.limit.used) return;
+  row[kCounted] = UnitAmount{static_cast<double>(one.limit.counted), is_bytes};
+  row[is_bytes ? kCountedBytes : kCountedObjects] = one.limit.counted;
+}
+
+/// Where the limit is set, and how the kernel applies it.
+void add_words(const Limited& one, std::vector<Cell>& row) {
+  if (one.is_of_tasks) {
+    row[kTunable] = std::string("pids.max");
+    row[kSetIn] = std::string("file of the control group");
+    row[kNote] = std::string("a parent's limit holds, too");
+  } else if (const LimitWord* const word = limit_word(one.type->os, one.type->allocator, one.type->name)) {
+    row[kTunable] = std::string(word->tunable);
+    row[kSetIn] = std::string(word->where);
+    row[kNote] = cell_of_text(std::string(word->note));
+  }
 }
 
 constexpr auto kLimitsOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
@@ -56,23 +109,14 @@ Report run_limits(const CommandLine& options) {
 
 ReportTable limits_table(std::span<const TypeRow> types) {
   ReportTable table("limits", kLimitsColumns, 2);
-  for (const auto& [type, limit, failures] : nearest_first(types)) {
+  for (const Limited& one : nearest_first(types)) {
     std::vector<Cell> row(kLimitsColumns.size());
-    row[0] = type->allocator;
-    row[1] = type->name;
-    row[2] = cell_of(limit.used);
-    if (limit.column != nullptr) {
-      const bool is_bytes = limit.column->is_bytes;
-      const std::uint64_t most = figure_of(*type, *limit.column);
-      row[4] = UnitAmount{static_cast<double>(most), is_bytes};
-      row[5] = std::string(unit_of(*limit.column));
-      row[is_bytes ? 10 : 8] = most;
-      if (limit.used) {
-        row[3] = UnitAmount{static_cast<double>(limit.counted), is_bytes};
-        row[is_bytes ? 9 : 7] = limit.counted;
-      }
-    }
-    if (has(*type, kFailures)) row[6] = type->failures;
+    row[kAllocator] = one.type->allocator;
+    row[kType] = one.type->name;
+    row[kUsed] = cell_of(one.limit.used);
+    if (one.limit.column != nullptr) add_limit(one, row);
+    if (!one.is_of_tasks && has(*one.type, kFailures)) row[kFailed] = one.type->failures;
+    add_words(one, row);
     table.add(std::move(row));
   }
   return table;

@@ -21,6 +21,9 @@ namespace memstat::ctl {
 /// met first.
 ReportTable types_table(std::span<const TypeRow> types);
 
+/// Fills in which system the types are of, where the sample does not have it.
+void note_system(Sample& sample, ReportSource& source);
+
 /// Reads --from once and reports `make(types)` of it; with nothing to report, why.
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty);
 

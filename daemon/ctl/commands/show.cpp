@@ -18,6 +18,7 @@
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/ctl/top/model.h"
 #include "daemon/explain/explain.h"
+#include "daemon/explain/limit_words.h"
 
 namespace memstat::ctl {
 namespace {
@@ -134,6 +135,15 @@ std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human
   return text;
 }
 
+/// What a limit is set by, and how the kernel applies it.
+std::string limit_text(const TypeRow& type) {
+  const LimitWord* const word = limit_word(type.os, type.allocator, type.name);
+  if (word == nullptr) return {};
+  return "\n" + wrapped("Its limit: " + std::string(word->tunable) + " (" + std::string(word->where) + ")" +
+                            (word->note.empty() ? "." : "; " + std::string(word->note) + "."),
+                        "");
+}
+
 /// Caches whose objects are counted with this one's.
 std::string merged_text(const TypeRow& type) {
   if (type.also.empty()) return {};
@@ -187,6 +197,10 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
     if (const auto sum = sum_of(types, *figure)) json.field(figure->key, *sum);
   }
   if (const NearestLimit limit = nearest_limit(*types.front()); limit.used) json.field("limit_used_ratio", *limit.used);
+  if (const LimitWord* const word = limit_word(types.front()->os, types.front()->allocator, types.front()->name)) {
+    json.field("limit_tunable", word->tunable).field("limit_set_in", word->where);
+    if (!word->note.empty()) json.field("limit_note", word->note);
+  }
   if (!types.front()->detail.empty()) json.field("detail", types.front()->detail);
   if (!types.front()->also.empty()) {
     json.open_list("also");
@@ -213,7 +227,8 @@ Report run_show(const CommandLine& options) {
 }  // namespace
 
 Report show(ReportSource& source, const std::string& word, const ReportView& view) {
-  const Sample sample = source.read();
+  Sample sample = source.read();
+  note_system(sample, source);
   if (sample.types.empty())
     return {.output = {}, .problem = sample.problem, .notes = sample.notes, .missing = sample.missing};
   Report report{.output = {}, .problem = {}, .notes = sample.notes, .missing = sample.missing};
@@ -247,7 +262,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   } else {
     const bool is_human = view.is_human;
     report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +
-                    figures_text(named.types, is_human) + merged_text(type);
+                    figures_text(named.types, is_human) + limit_text(type) + merged_text(type);
     for (const Parts* const parts : {&cpus, &nodes}) {
       if (!parts->columns.empty()) report.output += "\n" + (*PartTable(*parts)).print(view);
     }

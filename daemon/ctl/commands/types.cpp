@@ -67,10 +67,18 @@ ReportTable types_table(std::span<const TypeRow> types) {
   return table;
 }
 
+void note_system(Sample& sample, ReportSource& source) {
+  const std::string os = source.machine().os;
+  for (TypeRow& type : sample.types) {
+    if (type.os.empty()) type.os = os;
+  }
+}
+
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty) {
   const OpenedSource opened = open_source(options.from);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
-  const Sample sample = opened.source->read();
+  Sample sample = opened.source->read();
+  note_system(sample, *opened.source);
   if (sample.is_failed()) return {.output = {}, .problem = sample.problem, .notes = sample.notes};
   // Not where the sources work and have no types, as in a recording of counters alone.
   if (sample.types.empty() && !(sample.missing.empty() && sample.notes.empty())) {

@@ -26,6 +26,10 @@ TypeRow row_of_document(const Document& type) {
     row.*column->value = *amount;
   }
   if (const auto used = number_of(type, "limit_used"); used && *used >= 0) row.limit_used = used;
+  if (const auto limit = amount_of(type, "tasks_limit"); limit && *limit != 0) {
+    row.tasks = amount_of(type, "tasks");
+    row.tasks_limit = *limit;
+  }
   row.growth = number_of(type, "growth_bytes_per_second");
   row.is_container = is_true(type, "container");
   row.fails_routinely = is_true(type, "fails_routinely");

@@ -58,10 +58,12 @@ class FleetSource final : public ReportSource {
  private:
   static void add(Host& host, Sample sample, Sample& all) {
     host.types = sample.types.size();
+    const std::string os = host.source->machine().os;
     all.time_ns = std::max(all.time_ns, sample.time_ns);
     if (!sample.problem.empty()) all.problem += (all.problem.empty() ? "" : "; ") + sample.problem;
     for (TypeRow& type : sample.types) {
       type.host = host.name;
+      type.os = os;
       all.types.push_back(std::move(type));
     }
   }

@@ -7,6 +7,7 @@
 #include "core/model/type_rules.h"
 #include "daemon/ctl/source/api_answers.h"
 #include "daemon/ctl/source/type_figures.h"
+#include "daemon/snapshot/group_tasks.h"
 #include "daemon/snapshot/merged_names.h"
 
 namespace memstat::ctl {
@@ -64,8 +65,13 @@ std::vector<TypeRow> rows_of(const Snapshot& snapshot) {
   std::vector<TypeRow> rows;
   rows.reserve(snapshot.row_count());
   const MergedNames merged(snapshot);
+  const GroupTasks tasks(snapshot);
   for (std::size_t at = 0; at < snapshot.row_count(); ++at) {
     rows.push_back(row_of(snapshot, at));
+    if (const auto use = tasks.of(at)) {
+      rows.back().tasks = use->tasks;
+      rows.back().tasks_limit = use->limit;
+    }
     for (const std::string_view name : merged.of(at)) rows.back().also.emplace_back(name);
   }
   for (const Snapshot::Detail& detail : snapshot.details()) {

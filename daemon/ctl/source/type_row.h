@@ -17,6 +17,7 @@ namespace memstat::ctl {
 /// counters were read a moment apart, are 0. Thread safety: a plain value.
 struct TypeRow {
   std::string host;                       ///< Of several that are read at once; "" for one.
+  std::string os;                         ///< "linux", "freebsd"; "" where it is not known.
   std::string allocator;                  ///< "slab"
   int allocator_number = ALLOCATOR_ANY;   ///< ALLOCATOR_*, for the order; ALLOCATOR_ANY where memstat.h does not have it
   std::string name;                       ///< Valid UTF-8, any characters: printable() is for terminals.
@@ -32,6 +33,8 @@ struct TypeRow {
   std::uint64_t limit_objects = 0;        ///< 0: none
   std::uint64_t limit_bytes = 0;          ///< B; 0: none
   std::optional<double> limit_used = {};  ///< As a daemon has it, 1 for all of it; none: to be worked out of the figures.
+  std::optional<std::uint64_t> tasks;     ///< Of a control group whose tasks have a limit.
+  std::uint64_t tasks_limit = 0;          ///< Means something with `tasks` only.
   std::optional<double> growth = {};      ///< B/s over a daemon's window; none: it was not watched.
   bool is_container = false;              ///< Memory that other types tell in parts: never to be ranked beside them.
   bool fails_routinely = false;           ///< Failures are part of its normal work.

@@ -31,7 +31,7 @@ std::vector<std::string> report_of_zones(const StagingBuilder& staging, TrackedL
     for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
     lines.push_back(joined);
   }
-  EXPECT_EQ(lines.at(0), "ALLOCATOR TYPE USED COUNTED LIMIT OF FAILURES");
+  EXPECT_EQ(lines.at(0), "ALLOCATOR TYPE USED COUNTED LIMIT OF FAILURES SET BY NOTE");
   lines.erase(lines.begin());
   return lines;
 }
@@ -44,8 +44,9 @@ TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
       .type("failed more", {{kCount, 1}, {kFailures, 8}})
       .type("full", {{kCount, 60}, {kFree, 40}, {kCountLimit, 100}, {kFailures, 3}});
   TrackedList list;
-  EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma full 100% 100 100 objects 3", "uma far 1% 1 100 objects 0",
-                                                          "uma failed more - - - - 8", "uma failed - - - - 7"));
+  EXPECT_THAT(report_of_zones(staging, list),
+              ElementsAre("uma full 100% 100 100 objects 3 - -", "uma far 1% 1 100 objects 0 - -",
+                          "uma failed more - - - - 8 - -", "uma failed - - - - 7 - -"));
 }
 
 TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreToldApart) {
@@ -53,7 +54,7 @@ TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreToldApart) {
   staging.type("objects", {{kCount, 512}, {kCountLimit, 2048}}).type("bytes", {{kBytes, 1024}, {kBytesLimit, 2048}});
   TrackedList list;
   EXPECT_THAT(report_of_zones(staging, list, true),
-              ElementsAre("uma bytes 50% 1.0K 2.0K bytes -", "uma objects 25% 512 2048 objects -"));
+              ElementsAre("uma bytes 50% 1.0K 2.0K bytes - - -", "uma objects 25% 512 2048 objects - - -"));
 }
 
 TEST(LimitsReport, BucketZonesFailRoutinely) {
@@ -61,7 +62,7 @@ TEST(LimitsReport, BucketZonesFailRoutinely) {
   staging.type("16 Bucket", {{kCount, 1}, {kFailures, 900}})
       .type("32 Bucket", {{kCount, 1}, {kCountLimit, 2}, {kFailures, 900}});
   TrackedList list;
-  EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma 32 Bucket 50% 1 2 objects 900"));
+  EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma 32 Bucket 50% 1 2 objects 900 - -"));
 }
 
 TEST(LimitsReport, JsonHasNoKeyForWhatIsUnknown) {
@@ -73,6 +74,36 @@ TEST(LimitsReport, JsonHasNoKeyForWhatIsUnknown) {
   EXPECT_THAT(json, HasSubstr("\"limit_objects\": 10"));
   EXPECT_THAT(json, HasSubstr("\"of\": \"objects\""));
   for (const char* key : {"used_ratio", "counted", "failures"}) EXPECT_EQ(json.find(key), std::string::npos) << json;
+}
+
+TEST(LimitsReport, AFullControlGroupIsAmongThem) {
+  TypeRow group;
+  group.allocator = "memcg";
+  group.name = "/crowd";
+  group.os = "linux";
+  group.tasks = 300;
+  group.tasks_limit = 300;
+  const ReportTable table = limits_table(std::span(&group, 1));
+  ASSERT_EQ(table.size(), 1U);
+  const std::string csv = table.print({.layout = Layout::kCsv});
+  EXPECT_THAT(csv,
+              HasSubstr("memcg,/crowd,1,tasks,,pids.max,file of the control group,\"a parent's limit holds, too\",300,300"));
+}
+
+TEST(LimitsReport, SaysWhereALimitIsSetAndHowItApplies) {
+  TypeRow files;
+  files.allocator = "table";
+  files.name = "files";
+  files.figures = MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_COUNTLIMIT;
+  files.objects = 5;
+  files.limit_objects = 10;
+  const auto csv_of = [&](const char* os) {
+    files.os = os;
+    return limits_table(std::span(&files, 1)).print({.layout = Layout::kCsv});
+  };
+  EXPECT_THAT(csv_of("linux"), HasSubstr(",fs.file-max,sysctl,CAP_SYS_ADMIN may exceed it,"));
+  EXPECT_THAT(csv_of("freebsd"), HasSubstr(",kern.maxfiles,sysctl,users stop 5 % earlier; root stops one below it,"));
+  EXPECT_THAT(csv_of(""), HasSubstr("objects,,,,,5,10")) << "of an unknown system nothing is said";
 }
 
 }  // namespace

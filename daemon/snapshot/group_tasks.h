@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tasks of control groups against their limit, which are no figures of the groups' memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/snapshot/snapshot.h"
+
+namespace memstat {
+
+/// The tasks of the control groups of a snapshot, which must outlive this. Thread safety: immutable.
+class GroupTasks {
+ public:
+  explicit GroupTasks(const Snapshot& snapshot);
+
+  struct Use {
+    std::uint64_t tasks = 0;
+    std::uint64_t limit = 0;
+  };
+  /// Nothing for a group without limit, and for rows of other allocators.
+  [[nodiscard]] std::optional<Use> of(std::size_t row) const;
+
+ private:
+  using Values = std::vector<std::pair<std::string_view, std::uint64_t>>;  // by the escaped name of the group, sorted
+  [[nodiscard]] Values values_of(const SystemMetric& metric) const;
+
+  const Snapshot& snapshot_;
+  Values tasks_;
+  Values limits_;
+};
+
+}  // namespace memstat
