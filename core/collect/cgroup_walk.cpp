@@ -35,9 +35,12 @@ constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "
                                                          "memory.swap.events", "memory.events.local", "cgroup.stat"};
 constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", "memory.memsw.usage_in_bytes",
                                                          "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
-constexpr std::array<std::string_view, 3> kFiles1 = {"memory.limit_in_bytes", "memory.failcnt", "memory.oom_control"};
+constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
+constexpr std::string_view kHits1 = "memory.failcnt";
+constexpr std::string_view kSockets1 = "memory.kmem.tcp.usage_in_bytes";
+constexpr std::array<std::string_view, 3> kFiles1 = {kLimit1, kHits1, "memory.oom_control"};
 // Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
-constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", "memory.kmem.tcp.usage_in_bytes"};
+constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", kSockets1};
 
 /// Whether there is such a file. Errors other than kNotPresent are errors.
 Result<bool> is_there(KernelView& view, std::string_view directory, std::string_view file, Buffer& content) {
@@ -109,7 +112,7 @@ Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& 
 
 /// Files that only an administrator changes.
 bool is_limit(std::string_view file) {
-  constexpr std::array<std::string_view, 4> kLimits = {"memory.max", "memory.high", "pids.max", "memory.limit_in_bytes"};
+  constexpr std::array<std::string_view, 4> kLimits = {"memory.max", "memory.high", "pids.max", kLimit1};
   return std::find(kLimits.begin(), kLimits.end(), file) != kLimits.end();
 }
 
@@ -209,14 +212,26 @@ class Walk {
     return has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
   }
 
-  /// Appends one file of the group to the bundle, as it was at the read before where `may_be_old`. False: there is none, or
-  /// it may not be read.
-  Result<bool> add_file(std::string_view file, bool& is_refused, bool may_be_old) {
+  /// The content of a file at the previous read, where only an administrator can have changed it since.
+  std::optional<std::string_view> unchanged(std::string_view file) {
+    if (is_limit(file)) return last_.find(below_root());
+    if (file == kHits1) return has_limit_ ? std::nullopt : last_.find(below_root());
+    if (file != kSockets1) return std::nullopt;
+    const auto known = last_.find(below_root());  // 0 until the group's sockets are given a limit
+    return known == "0\n" ? known : std::nullopt;
+  }
+
+  /// Appends one file of the group to the bundle. False if it does not exist or may not be read.
+  Result<bool> add_file(std::string_view file, bool& is_refused) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
-    const auto known = may_be_old ? last_.find(below_root()) : std::nullopt;
+    const auto known = limits_may_be_old_ ? unchanged(file) : std::nullopt;
     const auto result = known ? bundle_.add(below_root(), *known) : bundle_.add_file(view_, path_.view(), below_root());
     path_.truncate(directory_size);
+    if (file == kLimit1) {
+      const auto limit = parse_u64(trim(known ? *known : state_.file.view()));
+      has_limit_ = !result || !limit || *limit < kNoGroupLimit;
+    }
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
     if (is_refused || result.error().code == ErrorCode::kNotPresent) return false;
@@ -228,12 +243,12 @@ class Walk {
     const std::size_t begin = bundle_bytes_.size();
     bool is_refused = false;
     const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
-    const auto is_present = add_file(presence, is_refused, false);
+    const auto is_present = add_file(presence, is_refused);
     if (!is_present) return is_present.error();
     if (!*is_present) return is_refused ? Outcome::kRefused : Outcome::kNone;
     bool is_complete = true;
     const auto add = [&](std::string_view file) -> Result<void> {
-      const auto added = add_file(file, is_refused, limits_may_be_old_ && is_limit(file));
+      const auto added = add_file(file, is_refused);
       if (!added) return added.error();
       is_complete = is_complete && *added;
       return {};
@@ -243,7 +258,7 @@ class Walk {
     }
     for (const std::string_view file : kTaskFiles2) {
       if (!state_.hierarchy.has_tasks) break;
-      const auto added = add_file(file, is_refused, limits_may_be_old_ && is_limit(file));
+      const auto added = add_file(file, is_refused);
       if (!added) return added.error();
       if (!*added) break;
     }
@@ -274,7 +289,7 @@ class Walk {
     bool is_refused = false;
     const auto add = [&](std::string_view file) -> Result<void> {
       if (!is_due) return add_last(file);
-      const auto added = add_file(file, is_refused, false);
+      const auto added = add_file(file, is_refused);
       if (added || added.error().system_errno == EOPNOTSUPP) return {};  // pressure, with psi=0 on old kernels
       return added.error();
     };
@@ -348,6 +363,7 @@ class Walk {
   std::uint64_t left_out_ = 0;
   std::size_t visit_count_ = 0;
   bool has_seen_any_ = false;
+  bool has_limit_ = false;  // the group that is visited, of version 1
 };
 
 }  // namespace

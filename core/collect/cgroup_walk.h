@@ -18,6 +18,10 @@ namespace memstat {
 /// Below it hierarchies are looked for: nothing else stays within reach of a daemon that has locked itself in.
 inline constexpr std::string_view kControlGroupDirectory = "/sys/fs/cgroup";
 
+/// Any limit from here on is none: version 1 prints the most pages that a counter holds as bytes, which is 2^63 rounded down
+/// to a page, and 2^63 - 1 before 3.19. No page is larger than a megabyte.
+inline constexpr std::uint64_t kNoGroupLimit = (std::uint64_t{1} << 63U) - (std::uint64_t{1} << 20U);
+
 /// Which groups are read, and what of them. Thread safety: a plain value.
 struct ControlGroupBounds {
   std::uint64_t depth = 0;        ///< Levels below the root; 0: the root only.
@@ -41,7 +45,7 @@ struct ControlGroupHierarchy {
 struct ControlGroupState {
   ControlGroupHierarchy hierarchy;
   std::uint32_t reads = 0;  ///< So far.
-  Buffer last;              ///< The bundle before: limits of groups, which seldom change, are taken from it.
+  Buffer last;              ///< The bundle before: what seldom changes is taken from it.
   // Of one walk; what they hold between two is unspecified.
   Buffer file;         ///< One file.
   Buffer directories;  ///< Names below one group, each with a NUL.
@@ -53,9 +57,10 @@ struct ControlGroupState {
 /// comes a record with the path of the hierarchy's root and "1\n" or "2\n", its version; then the files, group by group,
 /// with their paths below that root ("/user.slice/memory.current"); at last, as a sign that nothing is missing, a record
 /// without name with the number of groups left out ("0\n"). A group that goes away meanwhile is passed over; one that may
-/// not be read is left out, and counted. Limits are read when may_leave_out() says so; between, those of groups that were
-/// there at the read before are as they were then. Pressure, swap and what else seldom matters at once is read of a part of
-/// the groups each time, of all within kReadsBetweenLooks reads. Errors: kNotPresent where no hierarchy has the memory controller, and
+/// not be read is left out, and counted. Limits are read when may_leave_out() says so, and with them, in version 1, what
+/// only a limit sets going (memory.failcnt, memory.kmem.tcp.usage_in_bytes). Between, those of groups that were there at the
+/// previous read keep their values. Pressure, swap and other slowly changing files are read for a part of the groups each
+/// time, for all within kReadsBetweenLooks reads. Errors: kNotPresent where no hierarchy has the memory controller, and
 /// those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle);

@@ -156,10 +156,6 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
 }
 
-/// Any limit from here on is none: version 1 prints the most pages that a counter holds as bytes, which is 2^63 rounded down
-/// to a page, and 2^63 - 1 before 3.19. No page is larger than a megabyte.
-constexpr std::uint64_t kNoLimit = (std::uint64_t{1} << 63U) - (std::uint64_t{1} << 20U);
-
 /// What a file says.
 enum class Content : std::uint8_t {
   kUsage,
@@ -403,7 +399,7 @@ class Parser {
     if (trim(content_) == "max") return std::optional<std::uint64_t>();
     const auto value = number();
     if (!value) return file_error(0, "expected \"max\" or one number from 0 to 2^64 - 1");
-    return *value < kNoLimit ? value : std::optional<std::uint64_t>();
+    return *value < kNoGroupLimit ? value : std::optional<std::uint64_t>();
   }
   Result<void> take_limit() {
     const auto limit = bound();
@@ -599,9 +595,8 @@ const SourceDescriptor descriptor{
         "a type is a control group, by its path, and includes the groups below it; "
         "limit_bytes is the group's own hard limit (memory.high is memstat_memcg_high_bytes), sleeps are the times "
         "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
-        "hierarchies are found below /sys/fs/cgroup only; a group's new limits are seen within four reads, and its "
-        "pressure, "
-        "swap, local events and dying descendants are read at every fourth; "
+        "hierarchies are found below /sys/fs/cgroup only; a group's new limits, and in version 1 its first hits of them, "
+        "are seen within four reads, and its pressure, swap, local events and dying descendants are read at every fourth; "
         "about 15 us a group, of which reading memory.stat, with parts on, "
         "can take milliseconds where hundreds of CPUs have counted",
     .steps = source_steps<State, open, read, parse>(),

@@ -346,20 +346,25 @@ TEST_F(ControlGroups, WithoutPressureHaveTheirOtherFiles) {
   EXPECT_FALSE(read());
 }
 
-TEST_F(ControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
-  make_root2();
-  make2("/a");
-  make2("/b");
-  LiveRootedView live(*view_);
-  const auto content_of = [&](std::string_view file) {
+class LiveControlGroups : public ControlGroups {
+ protected:
+  /// Of the next read.
+  std::string content_of(std::string_view file) {
+    LiveRootedView live(*view_);
     EXPECT_TRUE(read_control_groups(live, bounds_, state_, bundle_));
     std::string_view name;
     std::string_view content;
     for (FileBundleReader records(bundle_.view()); records.next(name, content);) {
       if (name == file) return std::string(content);
     }
-    return std::string("none");
-  };
+    return "none";
+  }
+};
+
+TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
+  make_root2();
+  make2("/a");
+  make2("/b");
   EXPECT_EQ(content_of("/b/memory.max"), "1\n");
   write("/b/memory.max", "2\n");
   write("/b/memory.current", "2\n");
@@ -371,6 +376,33 @@ TEST_F(ControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   write("/c/memory.max", "3\n");
   EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group at once";
   EXPECT_EQ(content_of("/a/memory.max"), "none");
+}
+
+TEST_F(LiveControlGroups, OfVersion1WithoutALimitCountNoHits) {
+  make1("/memory");
+  make1("/memory/a");
+  const auto write_hits = [&](const std::string& hits) { write("/memory/a/memory.failcnt", hits); };
+  EXPECT_EQ(content_of("/a/memory.failcnt"), "1\n");
+  write_hits("2\n");
+  EXPECT_EQ(content_of("/a/memory.failcnt"), "2\n") << "it has a limit";
+  write("/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(content_of("/a/memory.limit_in_bytes"), "1\n");
+  EXPECT_EQ(content_of("/a/memory.limit_in_bytes"), "9223372036854771712\n") << "the fourth";
+  write_hits("3\n");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(content_of("/a/memory.failcnt"), "2\n") << i;
+  EXPECT_EQ(content_of("/a/memory.failcnt"), "3\n") << "the eighth";
+}
+
+TEST_F(LiveControlGroups, OfVersion1CountMemoryOfSocketsOnceItWasLimited) {
+  constexpr std::string_view kSockets = "/memory.kmem.tcp.usage_in_bytes";
+  make1("/memory");
+  write("/memory/memory.kmem.tcp.usage_in_bytes", "0\n");
+  EXPECT_EQ(content_of(kSockets), "0\n");
+  write("/memory/memory.kmem.tcp.usage_in_bytes", "4096\n");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(content_of(kSockets), "0\n") << i;
+  EXPECT_EQ(content_of(kSockets), "4096\n") << "the fourth";
+  write("/memory/memory.kmem.tcp.usage_in_bytes", "8192\n");
+  EXPECT_EQ(content_of(kSockets), "8192\n");
 }
 
 }  // namespace
