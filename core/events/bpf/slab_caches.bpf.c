@@ -148,6 +148,22 @@ struct {
   __type(value, struct known_list);
 } known_lists SEC(".maps");
 
+// Walking a long list of partial slabs is what a pass costs most: each slab is memory that no CPU has in its cache. Its free
+// objects are counted anew at every MEMSTAT_CACHE_LIST_PASSES-th pass, and as soon as its length has changed by a sixteenth;
+// between, they are as many a slab as they were.
+struct walked_list {
+  __u64 node;    // the struct kmem_cache_node; 0: none yet
+  __u64 slabs;   // that it had
+  __u64 free;    // objects in these
+  __u64 passes;  // since
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, MEMSTAT_CACHE_WALKED_LISTS);
+  __type(key, __u32);
+  __type(value, struct walked_list);
+} walked_lists SEC(".maps");
+
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -224,9 +240,8 @@ static long next_on_list(__u64 index, void* unused) {
   return i < kAtOnce;
 }
 
-// Free objects on a node's list of partial slabs. Of a long one both ends are looked at: slabs that were freed to last stand
-// at one of them.
-static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
+// Of a list that is longer than a walk, both ends are looked at: slabs that were freed to last stand at one of them.
+static __noinline __u64 walk_list(struct kmem_cache_node* node, __u64 slabs) {
   now.list = number_of(node) + bpf_core_field_offset(struct kmem_cache_node, partial);
   now.at = number_of(node->partial.next);
   now.back = number_of(node->partial.prev);
@@ -238,6 +253,30 @@ static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) 
   if (now.is_whole) return now.free;
   ++record.cache.estimated;
   return now.steps == 0 ? 0 : now.free * slabs / now.steps;
+}
+
+static __always_inline int is_about(__u64 slabs, __u64 before) {
+  return (slabs > before ? slabs - before : before - slabs) <= before / 16;
+}
+
+// Free objects on a node's list of partial slabs.
+static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
+  if (slabs < MEMSTAT_CACHE_LONG_LIST) return walk_list(node, slabs);
+  const __u64 address = number_of(node);
+  const __u32 key = (__u32)(address * 0x9E3779B97F4A7C15ULL >> 32) % MEMSTAT_CACHE_WALKED_LISTS;
+  struct walked_list* list = bpf_map_lookup_elem(&walked_lists, &key);
+  if (!list) return walk_list(node, slabs);
+  const int is_known = list->node == address;
+  if (is_known && is_about(slabs, list->slabs) && list->passes + 1 < MEMSTAT_CACHE_LIST_PASSES) {
+    ++list->passes;
+    ++record.cache.estimated;
+    return list->free * slabs / list->slabs;
+  }
+  const __u64 free = walk_list(node, slabs);
+  // Not all long lists in the same pass.
+  const __u64 passes = is_known ? 0 : key % MEMSTAT_CACHE_LIST_PASSES;
+  *list = (struct walked_list){.node = address, .slabs = slabs, .free = free, .passes = passes};
+  return free;
 }
 
 // ---- nodes ---------------------------------------------------------------------------------------------------------------

@@ -8,9 +8,12 @@
 #define MEMSTAT_CACHE_NODES 128       /* nodes of one cache that have slabs of it; further ones are in the sums only */
 #define MEMSTAT_CACHE_CPUS 1024       /* the same of CPUs that hold free objects: 16 KiB, of the kernel's 32 a cache */
 #define MEMSTAT_CACHE_KNOWN_LISTS 512 /* caches of which a CPU's free objects are remembered: 12 KiB a CPU */
-#define MEMSTAT_CACHE_LONGEST_LIST                                                        \
-  10000 /* partial slabs of a node that are looked at, as many as /proc/slabinfo looks at \
-         */
+#define MEMSTAT_CACHE_LONGEST_LIST                                                                                       \
+  10000                                /* partial slabs of a node that are looked at, as many as /proc/slabinfo looks at \
+                                        */
+#define MEMSTAT_CACHE_LONG_LIST 256    /* partial slabs of a node from which on they are not counted at each pass */
+#define MEMSTAT_CACHE_LIST_PASSES 6    /* but at every so many */
+#define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */
 
 /* Objects of one cache that are free, though not given back to the system, and where. */
 struct memstat_cache_free {
@@ -29,7 +32,7 @@ struct memstat_cache {
   unsigned int order;       /* a slab is 2^order pages */
   unsigned long long slabs;
   unsigned long long objects;   /* places for objects, in use or free */
-  unsigned long long estimated; /* lists that were too long or changed too fast, so that the rest was estimated */
+  unsigned long long estimated; /* lists that were not counted whole at this pass, so that the rest was estimated */
   struct memstat_cache_free free;
   char name[MEMSTAT_CACHE_NAME_SIZE];
 };

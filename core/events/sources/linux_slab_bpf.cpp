@@ -8,7 +8,7 @@
 //                                 a cache: B that an object takes, B that a caller gets, pages of a slab; slabs; objects
 //                                 that these have room for; and which of them are free: in slabs on the nodes' lists, in the
 //                                 nodes' barns of full sheaves, in slabs that CPUs hold, in sheaves of CPUs. type_about: a
-//                                 list was too long, or changed too fast, and its rest was estimated
+//                                 list was not counted whole at this pass, and its rest was estimated
 //   node N SLABS OBJECTS PARTIAL_SLABS FREE IN_BARN     of the type above on node N; FREE: in partial slabs
 //   cpu N SLABS FREE IN_SHEAVES   of the type above on CPU N; FREE: in slabs that it holds
 //   end
@@ -187,9 +187,10 @@ const SourceDescriptor descriptor{
         "6.13 with BTF; stands in for linux_slabinfo, which is not read while this one is up, and counts objects that lie "
         "free "
         "in slabs and sheaves of CPUs as used; has the figures of linux_slab_sysfs as well, whose files are then not even "
-        "opened; takes no lock, so that no allocation waits for it, and on "
-        "lists "
-        "that change while it looks, or have more than 10000 slabs, estimates the rest",
+        "opened; takes no lock, so that no allocation waits for it; estimates the rest of lists of partial slabs that "
+        "change "
+        "while it looks or have more than 10000 slabs; and counts the free objects of a list of 256 slabs or more at every "
+        "sixth poll, and when its length changes by a sixteenth, taking as many a slab between",
     .steps = source_steps<PassState, open_pass, read_pass, parse_pass>(),
 };
 

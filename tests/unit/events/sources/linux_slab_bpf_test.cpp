@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <filesystem>
@@ -25,6 +26,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
+#include "tests/support/partial_slabs.h"
 #include "tests/support/table_text.h"
 
 namespace memstat::linux_slab_bpf_test {
@@ -461,6 +463,29 @@ TEST_F(LiveSlabBpf, CountsTheCachesAmongTheObjectsOfTheirCache) {
     const Caches caches = pass();
     return caches.at("kmem_cache").in_use() == caches.size();
   }));
+}
+
+TEST_F(LiveSlabBpf, WalksALongListAtSomePassesOnly) {
+  constexpr std::size_t kSlabs = 10 * MEMSTAT_CACHE_LONG_LIST;
+  const Caches before = pass();
+  const auto* const name = std::find_if(std::begin(kMessageCaches), std::end(kMessageCaches),
+                                        [&before](const char* cache) { return before.contains(cache); });
+  if (name == std::end(kMessageCaches)) GTEST_SKIP() << "this kernel has no cache of messages";
+  PartialSlabs slabs;
+  if (!slabs.make(kSlabs)) GTEST_SKIP() << "this system does not allow that many messages";
+  constexpr int kRounds = 4;
+  int walks = 0;
+  for (int i = 0; i < kRounds * MEMSTAT_CACHE_LIST_PASSES; ++i) {
+    const Cache now = pass()[*name];
+    EXPECT_GT(now.partial_slabs, kSlabs / 2);
+    EXPECT_GT(now.on_lists, now.partial_slabs * 32) << "63 of 64 are free";
+    walks += now.is_about ? 0 : 1;
+  }
+  EXPECT_GE(walks, kRounds);
+  EXPECT_LT(walks, kRounds * MEMSTAT_CACHE_LIST_PASSES / 2);
+  for (int i = 0; i < MEMSTAT_CACHE_LIST_PASSES && !pass()[*name].is_about; ++i) continue;
+  ASSERT_TRUE(slabs.make(2 * kSlabs)) << "half of which fill those that are there";
+  EXPECT_FALSE(pass()[*name].is_about) << "it is twice as long";
 }
 
 TEST_F(LiveSlabBpf, IsParsed) {
