@@ -54,7 +54,7 @@ class Buffer {
   /// buffer grows again. Smaller memory is kept.
   void give_back_if_large() {
     size_ = 0;
-    if (capacity_ < kMappedFrom) return;
+    if (data_.get_deleter().mapped_bytes == 0) return;
     data_.reset();
     capacity_ = 0;
   }
@@ -92,6 +92,13 @@ class Buffer {
     }
     if (!bytes.empty()) std::memcpy(data_.get() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
+  }
+
+  /// Has the `mapped_bytes` at `memory` from now on, which mmap(2) gave and which may be written; the first `size` count.
+  void adopt(char* memory, std::size_t mapped_bytes, std::size_t size) {
+    data_ = Memory(memory, BufferMemoryRelease{.mapped_bytes = mapped_bytes});
+    size_ = size;
+    capacity_ = mapped_bytes;
   }
 
   void swap(Buffer& other) noexcept {

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "core/base/buffer.h"
@@ -24,6 +26,10 @@ class FileBundleWriter {
   Result<void> add_file(KernelView& view, std::string_view path, std::string_view name);
   Result<void> add_file(KernelView& view, std::string_view path) { return add_file(view, path, path); }
   Result<void> add_sysctl(KernelView& view, std::string_view name, std::size_t size_hint = 0);
+  /// KernelView::read_numbers with the scratch of this; `take` may add().
+  void add_numbers(KernelView& view, std::span<const std::string> names, const KernelView::TakeNumber& take) {
+    view.read_numbers(names, scratch_, take);
+  }
   /// Appends a record with content that is at hand. kData beyond 2^32 - 1 bytes.
   Result<void> add(std::string_view name, std::string_view content);
 

@@ -16,15 +16,22 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
 
 Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, FileBundleWriter& bundle,
                                  bool (*is_needed)(std::string_view name)) {
-  bool has_any = list.empty();
-  for (const std::string& name : list) {
-    auto result = bundle.add_sysctl(view, name, sizeof(std::uint64_t));
-    has_any = has_any || result.has_value();
-    if (result) continue;
-    const bool is_last_hope = &name == &list.back() && !has_any;
-    if (result.error().code != ErrorCode::kNotPresent || is_needed(name) || is_last_hope) return result;
-  }
-  return bundle.add(kEndOfListedSysctls, {});
+  struct {
+    Result<void> result;
+    std::size_t taken = 0;
+    bool has_any = false;
+  } so_far;
+  const auto take = [&](std::string_view name, const Result<std::string_view>& bytes) {
+    const bool is_last = ++so_far.taken == list.size();
+    so_far.result = bytes ? bundle.add(name, *bytes) : Result<void>(bytes.error());
+    if (so_far.result) return so_far.has_any = true;
+    const bool is_last_hope = is_last && !so_far.has_any;
+    if (so_far.result.error().code != ErrorCode::kNotPresent || is_needed(name) || is_last_hope) return false;
+    so_far.result = {};
+    return true;
+  };
+  bundle.add_numbers(view, list, std::ref(take));
+  return so_far.result ? bundle.add(kEndOfListedSysctls, {}) : so_far.result;
 }
 
 Error as_error_of(std::string_view origin, const Error& error) {

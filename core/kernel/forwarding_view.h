@@ -11,7 +11,8 @@
 
 namespace memstat {
 
-/// Errors and thread safety: those of the view inside.
+/// read_numbers is not passed on, so that a view that changes read_sysctl changes each of them. Errors and thread safety:
+/// those of the view inside.
 class ForwardingKernelView : public KernelView {
  public:
   /// `inner` must outlive this.

@@ -26,6 +26,12 @@ Result<void> KernelView::list_directory(std::string_view path, std::vector<std::
 Result<void> KernelView::read_sysctl(std::string_view name, Buffer& /*out*/, std::size_t /*size_hint*/) {
   return system_error(name, ENOENT);
 }
+void KernelView::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
+  for (const std::string& name : names) {
+    const Result<void> read = read_sysctl(name, scratch, sizeof(std::uint64_t));
+    if (!take(name, read ? Result<std::string_view>(scratch.view()) : Result<std::string_view>(read.error()))) return;
+  }
+}
 Result<void> KernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& /*names*/) {
   return system_error(prefix, ENOENT);
 }

@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +60,9 @@ class LiveTable {
 /// first read only.
 class KernelView {
  public:
+  /// See read_numbers.
+  using TakeNumber = std::function<bool(std::string_view name, const Result<std::string_view>& bytes)>;
+
   KernelView() = default;
   KernelView(const KernelView&) = delete;
   KernelView& operator=(const KernelView&) = delete;
@@ -92,6 +97,10 @@ class KernelView {
   /// The raw bytes of one sysctl. `size_hint` is the size expected, in bytes (0: not known); a stream that grew meanwhile is
   /// read again with more room, a bounded number of times.
   virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);
+  /// Calls `take` with what read_sysctl brings of each of `names`, numbers that are read together; in that order, until it
+  /// gives false. This one, which any view has, reads them one by one into `scratch`. A view that another process reads for
+  /// asks once for all of them.
+  virtual void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take);
   /// Names of the sysctls below a prefix ("vm.uma"), sorted, complete with the prefix.
   virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
 

@@ -58,6 +58,25 @@ Result<void> OncePerPollView::read_sysctl(std::string_view name, Buffer& out, st
   return read_once(name, out, [&] { return inner_.read_sysctl(name, out, size_hint); });
 }
 
+// Those between two shared ones go together.
+void OncePerPollView::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
+  bool goes_on = true;
+  const TakeNumber take_one = [&](std::string_view name, const Result<std::string_view>& bytes) {
+    return goes_on = take(name, bytes);
+  };
+  while (goes_on && !names.empty()) {
+    const auto shared =
+        std::find_if(names.begin(), names.end(), [](const std::string& name) { return is_shared_sysctl(name); });
+    const auto before = static_cast<std::size_t>(shared - names.begin());
+    if (before == 0) {
+      KernelView::read_numbers(names.first(1), scratch, take_one);
+    } else {
+      inner_.read_numbers(names.first(before), scratch, take_one);
+    }
+    names = names.subspan(std::max<std::size_t>(before, 1));
+  }
+}
+
 template <typename Read>
 Result<void> OncePerPollView::read_once(std::string_view path, Buffer& out, Read read) {
   std::uint64_t poll = 0;

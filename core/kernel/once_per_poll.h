@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,7 @@ class OncePerPollView final : public ForwardingKernelView {
 
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
+  void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
 
  private:
   /// What `read` brings, or what it brought before in this poll.

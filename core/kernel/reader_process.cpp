@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -85,6 +86,68 @@ struct ReadService::Work {
   std::uint64_t number;
 };
 
+/// Where a channel's answers are: in `out`, and then in memory that goes to the other end.
+class ReadService::Memory {
+ public:
+  Buffer out;
+  Buffer scratch;
+
+  /// Before an answer of about that many bytes: where it is large, `out` is that memory.
+  void expect(std::uint64_t bytes) {
+    out.clear();
+    if (bytes < kMaxKeptMemory) return;
+    auto made = SharedMemory::make_for_one(static_cast<std::size_t>(bytes));
+    if (!made) return;  // put() makes it, or says why not
+    once_ = *std::move(made);
+    place_ = once_.take_mapping();
+    out.adopt(place_, once_.size(), 0);
+  }
+
+  /// Puts what `out` holds into memory. After the answer is sent: done().
+  Result<void> put() {
+    size_ = out.size();
+    if (size_ > kMaxKeptMemory / 2) return put_once();
+    if (size_ > kept_.size()) {
+      auto grown = SharedMemory::make(size_ + size_ / 8);  // so that it need not grow at each read
+      if (!grown) return grown.error();
+      kept_ = *std::move(grown);
+    }
+    if (size_ != 0) std::memcpy(kept_.data(), out.data(), size_);
+    sent_ = &kept_;
+    return {};
+  }
+  void done() {
+    out.give_back_if_large();
+    once_ = SharedMemory();
+    place_ = nullptr;
+    sent_ = nullptr;
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const SharedMemory& sent() const { return *sent_; }
+
+ private:
+  /// In memory of its own, without a copy where the kernel wrote it there.
+  Result<void> put_once() {
+    if (out.data() != place_) {
+      auto made = SharedMemory::make_for_one(size_);
+      if (!made) return made.error();
+      once_ = *std::move(made);
+      std::memcpy(once_.data(), out.data(), size_);
+      unmap_memory(once_.take_mapping(), once_.size());
+    }
+    out.give_back_if_large();  // so that it is mapped to be written no more
+    sent_ = &once_;
+    return once_.seal_content();
+  }
+
+  SharedMemory kept_;
+  SharedMemory once_;
+  char* place_ = nullptr;  // of once_, where `out` is
+  const SharedMemory* sent_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 ReadService::ReadService(KernelView& view) : view_(view), parent_(make_process_stats_reader_of(::getppid())) {}
 
 void ReadService::learn(const Work& work) {
@@ -98,7 +161,7 @@ void ReadService::learn(const Work& work) {
 
 bool ReadService::is_allowed(const Work& work) const {
   const bool is_sysctl = is_of_sysctls(work.word);
-  if (work.word == ReadRequest::kProcess) return true;
+  if (work.word == ReadRequest::kProcess || work.word == ReadRequest::kNumbers) return true;
   if (!is_sysctl && !is_of_files(work.word)) return false;
   const Names& names = is_sysctl ? sysctls_ : files_;
   if (names.find(work.name) != names.end()) return true;
@@ -112,20 +175,43 @@ bool ReadService::is_allowed(const Work& work) const {
 }
 
 // What a hint of the other end can make the kernel take is bounded by what was there before.
-Result<void> ReadService::read_sysctl(const Work& work, Buffer& out) {
+std::uint64_t ReadService::hint_of(const Work& work) const {
+  const std::uint64_t hint = std::min(work.number, kMaxReadMemory);
+  if (!is_sealed_) return hint;
   const auto known = sysctls_.find(work.name);
-  std::uint64_t hint = std::min(work.number, kMaxReadMemory);
-  if (is_sealed_) {
-    const std::uint64_t largest = known != sysctls_.end() ? known->second.load(std::memory_order_relaxed) : 0;
-    hint = std::min(hint, std::max(kUnknownSizeBytes, 2 * largest));
-  }
+  const std::uint64_t largest = known != sysctls_.end() ? known->second.load(std::memory_order_relaxed) : 0;
+  return std::min(hint, std::max(kUnknownSizeBytes, 2 * largest));
+}
+
+Result<void> ReadService::read_sysctl(const Work& work, Memory& memory) {
+  const auto known = sysctls_.find(work.name);
+  const std::uint64_t hint = hint_of(work);
+  memory.expect(hint);
+  Buffer& out = memory.out;
   Result<void> result = view_.read_sysctl(work.name, out, static_cast<std::size_t>(hint));
   if (result && known != sysctls_.end() && out.size() > known->second.load(std::memory_order_relaxed))
     known->second.store(out.size(), std::memory_order_relaxed);
   return result;
 }
 
-Result<void> ReadService::read(const Work& work, Buffer& out) {
+// Each of them is learnt, and allowed, by itself.
+void ReadService::read_numbers(std::string_view names, Memory& memory) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(kEndOfName), names.size());
+    const Work work{.word = ReadRequest::kSysctl, .name = names.substr(0, end), .number = 0};
+    names.remove_prefix(std::min(end + 1, names.size()));
+    if (!is_sealed_) learn(work);
+    const bool is_read = is_allowed(work) &&
+                         view_.read_sysctl(work.name, memory.scratch, sizeof(std::uint64_t)).has_value() &&
+                         memory.scratch.size() <= sizeof(std::uint64_t);
+    const std::uint8_t size = is_read ? static_cast<std::uint8_t>(memory.scratch.size()) : kNoNumber;
+    memory.out.append(packet_bytes(size));
+    if (is_read) memory.out.append(memory.scratch.view());
+  }
+}
+
+Result<void> ReadService::read(const Work& work, Memory& memory) {
+  Buffer& out = memory.out;
   std::vector<std::string> names;
   switch (work.word) {
     case ReadRequest::kFacts: {
@@ -143,7 +229,8 @@ Result<void> ReadService::read(const Work& work, Buffer& out) {
     }
     case ReadRequest::kDirectory: return put_names(view_.list_directory(work.name, names), names, out);
     case ReadRequest::kDirectories: return view_.list_directories(work.name, out);
-    case ReadRequest::kSysctl: return read_sysctl(work, out);
+    case ReadRequest::kSysctl: return read_sysctl(work, memory);
+    case ReadRequest::kNumbers: return read_numbers(work.name, memory), Result<void>();
     case ReadRequest::kSysctls: return put_names(view_.list_sysctls(work.name, names), names, out);
     case ReadRequest::kKeepOpen: return view_.keep_open(work.name);
     case ReadRequest::kKeptCount: return put(static_cast<std::uint64_t>(view_.kept_count()), out), Result<void>();
@@ -158,10 +245,11 @@ Result<void> ReadService::read(const Work& work, Buffer& out) {
   }
 }
 
-Result<void> ReadService::answer(const Work& work, Buffer& out) try {
+Result<void> ReadService::answer(const Work& work, Memory& memory) try {
   if (is_sealed_ && !is_allowed(work)) return refused(work.name);
   if (!is_sealed_) learn(work);
-  return read(work, out);
+  if (auto result = read(work, memory); !result) return result;
+  return memory.put();
 } catch (const std::exception&) {  // out of memory
   return no_memory_error(work.name, "the process that reads the kernel has no memory for it");
 }
@@ -169,8 +257,7 @@ Result<void> ReadService::answer(const Work& work, Buffer& out) try {
 ReadService::End ReadService::serve(int socket) {
   ReadRequest request;
   std::array<char, kMaxReadName> name;
-  SharedMemory memory;
-  Buffer out;
+  Memory memory;
   while (true) {
     const Packet packet = receive_packet(socket, packet_room(request), name);
     if (packet.state == Packet::State::kNone) return End::kGone;
@@ -180,27 +267,20 @@ ReadService::End ReadService::serve(int socket) {
     if (is_request) work = {.word = request.word, .name = {name.data(), request.name_size}, .number = request.number};
     if (work.word == ReadRequest::kSeal && !is_sealed_) return End::kSeal;
 
-    out.clear();
-    Result<void> result = answer(work, out);
-    if (result && out.size() > memory.size()) {
-      const bool is_kept = out.size() <= kMaxKeptMemory / 2;
-      auto grown = SharedMemory::make(out.size() + (is_kept ? out.size() / 8 : 0));  // so that it need not grow at each read
-      if (grown) {
-        memory = *std::move(grown);
-      } else {
-        result = grown.error();
-      }
-    }
-    if (result && !out.empty()) std::memcpy(memory.data(), out.data(), out.size());
+    memory.out.clear();
+    const Result<void> result = answer(work, memory);
     ReadAnswer answer;
-    const int descriptor = memory.descriptor();
-    const bool is_sent_along = result && !out.empty() && request.memory != memory.size();
-    if (result) answer.size = out.size();
-    if (is_sent_along) answer.memory = memory.size();
+    int descriptor = -1;
+    bool is_sent_along = false;
+    if (result) {
+      answer.size = memory.size();
+      descriptor = memory.sent().descriptor();
+      is_sent_along = answer.size != 0 && request.memory != memory.sent().size();
+      if (is_sent_along) answer.memory = memory.sent().size();
+    }
     const std::span<const int> descriptors(&descriptor, is_sent_along ? 1 : 0);
     if (!send_answer(socket, answer, result ? nullptr : &result.error(), work.name, descriptors)) return End::kGone;
-    out.give_back_if_large();
-    if (memory.size() > kMaxKeptMemory) memory = SharedMemory();  // the answer carries it
+    memory.done();
   }
 }
 
@@ -270,6 +350,18 @@ Error error_of(const ReadAnswer& answer, std::string_view text, std::string_view
   return error;
 }
 
+/// The next of the numbers of an answer, without which it is to be asked for by itself.
+std::optional<std::string_view> next_number(std::string_view& left) {
+  if (left.empty()) return std::nullopt;
+  const auto size = static_cast<std::uint8_t>(left.front());
+  left.remove_prefix(1);
+  if (size == kNoNumber) return std::nullopt;
+  if (size > left.size()) return left = {}, std::nullopt;
+  const std::string_view number = left.substr(0, size);
+  left.remove_prefix(size);
+  return number;
+}
+
 }  // namespace
 
 /// A socket to the reader, and the memory that its answers are in. Thread safety: one thread at a time, but `state`.
@@ -280,8 +372,8 @@ class ReaderView::Channel {
   enum class State { kFree, kBusy, kLost };
   State state = State::kFree;  // guarded by the view's mutex
 
-  /// Asks, and copies what came into `out`. `is_lost`: whether the reader and this end do not understand each other any
-  /// more.
+  /// Asks; `out` is what came, a copy of it where it is small. `is_lost`: whether the reader and this end do not understand
+  /// each other any more.
   Result<void> ask(const ReadRequest& question, std::string_view name, Buffer& out, bool& is_lost) {
     is_lost = true;
     Packet packet;
@@ -296,8 +388,8 @@ class ReaderView::Channel {
       return error_of(answer, text_of(answer), name);
     }
     if (packet.descriptor_count != (answer.memory != 0 ? 1 : 0)) return gone(name);
+    if (answer.memory > kMaxKeptMemory) return adopt(packet.descriptors[0], answer, name, out, is_lost);
     if (answer.memory != 0) {
-      if (answer.memory > kMaxReadMemory) return gone(name);
       auto mapped = SharedMemory::take(std::move(packet.descriptors[0]), static_cast<std::size_t>(answer.memory));
       if (!mapped) {
         is_lost = mapped.error().code == ErrorCode::kData;
@@ -309,7 +401,6 @@ class ReaderView::Channel {
     if (answer.size > memory_.size()) return gone(name);
     is_lost = false;
     out.assign({memory_.data(), static_cast<std::size_t>(answer.size)});
-    if (memory_.size() > kMaxKeptMemory) memory_ = SharedMemory();
     return {};
   }
 
@@ -328,6 +419,17 @@ class ReaderView::Channel {
   UniqueFd take_socket() { return std::move(socket_); }
 
  private:
+  /// Memory of one answer, which nobody can change any more.
+  static Result<void> adopt(const UniqueFd& descriptor, const ReadAnswer& answer, std::string_view name, Buffer& out,
+                            bool& is_lost) {
+    if (answer.memory > kMaxReadMemory || answer.size > answer.memory) return gone(name);
+    const auto mapped = SharedMemory::map_sealed(descriptor, static_cast<std::size_t>(answer.memory));
+    is_lost = !mapped && mapped.error().code == ErrorCode::kData;
+    if (is_lost) return gone(name);
+    if (!mapped) return mapped.error();
+    out.adopt(*mapped, static_cast<std::size_t>(answer.memory), static_cast<std::size_t>(answer.size));
+    return {};
+  }
   /// False: the reader is gone, or what came is no answer.
   bool exchange(ReadRequest question, std::string_view name, ReadAnswer& answer, Packet& packet) {
     question.name_size = static_cast<std::uint32_t>(name.size());
@@ -472,6 +574,30 @@ Result<void> ReaderView::list_directories(std::string_view path, Buffer& names) 
 }
 Result<void> ReaderView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
   return ask(ReadRequest::kSysctl, name, size_hint, out);
+}
+void ReaderView::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
+  std::array<char, kMaxReadName> text;
+  Buffer single;
+  while (!names.empty()) {
+    std::size_t count = 0;
+    std::size_t size = 0;
+    for (; count < names.size() && names[count].size() < text.size() - size; ++count) {
+      size += names[count].copy(text.data() + size, names[count].size());
+      text[size++] = kEndOfName;
+    }
+    const Result<void> asked = ask(ReadRequest::kNumbers, {text.data(), size}, 0, scratch);
+    std::string_view left = asked ? scratch.view() : std::string_view();
+    for (const std::string& name : names.first(std::max<std::size_t>(count, 1))) {
+      const auto number = next_number(left);
+      if (number) {
+        if (!take(name, *number)) return;
+        continue;
+      }
+      const Result<void> read = read_sysctl(name, single, sizeof(std::uint64_t));
+      if (!take(name, read ? Result<std::string_view>(single.view()) : Result<std::string_view>(read.error()))) return;
+    }
+    names = names.subspan(std::max<std::size_t>(count, 1));
+  }
 }
 Result<void> ReaderView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   return list(ReadRequest::kSysctls, prefix, names);

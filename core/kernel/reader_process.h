@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +40,9 @@ inline constexpr std::size_t kMaxReadText = 1024;
 /// B, of what is handed over in one piece: more than any KernelView reads.
 inline constexpr std::uint64_t kMaxReadMemory = (1ULL << 30) + (1ULL << 28);
 
-/// B, of shared memory that both ends keep from one read to the next. More is made for each read and given back after it:
-/// between polls the megabytes of kern.malloc_stats take no memory.
+/// B, of shared memory that both ends keep from one read to the next. Where more is expected or comes, memory is made for
+/// that answer: the reader has the kernel write into it, seals it and keeps nothing, and the other end's buffer is a mapping
+/// of it, so that the megabytes of kern.malloc_stats are there once during a poll, and not at all between polls.
 inline constexpr std::size_t kMaxKeptMemory = std::size_t{1} << 20U;
 
 /// What goes to the reader: this, and then the name, in one message.
@@ -59,12 +61,16 @@ struct ReadRequest {
     kCloseKept,  ///< `number`: how many stay.
     kProcess,    ///< ProcessStats of the asking process, whose child the reader is. At any time.
     kSeal,       ///< The answer brings the channels, and this socket takes no more requests.
+    kNumbers,  ///< Of sysctls: names, each followed by a NUL. Of each a byte, the size of what follows, which is all of it,
+               ///< or kNoNumber and nothing where it is to be asked for by itself: it is longer, or was not read.
   };
   std::uint32_t word = 0;
   std::uint32_t name_size = 0;  ///< B
   std::uint64_t number = 0;     ///< Of kSysctl: the size expected, in bytes.
   std::uint64_t memory = 0;     ///< B, of the memory of this channel that the asker has.
 };
+
+inline constexpr std::uint8_t kNoNumber = 255;
 
 /// What comes back: this, then the path of the error and its detail, in one message. With one descriptor if, and only if,
 /// the data is in other memory than the asker has; the answer to kSeal brings kReadChannels of them.
@@ -114,14 +120,18 @@ class ReadService {
 
  private:
   struct Work;
+  class Memory;
 
   /// What was asked for by one name, files or sysctls. `largest`: B, of its data.
   using Names = std::map<std::string, std::atomic<std::uint64_t>, std::less<>>;
   void learn(const Work& work);
   [[nodiscard]] bool is_allowed(const Work& work) const;
-  Result<void> answer(const Work& work, Buffer& out);
-  Result<void> read(const Work& work, Buffer& out);
-  Result<void> read_sysctl(const Work& work, Buffer& out);
+  [[nodiscard]] std::uint64_t hint_of(const Work& work) const;
+  /// What it reads is in the memory that is to be sent, unless there is an error.
+  Result<void> answer(const Work& work, Memory& memory);
+  Result<void> read(const Work& work, Memory& memory);
+  Result<void> read_sysctl(const Work& work, Memory& memory);
+  void read_numbers(std::string_view names, Memory& memory);
 
   KernelView& view_;
   const std::unique_ptr<ProcessStatsReader> parent_;  // opened now, used by one thread at a time
@@ -163,6 +173,7 @@ class ReaderView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
   Result<void> list_directories(std::string_view path, Buffer& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
+  void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
   Result<void> open_table(std::string_view source, LiveTable& table) override;
   Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;

@@ -150,6 +150,9 @@ std::size_t shared_bytes(pid_t process) {
   return bytes;
 }
 
+/// B of it that every reader's first answer takes.
+constexpr std::size_t kOfSmallReads = 65'536;
+
 TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
 #if defined(__linux__)
   Growing inside;
@@ -158,12 +161,34 @@ TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
   Buffer out;
   for (int read = 0; read < 3; ++read) {
     ASSERT_EQ(text_of(view->read_sysctl("20000000", out, 0)), "");
-    EXPECT_EQ(shared_bytes(::getpid()), 0U);
-    EXPECT_TRUE(eventually([&] { return shared_bytes(reader.number()) == 0; })) << "it gives it back once it has answered";
+    out.give_back_if_large();
+    EXPECT_EQ(shared_bytes(::getpid()), kOfSmallReads);
+    EXPECT_TRUE(eventually([&] { return shared_bytes(reader.number()) == kOfSmallReads; }))
+        << "it gives it back once it has answered";
   }
   ASSERT_EQ(text_of(view->read_sysctl("100000", out, 0)), "");
   EXPECT_EQ(shared_bytes(::getpid()), 131'072U);
   EXPECT_EQ(shared_bytes(reader.number()), 131'072U);
+#else
+  GTEST_SKIP() << "looks at Linux's /proc";
+#endif
+}
+
+TEST(ReaderProcess, HandsOverWhatIsLargeWithoutACopy) {
+#if defined(__linux__)
+  Growing inside;
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer out;
+  for (const std::size_t hint : {30'000'000UL, 0UL}) {  // as the kernel wrote it there, and where nothing was known before
+    ASSERT_EQ(text_of(view->read_sysctl("20000000", out, hint)), "");
+    EXPECT_EQ(shared_bytes(::getpid()), out.capacity() + kOfSmallReads) << "the buffer is the memory that came";
+    EXPECT_GE(out.capacity(), 20'000'000U);
+    out.data()[0] = 'x';  // which is this process's own as soon as it is written to
+    out.assign("short");
+    EXPECT_EQ(out.view(), "short");
+    out.give_back_if_large();
+  }
 #else
   GTEST_SKIP() << "looks at Linux's /proc";
 #endif
@@ -231,6 +256,45 @@ TEST(ReaderProcess, ReadsWhatWasAskedForBeforeTheSealOnly) {
   EXPECT_FALSE(view->may_read("/yes"));
   ASSERT_TRUE(view->read_sysctl("hint", out, 1'000'000'000));
   EXPECT_EQ(out.view(), "65536") << "how much the kernel is asked for is bounded by what there was";
+}
+
+TEST(ReaderProcess, ReadsNumbersTogether) {
+  FakeKernelView inside(OperatingSystem::kFreeBsd);
+  std::vector<std::string> names;
+  for (int i = 0; i < 300; ++i) {  // more than one request has room for
+    names.push_back("vm.a.name.of.some.length." + std::to_string(i));
+    if (i != 7) inside.set(names.back(), std::string(static_cast<std::size_t>(i % 9), static_cast<char>('a' + i % 26)));
+  }
+  inside.set("long", std::string(500, 'x'));
+  names.emplace_back("long");
+  names.emplace_back(5000, 'n');
+  ForkedReader reader(inside);
+  const auto view = reader.connect();
+  Buffer scratch;
+  for (const bool is_sealed : {false, true}) {
+    if (is_sealed) {
+      names.emplace_back("never asked for");
+      ASSERT_TRUE(view->seal());
+    }
+    Buffer direct;
+    std::size_t taken = 0;
+    view->read_numbers(names, scratch, [&](std::string_view name, const Result<std::string_view>& bytes) {
+      EXPECT_EQ(name, names[taken]);
+      ++taken;
+      const Result<void> alone = view->read_sysctl(name, direct, 8);
+      EXPECT_EQ(bytes.has_value(), alone.has_value()) << name.substr(0, 50);
+      if (bytes) {
+        EXPECT_EQ(*bytes, direct.view());
+      } else {
+        EXPECT_EQ(to_string(bytes.error()), to_string(alone.error()));
+      }
+      return true;
+    });
+    EXPECT_EQ(taken, names.size());
+  }
+  std::size_t taken = 0;
+  view->read_numbers(names, scratch, [&](std::string_view, const Result<std::string_view>&) { return ++taken < 3; });
+  EXPECT_EQ(taken, 3U) << "until nothing more is wanted";
 }
 
 TEST(ReaderProcess, GivesUpPrivilegesBeforeThereAreThreads) {
@@ -401,6 +465,19 @@ TEST_F(Lied, TakesNoMemoryWithoutEnd) {
   const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK);
   EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = ~0ULL}), {memory.get()}}), kGone);
 }
+TEST_F(Lied, TakesNoLargeMemoryThatCanBeWritten) {
+  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
+  const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
+  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = kLarge}), {sealed.get()}}), "");
+  EXPECT_EQ(said_to({bytes_of({.size = kLarge, .memory = kLarge}), {sealed.get()}}), "");
+  const UniqueFd open = memory_of(kLarge, F_SEAL_SHRINK);
+  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = kLarge}), {open.get()}}), kGone);
+}
+TEST_F(Lied, BelievesNoSizeBeyondLargeMemory) {
+  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
+  const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
+  EXPECT_EQ(said_to({bytes_of({.size = kLarge + 1, .memory = kLarge}), {sealed.get()}}), kGone);
+}
 TEST_F(Lied, TakesNothingElseForMemory) {
   const UniqueFd file(::open("/dev/zero", O_RDONLY));
   EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 65536}), {file.get()}}), kGone);
@@ -455,7 +532,7 @@ void expect_refusals(int socket, int wrong) {
   const std::string good = request_of(ReadRequest::kFile, "/a", 2);
   constexpr std::array kDescriptor{0};
   EXPECT_EQ(errno_of(good), 0);
-  for (const std::uint32_t word : {0U, 14U, 0xffffffffU}) EXPECT_EQ(errno_of(request_of(word, "/a", 2)), wrong) << word;
+  for (const std::uint32_t word : {0U, 15U, 0xffffffffU}) EXPECT_EQ(errno_of(request_of(word, "/a", 2)), wrong) << word;
   for (const std::uint32_t size : {0U, 1U, 3U, 0xffffffffU})
     EXPECT_EQ(errno_of(request_of(ReadRequest::kFile, "/a", size)), wrong) << size;
   EXPECT_EQ(errno_of(good.substr(0, sizeof(ReadRequest) - 1)), wrong);
@@ -490,6 +567,25 @@ TEST(SharedMemory, IsOfOneSizeForEver) {
   std::memcpy(memory->data(), "both", 4);
   EXPECT_EQ(std::string_view(taken->data(), 4), "both");
   EXPECT_FALSE(SharedMemory::take(UniqueFd(::dup(memory->descriptor())), memory->size() + 1));
+}
+
+TEST(SharedMemory, ForOneMessageIsSealedBeforeItGoes) {
+  auto memory = SharedMemory::make_for_one(100);
+  ASSERT_TRUE(memory);
+  const UniqueFd other(::dup(memory->descriptor()));
+  char* const mapping = memory->take_mapping();
+  ASSERT_NE(mapping, nullptr);
+  std::memcpy(mapping, "both", 4);
+  EXPECT_FALSE(memory->seal_content()) << "it can still be written to";
+  EXPECT_FALSE(SharedMemory::map_sealed(other, memory->size()));
+  unmap_memory(mapping, memory->size());
+  ASSERT_TRUE(memory->seal_content());
+  EXPECT_EQ(::pwrite(other.get(), "x", 1, 0), -1);
+  EXPECT_FALSE(SharedMemory::map_sealed(other, memory->size() + 1));
+  const auto taken = SharedMemory::map_sealed(other, memory->size());
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(std::string_view(*taken, 4), "both");
+  unmap_memory(*taken, memory->size());
 }
 
 }  // namespace
