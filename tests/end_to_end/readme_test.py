@@ -84,7 +84,9 @@ class Examples(unittest.TestCase):
                 done = subprocess.run(["bash", "-c", session + typed_commands.as_typed(line)], cwd=directory, capture_output=True, text=True,
                                       check=False, stdin=subprocess.DEVNULL, timeout=program.PATIENCE)
                 typed += 1
-                self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+                # Of why the status says what it found on this machine.
+                good = (0, 10, 11) if line.startswith("memstatctl why") else (0,)
+                self.assertIn(done.returncode, good, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
                 self.assertEqual(typed_commands.difference(command, done.stdout), "")
         self.assertGreater(typed, 8)
 
