@@ -251,15 +251,12 @@ static __always_inline void count_large(struct memstat_site_cpu* cpu, struct raw
 
 SEC("raw_tp/kmalloc")
 int on_kmalloc(struct raw_arguments* arguments) {
-  const __u64 object = arguments->values[1];
-  const __u64 allocated = arguments->values[3];
-  if (allocated == 0) return 0;
-  const __u64 weight = weight_now();
-  if (weight == 0 && object != 0) return 0;
+  struct kmalloc_event event;
+  if (!take_kmalloc(arguments, &event)) return 0;
   struct memstat_site_cpu* cpu = this_cpu();
   if (!cpu) return 0;
   const __u64 flags = arguments->values[4];
-  struct origin origin = {.site = arguments->values[0], .size = (__u32)allocated};
+  struct origin origin = {.site = arguments->values[0], .size = (__u32)event.allocated};
   if (flags & flags_of_kernel.account) {
     origin.kind = 2;
     origin.is_charged = 1;
@@ -269,13 +266,13 @@ int on_kmalloc(struct raw_arguments* arguments) {
   const __u32 at = row_of(origin, MEMSTAT_SITE_ALL + 1);
   if (at >= MEMSTAT_SITE_ROWS) return 0;
   struct memstat_site_row* row = &cpu->rows[at];
-  if (object == 0) {
+  if (event.object == 0) {
     ++row->failures;
     return 0;
   }
-  if (allocated > MEMSTAT_SLAB_LARGEST) count_large(cpu, arguments, weight, at);
-  row->allocations += weight;
-  row->requested += weight * arguments->values[2];
+  if (event.allocated > MEMSTAT_SLAB_LARGEST) count_large(cpu, arguments, event.weight, at);
+  row->allocations += event.weight;
+  row->requested += event.weight * arguments->values[2];
   return 0;
 }
 

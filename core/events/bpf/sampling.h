@@ -20,4 +20,19 @@ static __always_inline __u64 weight_now(void) {
   if (mask == 0) return 1;
   return (bpf_jiffies64() * 0x9E3779B97F4A7C15ULL >> 58 & mask) == 0 ? mask + 1 : 0;
 }
+
+/* One kmalloc(), from the arguments of its event. */
+struct kmalloc_event {
+  __u64 object; /* 0: it failed */
+  __u64 allocated;
+  __u64 weight; /* of weight_now() */
+};
+
+/* 0: it is not to be counted, because it asked for nothing or its moment is not. Failures always count. */
+static __always_inline int take_kmalloc(const struct raw_arguments* arguments, struct kmalloc_event* event) {
+  event->object = arguments->values[1];
+  event->allocated = arguments->values[3];
+  event->weight = event->allocated == 0 ? 0 : weight_now();
+  return event->allocated != 0 && (event->weight != 0 || event->object == 0);
+}
 #endif

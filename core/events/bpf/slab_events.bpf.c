@@ -189,36 +189,33 @@ static __always_inline void count_large(struct memstat_slab_totals* totals, stru
 
 SEC("raw_tp/kmalloc")
 int on_kmalloc(struct raw_arguments* arguments) {
-  const __u64 object = arguments->values[1];
-  const __u64 allocated = arguments->values[3];
-  if (allocated == 0) return 0;
-  const __u64 weight = weight_now();
-  if (weight == 0 && object != 0) return 0;
+  struct kmalloc_event event;
+  if (!take_kmalloc(arguments, &event)) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();
   if (!cpu) return 0;
-  if (allocated > MEMSTAT_SLAB_LARGEST) {
-    count_large(&cpu->totals, arguments, weight);
+  if (event.allocated > MEMSTAT_SLAB_LARGEST) {
+    count_large(&cpu->totals, arguments, event.weight);
     return 0;
   }
   __u64 key = 0;
 #ifdef MEMSTAT_OWNER_OF_OBJECT
-  if (object != 0) {
-    key = cache_of(object, &cpu->rows[0].scratch);
+  if (event.object != 0) {
+    key = cache_of(event.object, &cpu->rows[0].scratch);
     if (key == 0) return 0;
   }
 #endif
-  if (key == 0) key = key_of_size(allocated, arguments->values[4]);
+  if (key == 0) key = key_of_size(event.allocated, arguments->values[4]);
   struct memstat_slab_row* row = row_of(cpu, key);
   if (!row) return 0;
-  count_class(&cpu->totals, arguments, weight);
-  if (object == 0) {
+  count_class(&cpu->totals, arguments, event.weight);
+  if (event.object == 0) {
     ++row->kmalloc_failures;
     return 0;
   }
-  row->kmalloc_allocations += weight;
-  if ((__s32)arguments->values[5] != kNoNode) cpu->totals.kmalloc_on_node += weight;
-  row->kmalloc_requested += weight * arguments->values[2];
-  count_size(&cpu->totals, arguments->values[2], weight);
+  row->kmalloc_allocations += event.weight;
+  if ((__s32)arguments->values[5] != kNoNode) cpu->totals.kmalloc_on_node += event.weight;
+  row->kmalloc_requested += event.weight * arguments->values[2];
+  count_size(&cpu->totals, arguments->values[2], event.weight);
   return 0;
 }
 

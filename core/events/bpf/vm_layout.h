@@ -7,38 +7,44 @@
 #include "core/events/bpf/gfp.h"
 #include "core/events/bpf/sizes.h"
 
-/* What is counted. Their words are in vm_rows.cpp. */
+/* What is counted, its word, and what there is beside its count: Bytes, its size; Fault, it is a kind of page fault; Times,
+ * how long these took. */
+#define MEMSTAT_VM_EVENT_LIST(EVENT)                                                 \
+  EVENT(OOM_KILL, "oom_kill", Count)                                                 \
+  EVENT(SLAB_FAILURE, "slab_failure", Count)                                         \
+  EVENT(PAGE_FAILURE, "page_failure", Count)                                         \
+  EVENT(PERCPU_FAILURE, "percpu_failure", Bytes)                                     \
+  EVENT(VMALLOC_FAILURE, "vmalloc_failure", Bytes)                                   \
+  /* Page faults by access, and by how they ended. */                                \
+  EVENT(FAULT_READ, "read", Fault)                                                   \
+  EVENT(FAULT_WRITE, "write", Fault)                                                 \
+  EVENT(FAULT_MINOR, "minor", Fault)                                                 \
+  EVENT(FAULT_MAJOR, "major", Fault)                                                 \
+  EVENT(FAULT_OOM, "oom", Fault)                                                     \
+  EVENT(FAULT_SIGBUS, "sigbus", Fault)                                               \
+  EVENT(WRITE_SHARED, "write_shared", Count)                                         \
+  EVENT(WRITE_SHARED_COPY, "write_shared_copy", Count)                               \
+  EVENT(MMAP, "mmap", Bytes)                                                         \
+  EVENT(MUNMAP, "munmap", Bytes)                                                     \
+  EVENT(BRK, "brk", Bytes)                                                           \
+  EVENT(PAGE_ALLOC, "page_alloc", Bytes)                                             \
+  EVENT(PAGE_FREE, "page_free", Bytes)                                               \
+  EVENT(PERCPU_ALLOC, "percpu_alloc", Bytes)                                         \
+  EVENT(PERCPU_FREE, "percpu_free", Count)                                           \
+  EVENT(VMALLOC, "vmalloc", Bytes)                                                   \
+  EVENT(VFREE, "vfree", Count)                                                       \
+  /* How long page faults took, by how they ended; these have times and no count. */ \
+  EVENT(TIME_MINOR, "minor", Times)                                                  \
+  EVENT(TIME_MAJOR, "major", Times)                                                  \
+  EVENT(TIME_OOM, "oom", Times)                                                      \
+  EVENT(TIME_SIGBUS, "sigbus", Times)
+
 /* NOLINTBEGIN(readability-identifier-naming): the programs are C */
 enum memstat_vm_event {
-  MEMSTAT_VM_OOM_KILL,
-  MEMSTAT_VM_SLAB_FAILURE,
-  MEMSTAT_VM_PAGE_FAILURE,
-  MEMSTAT_VM_PERCPU_FAILURE,
-  MEMSTAT_VM_VMALLOC_FAILURE,
-  /* Page faults by access, and by how they ended. */
-  MEMSTAT_VM_FAULT_READ,
-  MEMSTAT_VM_FAULT_WRITE,
-  MEMSTAT_VM_FAULT_MINOR,
-  MEMSTAT_VM_FAULT_MAJOR,
-  MEMSTAT_VM_FAULT_OOM,
-  MEMSTAT_VM_FAULT_SIGBUS,
-  MEMSTAT_VM_WRITE_SHARED,
-  MEMSTAT_VM_WRITE_SHARED_COPY,
-  MEMSTAT_VM_MMAP,
-  MEMSTAT_VM_MUNMAP,
-  MEMSTAT_VM_BRK,
-  MEMSTAT_VM_PAGE_ALLOC,
-  MEMSTAT_VM_PAGE_FREE,
-  MEMSTAT_VM_PERCPU_ALLOC,
-  MEMSTAT_VM_PERCPU_FREE,
-  MEMSTAT_VM_VMALLOC,
-  MEMSTAT_VM_VFREE,
-  /* How long page faults took, by how they ended; these have times and no count. */
-  MEMSTAT_VM_TIME_MINOR,
-  MEMSTAT_VM_TIME_MAJOR,
-  MEMSTAT_VM_TIME_OOM,
-  MEMSTAT_VM_TIME_SIGBUS,
-  MEMSTAT_VM_EVENTS
+#define MEMSTAT_VM_NUMBER(NAME, word, kind) MEMSTAT_VM_##NAME,
+  MEMSTAT_VM_EVENT_LIST(MEMSTAT_VM_NUMBER)
+#undef MEMSTAT_VM_NUMBER
+      MEMSTAT_VM_EVENTS
 };
 /* NOLINTEND(readability-identifier-naming) */
 

@@ -19,10 +19,9 @@
 #include <string>
 
 #include "core/base/arithmetic.h"
-#include "core/events/attach/event_settings.h"
+#include "core/events/attach/event_source.h"
 #include "core/events/sites/call_sites.h"
 #include "core/events/sites/site_book.h"
-#include "core/events/table/event_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_call_sites {
@@ -73,53 +72,28 @@ constexpr SystemMetric kOriginBytes =
                    "known: much is freed at once.",
                    {"cache", "group", "command", "call_site"});
 
+constexpr SourceOption list_option(std::string_view name, std::uint64_t length, std::uint64_t most, std::string_view help) {
+  return {
+      .name = name, .kind = SourceOption::Kind::kNumber, .default_number = length, .least = 1, .most = most, .help = help};
+}
+
 enum Option : std::size_t { kEvents, kSites, kGroups, kOrigins };
 constexpr SourceOption kOptions[] = {
     events::events_option("full", "The mode of key events and what they may cost, in millionths of a CPU."),
-    {.name = "sites",
-     .kind = SourceOption::Kind::kNumber,
-     .default_number = 50,
-     .least = 1,
-     .most = 1000,
-     .help = "how many functions are listed, those that lately allocated most bytes"},
-    {.name = "groups",
-     .kind = SourceOption::Kind::kNumber,
-     .default_number = 50,
-     .least = 1,
-     .most = 1000,
-     .help = "how many control groups are listed, likewise"},
-    {.name = "origins",
-     .kind = SourceOption::Kind::kNumber,
-     .default_number = 5,
-     .least = 1,
-     .most = 50,
-     .help = "of how many control groups, commands and functions together a slab cache is listed, likewise"},
+    list_option("sites", 50, 1000, "how many functions are listed, those that lately allocated most bytes"),
+    list_option("groups", 50, 1000, "how many control groups are listed, likewise"),
+    list_option("origins", 5, 50,
+                "of how many control groups, commands and functions together a slab cache is listed, likewise"),
 };
 
-constexpr std::string_view kTable = "linux_call_sites";
-
-struct State final : ReaderState {
-  std::unique_ptr<LiveTable> table;
-};
-
-std::size_t number_of(const State& state, Option option) {
+std::size_t number_of(const ReaderState& state, Option option) {
   return option < state.options.size() ? state.options[option].number : kOptions[option].default_number;
 }
 
-/// Replays call neither step of the table.
-LiveTable& table_of(State& state) {
-  if (!state.table) {
-    state.table = events::make_call_sites(state.options[kEvents].text, {.sites = number_of(state, kSites),
-                                                                        .groups = number_of(state, kGroups),
-                                                                        .origins_of_a_cache = number_of(state, kOrigins)});
-  }
-  return *state.table;
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, table_of(state)); }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return view.read_table(kTable, table_of(state), raw.parts[0]);
+std::unique_ptr<LiveTable> make_site_table(const ReaderState& state) {
+  return events::make_call_sites(state.options[kEvents].text, {.sites = number_of(state, kSites),
+                                                               .groups = number_of(state, kGroups),
+                                                               .origins_of_a_cache = number_of(state, kOrigins)});
 }
 
 /// Reads one table. Thread safety: none.
@@ -149,7 +123,7 @@ class Parser {
     if (row.word == "got") return take_sizes(row);
     if (row.word == "group") return take_group(row);
     if (row.word == "origin") return take_origin(row);
-    return row.word == "governor" && governor_.take(row, kTable, staging_);
+    return row.word == "governor" && governor_.take(row, events::kSiteTable.source, staging_);
   }
 
   bool take_site(const events::TableRow& row) {
@@ -205,7 +179,7 @@ class Parser {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }
 
-constexpr MetricOrigin kOriginsOfMetrics[] = {
+constexpr auto kOriginsOfMetrics = events::with_costs({
     {Field::kNumAllocs, "kmem:kmalloc + kmem:kmem_cache_alloc by call_site, since attaching"},
     {Field::kMemAlloced, "bytes_alloc of the same, size of struct kmem_cache"},
     {Field::kRequestedBytes, "bytes_req of the same, object_size of struct kmem_cache"},
@@ -218,28 +192,18 @@ constexpr MetricOrigin kOriginsOfMetrics[] = {
     {kOriginAllocations, "the same by cache, group, comm and call_site"},
     {kOriginBytes, "the same by cache, group, comm and call_site"},
     {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
-    {events::kEventsCost, "events x ns an event, or run_time_ns of memstatd's programs"},
-    {events::kEventsSampled, "memstatd's governor"},
-    {events::kEventsCounted, "memstatd's governor"},
-    {events::kEventsBudget, "key events.budget"},
-};
+});
 
 }  // namespace
 
 extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_call_sites",
     .origin = "raw tracepoints kmem:kmalloc, kmem_cache_alloc",
-    .os = OperatingSystem::kLinux,
     .allocator = Allocator::kKmallocSite,
     .is_roster = true,
     .origins = kOriginsOfMetrics,
     .options = kOptions,
-    .is_on_by_default = false,
-    .is_traced = true,
-    .max_files = SourceDescriptor::kFilesVary,
-    .helper_capabilities = events::kAttachCapabilities,
-    .needs = events::kAttachNeeds,
     .notes =
         "on where key events.mode is full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; what "
         "is "
@@ -247,7 +211,7 @@ const SourceDescriptor descriptor{
         "control group is the one whose memory limit holds for the task; the cache of a kmalloc() is named by its size and "
         "flags, above 8 KiB kmalloc-large; takes 3 MiB, and 240 KiB a CPU; at most 8192 combinations of function, size, "
         "group and command at a time, of others the function and the cache are known only",
-    .steps = source_steps<State, open, read, parse>(),
-};
+    .steps = events::table_steps<events::kSiteTable, make_site_table, parse>(),
+});
 
 }  // namespace memstat::sources::linux_call_sites

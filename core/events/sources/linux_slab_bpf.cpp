@@ -20,7 +20,7 @@
 #include <memory>
 
 #include "core/base/arithmetic.h"
-#include "core/events/attach/event_settings.h"
+#include "core/events/attach/event_source.h"
 #include "core/events/bpf/slab_caches_layout.h"
 #include "core/events/caches/slab_caches.h"
 #include "core/events/caches/slab_caches_rows.h"
@@ -29,23 +29,13 @@
 namespace memstat::sources::linux_slab_bpf {
 namespace {
 
-constexpr std::string_view kPass = "linux_slab_bpf";
-
 constexpr SourceOption kModeOfPass[] = {
     {.name = "events",
      .kind = SourceOption::Kind::kKey,
      .default_pattern = "failures",
      .help = "The mode of key events: all but off load the program, which runs at each poll and attaches to no event."}};
 
-struct PassState final : ReaderState {
-  std::unique_ptr<LiveTable> table = events::make_slab_caches();
-};
-
-Result<void> open_pass(KernelView& view, RawBytes&, PassState& state) { return view.open_table(kPass, *state.table); }
-
-Result<void> read_pass(KernelView& view, RawBytes& raw, PassState& state) {
-  return view.read_table(kPass, *state.table, raw.parts[0]);
-}
+std::unique_ptr<LiveTable> make_pass(const ReaderState&) { return events::make_slab_caches(); }
 
 /// Reads one table. Thread safety: none.
 class PassParser {
@@ -191,7 +181,7 @@ const SourceDescriptor descriptor{
         "change "
         "while it looks or have more than 10000 slabs; and counts the free objects of a list of 256 slabs or more at every "
         "sixth poll, and when its length changes by a sixteenth, taking as many a slab between",
-    .steps = source_steps<PassState, open_pass, read_pass, parse_pass>(),
+    .steps = events::table_steps<events::kSlabCachesTable, make_pass, parse_pass>(),
 };
 
 }  // namespace memstat::sources::linux_slab_bpf

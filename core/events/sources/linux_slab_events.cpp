@@ -22,10 +22,9 @@
 #include <string>
 
 #include "core/base/arithmetic.h"
-#include "core/events/attach/event_settings.h"
+#include "core/events/attach/event_source.h"
 #include "core/events/slab/slab_events.h"
 #include "core/events/slab/slab_rows.h"
-#include "core/events/table/event_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_slab_events {
@@ -40,28 +39,12 @@ constexpr SourceOption kOptions[] = {
     events::kGfpOption};
 constexpr std::size_t kGfpClassesOption = 1;
 
-constexpr std::string_view kTable = "linux_slab_events";
-
 constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
 constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
 
-struct State final : ReaderState {
-  std::unique_ptr<LiveTable> table;
-};
-
-/// Replays call neither step of the table.
-LiveTable& table_of(State& state) {
-  if (!state.table) {
-    const bool has_classes = state.options[kGfpClassesOption].number != 0;
-    state.table = events::make_slab_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));
-  }
-  return *state.table;
-}
-
-Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, table_of(state)); }
-
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return view.read_table(kTable, table_of(state), raw.parts[0]);
+std::unique_ptr<LiveTable> make_slab_table(const ReaderState& state) {
+  const bool has_classes = state.options[kGfpClassesOption].number != 0;
+  return events::make_slab_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));
 }
 
 /// Reads one table. Thread safety: none.
@@ -105,7 +88,7 @@ class Parser {
   bool take(const events::TableRow& row) {
     if (row.word == "cpu") return take_cpu(row);
     if (row.word == "type" || row.word == "type_without_frees") return take_type(row);
-    if (row.word == "governor") return governor_.take(row, kTable, staging_);
+    if (row.word == "governor") return governor_.take(row, events::kSlabTable.source, staging_);
     if (row.word == "event") return ++event_count_ <= kMaxEvents && events::take_event(row, staging_);
     if (row.word == "gfp") return gfp_.take(row, staging_);
     if (row.word == "sizes") return ++size_count_ <= kMaxSizes && events::take_sizes(row, staging_);
@@ -169,7 +152,7 @@ class Parser {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }
 
-constexpr MetricOrigin kOrigins[] = {
+constexpr auto kOrigins = events::with_costs({
     {Field::kNumAllocs, "kmem:kmalloc + kmem:kmem_cache_alloc since attaching"},
     {Field::kNumFrees, "kmem:kfree + kmem:kmem_cache_free since attaching"},
     {Field::kMemAlloced, "allocations x size of struct kmem_cache"},
@@ -186,28 +169,18 @@ constexpr MetricOrigin kOrigins[] = {
     {events::kAllocationSizes, "bytes_req of kmem:kmalloc, object_size of the caches of kmem:kmem_cache_alloc"},
     {events::kGfpAllocations, "gfp_flags of kmem:kmem_cache_alloc and kmalloc"},
     {events::kGfpFailures, "the same, without an object"},
-    {events::kEventsCost, "events x ns an event, or run_time_ns of memstatd's programs"},
-    {events::kEventsSampled, "memstatd's governor"},
-    {events::kEventsCounted, "memstatd's governor"},
-    {events::kEventsBudget, "key events.budget"},
-};
+});
 
 }  // namespace
 
 extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_slab_events",
     .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
-    .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
-    .is_on_by_default = false,
-    .is_traced = true,
-    .max_files = SourceDescriptor::kFilesVary,
-    .helper_capabilities = events::kAttachCapabilities,
-    .needs = events::kAttachNeeds,
     .notes =
         "on where key events.mode is counters or full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with "
         "BTF; "
@@ -216,7 +189,7 @@ const SourceDescriptor descriptor{
         "because "
         "frees in bulk and after a grace period have no event; kmalloc() above 8 KiB is no cache's; frees of the caches of "
         "kmalloc() from Linux 6.13 on; costs each allocation and free of the kernel some 30 ns; at most 1024 caches",
-    .steps = source_steps<State, open, read, parse>(),
-};
+    .steps = events::table_steps<events::kSlabTable, make_slab_table, parse>(),
+});
 
 }  // namespace memstat::sources::linux_slab_events

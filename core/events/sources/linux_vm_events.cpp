@@ -29,8 +29,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/events/attach/event_settings.h"
-#include "core/events/table/event_metrics.h"
+#include "core/events/attach/event_source.h"
 #include "core/events/vm/vm_events.h"
 #include "core/events/vm/vm_rows.h"
 #include "core/source.h"
@@ -231,7 +230,7 @@ class Parser {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }
 
-constexpr MetricOrigin kOrigins[] = {
+constexpr auto kOrigins = events::with_costs({
     {Field::kFailures, "calls of slab_out_of_memory(), else the kernel's messages \"cache: NAME\""},
     {kVmEvents,
      "oom_kill is oom:mark_victim, slab_failure a call of slab_out_of_memory() or else its message, page_failure "
@@ -258,28 +257,18 @@ constexpr MetricOrigin kOrigins[] = {
      "order of kmem:mm_page_alloc, size of percpu:percpu_alloc_percpu and vmalloc:alloc_vmap_area"},
     {events::kGfpAllocations, "gfp_flags of kmem:mm_page_alloc"},
     {events::kGfpFailures, "the same, without a page"},
-    {events::kEventsCost, "events x ns an event, or run_time_ns of memstatd's programs"},
-    {events::kEventsSampled, "memstatd's governor"},
-    {events::kEventsCounted, "memstatd's governor"},
-    {events::kEventsBudget, "key events.budget"},
-};
+});
 
 }  // namespace
 
 extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+const SourceDescriptor descriptor = events::attached_source({
     .name = kTable,
     .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
-    .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
-    .is_on_by_default = false,
-    .is_traced = true,
-    .max_files = SourceDescriptor::kFilesVary,
-    .helper_capabilities = events::kAttachCapabilities,
-    .needs = events::kAttachNeeds,
     .notes =
         "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at "
         "start, and BTF; in mode failures it attaches to what is rare, and costs nothing that can be measured; "
@@ -292,6 +281,6 @@ const SourceDescriptor descriptor{
         "that come online later); mmap, munmap and brk need functions or a mounted "
         "tracefs; an event that this kernel does not give is absent, and the status page says why",
     .steps = source_steps<State, open, read, parse>(),
-};
+});
 
 }  // namespace memstat::sources::linux_vm_events

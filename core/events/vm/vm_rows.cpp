@@ -10,32 +10,9 @@ namespace {
 
 using Kind = VmEventWord::Kind;
 constexpr std::array<VmEventWord, MEMSTAT_VM_EVENTS> kWords{{
-    {"oom_kill"},
-    {"slab_failure"},
-    {"page_failure"},
-    {"percpu_failure", Kind::kBytes},
-    {"vmalloc_failure", Kind::kBytes},
-    {"read", Kind::kFault},
-    {"write", Kind::kFault},
-    {"minor", Kind::kFault},
-    {"major", Kind::kFault},
-    {"oom", Kind::kFault},
-    {"sigbus", Kind::kFault},
-    {"write_shared"},
-    {"write_shared_copy"},
-    {"mmap", Kind::kBytes},
-    {"munmap", Kind::kBytes},
-    {"brk", Kind::kBytes},
-    {"page_alloc", Kind::kBytes},
-    {"page_free", Kind::kBytes},
-    {"percpu_alloc", Kind::kBytes},
-    {"percpu_free"},
-    {"vmalloc", Kind::kBytes},
-    {"vfree"},
-    {"minor", Kind::kTimes},
-    {"major", Kind::kTimes},
-    {"oom", Kind::kTimes},
-    {"sigbus", Kind::kTimes},
+#define MEMSTAT_VM_WORD(NAME, word, kind) {word, Kind::k##kind},
+    MEMSTAT_VM_EVENT_LIST(MEMSTAT_VM_WORD)
+#undef MEMSTAT_VM_WORD
 }};
 
 void add_names(TableWriter& rows, const memstat_vm_names& all, std::string_view word, std::string_view word_of_others) {
