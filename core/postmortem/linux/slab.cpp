@@ -18,6 +18,46 @@ constexpr std::uint64_t kMaxObjectsPerSlab = 0x7fff;  // OO_MASK, 15 bits of str
 constexpr std::uint64_t kMaxOrder = 20;
 constexpr std::size_t kMaxCacheName = 256;
 
+/// Structs of the kernel, with the fields that are read of them.
+struct CacheType : StructReader {
+  explicit CacheType(KernelImage& image) : StructReader(image, "kmem_cache") {}
+  StructField name = field("name"), list = field("list.next"), previous = field("list.prev"), footprint = field("size"),
+              object_size = field("object_size"), order = field("oo.x"), cpu_slab = field("cpu_slab"),
+              sheaves = field("cpu_sheaves"), sheaf_capacity = field("sheaf_capacity");
+};
+struct NodeType : StructReader {
+  explicit NodeType(KernelImage& image) : StructReader(image, "kmem_cache_node") {}
+  StructField slabs = field("nr_slabs"), objects = field("total_objects"), partial = field("nr_partial"),
+              first = field("partial.next"), barn = field("barn");
+};
+/// Until Linux 5.16 what is now struct slab was part of struct page: commit d122019bf061 ("mm: Split slab into its own
+/// type") (v5.17).
+struct SlabType : StructReader {
+  SlabType(KernelImage& image, bool has_slab)
+      : StructReader(image, has_slab ? "slab" : "page"),
+        flags(field(!has_slab || offset_of("flags") ? "flags" : "__page_flags")) {}
+  StructField flags;
+  StructField next = field("slab_list.next"), previous = field("slab_list.prev"), next_partial = field("next"),
+              cache = field("slab_cache"), used = field("inuse"), objects = field("objects");
+};
+struct CpuType : StructReader {
+  explicit CpuType(KernelImage& image) : StructReader(image, "kmem_cache_cpu") {}
+  StructField freelist = field("freelist"), partial = field("partial");
+  StructField slab = field(offset_of("slab") ? "slab" : "page");  // a page before Linux 5.17 (bb192ed9aa71)
+};
+struct SheavesType : StructReader {
+  explicit SheavesType(KernelImage& image) : StructReader(image, "slub_percpu_sheaves") {}
+  StructField main = field("main"), spare = field("spare"), rcu = field("rcu_free");
+};
+struct SheafType : StructReader {
+  explicit SheafType(KernelImage& image) : StructReader(image, "slab_sheaf") {}
+  StructField count = field("size");
+};
+struct BarnType : StructReader {
+  explicit BarnType(KernelImage& image) : StructReader(image, "node_barn") {}
+  StructField full = field("nr_full");
+};
+
 class SlabWalker {
  public:
   SlabWalker(KernelImage& image, const LinuxMachine& machine) : image_(image), machine_(machine) {}
@@ -25,19 +65,19 @@ class SlabWalker {
   Result<SlabWalk> run() {
     const auto head = image_.symbol("slab_caches");
     if (!head) return head.error();
-    if (auto found = find_fields(); !found) return found.error();
+    if (auto checked = check_types(); !checked) return checked.error();
     SlabWalk walk;
     std::uint64_t before = *head;
     const auto first = image_.read_number<std::uint64_t>(*head);
     if (!first) return first.error();
     for (std::uint64_t entry = *first; entry != *head;) {
-      const std::uint64_t address = entry - cache_list_.offset();
+      const std::uint64_t address = entry - cache_.list.offset();
       const std::string where = walk.caches.empty() ? "the first cache" : "the cache after " + walk.caches.back().name;
       if (auto read = load(cache_, address); !read) {
         walk.damage = where + ": " + read.error().detail;
         break;
       }
-      if (cache_.get(cache_previous_) != before) {
+      if (cache_.get(cache_.previous) != before) {
         walk.damage = where + " does not point back: the list of caches is torn";
         break;
       }
@@ -46,46 +86,17 @@ class SlabWalker {
         break;
       }
       before = entry;
-      entry = cache_.get(cache_list_);
+      entry = cache_.get(cache_.list);
       walk.caches.push_back(read_cache(address));
     }
     return walk;
   }
 
  private:
-  Result<void> find_fields() {
-    cache_name_ = cache_.field("name");
-    cache_list_ = cache_.field("list.next");
-    cache_previous_ = cache_.field("list.prev");
-    cache_size_ = cache_.field("size");
-    cache_object_size_ = cache_.field("object_size");
-    cache_order_ = cache_.field("oo.x");
-    cache_cpu_slab_ = cache_.field("cpu_slab");
-    cache_sheaves_ = cache_.field("cpu_sheaves");
-    cache_sheaf_capacity_ = cache_.field("sheaf_capacity");
-    node_slabs_ = node_.field("nr_slabs");
-    node_objects_ = node_.field("total_objects");
-    node_partial_ = node_.field("nr_partial");
-    node_first_ = node_.field("partial.next");
-    node_barn_ = node_.field("barn");
-    slab_flags_ = slab_.field(has_slab_ && slab_.offset_of("flags") ? "flags" : has_slab_ ? "__page_flags" : "flags");
-    slab_next_ = slab_.field("slab_list.next");
-    slab_previous_ = slab_.field("slab_list.prev");
-    slab_next_partial_ = slab_.field("next");
-    slab_cache_ = slab_.field("slab_cache");
-    slab_used_ = slab_.field("inuse");
-    slab_objects_ = slab_.field("objects");
-    cpu_freelist_ = cpu_.field("freelist");
-    cpu_slab_ = cpu_.field(cpu_.offset_of("slab") ? "slab" : "page");  // a page before Linux 5.17 (bb192ed9aa71)
-    cpu_partial_ = cpu_.field("partial");
-    sheaves_main_ = sheaves_.field("main");
-    sheaves_spare_ = sheaves_.field("spare");
-    sheaves_rcu_ = sheaves_.field("rcu_free");
-    sheaf_size_ = sheaf_.field("size");
-    barn_full_ = barn_.field("nr_full");
+  [[nodiscard]] Result<void> check_types() {
     const bool has_nodes = find_nodes();
-    if (cache_name_ && cache_list_ && cache_previous_ && cache_size_ && cache_order_ && has_nodes && node_slabs_ &&
-        node_objects_ && node_first_ && slab_next_ && slab_previous_ && slab_used_ && slab_objects_) {
+    if (cache_.name && cache_.list && cache_.previous && cache_.footprint && cache_.order && has_nodes && node_.slabs &&
+        node_.objects && node_.first && slab_.next && slab_.previous && slab_.used && slab_.objects) {
       return {};
     }
     Error error;
@@ -129,15 +140,15 @@ class SlabWalker {
   SlabCache read_cache(std::uint64_t address) {
     SlabCache cache;
     cache.address = address;
-    cache.size = cache_.get(cache_size_);
-    cache.object_size = cache_.get(cache_object_size_);
-    cache.objects_per_slab = cache_.get(cache_order_) & kMaxObjectsPerSlab;
-    cache.order = cache_.get(cache_order_) >> 16U;
+    cache.size = cache_.get(cache_.footprint);
+    cache.object_size = cache_.get(cache_.object_size);
+    cache.objects_per_slab = cache_.get(cache_.order) & kMaxObjectsPerSlab;
+    cache.order = cache_.get(cache_.order) >> 16U;
     if (cache.order > kMaxOrder) {
       note(cache, "its slabs have 2^" + std::to_string(cache.order) + " pages, which cannot be");
       cache.order = 0;
     }
-    auto name = image_.read_string(cache_.get(cache_name_), kMaxCacheName);
+    auto name = image_.read_string(cache_.get(cache_.name), kMaxCacheName);
     if (name && !name->empty()) {
       cache.name = *std::move(name);
     } else {
@@ -158,12 +169,12 @@ class SlabWalker {
       return note(cache, "node " + std::to_string(number) + ": " + read.error().detail);
     }
     SlabCache::Node node{.number = number,
-                         .slabs = node_.get(node_slabs_),
-                         .objects = node_.get(node_objects_),
-                         .partial = node_.get(node_partial_)};
+                         .slabs = node_.get(node_.slabs),
+                         .objects = node_.get(node_.objects),
+                         .partial = node_.get(node_.partial)};
     read_barn(cache, node, pointers);
-    const std::uint64_t head = *pointer + node_first_.offset();
-    walk_partial(cache, node, head, node_.get(node_first_));
+    const std::uint64_t head = *pointer + node_.first.offset();
+    walk_partial(cache, node, head, node_.get(node_.first));
     if (node.partial_free > node.objects) {
       note(cache, "node " + std::to_string(number) + " has more free objects than objects");
       node.partial_free = node.objects;
@@ -172,16 +183,16 @@ class SlabWalker {
   }
 
   void read_barn(SlabCache& cache, SlabCache::Node& node, std::uint64_t pointers) {
-    std::uint64_t barn = node_.get(node_barn_);
+    std::uint64_t barn = node_.get(node_.barn);
     if (barn_pointer_) {
       const auto pointer = image_.read_number<std::uint64_t>(pointers + *barn_pointer_);
       if (!pointer) return note(cache, "its barn: " + pointer.error().detail);
       barn = *pointer;
     }
-    if (barn == 0 || !barn_full_) return;
+    if (barn == 0 || !barn_.full) return;
     if (auto read = load(barn_, barn); !read) return note(cache, "its barn: " + read.error().detail);
     node.barn = barn;
-    node.barn_free = barn_.get(barn_full_) * cache_.get(cache_sheaf_capacity_);
+    node.barn_free = barn_.get(barn_.full) * cache_.get(cache_.sheaf_capacity);
   }
 
   /// Every slab of a list must point back to the one before: so no list leads around in a circle.
@@ -194,27 +205,27 @@ class SlabWalker {
     };
     for (; entry != head; ++count) {
       if (++slabs_walked_ > kMaxSlabsWalked) return torn("the dump has more slabs than are followed");
-      if (auto read = load(slab_, entry - slab_next_.offset()); !read) return torn(read.error().detail);
-      if (slab_.get(slab_previous_) != before) return torn("a slab does not point back, the list is torn");
-      if (slab_cache_ && slab_.get(slab_cache_) != cache.address) return torn("a slab is another cache's");
-      const std::uint64_t objects = slab_.get(slab_objects_);
-      const std::uint64_t used = slab_.get(slab_used_);
+      if (auto read = load(slab_, entry - slab_.next.offset()); !read) return torn(read.error().detail);
+      if (slab_.get(slab_.previous) != before) return torn("a slab does not point back, the list is torn");
+      if (slab_.cache && slab_.get(slab_.cache) != cache.address) return torn("a slab is another cache's");
+      const std::uint64_t objects = slab_.get(slab_.objects);
+      const std::uint64_t used = slab_.get(slab_.used);
       if (used > objects) return torn("a slab has more objects in use than objects");
       node.partial_free += objects - used;
       before = entry;
-      entry = slab_.get(slab_next_);
+      entry = slab_.get(slab_.next);
     }
     // The counter is set before the list, or after: one more or less says only when the kernel stopped.
-    if (node_partial_ && (count > node.partial + 1 || node.partial > count + 1))
+    if (node_.partial && (count > node.partial + 1 || node.partial > count + 1))
       torn("the counter and the list do not agree");
   }
 
   void read_cpu(SlabCache& cache, const LinuxMachine::Cpu& machine_cpu) {
     SlabCache::Cpu cpu{.number = machine_cpu.number};
-    if (const std::uint64_t per_cpu = cache_.get(cache_cpu_slab_); per_cpu != 0) {
+    if (const std::uint64_t per_cpu = cache_.get(cache_.cpu_slab); per_cpu != 0) {
       read_cpu_slabs(cache, cpu, per_cpu + machine_cpu.offset);
     }
-    if (const std::uint64_t per_cpu = cache_.get(cache_sheaves_); per_cpu != 0) {
+    if (const std::uint64_t per_cpu = cache_.get(cache_.sheaves); per_cpu != 0) {
       read_sheaves(cache, cpu, per_cpu + machine_cpu.offset);
     }
     cache.cpus.push_back(cpu);
@@ -225,28 +236,28 @@ class SlabWalker {
       note(cache, std::string(what) + " of CPU " + std::to_string(cpu.number) + ": " + std::string(why));
     };
     if (auto read = load(cpu_, address); !read) return wrong("the slabs", read.error().detail);
-    if (const std::uint64_t slab = cpu_.get(cpu_slab_); slab != 0) {
+    if (const std::uint64_t slab = cpu_.get(cpu_.slab); slab != 0) {
       if (auto read = load(slab_, slab); !read) return wrong("the active slab", read.error().detail);
       // inuse counts all objects that were on the slab's list when the CPU took it; its own list has those still free.
-      cpu.free_list = cpu_.get(cpu_freelist_);
-      cpu.free += free_in_slab() + length_of_freelist(cache, cpu.free_list, slab_.get(slab_objects_));
+      cpu.free_list = cpu_.get(cpu_.freelist);
+      cpu.free += free_in_slab() + length_of_freelist(cache, cpu.free_list, slab_.get(slab_.objects));
       take_cpu_slab(cache, cpu);
     }
-    std::uint64_t slab = cpu_.get(cpu_partial_);
+    std::uint64_t slab = cpu_.get(cpu_.partial);
     for (std::uint64_t count = 0; slab != 0; ++count) {
       if (count == kMaxCpuPartial) return wrong("the partial slabs", "there are too many: a circle");
       if (auto read = load(slab_, slab); !read) return wrong("the partial slabs", read.error().detail);
-      if (slab_cache_ && slab_.get(slab_cache_) != cache.address)
+      if (slab_.cache && slab_.get(slab_.cache) != cache.address)
         return wrong("the partial slabs", "one is another cache's");
       cpu.free += free_in_slab();
       take_cpu_slab(cache, cpu);
-      slab = slab_next_partial_ ? slab_.get(slab_next_partial_) : 0;
+      slab = slab_.next_partial ? slab_.get(slab_.next_partial) : 0;
     }
   }
 
   [[nodiscard]] std::uint64_t free_in_slab() const {
-    const std::uint64_t objects = slab_.get(slab_objects_);
-    return objects - std::min(objects, slab_.get(slab_used_));
+    const std::uint64_t objects = slab_.get(slab_.objects);
+    return objects - std::min(objects, slab_.get(slab_.used));
   }
 
   /// Counts the slab in `slab_` for a CPU and for the node that it is of.
@@ -254,8 +265,8 @@ class SlabWalker {
     ++cpu.slabs;
     std::uint64_t number = 0;
     if (machine_.nodes > 1) {
-      if (!slab_flags_ || node_bits_ == 0) return;
-      number = slab_.get(slab_flags_) >> (64 - node_bits_);
+      if (!slab_.flags || node_bits_ == 0) return;
+      number = slab_.get(slab_.flags) >> (64 - node_bits_);
     }
     for (SlabCache::Node& node : cache.nodes) node.cpu_slabs += node.number == number ? 1 : 0;
   }
@@ -272,36 +283,27 @@ class SlabWalker {
 
   void read_sheaves(SlabCache& cache, SlabCache::Cpu& cpu, std::uint64_t address) {
     if (auto read = load(sheaves_, address); !read) return note(cache, "the sheaves: " + read.error().detail);
-    cpu.sheaves = {sheaves_.get(sheaves_main_), sheaves_.get(sheaves_spare_), sheaves_.get(sheaves_rcu_)};
+    cpu.sheaves = {sheaves_.get(sheaves_.main), sheaves_.get(sheaves_.spare), sheaves_.get(sheaves_.rcu)};
     for (const std::uint64_t sheaf : cpu.sheaves) {
       if (sheaf == 0) continue;
       if (auto read = load(sheaf_, sheaf); !read) {
         note(cache, "a sheaf of CPU " + std::to_string(cpu.number) + ": " + read.error().detail);
         continue;
       }
-      cpu.free += sheaf_.get(sheaf_size_);
+      cpu.free += sheaf_.get(sheaf_.count);
     }
   }
 
   KernelImage& image_;
   const LinuxMachine& machine_;
-  // Until Linux 5.16 what is now struct slab was part of struct page (d122019bf061).
-  const bool has_slab_ = image_.types().find_struct("slab").has_value();
-  StructReader cache_{image_, "kmem_cache"};
-  StructReader node_{image_, "kmem_cache_node"};
-  StructReader slab_{image_, has_slab_ ? "slab" : "page"};
-  StructReader cpu_{image_, "kmem_cache_cpu"};
-  StructReader sheaves_{image_, "slub_percpu_sheaves"};
-  StructReader sheaf_{image_, "slab_sheaf"};
-  StructReader barn_{image_, "node_barn"};
-
+  CacheType cache_{image_};
+  NodeType node_{image_};
+  SlabType slab_{image_, image_.types().find_struct("slab").has_value()};
+  CpuType cpu_{image_};
+  SheavesType sheaves_{image_};
+  SheafType sheaf_{image_};
+  BarnType barn_{image_};
   const FreeListFields free_lists_{cache_};
-  StructField cache_name_, cache_list_, cache_previous_, cache_size_, cache_object_size_, cache_order_, cache_cpu_slab_,
-      cache_sheaves_, cache_sheaf_capacity_;
-  StructField node_slabs_, node_objects_, node_partial_, node_first_, node_barn_;
-  StructField slab_flags_, slab_next_, slab_previous_, slab_next_partial_, slab_cache_, slab_used_, slab_objects_;
-  StructField cpu_freelist_, cpu_slab_, cpu_partial_;
-  StructField sheaves_main_, sheaves_spare_, sheaves_rcu_, sheaf_size_, barn_full_;
 
   std::uint64_t nodes_at_ = 0;                 // in a cache
   std::uint64_t node_stride_ = 8;              // B from one node's pointers to the next
