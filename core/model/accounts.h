@@ -13,7 +13,7 @@ namespace memstat {
 
 inline constexpr SystemMetric kAccountedBytes =
     gauge_metric("memstat_accounted_bytes", Tier::kMinimal,
-                 "Bytes of memory now, by what holds them; the parts do not overlap and may be stacked.", {"part"});
+                 "Bytes of memory now, by holder; the parts do not overlap and may be stacked.", {"part"});
 
 inline constexpr SystemMetric kUnaccountedBytes =
     gauge_metric("memstat_unaccounted_bytes", Tier::kMinimal,

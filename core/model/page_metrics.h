@@ -17,7 +17,7 @@ inline constexpr SystemMetric kPageFrees =
 
 inline constexpr SystemMetric kPagedPages =
     counter_metric("memstat_paged_pages_total", Tier::kDefault,
-                   "Pages that a pager (swap, vnode) moved in from or out to disk since boot.", {"pager", "direction"});
+                   "Pages that a pager (swap, vnode) moved in from or out to disk, since boot.", {"pager", "direction"});
 
 inline constexpr SystemMetric kReclaimScannedPages =
     counter_metric("memstat_reclaim_scanned_pages_total", Tier::kDefault,

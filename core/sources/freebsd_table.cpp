@@ -346,9 +346,8 @@ const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .notes =
-        "no privilege needed; "
-        "which sysctls the kernel has is found at start, so tables of modules that are loaded later are not among them; "
-        "limits of mbufs are those of their zones",
+        "no privilege needed; sysctls are found at start, so tables of modules loaded later are missing; limits of mbufs "
+        "are those of their zones",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -455,9 +455,8 @@ const SourceDescriptor descriptor{
     .is_roster = false,
     .origins = kOrigins,
     .notes =
-        "no privilege needed; FreeBSD 13.0 and later; "
-        "for zones with a limit the bytes by node are what the keg really has, where held bytes are computed from items; "
-        "zones whose names make the same node of the tree have none of these figures",
+        "no privilege needed; FreeBSD 13.0 and later; for zones with a limit, bytes by node are the keg's own count, while "
+        "held bytes are computed from items; zones whose names map to the same node of the tree have none of these figures",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -241,11 +241,11 @@ constexpr SourceOption kOptions[] = {
      .kind = SourceOption::Kind::kNumber,
      .default_number = 200,
      .most = 1'000'000,
-     .help = "how many functions the page shows at most, those with most bytes, 0: all"},
+     .help = "maximum number of functions on the page, those with most bytes, 0: all"},
     {.name = "min_bytes",
      .kind = SourceOption::Kind::kBytes,
      .default_number = 64 * 1024,
-     .help = "functions that have less are not on the page, 0: all are"},
+     .help = "functions with fewer bytes are not on the page, 0: no minimum"},
 };
 
 }  // namespace
@@ -265,9 +265,8 @@ const SourceDescriptor descriptor{
     .notes =
         "kernels with memory allocation profiling, while vm.mem_profiling is 1; needs root or CAP_DAC_READ_SEARCH at start; "
         "a type is a function, \"function\" or \"function [module]\", its detail file and line of its largest call site, "
-        "and \"not accurate\" where the kernel says that it missed some; "
-        "the page has the functions with most bytes only (top, min_bytes); "
-        "the memory is also that of slab, page and vmalloc types: do not add it to theirs",
+        "and \"not accurate\" if the kernel missed some; only the functions with most bytes are on the page (top, "
+        "min_bytes); the memory is also counted by slab, page and vmalloc types: do not add it to theirs",
     .steps = source_steps<State, open, read, parse>(),
 };
 

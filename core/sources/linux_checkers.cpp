@@ -28,27 +28,26 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kCheckerBugs =
-    counter_metric("memstat_checker_bugs_total", Tier::kDefault,
-                   "Memory errors that the kernel's own checker found since boot.", {"checker"});
+constexpr SystemMetric kCheckerBugs = counter_metric("memstat_checker_bugs_total", Tier::kDefault,
+                                                     "Memory errors found by the kernel's checker since boot.", {"checker"});
 
-constexpr SystemMetric kCheckerObjects = gauge_metric(
-    "memstat_checker_objects", Tier::kFull, "Objects that the kernel's own checker guards now.", {"checker", "state"});
+constexpr SystemMetric kCheckerObjects = gauge_metric("memstat_checker_objects", Tier::kFull,
+                                                      "Objects guarded by the kernel's checker now.", {"checker", "state"});
 
 constexpr SystemMetric kCheckerAllocations =
     counter_metric("memstat_checker_allocations_total", Tier::kFull,
-                   "Allocations that the kernel's own checker guarded since boot.", {"checker"});
+                   "Allocations guarded by the kernel's checker since boot.", {"checker"});
 
 constexpr SystemMetric kCheckerFrees =
     counter_metric("memstat_checker_frees_total", Tier::kFull, "Guarded objects freed since boot.", {"checker"});
 
 constexpr SystemMetric kCheckerSkips = counter_metric(
     "memstat_checker_skips_total", Tier::kFull,
-    "Allocations since boot that the kernel's own checker should have guarded and could not.", {"checker", "kind"});
+    "Allocations since boot that the kernel's checker should have guarded but could not.", {"checker", "kind"});
 
 constexpr SystemMetric kSlabDebugCaches =
     gauge_metric("memstat_slab_debug_caches", Tier::kDefault,
-                 "Slab caches with this debugging check on, as of when the source was started.", {"check"});
+                 "Slab caches with this debugging check on, as of the source's start.", {"check"});
 
 constexpr SystemMetric kKernelReports =
     counter_metric("memstat_kernel_reports_total", Tier::kDefault,
@@ -260,8 +259,8 @@ const SourceDescriptor descriptor{
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =
-        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; "
-        "the slab caches' checks are those when the daemon started; a taint stays until the machine is started anew",
+        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; the checks "
+        "of slab caches are as of the daemon's start; a taint remains until reboot",
     .steps = source_steps<State, open, read, parse>(),
 };
 

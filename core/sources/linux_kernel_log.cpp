@@ -15,13 +15,13 @@ constexpr std::string_view kName = "linux_kernel_log";
 
 constexpr SystemMetric kKernelLogEvents =
     counter_metric("memstat_kernel_log_events_total", Tier::kDefault,
-                   "Lines of the kernel's log since boot, as far as it goes back, that report a kill, a failed allocation, "
-                   "a full table or a memory error, by event.",
+                   "Kernel log lines that report a kill, a failed allocation, a full table or a memory error, since boot as "
+                   "far as the log goes back, by event.",
                    {"event"});
 
 constexpr SystemMetric kKernelLogLost =
     counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
-                   "Records of the kernel's log that were overwritten before memstatd read them, since it started.");
+                   "Kernel log records overwritten before memstatd could read them, since it started.");
 
 /// The log read so far. Thread safety: as LiveTable.
 class LogReader final : public LiveTable {

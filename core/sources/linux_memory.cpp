@@ -51,41 +51,39 @@ constexpr SystemMetric kSwapTotalBytes =
     gauge_metric("memstat_swap_total_bytes", Tier::kDefault, "Bytes of swap space in use or free now.");
 
 constexpr SystemMetric kSwapFreeBytes =
-    gauge_metric("memstat_swap_free_bytes", Tier::kDefault, "Bytes of swap space that are free now.");
+    gauge_metric("memstat_swap_free_bytes", Tier::kDefault, "Bytes of free swap space now.");
 
 constexpr SystemMetric kCommitLimitBytes =
     gauge_metric("memstat_commit_limit_bytes", Tier::kDefault,
-                 "Bytes of memory that programs may ask for together; enforced only with vm.overcommit_memory=2.");
+                 "Maximum bytes that programs may commit in total; enforced only with vm.overcommit_memory=2.");
 
-constexpr SystemMetric kCommittedBytes = gauge_metric("memstat_committed_bytes", Tier::kDefault,
-                                                      "Bytes of memory that programs have asked for now, used or not.");
+constexpr SystemMetric kCommittedBytes =
+    gauge_metric("memstat_committed_bytes", Tier::kDefault, "Bytes committed to programs now, used or not.");
 
 constexpr SystemMetric kLockedBytes =
-    gauge_metric("memstat_locked_bytes", Tier::kDefault, "Bytes of memory that programs have locked now.");
+    gauge_metric("memstat_locked_bytes", Tier::kDefault, "Bytes of memory locked by programs now.");
 
-constexpr SystemMetric kUnevictableBytes =
-    gauge_metric("memstat_unevictable_bytes", Tier::kDefault,
-                 "Bytes of memory now that reclaim passes over: locked memory, ramfs and others.");
+constexpr SystemMetric kUnevictableBytes = gauge_metric("memstat_unevictable_bytes", Tier::kDefault,
+                                                        "Bytes of unevictable memory now: locked memory, ramfs and others.");
 
-constexpr SystemMetric kAnonymousHugeBytes = gauge_metric(
-    "memstat_anonymous_huge_bytes", Tier::kDefault, "Bytes of anonymous memory now that are in transparent huge pages.");
+constexpr SystemMetric kAnonymousHugeBytes =
+    gauge_metric("memstat_anonymous_huge_bytes", Tier::kDefault, "Bytes of anonymous memory in transparent huge pages now.");
 
 constexpr SystemMetric kDirtyBytes =
-    gauge_metric("memstat_dirty_bytes", Tier::kDefault, "Bytes of files in memory now that have yet to be written to disk.");
+    gauge_metric("memstat_dirty_bytes", Tier::kDefault, "Bytes of cached files not yet written to disk now.");
 
 constexpr SystemMetric kWritebackBytes =
     gauge_metric("memstat_writeback_bytes", Tier::kDefault, "Bytes that are being written to disk now.");
 
-constexpr SystemMetric kDirtyThresholdBytes = gauge_metric(
-    "memstat_dirty_threshold_bytes", Tier::kDefault,
-    "Dirty bytes above which the kernel starts to write (background) or makes writers wait (throttle).", {"kind"});
+constexpr SystemMetric kDirtyThresholdBytes =
+    gauge_metric("memstat_dirty_threshold_bytes", Tier::kDefault,
+                 "Dirty bytes above which the kernel starts to write (background) or delays writers (throttle).", {"kind"});
 
-constexpr SystemMetric kPagePins =
-    gauge_metric("memstat_page_pins", Tier::kDefault,
-                 "Pins on pages now, by which devices and others keep them where they are (pin_user_pages).");
+constexpr SystemMetric kPagePins = gauge_metric(
+    "memstat_page_pins", Tier::kDefault, "Pins that keep pages in place for devices and others now (pin_user_pages).");
 
-constexpr SystemMetric kFreeWholeBlockBytes = gauge_metric("memstat_free_whole_block_bytes", Tier::kDefault,
-                                                           "Free bytes now in page blocks that are free as a whole.");
+constexpr SystemMetric kFreeWholeBlockBytes =
+    gauge_metric("memstat_free_whole_block_bytes", Tier::kDefault, "Free bytes in entirely free page blocks now.");
 
 constexpr SystemMetric kZramBytes =
     gauge_metric("memstat_zram_bytes", Tier::kDefault,
@@ -602,10 +600,8 @@ const SourceDescriptor descriptor{
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; "
-        "as root it knows for certain whether kernel stacks are vmalloc areas, "
-        "and the buffer of tracing where tracefs is mounted; "
-        "unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
+        "needs no privilege; as root it can determine whether kernel stacks are vmalloc areas, and the buffer of tracing "
+        "where tracefs is mounted; unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
         "packet rings and RAM disks, before Linux 6.14 the upper levels of page tables, and the few that change while the "
         "files are read one after the other",
     .steps = source_steps<State, open, read, parse>(),

@@ -30,32 +30,31 @@ constexpr SystemMetric kReclaimThrottles =
 
 constexpr SystemMetric kLruScannedPages =
     counter_metric("memstat_lru_scanned_pages_total", Tier::kDefault,
-                   "Pages that any reclaim, also that at a control group's limit, scanned since boot, by kind.", {"kind"});
+                   "Pages scanned by reclaim since boot, including reclaim at control group limits, by kind.", {"kind"});
 
 constexpr SystemMetric kLruReclaimedPages =
     counter_metric("memstat_lru_reclaimed_pages_total", Tier::kDefault,
-                   "Pages that any reclaim, also that at a control group's limit, freed since boot, by kind.", {"kind"});
+                   "Pages freed by reclaim since boot, including reclaim at control group limits, by kind.", {"kind"});
 
 constexpr SystemMetric kRefaultedPages =
     counter_metric("memstat_refaulted_pages_total", Tier::kDefault,
-                   "Pages since boot that had to be read again soon after reclaim took them, by kind.", {"kind"});
+                   "Pages read again soon after their reclaim, since boot, by kind.", {"kind"});
 
 constexpr SystemMetric kThrottledWrites =
     counter_metric("memstat_throttled_written_pages_total", Tier::kDefault,
                    "Pages written to disk since boot while reclaim waited for such writes.");
 
-constexpr SystemMetric kZswapPages =
-    counter_metric("memstat_zswap_pages_total", Tier::kDefault,
-                   "Pages since boot that zswap stored (out), gave back (in), and passed on to the swap device (writeback).",
-                   {"direction"});
+constexpr SystemMetric kZswapPages = counter_metric(
+    "memstat_zswap_pages_total", Tier::kDefault,
+    "Pages that zswap stored (out), returned (in) and passed to the swap device (writeback), since boot.", {"direction"});
 
 constexpr SystemMetric kNodeReclaimFailures =
     counter_metric("memstat_node_reclaim_failures_total", Tier::kDefault,
-                   "Reclaims since boot that tried to keep an allocation on its node and freed too little.");
+                   "Reclaims since boot that tried to keep an allocation on its node but freed too little.");
 
 constexpr SystemMetric kCacheDrops =
     counter_metric("memstat_cache_drops_total", Tier::kDefault,
-                   "Times since boot that an administrator told the kernel to drop its caches.", {"kind"});
+                   "Times since boot that an administrator dropped the kernel's caches.", {"kind"});
 
 constexpr SystemMetric kPressureStallSeconds = counter_metric(
     "memstat_pressure_stall_seconds_total", Tier::kDefault,
@@ -219,9 +218,9 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .max_files = 1 + std::size(kPressureFiles),
     .notes =
-        "kills, stalls and reclaim of the whole machine since boot; "
-        "oom_kills_total counts those in control groups that reached their limit as well; "
-        "stalls are by the highest zone that the allocation could have taken, which is no zone that ran out",
+        "kills, stalls and reclaim of the whole machine since boot; oom_kills_total counts those in control groups that "
+        "reached their limit as well; stalls are by the highest zone that the allocation could have used, which need not be "
+        "the zone that ran out",
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 

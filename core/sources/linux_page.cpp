@@ -31,15 +31,16 @@ namespace {
 
 constexpr SystemMetric kZoneLargestFreeBlock =
     gauge_metric("memstat_zone_largest_free_block_bytes", Tier::kDefault,
-                 "Bytes of the largest free block in the zone now; 0 when nothing is free.", {"node", "zone"});
+                 "Bytes of the largest free block in the zone now; 0 if none is free.", {"node", "zone"});
 
 constexpr SystemMetric kZoneBoost = gauge_metric(
     "memstat_zone_boost_bytes", Tier::kDefault,
-    "Bytes by which the zone's watermarks are raised now because unlike allocations shared a page block.", {"node", "zone"});
+    "Bytes by which the zone's watermarks are raised now because allocations of different mobility shared a page block.",
+    {"node", "zone"});
 
 constexpr SystemMetric kZoneFreeCma =
     gauge_metric("memstat_zone_free_cma_bytes", Tier::kDefault,
-                 "Free bytes of the zone now in areas of contiguous memory, which the kernel's own allocations cannot use.",
+                 "Free bytes in contiguous memory areas of the zone now, which the kernel's own allocations cannot use.",
                  {"node", "zone"});
 
 constexpr SystemMetric kNodeUnreclaimable =
@@ -48,7 +49,7 @@ constexpr SystemMetric kNodeUnreclaimable =
 
 constexpr SystemMetric kPageAllocations =
     counter_metric("memstat_page_allocations_total", Tier::kDefault,
-                   "Pages allocated since boot from zones of that name, on all nodes.", {"zone"});
+                   "Pages allocated from zones of this name since boot, on all nodes.", {"zone"});
 
 constexpr SystemMetric kPageAllocationFailures =
     counter_metric("memstat_page_allocation_failures_total", Tier::kMinimal,
@@ -70,8 +71,8 @@ constexpr SystemMetric kCompactionSuccesses =
 
 constexpr SystemMetric kNumaEvents =
     counter_metric("memstat_numa_events_total", Tier::kDefault,
-                   "Page allocations since boot by outcome: on this node as wanted (hit), "
-                   "on this node instead of another (miss), on another node instead of this one (foreign), and others.",
+                   "Page allocations since boot by outcome: on this node as requested (hit), on this node instead of "
+                   "another (miss), on another node instead of this one (foreign), and others.",
                    {"node", "kind"});
 
 constexpr SystemMetric kBuddyFreeBlocks = gauge_metric(
@@ -473,12 +474,10 @@ const SourceDescriptor descriptor{
     .options = kOptions,
     .max_files = 4,
     .notes =
-        "a type is a zone with memory: \"node 0 Normal\"; "
-        "pages that wait in the sets of CPUs count as in use, as the kernel has it; "
-        "healthy zones are full of page cache, so watermarks are no limits; "
-        "page_allocations_total is by kind of zone over all nodes; "
-        "pages by migrate type only with migrate_types: on, "
-        "which needs root at start and walks the free lists under the zone's lock",
+        "a type is a zone with memory: \"node 0 Normal\"; pages in the sets of CPUs count as in use, as in the kernel; "
+        "healthy zones are full of page cache, so watermarks are not limits; page_allocations_total is by kind of zone over "
+        "all nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the free lists "
+        "under the zone's lock",
     .steps = source_steps<State, open, read, parse>(),
 };
 

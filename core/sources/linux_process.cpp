@@ -51,20 +51,19 @@ enum Option : std::size_t { kNames, kLargest, kMaxProcesses };
 constexpr SourceOption kOptions[] = {
     {.name = "names",
      .kind = SourceOption::Kind::kPattern,
-     .help = "processes of these names are listed whatever they have, a name is what /proc/PID/comm says, 15 bytes at most"},
+     .help = "processes with these names are always listed, a name is that of /proc/PID/comm, at most 15 bytes"},
     // Not "top", which limits what any source exports and would drop memstatd itself.
     {.name = "largest",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 10,
      .most = 1000,
-     .help = "how many names are listed beside those, the ones with most resident memory, 0: none"},
+     .help = "how many more names are listed, those with most resident memory, 0: none"},
     {.name = "most_processes",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 2000,
      .least = 1,
      .most = 1'000'000,
-     .help =
-         "how many processes are looked at in a read, those with the lowest IDs, at about 4 us each, others are counted"},
+     .help = "maximum number of processes read, those with the lowest IDs, at about 4 us each, others are counted"},
 };
 
 struct State final : ReaderState {
@@ -370,13 +369,10 @@ const SourceDescriptor descriptor{
     .is_on_by_default = false,
     .reopened_directories = kReopened,
     .notes =
-        "off by default; "
-        "memstatd itself is always listed, and beside it the names that match "
-        "(names) and those with most resident memory (largest); "
-        "a type is a name, as /proc/PID/comm has it, with the sums of all its processes; "
-        "bytes are what is resident, address_space all that is mapped, "
-        "and memory that processes share counts for each of them; "
-        "what other users run may be hidden (mount option hidepid); no more than most_processes are looked at",
+        "off by default; memstatd itself is always listed, and beside it the names that match (names) and those with most "
+        "resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its processes; bytes "
+        "are what is resident, address_space all that is mapped, and shared memory counts for each process; other users' "
+        "processes may be hidden (mount option hidepid); at most most_processes are read",
     .steps = source_steps<State, open, read, parse>(),
 };
 

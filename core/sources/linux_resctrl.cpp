@@ -26,22 +26,22 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kCacheOccupancy =
-    gauge_metric("memstat_resctrl_cache_occupancy_bytes", Tier::kDefault,
-                 "Bytes of the last-level cache that the resource group holds now, by cache domain.", {"group", "domain"});
+constexpr SystemMetric kCacheOccupancy = gauge_metric(
+    "memstat_resctrl_cache_occupancy_bytes", Tier::kDefault,
+    "Bytes of the last-level cache that the resource group occupies now, by cache domain.", {"group", "domain"});
 
-constexpr SystemMetric kMemoryBytes = counter_metric("memstat_resctrl_memory_bytes_total", Tier::kDefault,
-                                                     "Bytes that the resource group moved between the last-level "
-                                                     "cache and memory since it was made, by cache domain.",
-                                                     {"group", "domain"});
+constexpr SystemMetric kMemoryBytes = counter_metric(
+    "memstat_resctrl_memory_bytes_total", Tier::kDefault,
+    "Bytes that the resource group moved between the last-level cache and memory since its creation, by cache domain.",
+    {"group", "domain"});
 
-constexpr SystemMetric kLocalMemoryBytes = counter_metric(
-    "memstat_resctrl_local_memory_bytes_total", Tier::kDefault,
-    "Of memstat_resctrl_memory_bytes_total, bytes from and to memory of the cache domain's own node.", {"group", "domain"});
+constexpr SystemMetric kLocalMemoryBytes =
+    counter_metric("memstat_resctrl_local_memory_bytes_total", Tier::kDefault,
+                   "The part of memstat_resctrl_memory_bytes_total from and to memory of the cache domain's own node.",
+                   {"group", "domain"});
 
-constexpr SystemMetric kGroupsLeftOut =
-    gauge_metric("memstat_resctrl_groups_left_out", Tier::kMinimal,
-                 "Resource groups that are not shown now because there are more than max_groups.");
+constexpr SystemMetric kGroupsLeftOut = gauge_metric("memstat_resctrl_groups_left_out", Tier::kMinimal,
+                                                     "Resource groups omitted now because there are more than max_groups.");
 
 // ---- files ---------------------------------------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ constexpr SourceOption kOptions[] = {{.name = "max_groups",
                                       .default_number = 64,
                                       .least = 1,
                                       .most = 4096,
-                                      .help = "resource groups read at most, control groups before monitored ones "
+                                      .help = "maximum number of resource groups, control groups before monitoring groups "
                                               "(each value costs the kernel a call to a CPU of its domain)"}};
 constexpr std::size_t kMaxGroups = 0;
 
@@ -286,10 +286,9 @@ const SourceDescriptor descriptor{
     .options = kOptions,
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege, but a CPU that monitors cache or memory "
-        "bandwidth and a resctrl that was mounted before memstatd started; "
-        "the default group is /, and a control group includes its mon_groups, so groups are not to be added up; "
-        "a value that the kernel calls Unavailable, Unassigned or Error is no series",
+        "needs no privilege, but a CPU that monitors cache or memory bandwidth and a resctrl that was mounted before "
+        "memstatd started; the default group is /, and a control group includes its mon_groups, so do not add up groups; "
+        "values that the kernel reports as Unavailable, Unassigned or Error are omitted",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -35,22 +35,20 @@ namespace {
 
 constexpr SystemMetric kSocketPressure = gauge_metric(
     "memstat_socket_memory_pressure", Tier::kDefault,
-    "1 while the protocol saves memory because its sockets together use more than the threshold, else 0.", {"type"});
+    "1 while the protocol is under memory pressure because its sockets use more than the threshold, else 0.", {"type"});
 
 constexpr SystemMetric kSocketPressureBytes =
     gauge_metric("memstat_socket_pressure_threshold_bytes", Tier::kDefault,
-                 "Bytes of all the protocol's sockets above which it starts to save memory.", {"type"});
+                 "Total bytes of the protocol's sockets above which it is under memory pressure.", {"type"});
 
 constexpr SystemMetric kSocketPressureSeconds =
     counter_metric("memstat_socket_pressure_seconds_total", Tier::kDefault,
-                   "Seconds since boot during which the protocol saved memory, counted when such a period ends.", {"type"},
-                   ValueFormat::kDouble);
+                   "Seconds of memory pressure of the protocol since boot, counted when a period of pressure ends.",
+                   {"type"}, ValueFormat::kDouble);
 
-constexpr SystemMetric kSocketEvents =
-    counter_metric("memstat_socket_events_total", Tier::kDefault,
-                   "Events of the protocol since boot that were caused by too little memory or full queues, "
-                   "by the kernel's own name.",
-                   {"type", "kind"});
+constexpr SystemMetric kSocketEvents = counter_metric(
+    "memstat_socket_events_total", Tier::kDefault,
+    "Protocol events since boot caused by lack of memory or full queues, by the kernel's name.", {"type", "kind"});
 
 constexpr SystemMetric kSocketsAllocated = gauge_metric("memstat_socket_allocated_objects", Tier::kDefault,
                                                         "Sockets of the protocol now, in all network namespaces.", {"type"});

@@ -36,16 +36,16 @@ namespace {
 
 // ---- metrics -------------------------------------------------------------------------------------------------------------
 
-constexpr SystemMetric kTableUserLimit = gauge_metric("memstat_table_user_limit_objects", Tier::kDefault,
-                                                      "Entries that one user may have in the table.", {"type"});
+constexpr SystemMetric kTableUserLimit =
+    gauge_metric("memstat_table_user_limit_objects", Tier::kDefault, "Maximum entries of one user in the table.", {"type"});
 
 constexpr SystemMetric kTableUserUsedRatio = gauge_metric(
     "memstat_table_user_used_ratio", Tier::kDefault, "Share of the quota used by the user who is closest to it, 0 to 1.",
     {"type", "kind"}, ValueFormat::kDouble);
 
-constexpr SystemMetric kTableEvents = counter_metric(
-    "memstat_table_events_total", Tier::kDefault,
-    "Events since boot that were caused by a full or nearly full table, by the kernel's own name.", {"type", "kind"});
+constexpr SystemMetric kTableEvents =
+    counter_metric("memstat_table_events_total", Tier::kDefault,
+                   "Events since boot caused by a full or nearly full table, by the kernel's name.", {"type", "kind"});
 
 constexpr SystemMetric kSharedResident =
     gauge_metric("memstat_sysv_shm_held_bytes", Tier::kDefault,
@@ -60,7 +60,7 @@ constexpr SystemMetric kSharedUnattachedBytes =
 
 constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
-                 "Cached directory entries now that only remember that a file does not exist.");
+                 "Cached directory entries that record the absence of a file (negative dentries) now.");
 
 // Counts first, then settings, which seldom change.
 constexpr std::string_view kPaths[] = {
@@ -632,13 +632,12 @@ const SourceDescriptor descriptor{
     .max_files = std::size(kKept),
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; "
-        "tables of the network, of System V IPC and of keys are those that the daemon's own namespaces see; "
-        "root may go beyond some limits, and neighbours that are permanent do not count against theirs; "
-        "tables of modules that are loaded later are seen within four reads, and so are new limits; "
-        "the kernel shows nowhere how many watches of epoll, inotify and fanotify a user has: their limits are here, the "
-        "watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; "
-        "in a container whose devpts has no reserve, pty/max is 1024 more than it may have",
+        "needs no privilege; tables of the network, of System V IPC and of keys are those of the daemon's namespaces; root "
+        "may go beyond some limits, and neighbours that are permanent do not count against theirs; tables of modules that "
+        "are loaded later are seen within four reads, and so are new limits; the kernel does not report how many watches of "
+        "epoll, inotify and fanotify a user has: their limits are here, the watches of all users are the objects of the "
+        "slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; in a container whose devpts has no reserve, "
+        "pty/max is 1024 more than it may have",
     .steps = source_steps<State, open, read, parse>(),
 };
 

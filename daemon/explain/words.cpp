@@ -54,7 +54,7 @@ constexpr std::array kColumnWords{
     ColumnWord{"FREE", "free_objects", "Objects that are kept for reuse.", "memstat_type_free_objects"},
     ColumnWord{"USE", "", "Of the objects that the slabs of a type have room for, the part that is in use.",
                "memstat_type_free_objects"},
-    ColumnWord{"SIZE", "object_size_bytes", "Bytes that a caller gets with one object.", "memstat_type_object_size_bytes"},
+    ColumnWord{"SIZE", "object_size_bytes", "Usable bytes per object.", "memstat_type_object_size_bytes"},
     ColumnWord{"FAILURES", "failures", "Allocations that failed since boot.", "memstat_type_failures_total"},
     ColumnWord{"FAILED", "failures", "Allocations that failed since boot.", "memstat_type_failures_total"},
     ColumnWord{"LIMIT", "limit_objects", "The most that the type may have, the limit that is met first: objects, or bytes.",

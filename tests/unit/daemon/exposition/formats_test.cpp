@@ -87,7 +87,7 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
             "# TYPE memstat_type_freed_bytes counter\n"
             "# UNIT memstat_type_freed_bytes bytes\n"
             "memstat_type_freed_bytes_total{allocator=\"uma\",type=\"b\"} 7\n"
-            "# HELP memstat_type_peak_bytes Most bytes in use at any poll since memstatd first saw the type.\n"
+            "# HELP memstat_type_peak_bytes Maximum bytes in use at any poll since memstatd first saw the type.\n"
             "# TYPE memstat_type_peak_bytes gauge\n"
             "# UNIT memstat_type_peak_bytes bytes\n"
             "memstat_type_peak_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
@@ -162,7 +162,7 @@ TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginn
   EXPECT_FALSE(families[0].metrics[0].created_ns);
   EXPECT_EQ(families[1].metrics[0].created_ns, kNow);
   EXPECT_EQ(families[2].help,
-            "Objects freed since boot; of slab caches that memstatd counts by events, since it attached to them.");
+            "Objects freed since boot, or, for slab caches counted by events, since memstatd attached to these.");
   EXPECT_EQ(families[2].metrics[0].counter, 5);
   EXPECT_EQ(families[2].metrics[0].created_ns, kBoot);
   ASSERT_EQ(families[4].metrics.size(), 2U);
