@@ -272,10 +272,10 @@ async function drawType() {
   const view = state.view;
   const name = `allocator=${encodeURIComponent(wanted.allocator)}&type=${encodeURIComponent(wanted.type)}`;
   try {
-    const [{body: type}, history] = await Promise.all([
+    const [{body: type}, history, events] = await Promise.all([
       ask(`/api/v1/types/${encodeURIComponent(wanted.allocator)}/${encodeURIComponent(wanted.type)}`),
-      ask(`/api/v1/history?${name}`).catch(() => null)]);
-    if (state.view === view) view.show(type, history?.body);
+      ask(`/api/v1/history?${name}`).catch(() => null), ask('/api/v1/events').catch(() => null)]);
+    if (state.view === view) view.show(type, history?.body, events?.body?.events);
   } catch (error) {
     if (state.view === view) view.fail(error.message);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The history of one type as a uPlot chart, with its limit, and marks at failures and limit hits.
+// The history of one type as a uPlot chart, with its limit, and marks at failures, limit hits and events of the kernel's log.
 import {element} from './chart.js';
 import {bytes, clock, count} from './view.js';
 
@@ -39,9 +39,10 @@ export class HistoryChart {
     this.plot = undefined;
   }
 
-  /** `limit`: in the unit of the history; undefined for none. */
-  show(history, limit) {
+  /** `limit`: in the unit of the history; undefined for none. `events`: those of /api/v1/events. */
+  show(history, limit, events) {
     this.history = history;
+    this.logged = events.filter((event) => event.time >= history.points[0]?.[0] && event.time <= history.points.at(-1)[0]);
     const values = history.points.map((point) => point[1]);
     this.highest = Math.max(0, ...values);
     // A limit far above would flatten the line.
@@ -60,7 +61,8 @@ export class HistoryChart {
     const keys = [[true, 'amount', this.history.figure === 'bytes' ? 'in use' : 'objects'],
                   [this.limit !== undefined, 'limit', `limit ${amount(limit)}`],
                   [this.failures.length > 0, 'failure', `${sum(this.failures)} failures`],
-                  [this.hits.length > 0, 'hit', `${sum(this.hits)} limit hits`]];
+                  [this.hits.length > 0, 'hit', `${sum(this.hits)} limit hits`],
+                  [this.logged.length > 0, 'logged', `kernel log: ${count(this.logged.length)}`]];
     this.keys.replaceChildren(...keys.filter(([isThere]) => isThere).map(([, kind, words]) => element('span', {class: `key ${kind}`}, words)), this.cursor);
     if (this.plot && this.hadLimit === (this.limit !== undefined)) this.plot.setData(this.data());
     else this.draw();
@@ -124,10 +126,13 @@ export class HistoryChart {
       padding: [10, 30, 0, 0], cursor: {drag: {x: true, y: false}},
       hooks: {setCursor: [(plot) => {
         const point = plot.cursor.idx === null || plot.cursor.idx === undefined ? undefined : this.history.points[plot.cursor.idx];
-        this.cursor.textContent = point ? `${amount(point[1])} at ${clock(point[0])}` : '';
+        const before = this.history.points[plot.cursor.idx - 1]?.[0] ?? point?.[0];
+        const logged = point ? this.logged.filter((event) => event.time > before && event.time <= point[0]).map((event) => event.lines[0]) : [];
+        this.cursor.textContent = point ? [`${amount(point[1])} at ${clock(point[0])}`, ...logged.slice(0, 3)].join(' \u00b7 ') : '';
       }], draw: [(plot) => {
         this.mark(plot, this.hits, colour('--warn'), 1);  // above the failures
         this.mark(plot, this.failures, colour('--bad'), 0);
+        this.mark(plot, this.logged.map((event) => [event.time]), colour('--text'), 2);
       }]}}, this.data(), this.canvas);
   }
 }

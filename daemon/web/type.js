@@ -87,8 +87,8 @@ export class TypeView {
     this.hideParts(true);
   }
 
-  /** `history` is undefined if it is off. */
-  show(type, history) {
+  /** `history` is undefined if it is off, `events` if the kernel's log is not read. */
+  show(type, history, events = []) {
     const said = problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0, recent: history ? recentFailures(history) : undefined});
     this.words.textContent = said === 'met its limit before' && !(type.limit_hits > 0) ? 'It has no failure and is not near a limit.' : `It ${said}.`;
     this.meaning.replaceChildren(...meaningOf(type));
@@ -97,7 +97,7 @@ export class TypeView {
     if (history) {
       this.historyTitle.textContent = history.figure === 'bytes' ? 'History of bytes in use' : 'History of objects in use';
       this.chart ??= new HistoryChart(this.historyPlace);
-      this.chart.show(history, limitOf(type, history.figure));
+      this.chart.show(history, limitOf(type, history.figure), events);
     } else {
       this.historyPlace.replaceChildren(element('p', {class: 'quiet'}, 'The history is off; key history of the configuration switches it on.'));
     }

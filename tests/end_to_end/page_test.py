@@ -4,6 +4,7 @@
 """The status page in a real headless Chromium: what it says of a FreeBSD out of network buffers, of this machine and of a daemon without
 sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it
 sends no request elsewhere. The screenshots are kept in build/pictures."""
+import datetime
 import html
 import json
 import os
@@ -145,6 +146,19 @@ class Page(unittest.TestCase):
                 seen = self.look(daemon, "overview", "empty")["overview"]
                 self.assertIn("No memory type is known", seen["verdict"])
                 self.assertEqual(seen["types"], [])
+
+    def test_events_of_the_kernels_log_are_on_the_time_line(self):
+        polled = int(datetime.datetime(2026, 11, 20, 15, tzinfo=datetime.timezone.utc).timestamp())
+        kill = "Out of memory: Killed process 12 (<b>stress) total-vm:4kB, anon-rss:4kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:4kB oom_score_adj:0"
+        log = f"kernel_log 1\nlost 0\ncount oom_kill 2\nevent oom_kill 1000000\ntext {kill}\nevent oom_kill 95000000\ntext {kill}\nend\n"
+        poll = {"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry")), "fs/proc/stat": f"btime {polled - 100}\n",
+                "source/linux_kernel_log": log}
+        with program.temporary_directory() as directory:
+            captures.write_capture(directory, [poll] * 3)
+            with program.Daemon("--replay", directory, "--replay-speed", "1000000") as daemon:
+                daemon.wait_log("the replay has ended")
+                seen = self.look(daemon, "logged", "logged", TYPE_HASH="#/type/slab/dentry")["logged"]
+                self.assertEqual(seen["key"], "kernel log: 1", "the other one was before the history")
 
     def test_names_never_become_markup(self):
         names = ["<img/src=x/onerror=alert(1)>", "</script><b>", "\"'><iframe/src=//example.org>", "javascript:alert(2)", "..", "%2e%2e/a"]

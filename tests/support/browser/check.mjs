@@ -120,6 +120,16 @@ const scenarios = {
     result.without = await text(page, '#type [aria-label="By CPU"]');
     await picture(page, 'nodes');
   },
+  /** What the chart of the type of TYPE_HASH says of the kernel's log. */
+  async logged() {
+    const page = await open({hash: process.env.TYPE_HASH});
+    await page.waitForSelector('#type .key.logged');
+    result.key = await text(page, '#type .key.logged');
+    const box = await (await page.$('#type .u-over')).boundingBox();
+    await page.mouse.move(box.x + box.width - 1, box.y + box.height / 2);
+    await page.waitForFunction(() => document.querySelector('#type').textContent.includes('Killed process'));
+    await picture(page, 'logged');
+  },
   /** The page goes on with the polls and stays where it is, and asks for nothing while it is hidden. */
   async live() {
     const page = await open();
