@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control group metrics that the daemon reads too.
+// Control group metrics that the daemon reads too, and those of files that are read in turn.
 #pragma once
 
 #include "core/model/system_metric.h"
@@ -28,5 +28,47 @@ inline constexpr SystemMetric kMemcgTasks = gauge_metric(
 inline constexpr SystemMetric kMemcgTasksLimit =
     gauge_metric("memstat_memcg_tasks_limit", Tier::kDefault,
                  "Threads that the control group and its children may have; absent when not set.", {"group"});
+
+inline constexpr SystemMetric kMemcgLocalEvents =
+    counter_metric("memstat_memcg_local_events_total", Tier::kFull,
+                   "Times since the control group was created that it reached a threshold or its limit, ran out of memory, "
+                   "or lost a process to that, without those of its children.",
+                   {"group", "event"});
+
+inline constexpr SystemMetric kMemcgPressure = counter_metric(
+    "memstat_memcg_pressure_stall_seconds_total", Tier::kFull,
+    "Seconds, since the control group was created, during which some or all of its runnable tasks waited for memory.",
+    {"group", "kind"}, ValueFormat::kDouble);
+
+inline constexpr SystemMetric kMemcgSwapBytes = gauge_metric(
+    "memstat_memcg_swap_bytes", Tier::kFull, "Bytes of swap that a control group and its children use now.", {"group"});
+
+inline constexpr SystemMetric kMemcgSwapLimit =
+    gauge_metric("memstat_memcg_swap_limit_bytes", Tier::kFull,
+                 "Bytes of swap that a control group and its children may use; absent when not set.", {"group"});
+
+inline constexpr SystemMetric kMemcgSwapEvents = counter_metric(
+    "memstat_memcg_swap_events_total", Tier::kFull,
+    "Times since the control group was created that it reached a bound of its swap, or got no swap.", {"group", "event"});
+
+inline constexpr SystemMetric kMemcgBothBytes =
+    gauge_metric("memstat_memcg_memory_and_swap_bytes", Tier::kFull,
+                 "Bytes of memory and swap together that a control group of version 1 and its children use now.", {"group"});
+
+inline constexpr SystemMetric kMemcgBothLimit = gauge_metric(
+    "memstat_memcg_memory_and_swap_limit_bytes", Tier::kFull,
+    "Bytes of memory and swap together that a control group of version 1 may use; absent when not set.", {"group"});
+
+inline constexpr SystemMetric kMemcgDying =
+    gauge_metric("memstat_memcg_dying_descendants", Tier::kFull,
+                 "Control groups below the group now that were removed but still hold memory.", {"group"});
+
+inline constexpr SystemMetric kMemcgOomWaiting =
+    gauge_metric("memstat_memcg_oom_waiting", Tier::kFull,
+                 "1 while tasks of a control group of version 1 wait because it is out of memory, else 0.", {"group"});
+
+inline constexpr SystemMetric kMemcgKernelHits =
+    counter_metric("memstat_memcg_kernel_limit_hits_total", Tier::kFull,
+                   "Times since a control group of version 1 was created that its kernel memory met its limit.", {"group"});
 
 }  // namespace memstat

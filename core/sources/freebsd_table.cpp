@@ -11,8 +11,8 @@
 //
 // Limits of mbufs are those of their zones (freebsd_uma). Tables that are full on every healthy machine by design (the name
 // cache, dirhash, dirty buffers) are left out. Unused vnodes are kept until their room is needed, so only those in use count
-// against the limit. System V and POSIX semaphores and shared memory are reported in kernel structures only. Callouts have
-// no limit.
+// against the limit. System V IPC is reported in arrays of kernel structures (core/parse/sysv_arrays.h). POSIX semaphores
+// and callouts have no limit.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -21,6 +21,7 @@
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/table_metrics.h"
+#include "core/parse/sysv_arrays.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_table {
@@ -71,6 +72,14 @@ enum Leaf : std::uint8_t {
   kOvercommit,
   kUserWired,
   kMaxUserWired,
+  kPipeResizeFailures,
+  kPipeFragmentRetries,
+  kMaxSegments,
+  kMaxSegmentPages,
+  kMaxSets,
+  kMaxSemaphores,
+  kMaxQueues,
+  kMaxMessages,
   kLeafCount,
   kNone = kLeafCount
 };
@@ -114,7 +123,18 @@ constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
                                                               "vm.swap_total",
                                                               "vm.overcommit",
                                                               "vm.stats.vm.v_user_wire_count",
-                                                              "vm.max_user_wired"};
+                                                              "vm.max_user_wired",
+                                                              "kern.ipc.piperesizefail",
+                                                              "kern.ipc.pipefragretry",
+                                                              "kern.ipc.shmmni",
+                                                              "kern.ipc.shmall",
+                                                              "kern.ipc.semmni",
+                                                              "kern.ipc.semmns",
+                                                              "kern.ipc.msgmni",
+                                                              "kern.ipc.msgtql"};
+constexpr std::string_view kSegments = "kern.ipc.shmsegs";
+constexpr std::string_view kSets = "kern.ipc.sema";
+constexpr std::string_view kQueues = "kern.ipc.msqids";
 
 enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
 
@@ -254,13 +274,60 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   set(Field::kNumAllocs, value_of(numbers, table.allocations));
 }
 
+/// The arrays of System V IPC of one poll.
+struct SysvArrays {
+  std::optional<SysvUse> segments, sets, queues;
+
+  /// Whether the sysctl is one of them. An array of structures that are not known is passed over.
+  bool take(std::string_view name, std::string_view bytes) {
+    if (name == kSegments) segments = read_shared_segments(bytes);
+    if (name == kSets) sets = read_semaphore_sets(bytes);
+    if (name == kQueues) queues = read_message_queues(bytes);
+    return name == kSegments || name == kSets || name == kQueues;
+  }
+};
+
+void add_sysv(const SysvArrays& arrays, const Numbers& numbers, std::uint64_t page_size, Staging& staging) {
+  const auto add = [&](std::string_view name, std::uint64_t count, Leaf limit) -> StagedType& {
+    StagedType& type = staging.add(name);
+    type.fields.add(Field::kCount);
+    type.figures[Field::kCount] = count;
+    const std::uint64_t most = value_of(numbers, limit).value_or(0);
+    if (most != 0) type.fields.add(Field::kCountLimit);
+    if (most != 0) type.figures[Field::kCountLimit] = most;
+    return type;
+  };
+  const auto add_bytes = [](StagedType& type, Field field, std::uint64_t bytes) {
+    type.fields.add(field);
+    type.figures[field] = bytes;
+  };
+  if (arrays.segments) {
+    StagedType& type = add("sysv_shm", arrays.segments->objects, kMaxSegments);
+    add_bytes(type, Field::kBytes, arrays.segments->bytes);
+    const std::uint64_t pages = value_of(numbers, kMaxSegmentPages).value_or(0);
+    std::uint64_t limit = 0;
+    if (pages != 0 && !__builtin_mul_overflow(pages, page_size, &limit)) add_bytes(type, Field::kBytesLimit, limit);
+    staging.statistics().add(kSharedUnattached, arrays.segments->parts);
+  }
+  if (arrays.sets) {
+    add("sysv_sem", arrays.sets->objects, kMaxSets);
+    add("sysv_semaphores", arrays.sets->parts, kMaxSemaphores);
+  }
+  if (arrays.queues) {
+    add_bytes(add("sysv_msg", arrays.queues->objects, kMaxQueues), Field::kBytes, arrays.queues->bytes);
+    add("sysv_messages", arrays.queues->parts, kMaxMessages);
+  }
+}
+
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
   Numbers numbers;
   for (std::size_t i = 0; i < kLeafCount; ++i) numbers[i].key = kLeaves[i];
   std::size_t cursor = 0;
+  SysvArrays arrays;
   const auto take = [&](std::string_view name, std::string_view bytes) {
+    if (arrays.take(name, bytes)) return true;
     if (name == kSfStat) return take_sendfile_counters(bytes, numbers);
     // The kernel's unlocked arithmetic may make some of them negative, and a limit of -1 means no limit.
     return take_sysctl(name, bytes, sysctl_amount, numbers, cursor);
@@ -273,6 +340,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     numbers[kUmaLimit].value = numbers[kKmemSize].value;
   }
   for (const Table& table : kTables) add_table(table, numbers, raw.page_size, staging);
+  add_sysv(arrays, numbers, raw.page_size, staging);
+  for (const auto& [leaf, kind] :
+       {std::pair(kPipeResizeFailures, "piperesizefail"), std::pair(kPipeFragmentRetries, "pipefragretry")}) {
+    if (const auto count = value_of(numbers, leaf)) staging.statistics().add(kTableEvents, *count, {"pipe_buffers", kind});
+  }
   if (staging.types().empty()) return data_error(kOrigin, bundle.size(), "none of the sysctls is of a table");
   return {};
 }
@@ -295,7 +367,9 @@ Result<void> find_sysctls(KernelView& view, State& state) {
     if (name.find('.') == std::string_view::npos) continue;
     if (auto result = find(name); !result) return result;
   }
-  if (auto result = find(kSfStat); !result) return result;
+  for (const std::string_view name : {kSfStat, kSegments, kSets, kQueues}) {
+    if (auto result = find(name); !result) return result;
+  }
   if (list.empty()) return system_error(kOrigin, ENOENT, "this kernel has no sysctl of a bounded table");
   return {};
 }
@@ -316,22 +390,30 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
      "files: kern.openfiles, vnodes: vfs.numvnodes - vfs.freevnodes, sockets: kern.ipc.numopensockets, processes: "
      "vm.uma.PROC.stats.current, sf_bufs: kern.ipc.nsfbufsused, buffer_headers: kern.nbuf - vfs.numfreebuffers, aio_jobs: "
-     "vfs.aio.num_queue_count, inotify_watches: vfs.inotify.watches, user_wired: vm.stats.vm.v_user_wire_count, in pages"},
+     "vfs.aio.num_queue_count, inotify_watches: vfs.inotify.watches, user_wired: vm.stats.vm.v_user_wire_count, in pages, "
+     "sysv_*: what is allocated in kern.ipc.shmsegs, kern.ipc.sema and kern.ipc.msqids"},
     {Field::kFree, "vnodes: vfs.freevnodes, buffer_headers: vfs.numfreebuffers"},
     {Field::kCountLimit,
      "in this order: kern.maxfiles - 1, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc - 2, kern.ipc.nsfbufs, kern.nbuf, "
-     "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, absent when 0"},
+     "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, shmmni, semmni, semmns, msgmni and msgtql of "
+     "kern.ipc, absent when 0"},
     {Field::kBytes,
      "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, "
      "before 12.0 vm.kmem_map_size, kernel_address_space: vm.kvm_size - vm.kvm_free, "
-     "swap_reservations: vm.swap_reserved, user_wired: its pages x page size"},
+     "swap_reservations: vm.swap_reserved, user_wired: its pages x page size, sysv_shm: shm_segsz, attached or not, "
+     "sysv_msg: "
+     "msg_cbytes"},
     {Field::kBytesLimit,
      "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, "
-     "vm.swap_total where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, absent when 0"},
+     "vm.swap_total where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, kern.ipc.shmall "
+     "x page size, absent "
+     "when 0"},
     {Field::kFailures, "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat"},
     {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
     {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
     {Field::kSize, "user_wired: page size"},
+    {kTableEvents, "kern.ipc.piperesizefail, kern.ipc.pipefragretry"},
+    {kSharedUnattached, "segments of kern.ipc.shmsegs whose shm_nattch is 0"},
     {kTableSoftLimit, "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10"},
 };
 

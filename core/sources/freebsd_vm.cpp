@@ -37,6 +37,10 @@ constexpr SystemMetric kPageEvents = counter_metric(
     "memstat_page_events_total", Tier::kDefault,
     "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others.", {"kind"});
 
+constexpr SystemMetric kDaemonWantedPages =
+    gauge_metric("memstat_page_daemon_wanted_pages", Tier::kDefault,
+                 "Pages that the controller of FreeBSD's page daemon wants to be freed now, by domain.", {"node"});
+
 constexpr std::string_view kOrigin = "sysctl vm";
 
 // Index of RawBytes::parts.
@@ -44,6 +48,7 @@ constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kDomains = "vm.domain.";
 constexpr std::string_view kDomainStats = ".stats.";
+constexpr std::string_view kDomainOutput = ".pidctrl.output";
 
 enum Leaf : std::uint8_t {
   kPageCount,
@@ -353,6 +358,16 @@ void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t
   }
 }
 
+/// False if the bytes are not a number. The controller may want a negative number of pages.
+bool take_output(std::string_view name, std::string_view bytes, StagedStatistics& statistics) {
+  name.remove_prefix(kDomains.size());
+  name.remove_suffix(kDomainOutput.size());
+  const auto domain = parse_u64(name);
+  const auto pages = sysctl_amount(bytes);
+  if (domain && *domain < kMaxNodes && pages) statistics.add(kDaemonWantedPages, *pages, {*domain});
+  return pages.has_value();
+}
+
 /// The records of a domain are contiguous.
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
@@ -368,6 +383,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const auto take = [&](std::string_view name, std::string_view bytes) {
     std::uint32_t number = 0;
     std::string_view leaf;
+    if (name.starts_with(kDomains) && name.ends_with(kDomainOutput) &&
+        name.size() > kDomains.size() + kDomainOutput.size()) {
+      return take_output(name, bytes, staging.statistics());
+    }
     if (!split_domain(name, number, leaf)) return take_sysctl(name, bytes, sysctl_number, numbers, cursor);
     if (current != number) {
       if (current) finish_domain(*current, domain, raw.page_size, all, staging);
@@ -433,6 +452,8 @@ Result<void> find_sysctls(KernelView& view, State& state) {
     for (const Threshold& threshold : kThresholds) {
       if (auto result = find(threshold.leaf); !result) return failed(result.error());
     }
+    const std::string output = std::string(kDomains) + std::to_string(number) + std::string(kDomainOutput);
+    if (auto result = list_sysctl(view, output, scratch, list); !result) return failed(result.error());
   }
   return {};
 }
@@ -473,6 +494,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kZoneWatermarkBytes,
      "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, "
      "or vm.stats.vm.v_FIGURE (node \"all\"), vm.stats.vm.v_pageout_free_min, v_interrupt_free_min"},
+    {kDaemonWantedPages, "vm.domain.N.pidctrl.output"},
     {kPageFrees, "vm.stats.vm.v_tfree"},
     {kReclaimScannedPages,
      "by queue: actpdpgs, inactpdpgs, laundpdpgs, unswppdpgs of all vm.domain.N.stats, or vm.stats.vm.v_pdpages"},

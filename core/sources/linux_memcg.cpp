@@ -65,48 +65,6 @@ constexpr SystemMetric kMemcgHighBytes = gauge_metric(
     "memstat_memcg_high_bytes", Tier::kDefault,
     "Bytes above which the kernel slows the control group down and reclaims its memory; absent when not set.", {"group"});
 
-constexpr SystemMetric kMemcgLocalEvents =
-    counter_metric("memstat_memcg_local_events_total", Tier::kFull,
-                   "Times since the control group was created that it reached a threshold or its limit, ran out of memory, "
-                   "or lost a process to that, without those of its children.",
-                   {"group", "event"});
-
-constexpr SystemMetric kMemcgPressure = counter_metric(
-    "memstat_memcg_pressure_stall_seconds_total", Tier::kFull,
-    "Seconds, since the control group was created, during which some or all of its runnable tasks waited for memory.",
-    {"group", "kind"}, ValueFormat::kDouble);
-
-constexpr SystemMetric kMemcgSwapBytes = gauge_metric(
-    "memstat_memcg_swap_bytes", Tier::kFull, "Bytes of swap that a control group and its children use now.", {"group"});
-
-constexpr SystemMetric kMemcgSwapLimit =
-    gauge_metric("memstat_memcg_swap_limit_bytes", Tier::kFull,
-                 "Bytes of swap that a control group and its children may use; absent when not set.", {"group"});
-
-constexpr SystemMetric kMemcgSwapEvents = counter_metric(
-    "memstat_memcg_swap_events_total", Tier::kFull,
-    "Times since the control group was created that it reached a bound of its swap, or got no swap.", {"group", "event"});
-
-constexpr SystemMetric kMemcgBothBytes =
-    gauge_metric("memstat_memcg_memory_and_swap_bytes", Tier::kFull,
-                 "Bytes of memory and swap together that a control group of version 1 and its children use now.", {"group"});
-
-constexpr SystemMetric kMemcgBothLimit = gauge_metric(
-    "memstat_memcg_memory_and_swap_limit_bytes", Tier::kFull,
-    "Bytes of memory and swap together that a control group of version 1 may use; absent when not set.", {"group"});
-
-constexpr SystemMetric kMemcgDying =
-    gauge_metric("memstat_memcg_dying_descendants", Tier::kFull,
-                 "Control groups below the group now that were removed but still hold memory.", {"group"});
-
-constexpr SystemMetric kMemcgOomWaiting =
-    gauge_metric("memstat_memcg_oom_waiting", Tier::kFull,
-                 "1 while tasks of a control group of version 1 wait because it is out of memory, else 0.", {"group"});
-
-constexpr SystemMetric kMemcgKernelHits =
-    counter_metric("memstat_memcg_kernel_limit_hits_total", Tier::kFull,
-                   "Times since a control group of version 1 was created that its kernel memory met its limit.", {"group"});
-
 constexpr SystemMetric kMemcgGroupsLeftOut =
     gauge_metric("memstat_memcg_groups_left_out", Tier::kMinimal,
                  "Control groups seen at the last read but not listed, because there are too many or they cannot be read.");

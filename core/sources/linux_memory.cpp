@@ -40,6 +40,7 @@
 #include "core/collect/file_list.h"
 #include "core/model/accounts.h"
 #include "core/parse/key_values.h"
+#include "core/parse/leading_numbers.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_memory {
@@ -105,7 +106,6 @@ constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size
 /// Further devices are not read.
 constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/block/zram1/mm_stat",
                                            "/sys/block/zram2/mm_stat", "/sys/block/zram3/mm_stat"};
-constexpr std::string_view kBlockDevices = "/sys/block/";
 
 // Indexes of RawBytes::parts.
 constexpr std::size_t kMeminfoPart = 0;
@@ -398,7 +398,6 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
   accounts.add_if_told("writeback_copies", line(kWritebackTmp));
   accounts.add_if_told("gpu", sum_of(line(kGpuActive), line(kGpuReclaim)));
   accounts.add_if_told("hardware_corrupted", line(kHardwareCorrupted));
-
   accounts.add_if_told("tracing", files.tracing);
 
   // 6.12 has no such line, but counts virtio's balloon by events.
@@ -431,25 +430,15 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
   if (const Amount pins = without(counters[kPinned].value, counters[kUnpinned].value)) statistics.add(kPagePins, *pins);
 }
 
-/// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show). A line
-/// that is none is passed over, as all that is wrong with these files is.
+/// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show).
 void add_zram(std::string_view bundle, StagedStatistics& statistics) {
   constexpr std::string_view kZramParts[] = {"original", "compressed", "held", "limit", "peak"};
   FileBundleReader records(bundle);
-  std::string_view path;
-  std::string_view content;
-  while (records.next(path, content)) {
-    std::string_view file;
-    const std::string_view device = component_after(path, kBlockDevices, file);
-    if (device.empty() || file != "mm_stat") continue;
-    std::array<Amount, std::size(kZramParts)> amounts;
-    std::string_view word;
-    for (Amount& amount : amounts) {
-      if (next_word(content, word)) amount = parse_u64(word);
-    }
-    if (std::any_of(amounts.begin(), amounts.end(), [](const Amount& amount) { return !amount; })) continue;
-    for (std::size_t i = 0; i < amounts.size(); ++i) {
-      if (kZramParts[i] != "limit" || *amounts[i] != 0) statistics.add(kZramBytes, *amounts[i], {device, kZramParts[i]});
+  for (std::string_view path, content, file; records.next(path, content);) {
+    const std::string_view device = component_after(path, "/sys/block/", file);
+    const auto amounts = read_leading_numbers<std::size(kZramParts)>(content);
+    for (std::size_t i = 0; !device.empty() && amounts && i < amounts->size(); ++i) {
+      if (kZramParts[i] != "limit" || (*amounts)[i] != 0) statistics.add(kZramBytes, (*amounts)[i], {device, kZramParts[i]});
     }
   }
 }

@@ -24,11 +24,11 @@
 #include <optional>
 #include <span>
 
-#include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
+#include "core/parse/held_segments.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_table {
@@ -42,21 +42,6 @@ constexpr SystemMetric kTableUserLimit =
 constexpr SystemMetric kTableUserUsedRatio = gauge_metric(
     "memstat_table_user_used_ratio", Tier::kDefault, "Share of the quota used by the user who is closest to it, 0 to 1.",
     {"type", "kind"}, ValueFormat::kDouble);
-
-constexpr SystemMetric kTableEvents =
-    counter_metric("memstat_table_events_total", Tier::kDefault,
-                   "Events since boot caused by a full or nearly full table, by the kernel's name.", {"type", "kind"});
-
-constexpr SystemMetric kSharedResident =
-    gauge_metric("memstat_sysv_shm_held_bytes", Tier::kDefault,
-                 "Bytes that System V shared memory segments hold now, by where: in memory or in swap.", {"in"});
-
-constexpr SystemMetric kSharedUnattached = gauge_metric("memstat_sysv_shm_unattached_objects", Tier::kDefault,
-                                                        "System V shared memory segments now that no process has attached.");
-
-constexpr SystemMetric kSharedUnattachedBytes =
-    gauge_metric("memstat_sysv_shm_unattached_bytes", Tier::kDefault,
-                 "Bytes of memory and swap now that System V shared memory segments hold without an attached process.");
 
 constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
@@ -397,49 +382,17 @@ StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnT
   return &type;
 }
 
-/// What segments hold of memory and swap, and how much of it belongs to segments that nobody has attached. Nothing where the
-/// kernel has no such columns.
 void add_held_segments(TableFiles& files, Staging& staging) {
-  const auto text = files.text(kShm);
-  if (!text) return;
-  std::string_view rest = *text;
-  std::string_view header;
-  next_line(rest, header);
-  const auto attached = column_of(header, "nattch");
-  const auto resident = column_of(header, "rss");
-  const auto swapped = column_of(header, "swap");
-  if (!attached || !resident || !swapped) return;
-  std::uint64_t in_memory = 0;
-  std::uint64_t in_swap = 0;
-  std::uint64_t idle = 0;
-  std::uint64_t idle_bytes = 0;
-  for (std::string_view line; !rest.empty();) {
-    const std::size_t offset = text->size() - rest.size();
-    next_line(rest, line);
-    Number users;
-    Number memory;
-    Number swap;
-    std::string_view word;
-    for (std::size_t place = 0; next_word(line, word); ++place) {
-      if (place == *attached) users = parse_u64(word);
-      if (place == *resident) memory = parse_u64(word);
-      if (place == *swapped) swap = parse_u64(word);
-    }
-    if (!users || !memory || !swap) {
-      files.refuse(kShm, offset, "must have the numbers of nattch, rss and swap here");
-      return;
-    }
-    in_memory = saturating_sum(in_memory, *memory);
-    in_swap = saturating_sum(in_swap, *swap);
-    if (*users != 0) continue;
-    ++idle;
-    idle_bytes = saturating_sum(idle_bytes, saturating_sum(*memory, *swap));
+  HeldSegments held;
+  if (const auto offset = read_held_segments(files.text(kShm).value_or(""), held)) {
+    return files.refuse(kShm, *offset, "must have the numbers of nattch, rss and swap here");
   }
+  if (!held.is_known) return;
   StagedStatistics& statistics = staging.statistics();
-  statistics.add(kSharedResident, in_memory, {"memory"});
-  statistics.add(kSharedResident, in_swap, {"swap"});
-  statistics.add(kSharedUnattached, idle);
-  statistics.add(kSharedUnattachedBytes, idle_bytes);
+  statistics.add(kSharedResident, held.resident, {"memory"});
+  statistics.add(kSharedResident, held.swapped, {"swap"});
+  statistics.add(kSharedUnattached, held.unattached);
+  statistics.add(kSharedUnattachedBytes, held.unattached_bytes);
 }
 
 void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) {

@@ -91,10 +91,7 @@ constexpr std::array kLimitWords{
     LimitWord{"freebsd", "table", "sysv_sem", "kern.ipc.semmni", "loader.conf"},
     LimitWord{"freebsd", "table", "sysv_semaphores", "kern.ipc.semmns", "loader.conf"},
     LimitWord{"freebsd", "table", "sysv_msg", "kern.ipc.msgmni", "loader.conf"},
-    LimitWord{"freebsd", "table", "accept_queues", "kern.ipc.soacceptqueue", "sysctl",
-              "of each socket; a program may ask for less"},
-    LimitWord{"freebsd", "table", "threads", "kern.maxthread", "loader.conf", "the last 100 are for root"},
-    LimitWord{"freebsd", "table", "swap", "swapon(8)", "fstab"},
+    LimitWord{"freebsd", "table", "sysv_messages", "kern.ipc.msgtql", "loader.conf"},
 };
 
 }  // namespace

@@ -187,7 +187,7 @@ def tolerance(metric):
 
 # What reading itself adds and takes away while it lasts: both ends of the scrape's connection, and the programs that read the files
 # (in a guest a shell, xargs and grep), with their stacks, page tables and the pages that they give back. By metric and a label.
-OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_type_objects", "threads"): 3, ("memstat_type_objects", "files"): 8,
+OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_socket_allocated_objects", "TCP"): 2, ("memstat_type_objects", "threads"): 3, ("memstat_type_objects", "files"): 8,
             ("memstat_type_objects", "dentries"): 8, ("memstat_type_free_objects", "dentries"): 8, ("memstat_type_bytes", "TCP"): 1 << 16,
             ("memstat_type_limit_used_ratio", "threads"): 0.0005, ("memstat_type_limit_used_ratio", "TCP"): 0.0005,
             ("memstat_accounted_bytes", "sockets"): 1 << 16,

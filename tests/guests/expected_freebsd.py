@@ -189,6 +189,34 @@ def zone_tree(sysctls, add, records):
             add.values["memstat_type_limit_objects", (("allocator", "uma"), ("type", name))] = sum(limits)
 
 
+def sysv(sysctls, add):
+    """Arrays of struct shmid_kernel, semid_kernel and msqid_kernel of a 64-bit kernel; allocated ones have a bit in the mode, queues room."""
+    arrays = {}
+    for name, size in (("shmsegs", 104), ("sema", 80), ("msqids", 120)):
+        content = sysctls.values.get(f"kern.ipc.{name}")
+        if content is not None and len(content) % size == 0:
+            arrays[name] = [content[at:at + size] for at in range(0, len(content), size)]
+
+    def at(code, one, offset):
+        return struct.unpack_from(code, one, offset)[0]
+
+    if "shmsegs" in arrays:
+        used = [one for one in arrays["shmsegs"] if at("<H", one, 16) & 0o4000]
+        pages = sysctls("kern.ipc.shmall")
+        add.type("table", "sysv_shm", objects=len(used), bytes=sum(at("<Q", one, 32) for one in used),
+                 limit_objects=sysctls("kern.ipc.shmmni") or None, limit_bytes=pages * sysctls.page_size if pages else None)
+        add("memstat_sysv_shm_unattached_objects", sum(at("<i", one, 48) == 0 for one in used))
+    if "sema" in arrays:
+        used = [one for one in arrays["sema"] if at("<H", one, 16) & 0o1000]
+        add.type("table", "sysv_sem", objects=len(used), limit_objects=sysctls("kern.ipc.semmni") or None)
+        add.type("table", "sysv_semaphores", objects=sum(at("<H", one, 40) for one in used), limit_objects=sysctls("kern.ipc.semmns") or None)
+    if "msqids" in arrays:
+        used = [one for one in arrays["msqids"] if at("<Q", one, 64)]
+        add.type("table", "sysv_msg", objects=len(used), bytes=sum(at("<Q", one, 48) for one in used),
+                 limit_objects=sysctls("kern.ipc.msgmni") or None)
+        add.type("table", "sysv_messages", objects=sum(at("<Q", one, 56) for one in used), limit_objects=sysctls("kern.ipc.msgtql") or None)
+
+
 def tables(sysctls, add):
     for name, (used, limit, free, failures, sleeps, allocations) in TABLES.items():
         number, bound, spare = sysctls(used), sysctls(limit), sysctls(free)
@@ -204,6 +232,9 @@ def tables(sysctls, add):
         if number is not None:
             add.type("table", name, bytes=number - (sysctls(free) or 0), limit_bytes=sysctls(limit) or None, failures_total=sysctls(failures),
                      allocations_total=sysctls(allocations))
+    sysv(sysctls, add)
+    for kind in ("piperesizefail", "pipefragretry"):
+        add("memstat_table_events_total", sysctls(f"kern.ipc.{kind}"), type="pipe_buffers", kind=kind)
     reserved = sysctls("vm.swap_reserved")
     if reserved is not None:
         is_limited = (sysctls("vm.overcommit") or 0) & 5 == 1
@@ -234,6 +265,7 @@ def pages(sysctls, add):
             if number is not None:
                 queue(f"domain {domain} {name}", number)
                 unswappable += number if name == "unswappable" else 0
+        add("memstat_page_daemon_wanted_pages", sysctls(f"vm.domain.{domain}.pidctrl.output"), node=str(domain))
         for leaf, zone, watermark in WATERMARKS:
             add("memstat_zone_watermark_bytes", sysctls.pages(stats + leaf), node=str(domain), zone=zone, watermark=watermark)
         for name, leaf in SCANS.items():

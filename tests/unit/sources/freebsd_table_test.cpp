@@ -133,6 +133,36 @@ TEST_F(FreebsdTable, HasTheFiguresOfItsSysctls) {
   }
 }
 
+TEST_F(FreebsdTable, HasSystemVIpcWithItsLimits) {
+  kernel_.set("kern.ipc.shmsegs", std::string(192 * 104, '\0'));
+  kernel_.set_u64("kern.ipc.shmmni", 192);
+  kernel_.set_u64("kern.ipc.shmall", 131072);
+  EXPECT_EQ(type("sysv_shm"), "bytes 0 count 0 countlimit 192 byteslimit 536870912");
+  EXPECT_EQ(statistics_of(reader_->staging).at("sysv_shm_unattached_objects"), 0U);
+  kernel_.set("kern.ipc.sema", std::string(50 * 80, '\0'));
+  kernel_.set_u32("kern.ipc.semmni", 50);
+  kernel_.set_u32("kern.ipc.semmns", 340);
+  EXPECT_EQ(type("sysv_sem"), "count 0 countlimit 50");
+  EXPECT_EQ(type("sysv_semaphores"), "count 0 countlimit 340");
+  kernel_.set("kern.ipc.msqids", std::string(40 * 120, '\0'));
+  kernel_.set_u32("kern.ipc.msgmni", 40);
+  kernel_.set_u32("kern.ipc.msgtql", 40);
+  EXPECT_EQ(type("sysv_msg"), "bytes 0 count 0 countlimit 40");
+  EXPECT_EQ(type("sysv_messages"), "count 0 countlimit 40");
+  kernel_.set("kern.ipc.shmsegs", std::string(192 * 104 - 1, '\0'));
+  EXPECT_EQ(type("sysv_shm"), "none") << "another structure";
+}
+
+TEST_F(FreebsdTable, CountsWhatAFullBufferSpaceOfPipesDoes) {
+  kernel_.set_u32("kern.openfiles", 1);
+  kernel_.set_u32("kern.ipc.piperesizefail", 5);
+  kernel_.set_u32("kern.ipc.pipefragretry", 6);
+  ASSERT_TRUE(refresh_it());
+  const auto found = statistics_of(reader_->staging);
+  EXPECT_EQ(found.at("table_events_total{pipe_buffers,piperesizefail}"), 5U);
+  EXPECT_EQ(found.at("table_events_total{pipe_buffers,pipefragretry}"), 6U);
+}
+
 TEST_F(FreebsdTable, HasSendfileBuffersWhereTheKernelHasThem) {
   kernel_.set_u32("kern.openfiles", 1);
   kernel_.set("kern.ipc.sfstat", std::string(88, '\0'));

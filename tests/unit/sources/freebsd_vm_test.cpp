@@ -213,6 +213,17 @@ TEST_F(FreebsdVm, TellsOfAllDomainsTogetherWhatNoneTellsItself) {
   EXPECT_EQ(statistics().at("zone_watermark_bytes{all,inactive,target}"), 30 * kPage);
 }
 
+TEST_F(FreebsdVm, TellsWhatThePageDaemonsControllerWants) {
+  kernel_.set_u32("vm.domain.0.pidctrl.output", 700);
+  kernel_.set_u32("vm.domain.1.pidctrl.output", 0xFFFFFFF6U);  // -10
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(statistics().at("page_daemon_wanted_pages{0}"), 700U);
+  EXPECT_EQ(statistics().at("page_daemon_wanted_pages{1}"), 0U);
+  EXPECT_EQ(statistics().at("zone_watermark_bytes{1,free,min}"), 10 * kPage) << "what follows is read on";
+  kernel_.set("vm.domain.1.pidctrl.output", "123");
+  EXPECT_FALSE(refresh_it());
+}
+
 TEST_F(FreebsdVm, ReadsCountersOf32BitsAsOlderKernelsHaveThem) {
   kernel_.set_u32("vm.stats.vm.v_tfree", 4000000000U);
   ASSERT_TRUE(refresh_it());

@@ -347,6 +347,24 @@ TEST_F(Memory, HasSwapPromisesAndViewsBesideTheParts) {
   EXPECT_EQ(statistics_of(reader_->staging).at("page_pins"), 0U) << "summed one after the other";
 }
 
+TEST_F(Memory, HasWhatCompressedBlockDevicesHold) {
+  put("/sys/block/zram0/mm_stat", "  4096000  1024000  1300000        0  1400000        1        0        2\n");
+  put("/sys/block/zram1/mm_stat", "1 2 3 4 5 6 7 8 9\n");
+  put("/sys/block/zram2/mm_stat", "1 2 3 4");
+  put("/sys/block/zram3/mm_stat", "1 2 x 4 5 6 7 8\n");
+  ASSERT_TRUE(refresh_it());
+  const auto found = statistics_of(reader_->staging);
+  EXPECT_EQ(found.at("zram_bytes{zram0,original}"), 4096000U);
+  EXPECT_EQ(found.at("zram_bytes{zram0,compressed}"), 1024000U);
+  EXPECT_EQ(found.at("zram_bytes{zram0,held}"), 1300000U);
+  EXPECT_EQ(found.at("zram_bytes{zram0,peak}"), 1400000U);
+  EXPECT_FALSE(found.contains("zram_bytes{zram0,limit}")) << "none is set";
+  EXPECT_EQ(found.at("zram_bytes{zram1,limit}"), 4U);
+  for (const char* damaged : {"zram2", "zram3"}) {
+    EXPECT_FALSE(found.contains("zram_bytes{" + std::string(damaged) + ",original}")) << damaged;
+  }
+}
+
 TEST_F(Memory, HasNoSeriesForAViewThatItsKernelLacks) {
   static_cast<void>(unaccounted());
   const auto found = statistics_of(reader_->staging);

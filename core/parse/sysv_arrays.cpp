@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/parse/sysv_arrays.h"
+
+#include "core/base/arithmetic.h"
+#include "core/base/text.h"
+
+namespace memstat {
+namespace {
+
+// Offsets in bytes. Each structure begins with struct ipc_perm: four IDs of 32 bits, mode, sequence, key.
+constexpr std::size_t kMode = 16;
+constexpr std::size_t kSegmentSize = 32;
+constexpr std::size_t kSegmentAttached = 48;
+constexpr std::size_t kSetSemaphores = 40;
+constexpr std::size_t kQueueBytes = 48;
+constexpr std::size_t kQueueMessages = 56;
+constexpr std::size_t kQueueRoom = 64;  // 0: the queue is free
+constexpr std::size_t kSegmentStruct = 104;
+constexpr std::size_t kSetStruct = 80;
+constexpr std::size_t kQueueStruct = 120;
+constexpr unsigned kSegmentAllocated = 0x800;
+constexpr unsigned kSetAllocated = 0x200;
+
+template <typename AddOne>
+std::optional<SysvUse> read_array(std::string_view bytes, std::size_t size, AddOne add_one) {
+  if (bytes.size() % size != 0) return std::nullopt;
+  SysvUse use;
+  for (std::size_t at = 0; at < bytes.size(); at += size) add_one(bytes.substr(at, size), use);
+  return use;
+}
+
+unsigned mode_of(std::string_view object) { return load<std::uint16_t>(object, kMode); }
+
+}  // namespace
+
+std::optional<SysvUse> read_shared_segments(std::string_view bytes) {
+  return read_array(bytes, kSegmentStruct, [](std::string_view segment, SysvUse& use) {
+    if ((mode_of(segment) & kSegmentAllocated) == 0) return;
+    ++use.objects;
+    use.bytes = saturating_sum(use.bytes, load<std::uint64_t>(segment, kSegmentSize));
+    use.parts += load<std::uint32_t>(segment, kSegmentAttached) == 0 ? 1U : 0U;
+  });
+}
+
+std::optional<SysvUse> read_semaphore_sets(std::string_view bytes) {
+  return read_array(bytes, kSetStruct, [](std::string_view set, SysvUse& use) {
+    if ((mode_of(set) & kSetAllocated) == 0) return;
+    ++use.objects;
+    use.parts = saturating_sum(use.parts, std::uint64_t{load<std::uint16_t>(set, kSetSemaphores)});
+  });
+}
+
+std::optional<SysvUse> read_message_queues(std::string_view bytes) {
+  return read_array(bytes, kQueueStruct, [](std::string_view queue, SysvUse& use) {
+    if (load<std::uint64_t>(queue, kQueueRoom) == 0) return;
+    ++use.objects;
+    use.parts = saturating_sum(use.parts, load<std::uint64_t>(queue, kQueueMessages));
+    use.bytes = saturating_sum(use.bytes, load<std::uint64_t>(queue, kQueueBytes));
+  });
+}
+
+}  // namespace memstat
