@@ -10,9 +10,9 @@ inline constexpr SystemMetric kTableSoftLimit = gauge_metric(
     "memstat_table_soft_limit_objects", Tier::kDefault,
     "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full.", {"type"});
 
-inline constexpr SystemMetric kTableEvents = counter_metric(
-    "memstat_table_events_total", Tier::kDefault,
-    "Events since boot caused by a full or nearly full table, by the kernel's name.", {"type", "kind"});
+inline constexpr SystemMetric kTableEvents =
+    counter_metric("memstat_table_events_total", Tier::kDefault,
+                   "Events since boot caused by a full or nearly full table, by the kernel's name.", {"type", "kind"});
 
 inline constexpr SystemMetric kSharedUnattached =
     gauge_metric("memstat_sysv_shm_unattached_objects", Tier::kDefault,
