@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The library: what reads kernels and captures, and the archives that captures come in.
 file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.cpp core/model/*.cpp core/kernel/*.cpp core/capture/*.cpp
-     core/collect/*.cpp core/diagnosis/*.cpp)
+     core/collect/*.cpp core/diagnosis/*.cpp core/inspect/*.cpp)
 list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|pack|open_capture))\\.cpp$")
 memstat_library(memstat_core ${CORE_FILES})
 memstat_add_sources(memstat_core core/sources)
 include(core/diagnosis/causes.cmake)
 memstat_add_causes(memstat_core)
+include(core/inspect/inspect.cmake)
+memstat_add_inspections(memstat_core)
 
 # What can be opened in place of the live kernel, in the order in which they are tried: names of a ViewOpener in
 # memstat::view_openers. Targets of their own (crash dumps) go before `capture`, which takes what no other does.

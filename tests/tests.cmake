@@ -103,6 +103,7 @@ if(NOT MEMSTAT_SANITIZER STREQUAL "thread")  # what they test knows no threads
   memstat_test_program(test_collect unit/collect)
   memstat_test_program(test_model unit/model)
   memstat_test_program(test_diagnosis unit/diagnosis)
+  memstat_test_program(test_inspect unit/inspect)
   memstat_test_program(test_sources unit/sources)
   set(CONTRACT_TARGETS "")  # with sources of their own
   if(MEMSTAT_COUNTERS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A new file in core/sources is refused without its test and its captures, and with them it is built in without another edit. So is one of
-# core/diagnosis/causes without its test and its situation.
+# core/diagnosis/causes without its test and its situation, and one of core/inspect/questions without its test.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 copy=$(mktemp -d)
@@ -9,7 +9,7 @@ trap 'rm -rf "$copy"' EXIT
 cp -R "$root/CMakeLists.txt" "$root/core" "$copy/"
 mkdir -p "$copy/tests/unit/diagnosis" "$copy/daemon"
 cp -R "$root/daemon/package" "$copy/daemon/"
-cp -R "$root/tests/unit/sources" "$root/tests/unit/events" "$root/tests/unit/counters" "$copy/tests/unit/"
+cp -R "$root/tests/unit/sources" "$root/tests/unit/events" "$root/tests/unit/counters" "$root/tests/unit/inspect" "$copy/tests/unit/"
 cp -R "$root/tests/unit/diagnosis/causes" "$copy/tests/unit/diagnosis/"
 cp -R "$root/tests/fixtures" "$root/tests/situations" "$copy/tests/"
 build=$copy/build
@@ -64,6 +64,14 @@ must_refuse "of a cause with the situation of another" 'has "cause: new_cause"'
 printf 'cause: new_cause\n' >"$copy/tests/situations/new_cause.yaml"
 regenerate || fail "a cause with test and situation was refused"
 rm "$cause"
+
+question=$copy/core/inspect/questions/new_question.cpp
+touch "$question"
+must_refuse "of a question without a test" 'write tests/unit/inspect/new_question_test.cpp'
+touch "$copy/tests/unit/inspect/new_question_test.cpp"
+regenerate || fail "a question with a test was refused"
+grep -q 'inspections::new_question' "$build/generated/all_inspections.cpp" || fail "the new question is not in the table"
+rm "$question"
 
 # Another target's sources keep the same rules, and share the names.
 mkdir "$copy/extra"

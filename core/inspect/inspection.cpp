@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/inspect/inspection.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/inspect/owners.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kHead = "memstat who 1";
+/// What others choose is cut, so that an answer is bounded.
+constexpr std::size_t kMaxText = 1024;
+
+bool is_larger(const Holder& a, const Holder& b) {
+  return std::tuple(b.bytes.value_or(0), b.count.value_or(0), a.pid, std::string_view(a.name)) <
+         std::tuple(a.bytes.value_or(0), a.count.value_or(0), b.pid, std::string_view(b.name));
+}
+
+void make_labels(Holder& holder) {
+  for (std::string* const text : {&holder.command, &holder.user, &holder.group, &holder.name}) {
+    *text = make_label_text(std::string_view(*text).substr(0, kMaxText));
+  }
+}
+
+/// Largest first, and no more than kMaxHolders.
+void finish(InspectionAnswer& answer) {
+  std::vector<Holder>& all = answer.holders;
+  const std::size_t kept = std::min(all.size(), kMaxHolders);
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(), is_larger);
+  answer.unlisted = all.size() - kept;
+  all.resize(kept);
+}
+
+/// The answer as a table of the kernel view.
+class AnswerTable final : public LiveTable {
+ public:
+  AnswerTable(KernelView& machine, const Inspection& inspection) : machine_(machine), inspection_(inspection) {}
+
+  Result<void> open() override { return {}; }
+  Result<void> read(Buffer& out) override {
+    auto answer = inspect(machine_, inspection_);
+    if (!answer) return answer.error();
+    out.assign(write_answer(*answer));
+    return {};
+  }
+
+ private:
+  KernelView& machine_;
+  const Inspection& inspection_;
+};
+
+std::string number_or_nothing(const std::optional<std::uint64_t>& number) { return number ? std::to_string(*number) : ""; }
+
+/// Cuts the next field off a line.
+std::string_view next_field(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find('\t'), rest.size());
+  const std::string_view field = rest.substr(0, end);
+  rest.remove_prefix(std::min(rest.size(), end + 1));
+  return field;
+}
+
+bool read_number(std::string_view text, std::optional<std::uint64_t>& number) {
+  number = parse_u64(text);
+  return text.empty() || number;
+}
+
+bool read_holder(std::string_view line, Holder& holder) {
+  if (std::count(line.begin(), line.end(), '\t') != 6) return false;
+  std::optional<std::uint64_t> pid;
+  if (!read_number(next_field(line), pid)) return false;
+  holder.pid = pid.value_or(0);
+  for (std::string* const text : {&holder.command, &holder.user, &holder.group, &holder.name}) {
+    const std::string_view field = next_field(line);
+    if (field.size() > kMaxText * kMostLabelBytes) return false;
+    *text = make_label_text(field);
+  }
+  return read_number(next_field(line), holder.count) && read_number(next_field(line), holder.bytes);
+}
+
+/// "asked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0", in this order.
+bool read_facts(std::string_view line, InspectionAnswer& answer) {
+  constexpr std::array<std::string_view, 5> kKeys = {"asked_ns", "looked_at", "refused", "unlisted", "is_cut"};
+  std::array<std::uint64_t, kKeys.size()> values{};
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    std::string_view key;
+    std::string_view word;
+    if (!next_word(line, key) || key != kKeys[i] || !next_word(line, word)) return false;
+    const auto number = parse_u64(word);
+    if (!number) return false;
+    values[i] = *number;
+  }
+  if (values[0] > INT64_MAX) return false;
+  answer.asked_ns = static_cast<std::int64_t>(values[0]);
+  answer.looked_at = values[1];
+  answer.refused = values[2];
+  answer.unlisted = values[3];
+  answer.is_cut = values[4] != 0;
+  return true;
+}
+
+void describe(const Inspection& inspection, InspectionAnswer& answer) {
+  answer.question = inspection.name;
+  answer.kind = inspection.kind;
+  answer.things = inspection.things;
+}
+
+}  // namespace
+
+Inspector::Inspector(KernelView& view, const InspectionBounds& bounds)
+    : view_(view), max_objects_(bounds.max_objects), deadline_ns_(view.clock().monotonic_ns() + bounds.max_ns) {
+  answer_.asked_ns = view.clock().realtime_ns();
+}
+
+bool Inspector::has_time() const { return view_.clock().monotonic_ns() < deadline_ns_; }
+
+bool Inspector::take() {
+  if (answer_.looked_at >= max_objects_ || !has_time()) {
+    answer_.is_cut = true;
+    return false;
+  }
+  ++answer_.looked_at;
+  return true;
+}
+
+std::string_view Inspector::read(std::string_view path) {
+  return view_.read_file(path, bytes_) ? bytes_.view() : std::string_view();
+}
+
+Holder& Inspector::add(Holder holder) { return answer_.holders.emplace_back(std::move(holder)); }
+
+const Inspection* find_inspection(std::string_view name) {
+  for (const Inspection* const inspection : all_inspections()) {
+    if (inspection->name == name) return inspection;
+  }
+  return nullptr;
+}
+
+std::string table_name(const Inspection& inspection) {
+  std::string name = "who_" + std::string(inspection.name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection, const InspectionBounds& bounds) {
+  Inspector inspector(view, bounds);
+  if (auto looked = inspection.look(inspector); !looked) return looked.error();
+  InspectionAnswer answer = std::move(inspector.answer());
+  describe(inspection, answer);
+  finish(answer);
+  name_owners(view, answer.holders);
+  for (Holder& holder : answer.holders) make_labels(holder);
+  return answer;
+}
+
+Result<InspectionAnswer> ask(KernelView& view, const Inspection& inspection, KernelView* machine) {
+  AnswerTable table(machine == nullptr ? view : *machine, inspection);
+  const std::string name = table_name(inspection);
+  Buffer text;
+  if (auto read = view.read_table(name, table, text); !read) {
+    const bool has_files = inspection.reads_polled_files && read.error().code == ErrorCode::kNotPresent;
+    return has_files ? inspect(view, inspection) : Result<InspectionAnswer>(read.error());
+  }
+  InspectionAnswer answer;
+  describe(inspection, answer);
+  if (auto parsed = read_answer(text.view(), answer); !parsed) {
+    parsed.error().path = name;
+    return parsed.error();
+  }
+  return answer;
+}
+
+void leave_new(InspectionAnswer& answer, const InspectionAnswer& first) {
+  std::erase_if(answer.holders, [&](const Holder& holder) {
+    return std::any_of(first.holders.begin(), first.holders.end(),
+                       [&](const Holder& one) { return one.name == holder.name; });
+  });
+}
+
+std::string write_answer(const InspectionAnswer& answer) {
+  std::string text = std::string(kHead) + "\nasked_ns " + std::to_string(answer.asked_ns) + " looked_at " +
+                     std::to_string(answer.looked_at) + " refused " + std::to_string(answer.refused) + " unlisted " +
+                     std::to_string(answer.unlisted) + " is_cut " + (answer.is_cut ? "1\n" : "0\n");
+  for (const Holder& holder : answer.holders) {
+    text += holder.pid == 0 ? "" : std::to_string(holder.pid);
+    for (const std::string* const one : {&holder.command, &holder.user, &holder.group, &holder.name}) text += '\t' + *one;
+    text += '\t' + number_or_nothing(holder.count) + '\t' + number_or_nothing(holder.bytes) + '\n';
+  }
+  return text + "end " + std::to_string(answer.holders.size()) + "\n";
+}
+
+Result<void> read_answer(std::string_view text, InspectionAnswer& answer) {
+  answer.holders.clear();
+  std::string_view rest = text;
+  std::string_view line;
+  const auto wrong = [&](std::string_view what) { return data_error("who", text.size() - rest.size(), what); };
+  if (!next_line(rest, line) || line != kHead) return wrong("must begin with \"memstat who 1\"");
+  if (!next_line(rest, line) || !read_facts(line, answer)) return wrong("must say when it was asked and how much was seen");
+  while (next_line(rest, line)) {
+    if (line.starts_with("end ")) {
+      const auto count = parse_u64(line.substr(4));
+      if (count != answer.holders.size() || !rest.empty()) return wrong("must end here, with the number of its lines");
+      return {};
+    }
+    if (answer.holders.size() == kMaxHolders || !read_holder(line, answer.holders.emplace_back())) {
+      return wrong("must have a holder with seven fields here");
+    }
+  }
+  return wrong("the data ends early");
+}
+
+}  // namespace memstat

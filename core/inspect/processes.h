@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The processes of a Linux machine, and their descriptors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/inspect/inspection.h"
+
+namespace memstat {
+
+/// What /proc/PID/status says of a process that has memory of its own, which threads of the kernel have not. Thread safety:
+/// a plain value.
+struct Process {
+  std::uint64_t pid = 0;
+  std::string command;
+  std::string uid;
+  std::uint64_t descriptor_room = 0;  ///< At least as many descriptors as it has.
+  std::uint64_t bytes = 0;            ///< Of the line that was asked for.
+};
+
+/// Nothing where `status` is not that of such a process. `key`: a line in kB, such as "VmLck"; "": none.
+std::optional<Process> parse_status(std::string_view status, std::string_view key);
+
+/// Every process, within the bounds; those with room for the most descriptors first.
+/// Errors: kNotPresent where there are none, as in a capture.
+Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key = {});
+
+Holder holder_of(const Process& process);
+
+/// "/proc/812/fd"
+std::string path_of(const Process& process, std::string_view file);
+
+/// Counts the process as refused where `error` says so. A process that has just ended is refused, too, but no loss.
+void note_refusal(Inspector& inspector, const Process& process, const Error& error);
+
+/// The processes that hold bytes of that line of their status.
+Result<void> look_at_status(Inspector& inspector, std::string_view key);
+
+/// Calls `visit(process, descriptor, target)` for each descriptor of each process, such as "5" and "pipe:[123]", and
+/// `leave(process)` after those of a process. Processes with thousands of descriptors come last.
+using VisitDescriptor = std::function<void(const Process&, std::string_view, std::string_view)>;
+using LeaveProcess = std::function<void(const Process&)>;
+Result<void> walk_descriptors(Inspector& inspector, const VisitDescriptor& visit, const LeaveProcess& leave);
+
+/// The number of descriptors with that target for each process that has any.
+Result<void> count_descriptors(Inspector& inspector, std::string_view target);
+
+/// 123 of "pipe:[123]", where `kind` is "pipe".
+std::optional<std::uint64_t> inode_of(std::string_view target, std::string_view kind);
+
+}  // namespace memstat

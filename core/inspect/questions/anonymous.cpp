@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Resident anonymous memory, huge pages included: RssAnon of /proc/PID/status. Shared pages count in each process.
+#include "core/inspect/processes.h"
+
+namespace memstat::inspections::anonymous {
+namespace {
+
+Result<void> look(Inspector& inspector) { return look_at_status(inspector, "RssAnon"); }
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "anonymous",
+                            .question = "Which processes have anonymous memory",
+                            .kind = "process",
+                            .things = "of anonymous memory",
+                            .needs = "",
+                            .look = look};
+
+}  // namespace memstat::inspections::anonymous

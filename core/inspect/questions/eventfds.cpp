@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Descriptors that eventfd(2) gave.
+#include "core/inspect/processes.h"
+
+namespace memstat::inspections::eventfds {
+namespace {
+
+Result<void> look(Inspector& inspector) { return count_descriptors(inspector, "anon_inode:[eventfd]"); }
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "eventfds",
+                            .question = "Which processes hold eventfds",
+                            .kind = "process",
+                            .things = "eventfds",
+                            .needs = "CAP_SYS_PTRACE",
+                            .look = look};
+
+}  // namespace memstat::inspections::eventfds

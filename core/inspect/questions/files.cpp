@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Open files: the descriptors of each process. A file that processes share counts in each of them.
+#include "core/inspect/processes.h"
+
+namespace memstat::inspections::files {
+namespace {
+
+Result<void> look(Inspector& inspector) {
+  const auto processes = list_processes(inspector);
+  if (!processes) return processes.error();
+  std::vector<std::string> descriptors;
+  for (const Process& process : *processes) {
+    if (!inspector.take()) break;
+    if (auto listed = inspector.view().list_directory(path_of(process, "fd"), descriptors); !listed) {
+      note_refusal(inspector, process, listed.error());
+    } else if (!descriptors.empty()) {
+      inspector.add(holder_of(process)).count = descriptors.size();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "files",
+                            .question = "Which processes hold open files",
+                            .kind = "process",
+                            .things = "open files",
+                            .needs = "CAP_SYS_PTRACE",
+                            .look = look};
+
+}  // namespace memstat::inspections::files

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Page tables of processes: VmPTE of /proc/PID/status.
+#include "core/inspect/processes.h"
+
+namespace memstat::inspections::page_tables {
+namespace {
+
+Result<void> look(Inspector& inspector) { return look_at_status(inspector, "VmPTE"); }
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "page-tables",
+                            .question = "Which processes have page tables",
+                            .kind = "process",
+                            .things = "of page tables",
+                            .needs = "",
+                            .look = look};
+
+}  // namespace memstat::inspections::page_tables

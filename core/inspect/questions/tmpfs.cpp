@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Mounts of tmpfs and what they hold, in every mount namespace that a process is in. The process is one of those that see
+// the mount, where that is not this one.
+#include <map>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/inspect/mount_sizes.h"
+#include "core/inspect/processes.h"
+
+namespace memstat::inspections::tmpfs {
+namespace {
+
+/// A process of each mount namespace; the first stands for this one's.
+std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process>& processes) {
+  std::vector<Process> chosen{Process{}};
+  std::set<std::string> seen;
+  if (const auto own = inspector.view().read_link("/proc/self/ns/mnt")) seen.insert(*own);
+  for (const Process& process : processes) {
+    if (!inspector.take()) break;
+    const auto space = inspector.view().read_link(path_of(process, "ns/mnt"));
+    if (space && seen.insert(*space).second) chosen.push_back(process);
+    if (!space) note_refusal(inspector, process, space.error());
+  }
+  return chosen;
+}
+
+struct FoundMount {
+  Process process;
+  MountPoint mount;
+};
+
+Result<void> look(Inspector& inspector) {
+  const auto processes = list_processes(inspector);
+  if (!processes) return processes.error();
+  std::vector<FoundMount> found;
+  std::vector<MountPoint> wanted;
+  std::set<std::string> devices;
+  for (const Process& process : one_of_each(inspector, *processes)) {
+    const std::string directory = process.pid == 0 ? "/proc/self" : "/proc/" + std::to_string(process.pid);
+    for (MountPoint& mount : tmpfs_mounts(inspector.read(directory + "/mountinfo"))) {
+      if (devices.contains(mount.device)) continue;
+      if (!inspector.take()) break;
+      found.push_back({process, mount});
+      mount.path = directory + "/root" + mount.path;
+      wanted.push_back(std::move(mount));
+    }
+    for (const FoundMount& one : found) devices.insert(one.mount.device);
+  }
+  MountSizesTable table(wanted);
+  Buffer text;
+  if (auto read = inspector.view().read_table("mount_sizes", table, text); !read) return read;
+  std::set<std::string> listed;
+  for (const MountSize& size : parse_mount_sizes(text.view())) {
+    if (size.number >= found.size() || !listed.insert(found[size.number].mount.device).second) continue;
+    Holder& holder = inspector.add(found[size.number].process.pid == 0 ? Holder{} : holder_of(found[size.number].process));
+    holder.name = found[size.number].mount.path;
+    holder.bytes = size.bytes;
+    if (size.files != 0) holder.count = size.files;
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "tmpfs",
+                            .question = "Which mounts of tmpfs hold memory",
+                            .kind = "mount",
+                            .things = "files",
+                            .needs = "CAP_SYS_PTRACE",
+                            .look = look};
+
+}  // namespace memstat::inspections::tmpfs

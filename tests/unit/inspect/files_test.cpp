@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "core/inspect/processes.h"
+#include "tests/support/process_kernel.h"
+
+namespace memstat::inspections::files {
+namespace {
+
+TEST(WhoFiles, TheLargestHolderComesFirstWithItsOwner) {
+  ProcessKernel kernel;
+  kernel.add(1, "init", 2);
+  kernel.add(812, "nginx", 30);
+  kernel.add(900, "empty");
+  kernel.files["/proc/2/status"] = "Name:\tkthreadd\nUid:\t0\t0\t0\t0\nFDSize:\t64\nKthread:\t1\n";
+  kernel.files["/etc/passwd"] = "root:x:0:0:root:/root:/bin/sh\nwww:x:1000:1000::/:/bin/false\n";
+  const InspectionAnswer answer = answer_of(kernel, "files");
+  EXPECT_EQ(holders_text(answer), "812 nginx 30; 1 init 2");
+  EXPECT_EQ(answer.holders[0].user, "www");
+  EXPECT_EQ(answer.holders[0].group, "/group-812");
+  EXPECT_FALSE(answer.is_partial());
+}
+
+TEST(WhoFiles, AProcessThatMayNotBeLookedIntoIsCounted) {
+  ProcessKernel kernel;
+  kernel.add(1, "init", 2);
+  kernel.add(812, "nginx", 30);
+  kernel.failures["/proc/1/fd"] = EACCES;
+  const InspectionAnswer answer = answer_of(kernel, "files");
+  EXPECT_EQ(holders_text(answer), "812 nginx 30");
+  EXPECT_EQ(answer.refused, 1U);
+  EXPECT_TRUE(answer.is_partial());
+}
+
+TEST(WhoFiles, AProcessThatHasEndedIsNoHolderAndNoRefusal) {
+  ProcessKernel kernel;
+  kernel.add(1, "init", 2);
+  kernel.add(812, "gone", 30);
+  for (const int failure : {ESRCH, ENOENT}) {
+    kernel.failures["/proc/812/fd"] = failure;
+    const InspectionAnswer answer = answer_of(kernel, "files");
+    EXPECT_EQ(holders_text(answer), "1 init 2");
+    EXPECT_FALSE(answer.is_partial());
+  }
+  Inspector inspector(kernel, {});
+  note_refusal(inspector, Process{.pid = 99, .command = {}, .uid = {}}, system_error("/proc/99/fd", EACCES));
+  EXPECT_EQ(inspector.answer().refused, 0U);
+}
+
+TEST(WhoFiles, WithoutProcessesThereIsNoAnswer) {
+  ProcessKernel kernel;
+  kernel.files["/proc/meminfo"] = "MemTotal: 1 kB\n";
+  const auto answer = inspect(kernel, *find_inspection("files"));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kNotPresent);
+}
+
+}  // namespace
+}  // namespace memstat::inspections::files
