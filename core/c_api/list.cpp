@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/capture/reference.h"
 #include "core/collect/sysctl_stream.h"
+#include "core/inspect/inspection.h"
 #include "core/kernel/open_view.h"
 #include "core/source.h"
 
@@ -369,12 +370,23 @@ bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_b
   return true;
 }
 
-bool QueriedList::record_poll(std::string_view label) {
+namespace {
+
+void record_answers(KernelView& recording, KernelView& machine) {
+  for (const Inspection* const inspection : all_inspections()) {
+    if (inspection->os == machine.os()) (void)ask(recording, *inspection, &machine);  // what fails is recorded as well
+  }
+}
+
+}  // namespace
+
+bool QueriedList::record_poll(std::string_view label, bool with_answers) {
   if (recording_ == nullptr) return fail(ErrorCode::kData, "no recording has begun");
   recording_->view()->begin_poll(label);
   const std::uint64_t before = generation_;
   const bool is_whole = query_kernel();
   if (!is_whole && generation_ == before) return false;  // no source could be read, so there is no poll
+  if (with_answers) record_answers(*recording_->view(), *live_);
   auto written = recording_->view()->end_poll();
   return written ? true : fail(std::move(written.error()));
 }

@@ -78,7 +78,8 @@ class QueriedList {
 
   // Recording of this machine's kernel; see memstat.h.
   bool begin_recording(const std::string& output, std::uint64_t max_bytes);
-  bool record_poll(std::string_view label);
+  /// `with_answers`: what every inspection answers is recorded, too.
+  bool record_poll(std::string_view label, bool with_answers = false);
   bool end_recording();
 
   /// Records a failure from outside the sources.

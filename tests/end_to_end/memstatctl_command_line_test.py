@@ -140,7 +140,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, mbufs, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], "top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, mbufs, who, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),

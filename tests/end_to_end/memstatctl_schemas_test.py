@@ -35,6 +35,7 @@ TABLE = {
     "malloc": (["--from", FREEBSD],),
     "zones": (["--from", FREEBSD],),
     "mbufs": (["--from", FREEBSD],),
+    "who": ([], ["files"], ["locked"]),
     "process": (["1", "--from", PROCESSES],),
     "node": (["0x100000"],),
     "resident": (["/etc/passwd"],),

@@ -7,11 +7,12 @@ namespace memstat::ctl {
 
 namespace {
 
-constexpr std::array kCommands{&kWhyCommand,      &kTopCommand,     &kTypesCommand,   &kLimitsCommand,    &kShowCommand,
-                               &kEventsCommand,   &kDiffCommand,    &kWatchCommand,   &kLeaksCommand,     &kOriginsCommand,
-                               &kStacksCommand,   &kRecordCommand,  &kReplayCommand,  &kObjectsCommand,   &kMallocCommand,
-                               &kZonesCommand,    &kMbufsCommand,   &kProcessCommand, &kNodeCommand,      &kResidentCommand,
-                               &kCountersCommand, &kExplainCommand, &kDoctorCommand,  &kCompletionCommand};
+constexpr std::array kCommands{
+    &kWhyCommand,      &kTopCommand,      &kTypesCommand,   &kLimitsCommand,  &kShowCommand,
+    &kEventsCommand,   &kDiffCommand,     &kWatchCommand,   &kLeaksCommand,   &kOriginsCommand,
+    &kStacksCommand,   &kRecordCommand,   &kReplayCommand,  &kObjectsCommand, &kMallocCommand,
+    &kZonesCommand,    &kMbufsCommand,    &kWhoCommand,     &kProcessCommand, &kNodeCommand,
+    &kResidentCommand, &kCountersCommand, &kExplainCommand, &kDoctorCommand,  &kCompletionCommand};
 
 }  // namespace
 

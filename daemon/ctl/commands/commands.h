@@ -34,7 +34,7 @@ extern const Command kWhyCommand, kTopCommand, kTypesCommand, kLimitsCommand, kS
 extern const Command kDiffCommand, kEventsCommand, kWatchCommand, kLeaksCommand, kOriginsCommand, kStacksCommand;
 extern const Command kRecordCommand, kReplayCommand, kObjectsCommand;
 extern const Command kMallocCommand, kZonesCommand, kMbufsCommand;
-extern const Command kProcessCommand, kNodeCommand, kResidentCommand, kCountersCommand;
+extern const Command kWhoCommand, kProcessCommand, kNodeCommand, kResidentCommand, kCountersCommand;
 extern const Command kExplainCommand, kDoctorCommand, kCompletionCommand;
 
 /// All of them, in the order of the help text. Static.

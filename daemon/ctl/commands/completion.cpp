@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/inspect/inspection.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/explain/explain.h"
@@ -75,6 +76,12 @@ std::string words_of_explain() {
   return words;
 }
 
+std::string questions_of_who() {
+  std::string names;
+  for (const Inspection* const one : all_inspections()) names.append(names.empty() ? "" : " ").append(one->name);
+  return names;
+}
+
 /// What of a list of types has the names of one kind, and each with its allocator, for a shell that has it in `kind`.
 std::string names_of_types() {
   return R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
@@ -102,6 +109,10 @@ std::string bash_script() {
       "  elif [[ ${COMP_WORDS[1]} == explain && $word != -* ]]; then\n"
       "    words='" +
       words_of_explain() +
+      "'\n"
+      "  elif [[ ${COMP_WORDS[1]} == who && $COMP_CWORD -eq 2 && $word != -* ]]; then\n"
+      "    words='" +
+      questions_of_who() +
       "'\n"
       "  elif [[ ${COMP_WORDS[1]} == @(" +
       commands_of_types() +
@@ -172,10 +183,11 @@ std::string zsh_script() {
       script += " \\\n    " + in_quotes(spec);
     }
     script += " \\\n    " +
-              in_quotes(takes_argument(*command, "SHELL")  ? "1:shell:(" + shell_names() + ")"
-                        : takes_argument(*command, "WORD") ? "1:word:(" + words_of_explain() + ")"
-                        : takes_argument(*command, "TYPE") ? "1:type:_memstatctl_types"
-                                                           : "*:argument:_files") +
+              in_quotes(takes_argument(*command, "SHELL")      ? "1:shell:(" + shell_names() + ")"
+                        : takes_argument(*command, "WORD")     ? "1:word:(" + words_of_explain() + ")"
+                        : takes_argument(*command, "QUESTION") ? "1:question:(" + questions_of_who() + ")"
+                        : takes_argument(*command, "TYPE")     ? "1:type:_memstatctl_types"
+                                                               : "*:argument:_files") +
               " ;;\n";
   }
   return script +
@@ -211,6 +223,7 @@ std::string fish_script() {
       script += " -d " + in_quotes(first_line(option->help), "\\") + "\n";
     }
     if (takes_argument(*command, "TYPE")) script += within + "-f -a '(__memstatctl_types)'\n";
+    if (takes_argument(*command, "QUESTION")) script += within + "-f -a " + in_quotes(questions_of_who()) + "\n";
     if (takes_argument(*command, "WORD")) script += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
     if (takes_argument(*command, "SHELL")) script += within + "-f -a " + in_quotes(shell_names()) + "\n";
   }

@@ -76,11 +76,13 @@ struct CommandLine {
   std::string shell = {};                        ///< Of the command completion: one of kShells.
   std::string type = {};                         ///< ALLOCATOR/TYPE or a name, of commands about one type.
   std::string word = {};                         ///< Of the command explain.
+  std::string question = {};                     ///< Of the command who.
   std::optional<std::int64_t> interval_ns = {};  ///< Between two reads; none: the command's own.
   std::optional<std::uint64_t> count = {};       ///< Reads at most.
   std::string output = {};                       ///< Of the command record.
   std::uint64_t max_bytes = 1ULL << 30U;         ///< Of the command record, on the disk; 0: no bound.
   std::string label = {};                        ///< Of the command record.
+  bool has_who = false;                          ///< Of the command record.
   std::string capture = {};                      ///< Of the command replay.
   std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
   bool is_list = false;                          ///< Of the command replay.

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/base/clock.h"
+#include "core/c_api/run_query.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
@@ -32,6 +33,12 @@ constexpr std::array kRecordOptions{
            .value = "TEXT",
            .help = "What each poll is called, for people",
            .set = [](CommandLine& line, const std::string& text) { line.label = text; }},
+    Option{.name = "--who",
+           .help =
+               "With the first and the last poll all answers of memstatctl who: names of\nprocesses and users, no command "
+               "lines",
+           .set = [](CommandLine& line, const std::string&) { line.has_who = true; },
+           .most = 0},
     interval_option("How long between two polls: 10s by default"),
     count_option("Polls; without it until ^C"),
     kJsonOption,
@@ -53,27 +60,37 @@ std::vector<std::string> missing_of(const std::string& output) {
   return opened.source->read().missing;
 }
 
+/// Makes the polls, until there are enough or ^C. With --who the first and the last have all answers, so that ^C brings one
+/// poll more. "" or why it ended early.
+std::string record_polls(const CommandLine& options, const KernelList& list, StopSignals& signals, std::uint64_t& polls) {
+  Progress progress;
+  std::int64_t due_ns = system_clock().monotonic_ns();
+  const auto poll = [&](bool with_answers) {
+    const auto record = [&](memory_type_list& self) { return self.record_poll(options.label, with_answers); };
+    if (run_query(list.get(), record) != 0) return false;
+    progress.show("recorded " + std::to_string(++polls) + (options.count ? " of " + std::to_string(*options.count) : "") +
+                  " polls");
+    return true;
+  };
+  while ((!options.count || polls < *options.count) && signals.wait_until(due_ns)) {
+    const bool is_last = options.count && polls + 1 == *options.count;
+    if (!poll(options.has_who && (polls == 0 || is_last))) return list.failure().problem;
+    due_ns += options.interval_ns.value_or(10 * kOneSecond);
+  }
+  const bool is_stopped = !options.count || polls < *options.count;
+  if (options.has_who && is_stopped && polls > 0 && !poll(true)) return list.failure().problem;
+  progress.finish();
+  return {};
+}
+
 /// Records until all polls are made or ^C, and packs what there is.
 Report run_record(const CommandLine& options) {
   if (std::string problem = check_output(options.output); !problem.empty()) return {.output = {}, .problem = problem};
   const KernelList list;
   StopSignals signals;
   if (memstat_record_begin(list.get(), options.output.c_str(), options.max_bytes) != 0) return list.failure();
-  Progress progress;
   std::uint64_t polls = 0;
-  std::string problem;
-  std::int64_t due_ns = system_clock().monotonic_ns();
-  while (problem.empty() && (!options.count || polls < *options.count) && signals.wait_until(due_ns)) {
-    if (memstat_record_poll(list.get(), options.label.empty() ? nullptr : options.label.c_str()) != 0) {
-      problem = list.failure().problem;
-      break;
-    }
-    ++polls;
-    progress.show("recorded " + std::to_string(polls) + (options.count ? " of " + std::to_string(*options.count) : "") +
-                  " polls");
-    due_ns += options.interval_ns.value_or(10 * kOneSecond);
-  }
-  progress.finish();
+  std::string problem = record_polls(options, list, signals, polls);
   if (memstat_record_end(list.get()) != 0 && problem.empty()) problem = list.failure().problem;
   if (polls == 0) return {.output = {}, .problem = problem.empty() ? "stopped before the first poll" : problem};
   const std::vector<std::string> missing = missing_of(options.output);

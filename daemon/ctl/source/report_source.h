@@ -182,6 +182,9 @@ struct DaemonAnswer {
 /// Asks the memstatd at that URL for `path`, which begins with a slash.
 DaemonAnswer ask_daemon(const std::string& url, std::string_view path);
 
+/// What is meant where no source was given: MEMSTAT_CAPTURE when it is set, else live.
+std::string reference_or_default(const std::optional<std::string>& reference);
+
 /// Opens what users write: "live", CAPTURE, CAPTURE@POLL or a URL. None: MEMSTAT_CAPTURE when it is set, else live.
 OpenedSource open_source(const std::optional<std::string>& reference);
 

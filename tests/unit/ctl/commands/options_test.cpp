@@ -36,9 +36,9 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
     EXPECT_EQ(find_command(command->name), command);
     EXPECT_NE(std::string_view(command->help), "");
     EXPECT_NE(std::string_view(command->examples).find("memstatctl "), std::string_view::npos);
-    static const std::set<std::string_view> kWithArguments{"types",   "limits",  "leaks",    "watch",    "show",
-                                                           "origins", "objects", "record",   "replay",   "explain",
-                                                           "process", "node",    "resident", "counters", "why"};
+    static const std::set<std::string_view> kWithArguments{"types",    "limits",   "leaks",  "watch",   "show",    "origins",
+                                                           "objects",  "record",   "replay", "explain", "process", "node",
+                                                           "resident", "counters", "why",    "who"};
     EXPECT_EQ(parse({command->name, "--json", "1"}).options.command != nullptr, kWithArguments.contains(command->name))
         << "only these take arguments";
   }
@@ -46,7 +46,7 @@ TEST(CtlCommands, AreRowsWithUniqueNamesThatParse) {
   EXPECT_EQ(
       command_names(" or "),
       "why, top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, "
-      "mbufs, process, node, resident, counters, explain, doctor or completion");
+      "mbufs, who, process, node, resident, counters, explain, doctor or completion");
   EXPECT_EQ(find_command("memuse"), find_command("stacks"));
   EXPECT_EQ(find_command("cpu"), find_command("show"));
   EXPECT_EQ(find_command(""), nullptr);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who holds what: the inspections of core/inspect.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/kernel/open_view.h"
+#include "daemon/ctl/commands/commands.h"
+#include "daemon/ctl/commands/shared_options.h"
+#include "daemon/ctl/output/nearest_words.h"
+#include "daemon/ctl/output/report_table.h"
+#include "daemon/ctl/source/inspections.h"
+#include "daemon/ctl/source/report_source.h"
+#include "daemon/poll/capture_bound.h"
+
+namespace memstat::ctl {
+namespace {
+
+constexpr std::array<ReportColumn, 7> kHolderColumns{{{.key = "command", .title = "COMMAND", .least = 8},
+                                                      {.key = "name", .title = "NAME", .least = 16},
+                                                      {.key = "user", .title = "USER", .rank = 2, .least = 8},
+                                                      {.key = "group", .title = "GROUP", .rank = 3, .least = 16},
+                                                      {.key = "pid", .title = "PID", .unit = Unit::kNumber, .rank = 1},
+                                                      {.key = "count", .title = "COUNT", .unit = Unit::kNumber},
+                                                      {.key = "bytes", .title = "BYTES", .unit = Unit::kBytes}}};
+constexpr std::size_t kHolderNames = 4;
+
+constexpr std::array<ReportColumn, 4> kQuestionColumns{{{.key = "question", .title = "QUESTION"},
+                                                        {.key = "what", .title = "WHAT IT ANSWERS", .least = 30},
+                                                        {.key = "system", .title = "SYSTEM", .rank = 2},
+                                                        {.key = "needs", .title = "NEEDS", .rank = 1}}};
+
+constexpr auto kWhoOptions =
+    joined(std::array{Option{.name = "QUESTION",
+                             .help = "files, pipes, ...; without it the list of questions",
+                             .set = [](CommandLine& line, const std::string& text) { line.question = text; }},
+                      Option{.name = "PATTERN",
+                             .help = "Holders whose command, user, group or name has a part that matches this\nregular "
+                                     "expression",
+                             .set = add_pattern,
+                             .check = check_pattern,
+                             .most = Option::kAny},
+                      kKernelOption, kFromOption},
+           kReportOptions);
+
+Report list_questions(const ReportView& view) {
+  ReportTable table("questions", kQuestionColumns);
+  for (const Inspection* const one : all_inspections()) {
+    table.add({std::string(one->name), std::string(one->question), std::string(to_string(one->os)),
+               cell_of_text(std::string(one->needs))});
+  }
+  return report_of(std::move(table), view);
+}
+
+Report unknown_question(const std::string& question) {
+  std::vector<std::string> known;
+  for (const Inspection* const one : all_inspections()) known.emplace_back(one->name);
+  return {.output = {},
+          .problem = "\"" + printable_bytes(question) + "\" is not a question" + did_you_mean(question, known) +
+                     "; memstatctl who lists them"};
+}
+
+Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is_replay) {
+  std::array<ReportColumn, kHolderColumns.size()> columns = kHolderColumns;
+  std::array<bool, columns.size()> has_any{};
+  std::vector<std::vector<Cell>> rows;
+  for (const Holder& one : answer.holders) {
+    std::vector<Cell> row{cell_of_text(one.command),
+                          cell_of_text(one.name),
+                          cell_of_text(one.user),
+                          cell_of_text(one.group),
+                          one.pid == 0 ? Cell() : Cell(one.pid),
+                          cell_of(one.count),
+                          cell_of(one.bytes)};
+    for (std::size_t i = 0; i < row.size(); ++i) has_any[i] |= !std::holds_alternative<std::monostate>(row[i]);
+    rows.push_back(std::move(row));
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!has_any[i]) columns[i].title = "";  // not in text
+  }
+  ReportTable table("holders", columns, kHolderNames);
+  table.add_head("question", std::string(answer.question));
+  table.add_head("asked", time_text(answer.asked_ns, true));
+  table.add_head("looked_at", answer.looked_at);
+  table.add_head("refused", answer.refused);
+  table.add_head("unlisted", answer.unlisted);
+  table.add_head("is_cut", answer.is_cut);
+  for (std::vector<Cell>& row : rows) table.add(std::move(row));
+  if (view.layout != Layout::kText) return report_of(std::move(table), view);
+  const std::string asked = is_replay ? "Asked at " + time_text(answer.asked_ns, true) + ".\n" : "";
+  Report report = table.empty() ? Report{.output = "Nobody.\n", .problem = {}} : report_of(std::move(table), view);
+  if (report.problem.empty()) report.output = asked + report.output;
+  return report;
+}
+
+Report run_who(const CommandLine& options) {
+  if (options.question.empty()) return list_questions(options.view);
+  const Inspection* const inspection = find_inspection(options.question);
+  if (inspection == nullptr) return unknown_question(options.question);
+  const std::string reference = reference_or_default(options.from);
+  const Result<std::uint64_t> max_bytes = capture_bound(std::nullopt);
+  if (!max_bytes) return {.output = {}, .problem = to_string(max_bytes.error())};
+  const auto opened = open_view(reference, {.max_bytes = *max_bytes});
+  if (!opened) return {.output = {}, .problem = to_string(opened.error())};
+  if (opened->view->os() != inspection->os) {
+    return {.output = {},
+            .problem = "memstatctl who " + options.question + " is for " + std::string(to_string(inspection->os)) +
+                       " kernels only"};
+  }
+  const bool is_replay = reference != kLiveReference;
+  const auto answer = ask_source(*opened->view, opened->capture, *inspection);
+  if (!answer) {
+    const bool is_absent = is_replay && answer.error().code == ErrorCode::kNotPresent;
+    return {.output = {},
+            .problem = is_absent ? "this capture has no answer to \"" + options.question +
+                                       "\"; memstatctl record --who stores all of them"
+                                 : to_string(answer.error()),
+            .notes = opened->notes};
+  }
+  Report report = report_on(*answer, options.view, is_replay);
+  report.notes = opened->notes;
+  if (std::string line = missing_of(*answer, *inspection, is_replay); !line.empty())
+    report.missing.push_back(std::move(line));
+  return report;
+}
+
+}  // namespace
+
+const Command kWhoCommand{"who",
+                          Group::kMachine,
+                          "Which processes and other things hold files, pipes, locked memory, ...; the largest first",
+                          "memstatctl who\n"
+                          "memstatctl who files --limit 10\n"
+                          "memstatctl who anonymous --from bug.tar.zst --json",
+                          kWhoOptions,
+                          run_who};
+
+}  // namespace memstat::ctl

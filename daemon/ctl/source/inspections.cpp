@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/source/inspections.h"
+
+#include "core/diagnosis/words.h"
+
+namespace memstat::ctl {
+
+Result<InspectionAnswer> ask_source(KernelView& view, ReplayKernelView* capture, const Inspection& inspection) {
+  auto answer = ask(view, inspection);
+  if (capture == nullptr) return answer;
+  const std::size_t selected = capture->selected_poll();
+  for (std::size_t poll = selected; !answer && answer.error().code == ErrorCode::kNotPresent && poll > 0;) {
+    (void)capture->select_poll(--poll);  // within poll_count()
+    answer = ask(view, inspection);
+  }
+  for (std::size_t poll = 0; answer && inspection.is_about_new && poll < selected; ++poll) {
+    (void)capture->select_poll(poll);
+    const auto first = ask(view, inspection);
+    if (!first) continue;
+    if (first->asked_ns != answer->asked_ns) leave_new(*answer, *first);
+    break;
+  }
+  (void)capture->select_poll(selected);
+  return answer;
+}
+
+std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay) {
+  std::string line;
+  if (answer.refused != 0) {
+    const std::string processes = counted(static_cast<double>(answer.refused), "process", "processes");
+    line = is_replay
+               ? "not in this capture, because who recorded it may not look into them: " + processes + "; record it as root"
+               : "not in this answer, because you may not look into them: " + processes +
+                     "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")";
+  }
+  if (answer.is_cut) {
+    line += (line.empty() ? "not in this answer: " : "; also ") + std::string("whatever is beyond the first ") +
+            counted(static_cast<double>(answer.looked_at), "object") + ", at which a question stops, or after 200 ms";
+  }
+  return line;
+}
+
+}  // namespace memstat::ctl

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""memstatctl who names the process that holds a known number of things, from this machine and from a recording of it."""
+import contextlib
+import json
+import os
+import pwd
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+import captures  # noqa: E402
+import program  # noqa: E402
+from ctl import MEMSTATCTL, run  # noqa: E402
+
+# What a child holds, and how many: it says "ready" once it has all of them, and holds them until its input ends.
+HOLDER = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+{hold}
+open("/proc/self/comm", "w").write("{name}")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+FILES = "held = [open('/dev/null') for _ in range(700)]"
+PIPES = "held = [os.pipe() for _ in range(60)]"
+EVENTFDS = "held = [libc.eventfd(0, 0) for _ in range(80)]\nassert -1 not in held"
+WATCHES = """
+inotify = libc.inotify_init()
+for number in range(40):
+    path = os.path.join({directory!r}, str(number))
+    os.mkdir(path)
+    assert libc.inotify_add_watch(inotify, path.encode(), 0x100) > 0
+"""
+LOCKED = """
+libc.mmap.restype = ctypes.c_void_p
+address = libc.mmap(None, ctypes.c_size_t(1 << 20), 3, 0x22, -1, ctypes.c_long(0))
+assert libc.mlock(ctypes.c_void_p(address), ctypes.c_size_t(1 << 20)) == 0, ctypes.get_errno()
+"""
+ANONYMOUS = "held = bytearray(os.urandom(1 << 16) * 512)"  # 32 MiB
+UNREAD = """
+import socket
+ours, theirs = socket.socketpair()
+ours.sendall(bytes(50000))
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 0))
+for _ in range(10):
+    ours.__class__(socket.AF_INET, socket.SOCK_DGRAM).sendto(bytes(1000), receiver.getsockname())
+"""
+SEGMENT = """
+import atexit
+libc.shmat.restype = ctypes.c_void_p
+segment = libc.shmget(0, ctypes.c_size_t(1 << 21), 0o1600)
+assert segment >= 0, ctypes.get_errno()
+atexit.register(libc.shmctl, segment, 0, None)
+address = libc.shmat(segment, None, 0)
+ctypes.memset(address, 1, 1 << 21)
+assert libc.shmdt(ctypes.c_void_p(address)) == 0
+"""
+# Question, name of the row, what the child does, and which figure of the row it must have. The child's interpreter holds
+# some files and pipes itself.
+TRUTH = (("files", None, FILES, "count", range(703, 704)), ("pipes", None, PIPES, "count", range(62, 64)),
+         ("eventfds", None, EVENTFDS, "count", range(80, 81)), ("watches", None, WATCHES, "count", range(40, 41)),
+         ("locked", None, LOCKED, "bytes", range(1 << 20, (1 << 20) + 1)),
+         ("anonymous", None, ANONYMOUS, "bytes", range(32 << 20, 60 << 20)),
+         ("queues", "unix receive", UNREAD, "bytes", range(50000, 50001)),
+         ("queues", "udp receive", UNREAD, "bytes", range(10000, 100000)),
+         ("segments", None, SEGMENT, "bytes", range(1 << 21, (1 << 21) + 1)))
+
+
+@contextlib.contextmanager
+def holder(name, hold):
+    child = subprocess.Popen([sys.executable, "-c", HOLDER.format(hold=hold, name=name)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        if child.stdout.readline() != "ready\n":
+            raise AssertionError(f"{name} could not take what it was to hold")
+        yield child.pid
+    finally:
+        child.stdin.close()
+        child.wait(timeout=program.PATIENCE)
+        child.stdout.close()
+
+
+def answer(question, *arguments):
+    done = run("who", question, "--json", *arguments)
+    if done.returncode not in (0, 3):
+        raise AssertionError(f"{question}: {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def whole_answer(question, *arguments):
+    """Asks again while a busy machine makes a question stop before its end."""
+    def ask():
+        document = answer(question, *arguments)
+        return None if document["is_cut"] else document
+    return program.wait_until(ask, f"a whole answer to {question}")
+
+
+def whole_recording(directory):
+    """A recording whose answers are whole, as above."""
+    def record():
+        path = os.path.join(directory, f"{len(os.listdir(directory))}.tar")
+        if run("record", path, "--who", "--count", "2", "--interval", "100ms").returncode not in (0, 3):
+            raise AssertionError("nothing was recorded")
+        answers = [answer(question, "--from", f"{path}@{poll}") for question, *_ in TRUTH for poll in range(2)]
+        return None if any(one["is_cut"] for one in answers) else path
+    return program.wait_until(record, "a recording with whole answers")
+
+
+def held_by(document, pid, name):
+    """The row of that process, or of the segment that it made."""
+    for row in document["holders"]:
+        if row.get("name", "").endswith(f" of pid {pid}") or row.get("pid") == pid and name in (None, row.get("name")):
+            return row
+    return {}
+
+
+class Who(unittest.TestCase):
+    maxDiff = None
+
+    def test_who_holds_what_is_the_truth_from_this_machine_and_from_a_recording(self):
+        with program.temporary_directory() as directory, contextlib.ExitStack() as stack:
+            pids = [stack.enter_context(holder("held " + question, hold.format(directory=directory) if "{" in hold else hold))
+                    for question, _, hold, _, _ in TRUTH]
+            recording = whole_recording(directory)
+            for source in (("--from", "live"), ("--from", recording), ("--from", recording + "@0")):
+                for pid, (question, name, _, key, truth) in zip(pids, TRUTH):
+                    with self.subTest(question=question, name=name, source=source):
+                        row = held_by(whole_answer(question, *source), pid, name)
+                        self.assertIn(row.get(key), truth)
+                        self.assertEqual(row["user"], pwd.getpwuid(os.geteuid()).pw_name)
+                        if question != "segments":
+                            self.assertEqual(row["command"], "held " + question)
+
+    def test_a_file_in_tmpfs_is_in_what_its_mount_holds(self):
+        with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+            if not any(line.split(" - ")[1].startswith("tmpfs ") and line.split()[4] == "/dev/shm" for line in mounts):
+                self.skipTest("/dev/shm is no tmpfs here")
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+            file.write(bytes(3 << 20))
+            file.flush()
+            rows = [row for row in whole_answer("tmpfs")["holders"] if row["name"] == "/dev/shm" and "pid" not in row]
+            self.assertEqual(len(rows), 1)
+            self.assertGreaterEqual(rows[0]["bytes"], 3 << 20)
+
+    def test_a_poll_without_answers_gives_those_before_it_and_a_capture_without_any_says_what_to_do(self):
+        with program.temporary_directory() as directory:
+            recording = os.path.join(directory, "who.tar")
+            run("record", recording, "--who", "--count", "3", "--interval", "100ms")
+            asked = [answer("files", "--from", f"{recording}@{poll}")["asked"] for poll in range(3)]
+            self.assertEqual(asked[0], asked[1])
+            self.assertIn(f"Asked at {asked[2]}", run("who", "files", "--from", recording).stdout)
+        done = run("who", "files", "--from", captures.fixtures()["linux-6.12-4cpu"])
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("record --who", done.stderr)
+        done = run("who", "files", "--from", captures.fixtures()["freebsd-15.0-amd64-4cpu"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("linux kernels only", done.stderr)
+
+    def test_the_questions_are_listed_and_a_wrong_one_is_refused(self):
+        listed = json.loads(run("who", "--json").stdout)["questions"]
+        self.assertLessEqual({question for question, *_ in TRUTH}, {row["question"] for row in listed})
+        self.assertEqual(next(row for row in listed if row["question"] == "files")["needs"], "CAP_SYS_PTRACE")
+        done = run("who", "file")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("did you mean files", done.stderr)
+
+    def test_rows_are_selected_sorted_and_limited(self):
+        with holder("held sorted", FILES) as pid:
+            rows = whole_answer("files", "held sorted", "--limit", "1")["holders"]
+            self.assertEqual([row["pid"] for row in rows], [pid])
+            least = answer("files", "--reverse", "--limit", "1")["holders"][0]
+            self.assertLessEqual(least["count"], 703)
+            self.assertTrue(run("who", "files", "--csv").stdout.startswith("command,name,user,group,pid,count,bytes\n"))
+
+    @program.needs_root
+    def test_as_nobody_the_answer_is_partial_and_one_line_says_so(self):
+        with program.copy_for_others(MEMSTATCTL) as copy:
+            done = subprocess.run([copy, "who", "pipes"], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
+                                  timeout=program.PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
+        self.assertRegex(done.stderr, r"may not look into them: \d+ processes?; run memstatctl as root \(it needs CAP_SYS_PTRACE\)")
+
+
+if __name__ == "__main__":
+    program.main()
