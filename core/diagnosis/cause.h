@@ -36,6 +36,7 @@ struct Cause {
   /// Causes that are not listed beside this one where this one is at least as urgent.
   std::span<const std::string_view> explains = {};
   std::string_view runbook = {};  ///< An alert's name.
+  std::string_view asks = {};     ///< The inspection that names who is behind it: "files". "": none.
   /// Adds what it finds. Pure; allocates only where it finds something.
   void (*look)(const Evidence& evidence, const Cause& cause, Findings& found) = nullptr;
   std::size_t row = 0;  ///< Of a family: which of its rows this is.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "core/diagnosis/culprits.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat {
@@ -149,6 +150,7 @@ Diagnosis diagnose(const Evidence& evidence) {
     }
   });
   find_causes(evidence, diagnosis.findings);
+  name_culprits(evidence, diagnosis.findings);
   return diagnosis;
 }
 

@@ -17,6 +17,12 @@ const TypeEvidence* Evidence::type(Allocator allocator, std::string_view name) c
   return found == types.end() ? nullptr : &*found;
 }
 
+const InspectionAnswer* Evidence::inspection(std::string_view question) const {
+  const auto found = std::find_if(inspections.begin(), inspections.end(),
+                                  [&](const InspectionAnswer& one) { return one.question == question; });
+  return found == inspections.end() ? nullptr : &*found;
+}
+
 std::span<const MetricEvidence> Evidence::samples(std::string_view metric) const {
   const auto first = std::lower_bound(metrics.begin(), metrics.end(), metric,
                                       [](const MetricEvidence& one, std::string_view name) { return one.metric < name; });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/model/field.h"
+#include "core/model/inspection.h"
 #include "core/model/system_metric.h"
 
 namespace memstat {
@@ -94,7 +95,10 @@ struct Evidence {
   std::size_t growth_polls = 0;  ///< That the growth test looked at; 0: it has not been asked.
   double growth_seconds = 0;
   std::vector<SourceEvidence> sources;
+  std::vector<InspectionAnswer> inspections;  ///< What was asked of the machine at that moment; mostly none.
 
+  /// nullptr: it was not asked, or has no answer.
+  [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
   [[nodiscard]] const TypeEvidence* type(Allocator allocator, std::string_view name) const;
   /// All samples of a metric; none: the kernel or this memstatd does not have it.
   [[nodiscard]] std::span<const MetricEvidence> samples(std::string_view metric) const;

@@ -496,11 +496,12 @@ void Poller::note_findings(const Snapshot& snapshot, std::int64_t now_ns) {
   metrics_.findings_active(active_);
 }
 
-Diagnosis Poller::diagnosis(const Snapshot& snapshot) const {
+Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const {
   const std::shared_ptr<const PollEvidence> built = evidence_.current();
   if (built == nullptr) return {};
   Evidence evidence = built->evidence;
   add_growth(snapshot, history_, evidence);
+  evidence.inspections = std::move(answers);
   return diagnose(evidence);
 }
 

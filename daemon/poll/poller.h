@@ -75,7 +75,9 @@ class Poller : public SourceStatuses, public Diagnostician {
   /// What the types had at the polls before.
   [[nodiscard]] const History& history() const { return history_; }
 
-  [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override;
+  [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override { return diagnosis(snapshot, {}); }
+  /// The same with answers that were asked for after the poll.
+  [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
 
   /// Threads stuck in a read now.
   [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }

@@ -12,10 +12,11 @@ struct Table {
   std::string_view name;
   std::string_view type;
   CauseSystem system;
-  std::string_view things;  ///< What is full, for the headline.
-  std::string_view effect;  ///< Of a full one.
-  std::string_view who;     ///< A command that names the holder.
-  std::string_view limit;   ///< A command that shows the limit.
+  std::string_view things;     ///< What is full, for the headline.
+  std::string_view effect;     ///< Of a full one.
+  std::string_view who;        ///< A command that names the holder.
+  std::string_view limit;      ///< A command that shows the limit.
+  std::string_view asks = {};  ///< The inspection that names the holder.
   std::array<std::string_view, 1> needs;
 };
 
@@ -27,6 +28,7 @@ constexpr std::array kTables{
           .effect = "Opening files and sockets fails with ENFILE, except for root.",
           .who = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
           .limit = "sysctl fs.file-max",
+          .asks = "files",
           .needs = {"table/files"}},
     Table{.name = "threads_full",
           .type = "threads",
@@ -51,6 +53,7 @@ constexpr std::array kTables{
           .effect = "shmget fails with ENOSPC.",
           .who = "ipcs -mp",
           .limit = "sysctl kernel.shmmni kernel.shmall",
+          .asks = "segments",
           .needs = {"table/sysv_shm"}},
     Table{.name = "sysv_sem_sets_full",
           .type = "sysv_sem",
@@ -215,6 +218,7 @@ constexpr auto kCauses = [] {
                  .needs = kTables[i].needs,
                  .uses = kUses,
                  .runbook = "MemstatNearLimit",
+                 .asks = kTables[i].asks,
                  .look = look,
                  .row = i};
   }

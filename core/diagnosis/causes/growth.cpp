@@ -16,6 +16,7 @@ struct Kind {
   std::string_view what;                  ///< For the headline; "": the type's own name.
   std::string_view effect;
   std::string_view next;
+  std::string_view asks = {};  ///< The inspection that names the holder.
   std::string_view runbook;
 };
 
@@ -27,6 +28,7 @@ constexpr std::array kKinds{
          .what = "Open files",
          .effect = "A program opens files or sockets and does not close them.",
          .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
+         .asks = "files",
          .runbook = "MemstatFileHandles"},
     Kind{.name = "file_leak",
          .allocator = "slab",
@@ -111,6 +113,7 @@ constexpr std::array kKinds{
          .what = "Program memory",
          .effect = "A program takes more and more memory.",
          .next = "ps -eo rss,pid,user,comm --sort=-rss | head",
+         .asks = "anonymous",
          .runbook = "MemstatKernelMemoryGoneInADay"},
     Kind{.name = "shared_memory_growth",
          .allocator = "account",
@@ -118,6 +121,7 @@ constexpr std::array kKinds{
          .what = "tmpfs and shared memory",
          .effect = "Files in tmpfs or shared memory pile up.",
          .next = "df -t tmpfs; ipcs -mp",
+         .asks = "tmpfs",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "unaccounted_growth",
          .allocator = "account",
@@ -132,6 +136,7 @@ constexpr std::array kKinds{
          .what = "Page tables",
          .effect = "Processes map more and more memory.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+         .asks = "page-tables",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "memory_growth",
          .allocator = "account",
@@ -242,6 +247,7 @@ constexpr auto kCauses = [] {
                       .looks_for = "It grows steadily, and reclaim did not take it back.",
                       .watches = Watches::kGrowth,
                       .runbook = kKinds[i].runbook,
+                      .asks = kKinds[i].asks,
                       .look = look,
                       .row = i};
   }

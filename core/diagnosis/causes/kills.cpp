@@ -129,6 +129,7 @@ constexpr std::array kCauses{
           .uses = kUses,
           .explains = kExplains,
           .runbook = "MemstatOutOfMemoryKill",
+          .asks = "anonymous",
           .look = look_at_machine},
 };
 

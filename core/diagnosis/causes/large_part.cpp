@@ -18,6 +18,7 @@ struct Part {
   std::string_view headline;  ///< Before the amount.
   std::string_view effect;
   std::string_view next;
+  std::string_view asks = {};  ///< The inspection that names the holder.
   std::array<std::string_view, 1> needs;
 };
 
@@ -31,6 +32,7 @@ constexpr std::array kParts{
          .headline = "Page tables take ",
          .effect = "Many processes map the same memory in small pages; huge pages would need a fraction.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+         .asks = "page-tables",
          .needs = {"account/page_tables"}},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
@@ -71,6 +73,7 @@ constexpr std::array kParts{
          .headline = "tmpfs and shared memory hold ",
          .effect = "Only swap or deletion frees it; files there outlive their writers.",
          .next = "df -t tmpfs; ipcs -mp",
+         .asks = "tmpfs",
          .needs = {"account/shared"}},
     Part{.name = "sockets_large",
          .part = "sockets",
@@ -81,6 +84,7 @@ constexpr std::array kParts{
          .headline = "Buffers of sockets hold ",
          .effect = "Programs do not read, or peers do not take, what was sent.",
          .next = "ss -tmpn | head -40",
+         .asks = "queues",
          .needs = {"account/sockets"}},
     Part{.name = "compressed_large",
          .part = "zsmalloc",
@@ -203,6 +207,7 @@ constexpr auto kCauses = [] {
                  .looks_for = "A part of memory is much larger than usual.",
                  .system = kParts[i].system,
                  .needs = kParts[i].needs,
+                 .asks = kParts[i].asks,
                  .look = look,
                  .row = i};
   }

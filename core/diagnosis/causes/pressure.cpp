@@ -240,6 +240,7 @@ constexpr std::array kCauses{
           .uses = kAvailableUses,
           .explains = kLowExplains,
           .runbook = "MemstatMemoryLow",
+          .asks = "anonymous",
           .look = look_at_available},
     Cause{.name = "swap_thrash",
           .looks_for = "Pages go to swap and come back at once.",

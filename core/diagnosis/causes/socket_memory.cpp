@@ -175,6 +175,7 @@ constexpr auto kCauses = [] {
                  .needs = kProtocols[i].needs,
                  .explains = kFullExplains,
                  .runbook = "MemstatSocketPressure",
+                 .asks = kProtocols[i].type.starts_with("FRAG") ? "" : "queues",
                  .look = look_at_limit,
                  .row = i};
   }
@@ -184,6 +185,7 @@ constexpr auto kCauses = [] {
                                .needs = kPressureNeeds,
                                .uses = kPressureUses,
                                .runbook = "MemstatSocketPressure",
+                               .asks = "queues",
                                .look = look_at_pressure};
   for (std::size_t i = 0; i < kDrops.size(); ++i) {
     causes[kProtocols.size() + 1 + i] = {.name = kDrops[i].name,
@@ -192,6 +194,7 @@ constexpr auto kCauses = [] {
                                          .watches = Watches::kChange,
                                          .needs = kDrops[i].needs,
                                          .uses = kDropUses,
+                                         .asks = kDrops[i].metric == kEvents ? "queues" : "",
                                          .look = look_at_drops,
                                          .row = i};
   }

@@ -10,9 +10,11 @@
 
 #include "core/base/json_writer.h"
 #include "core/capture/replay_view.h"
+#include "core/diagnosis/culprits.h"
 #include "core/kernel/open_view.h"
 #include "core/model/accounts.h"
 #include "daemon/ctl/output/progress.h"
+#include "daemon/ctl/source/inspections.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "daemon/poll/capture_bound.h"
@@ -182,7 +184,10 @@ class EngineSource final : public ReportSource {
 
   FindingsAnswer findings() override {
     if (snapshot_ == nullptr) return {.diagnosis = {}, .problem = "nothing was read"};
-    return {.diagnosis = poller_.diagnosis(*snapshot_), .problem = {}};
+    Diagnosis diagnosis = poller_.diagnosis(*snapshot_);
+    std::vector<InspectionAnswer> answers = ask_for(diagnosis.findings);
+    if (!answers.empty()) diagnosis = poller_.diagnosis(*snapshot_, std::move(answers));
+    return {.diagnosis = std::move(diagnosis), .problem = {}};
   }
 
   [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }
@@ -202,6 +207,18 @@ class EngineSource final : public ReportSource {
       options.realtime_ns = [capture = capture_] { return capture->poll_info(capture->selected_poll()).realtime_ns; };
     }
     return options;
+  }
+
+  /// Who is behind the findings, as far as their causes say which question tells. What cannot be asked is left out: each
+  /// finding has its command as the next step.
+  std::vector<InspectionAnswer> ask_for(const Findings& findings) {
+    std::vector<InspectionAnswer> answers;
+    for (const std::string_view question : questions_of(findings)) {
+      const Inspection* const inspection = find_inspection(question);
+      if (inspection == nullptr || inspection->os != view_->os()) continue;
+      if (auto answer = ask_source(*view_, capture_, *inspection)) answers.push_back(*std::move(answer));
+    }
+    return answers;
   }
 
   /// One poll of a kernel; of a capture each up to the wanted one, because a poll has only the sources that were due in it.

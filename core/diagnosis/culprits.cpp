@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/culprits.h"
+
+#include <algorithm>
+
+#include "core/diagnosis/words.h"
+
+namespace memstat {
+namespace {
+
+/// Holders that have less than this share of what the largest has are not named.
+constexpr double kLeastShare = 0.5;
+constexpr std::size_t kMaxNamed = 3;
+
+double held_by(const Holder& holder) { return static_cast<double>(holder.bytes ? *holder.bytes : holder.count.value_or(0)); }
+
+/// "nginx (pid 812)", "/dev/shm", "segment 3 of pid 7".
+std::string name_of(const Holder& holder) {
+  if (holder.pid == 0) return short_name(holder.name.empty() ? "unknown" : holder.name);
+  return short_name(holder.command) + " (pid " + std::to_string(holder.pid) + ")";
+}
+
+/// "nginx (pid 812) has 9012 open files", "/dev/shm has 3 GiB".
+Fact fact_of(const InspectionAnswer& answer, const Holder& holder) {
+  std::string text = name_of(holder) + " has ";
+  if (holder.bytes) {
+    text += bytes_text(static_cast<double>(*holder.bytes));
+    if (answer.things.starts_with("of ")) text += " " + std::string(answer.things);
+  } else {
+    text += count_text(static_cast<double>(holder.count.value_or(0))) + " " + std::string(answer.things);
+  }
+  if (holder.pid != 0 && !holder.name.empty()) text += " (" + short_name(holder.name) + ")";
+  return {.text = std::move(text), .source = "who/" + std::string(answer.question), .value = held_by(holder)};
+}
+
+void name_holders(const InspectionAnswer& answer, Finding& finding) {
+  if (answer.holders.empty() || held_by(answer.holders.front()) <= 0) return;
+  const double least = kLeastShare * held_by(answer.holders.front());
+  const std::size_t count = std::min(answer.holders.size(), kMaxNamed);
+  for (std::size_t i = 0; i < count && held_by(answer.holders[i]) >= least; ++i) {
+    const Holder& holder = answer.holders[i];
+    finding.by(holder.pid != 0 ? "process" : answer.kind, name_of(holder)).fact(fact_of(answer, holder));
+  }
+}
+
+}  // namespace
+
+void name_culprits(const Evidence& evidence, Findings& findings) {
+  if (evidence.system != EvidenceSystem::kLinux) return;  // whose kernels inspections are about
+  for (Finding& finding : findings) {
+    const Cause* const cause = find_cause(finding.cause);
+    if (cause == nullptr || cause->asks.empty()) continue;
+    const std::string command = "memstatctl who " + std::string(cause->asks);
+    if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
+      finding.next.insert(finding.next.begin(), command);
+    }
+    if (const InspectionAnswer* const answer = evidence.inspection(cause->asks)) name_holders(*answer, finding);
+  }
+}
+
+std::vector<std::string_view> questions_of(const Findings& findings) {
+  std::vector<std::string_view> questions;
+  for (const Finding& finding : findings) {
+    const Cause* const cause = find_cause(finding.cause);
+    if (cause == nullptr || cause->asks.empty()) continue;
+    if (std::find(questions.begin(), questions.end(), cause->asks) == questions.end()) questions.push_back(cause->asks);
+  }
+  return questions;
+}
+
+}  // namespace memstat

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/culprits.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat {
+namespace {
+
+Holder process(std::uint64_t pid, std::string command, std::optional<std::uint64_t> count,
+               std::optional<std::uint64_t> bytes = {}) {
+  return {.pid = pid, .command = std::move(command), .user = "", .group = "", .name = "", .count = count, .bytes = bytes};
+}
+
+InspectionAnswer answer(std::string_view question, std::string_view kind, std::string_view things,
+                        std::vector<Holder> holders) {
+  InspectionAnswer one;
+  one.question = question;
+  one.kind = kind;
+  one.things = things;
+  one.holders = std::move(holders);
+  return one;
+}
+
+std::string culprits_of(const Finding& finding) {
+  std::string text;
+  for (const Finding::Who& one : finding.who) text += one.kind + " " + one.name + "; ";
+  return text + finding.facts.back().text;
+}
+
+TEST(Culprits, AFullTableOfFilesNamesTheProcessThatHoldsThem) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  const Finding before = diagnose(machine.evidence).findings.at(0);
+  EXPECT_TRUE(before.who.empty());
+  EXPECT_EQ(before.next.at(0), "memstatctl who files");
+  machine.evidence.inspections = {
+      answer("pipes", "process", "pipes", {process(1, "wrong", 5)}),
+      answer("files", "process", "open files", {process(812, "nginx", 9012), process(1, "init", 40)})};
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  EXPECT_EQ(finding.cause, "open_files_full");
+  EXPECT_EQ(culprits_of(finding), "process nginx (pid 812); nginx (pid 812) has 9012 open files");
+  EXPECT_EQ(finding.facts.back().source, "who/files");
+  EXPECT_EQ(finding.facts.back().value, 9012);
+}
+
+TEST(Culprits, HoldersThatHaveAboutAsMuchAreNamedAtMostThree) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.evidence.inspections = {
+      answer("files", "process", "open files",
+             {process(1, "a", 100), process(2, "b", 90), process(3, "c", 60), process(4, "d", 55)})};
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.size(), 3U);
+  machine.evidence.inspections[0].holders[2].count = 40;
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.size(), 2U);
+}
+
+TEST(Culprits, AMountIsNamedByItsPathWithItsBytes) {
+  EvidenceOfMachine machine;
+  machine.part("shared", 6 * EvidenceOfMachine::kGiB);
+  machine.evidence.available_bytes = EvidenceOfMachine::kGiB / 2;
+  Holder mount = process(0, "", 3, 5ULL << 30U);
+  mount.name = "/dev/shm";
+  machine.evidence.inspections = {answer("tmpfs", "mount", "files", {mount})};
+  const Findings findings = diagnose(machine.evidence).findings;
+  const auto found =
+      std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.cause == "shared_memory_large"; });
+  if (found == findings.end()) GTEST_SKIP() << "another cause explains it";
+  EXPECT_EQ(culprits_of(*found), "mount /dev/shm; /dev/shm has 5 GiB");
+}
+
+TEST(Culprits, NobodyIsNamedWhereNobodyHoldsAnything) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.evidence.inspections = {answer("files", "process", "open files", {})};
+  EXPECT_TRUE(diagnose(machine.evidence).findings.at(0).who.empty());
+  machine.evidence.inspections = {answer("files", "process", "open files", {process(1, "none", 0)})};
+  EXPECT_TRUE(diagnose(machine.evidence).findings.at(0).who.empty());
+}
+
+TEST(Culprits, FindingsAskEachQuestionOnceAndFreeBsdNone) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.limited(Allocator::kTable, "ptys", 990, 1000);
+  EXPECT_EQ(questions_of(diagnose(machine.evidence).findings), std::vector<std::string_view>{"files"});
+  EvidenceOfMachine other(EvidenceSystem::kFreeBsd);
+  other.limited(Allocator::kTable, "files", 9900, 10000);
+  EXPECT_EQ(diagnose(other.evidence).findings.at(0).next.at(0).find("memstatctl who"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace memstat
