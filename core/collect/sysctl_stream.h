@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/kernel/kernel_view.h"
+#include "core/parse/uma_record.h"
 
 namespace memstat {
 
@@ -32,7 +33,7 @@ struct SysctlStream {
   std::size_t record_header;  ///< Bytes of a record before its blocks of 64 bytes.
 };
 inline constexpr SysctlStream kMallocStream{"kern.malloc_stats", "kern.malloc_count", "kern.smp.maxcpus", false, 32};
-inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "kern.smp.maxid", true, 120};
+inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "kern.smp.maxid", true, UmaRecord::kSize};
 
 /// Reads the stream into `out` with room for one record more than the kernel counts. To ask for the size instead would make
 /// the kernel walk everything twice, under the lock of its list. `scratch` is overwritten. Errors: those of

@@ -172,14 +172,14 @@ class ReaderView final : public KernelView {
   Result<std::string> read_link(std::string_view path) override;
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
   Result<void> list_directories(std::string_view path, Buffer& names) override;
+  Result<void> keep_open(std::string_view path) override;
+  [[nodiscard]] std::size_t kept_count() const override;
+  void close_kept_after(std::size_t count) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
   Result<void> open_table(std::string_view source, LiveTable& table) override;
   Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;
-  Result<void> keep_open(std::string_view path) override;
-  [[nodiscard]] std::size_t kept_count() const override;
-  void close_kept_after(std::size_t count) override;
 
   /// Memory and start of this process, which a sandbox may hide from itself; the rest is of no use. 0: not known any more.
   [[nodiscard]] ProcessStats process_stats() const;

@@ -3,6 +3,7 @@
 // 1024"). Unwanted lines are skipped, since every kernel adds some.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,14 @@ struct KeyedNumber {
   std::string_view key;                ///< Without the colon.
   std::optional<std::uint64_t> value;  ///< Nothing if the text has no such line. In bytes if the line says kB.
 };
+
+/// Makes numbers without values, in the order of `keys`.
+template <std::size_t kCount>
+constexpr std::array<KeyedNumber, kCount> keyed_numbers(const std::array<std::string_view, kCount>& keys) {
+  std::array<KeyedNumber, kCount> numbers;
+  for (std::size_t i = 0; i < kCount; ++i) numbers[i].key = keys[i];
+  return numbers;
+}
 
 /// Fills `numbers` from `text` in one pass. Fastest if they are in the order of the text. Of duplicate names the first line
 /// counts. Returns the offset of the first wanted line whose value is not a number of at most 64 bits, or nothing on

@@ -322,8 +322,7 @@ void add_sysv(const SysvArrays& arrays, const Numbers& numbers, std::uint64_t pa
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
-  Numbers numbers;
-  for (std::size_t i = 0; i < kLeafCount; ++i) numbers[i].key = kLeaves[i];
+  Numbers numbers = keyed_numbers(kLeaves);
   std::size_t cursor = 0;
   SysvArrays arrays;
   const auto take = [&](std::string_view name, std::string_view bytes) {

@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"
+#include "core/parse/uma_record.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_uma {
@@ -20,23 +21,7 @@ constexpr std::string_view kStream = kZoneStream.name;
 // Index of RawBytes::parts.
 constexpr std::size_t kStreamPart = 0;
 
-constexpr std::size_t kRecordHeader = kZoneStream.record_header;
 constexpr std::size_t kLongestName = 31;
-
-// Offsets in a record (struct uma_type_header).
-constexpr std::size_t kSizeAt = 36;
-constexpr std::size_t kRSizeAt = 40;
-constexpr std::size_t kLimitAt = 48;
-constexpr std::size_t kPagesAt = 52;
-constexpr std::size_t kKegFreeAt = 56;
-constexpr std::size_t kZoneFreeAt = 60;
-constexpr std::size_t kFlagsAt = 68;
-constexpr std::size_t kAllocsAt = 72;
-constexpr std::size_t kFreesAt = 80;
-constexpr std::size_t kFailsAt = 88;
-constexpr std::size_t kSleepsAt = 96;
-constexpr std::size_t kXDomainAt = 104;
-constexpr std::uint32_t kSecondaryFlag = 1;
 
 constexpr CpuFieldMask kCpuFields{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kFree};
 constexpr FieldMask kAlways{Field::kBytes,    Field::kCount,    Field::kFree,   Field::kZoneFree, Field::kNumAllocs,
@@ -57,11 +42,11 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
   const auto u64 = [&](std::size_t at) { return load<std::uint64_t>(bytes, record + at); };
   Figures& figures = zone.figures;
   // The record's own counters are of items that bypassed the per-CPU caches.
-  const CpuTotals<kIntegers> cpus = staging.add_cpu_blocks<kIntegers>(record + kRecordHeader);
-  figures[Field::kNumAllocs] = u64(kAllocsAt) + cpus.sums[0];
-  figures[Field::kNumFrees] = u64(kFreesAt) + cpus.sums[1];
+  const CpuTotals<kIntegers> cpus = staging.add_cpu_blocks<kIntegers>(record + UmaRecord::kSize);
+  figures[Field::kNumAllocs] = u64(UmaRecord::kAllocsAt) + cpus.sums[0];
+  figures[Field::kNumFrees] = u64(UmaRecord::kFreesAt) + cpus.sums[1];
 
-  const std::uint64_t size = u32(kSizeAt);
+  const std::uint64_t size = u32(UmaRecord::kSizeAt);
   // The counters are not read under one lock. FreeBSD 13.0 and later clamp in the same way.
   figures[Field::kNumAllocs] = std::max(figures[Field::kNumAllocs], figures[Field::kNumFrees]);
   figures[Field::kCount] = figures[Field::kNumAllocs] - figures[Field::kNumFrees];
@@ -69,21 +54,21 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
   figures[Field::kMemFreed] = figures[Field::kNumFrees] * size;
   figures[Field::kBytes] = figures[Field::kMemAlloced] - figures[Field::kMemFreed];
   figures[Field::kSize] = size;
-  figures[Field::kRSize] = u32(kRSizeAt);
-  figures[Field::kCountLimit] = u32(kLimitAt);
-  figures[Field::kBytesLimit] = u32(kLimitAt) * size;  // in 64 bits: the original's product wraps at 4 GiB
-  figures[Field::kFailures] = u64(kFailsAt);
-  figures[Field::kSleeps] = u64(kSleepsAt);
-  figures[Field::kXDomain] = u64(kXDomainAt);
-  figures[Field::kZoneFree] = u32(kZoneFreeAt);
+  figures[Field::kRSize] = u32(UmaRecord::kRSizeAt);
+  figures[Field::kCountLimit] = u32(UmaRecord::kLimitAt);
+  figures[Field::kBytesLimit] = u32(UmaRecord::kLimitAt) * size;  // in 64 bits: the original's product wraps at 4 GiB
+  figures[Field::kFailures] = u64(UmaRecord::kFailsAt);
+  figures[Field::kSleeps] = u64(UmaRecord::kSleepsAt);
+  figures[Field::kXDomain] = u64(UmaRecord::kXDomainAt);
+  figures[Field::kZoneFree] = u32(UmaRecord::kZoneFreeAt);
   zone.fields = kAlways;
 
-  const bool is_secondary = (u32(kFlagsAt) & kSecondaryFlag) != 0;
+  const bool is_secondary = (u32(UmaRecord::kFlagsAt) & UmaRecord::kSecondaryFlag) != 0;
   const bool has_keg = figures[Field::kRSize] != 0;
   if (has_keg) zone.fields.add(Field::kRSize);
   if (has_keg && !is_secondary) {
-    figures[Field::kKegFree] = u32(kKegFreeAt);
-    figures[Field::kHeldBytes] = u32(kPagesAt) * page_size;
+    figures[Field::kKegFree] = u32(UmaRecord::kKegFreeAt);
+    figures[Field::kHeldBytes] = u32(UmaRecord::kPagesAt) * page_size;
     zone.fields = zone.fields | FieldMask(Field::kKegFree, Field::kHeldBytes);
   }
   figures[Field::kFree] = cpus.sums[2] + figures[Field::kZoneFree] + figures[Field::kKegFree];
@@ -93,7 +78,7 @@ void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_s
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bytes = raw.parts[kStreamPart].view();
   staging.reset(kCpuFields, 0);
-  const auto stream = StatisticsStream::open(kStream, bytes, kRecordHeader);
+  const auto stream = StatisticsStream::open(kStream, bytes, UmaRecord::kSize);
   if (!stream) return stream.error();
   staging.reset(kCpuFields, stream->cpu_slots(), blocks_of(bytes));
   staging.reserve(stream->count());

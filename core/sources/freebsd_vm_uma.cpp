@@ -32,6 +32,7 @@
 #include "core/collect/sysctl_list.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"
+#include "core/parse/uma_record.h"
 #include "core/parse/uma_sysctl_nodes.h"
 #include "core/source.h"
 
@@ -81,16 +82,6 @@ constexpr std::string_view kEfficiency = "keg.efficiency";
 constexpr std::string_view kNoKeg = "cache zone";  // the value of keg.name
 constexpr std::string_view kKegDomain = "keg.domain.";
 constexpr std::string_view kZoneDomain = "domain.";
-
-// Offsets in a record of vm.zone_stats (struct uma_type_header).
-constexpr std::size_t kSizeAt = 36;
-constexpr std::size_t kRSizeAt = 40;
-constexpr std::size_t kLimitAt = 48;
-constexpr std::size_t kPagesAt = 52;
-constexpr std::size_t kKegFreeAt = 56;
-constexpr std::size_t kZoneFreeAt = 60;
-constexpr std::size_t kFlagsAt = 68;
-constexpr std::uint32_t kSecondaryFlag = 1;
 
 constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kFree};
 
@@ -265,9 +256,9 @@ Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<
 
 /// Offset in a record of vm.zone_stats that has a leaf of the only domain; 0: none.
 std::size_t place_in_record(std::string_view leaf, bool has_limit) {
-  if (leaf == "domain.0.nitems") return kZoneFreeAt;
-  if (leaf == "keg.domain.0.free_items") return kKegFreeAt;
-  return leaf == "keg.domain.0.pages" && !has_limit ? kPagesAt : 0;
+  if (leaf == "domain.0.nitems") return UmaRecord::kZoneFreeAt;
+  if (leaf == "keg.domain.0.free_items") return UmaRecord::kKegFreeAt;
+  return leaf == "keg.domain.0.pages" && !has_limit ? UmaRecord::kPagesAt : 0;
 }
 
 bool has_one_domain(const TreeNode& node) {
@@ -329,7 +320,7 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
   for (std::size_t i = 0; i < stream.count(); ++i) {
     const auto name = stream.record_name(i);
     if (!name) return name.error();
-    zones.push_back({.name = *name, .size = u32(i, kSizeAt), .has_keg = u32(i, kRSizeAt) != 0});
+    zones.push_back({.name = *name, .size = u32(i, UmaRecord::kSizeAt), .has_keg = u32(i, UmaRecord::kRSizeAt) != 0});
   }
   const std::vector<std::size_t> places = match_zone_nodes(zones, *described);
 
@@ -338,11 +329,11 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
     if (places[i] == kNoUmaSysctlNode) continue;
     const TreeNode& node = nodes[places[i]];
     plan.push_back({.index = static_cast<std::uint32_t>(i),
-                    .limit = u32(i, kLimitAt),
+                    .limit = u32(i, UmaRecord::kLimitAt),
                     .name = std::string(zones[i].name),
                     .prefix = std::string(kPrefix) + std::string(node.name) + ".",
                     .leaves = {}});
-    const bool is_secondary = (u32(i, kFlagsAt) & kSecondaryFlag) != 0;
+    const bool is_secondary = (u32(i, UmaRecord::kFlagsAt) & UmaRecord::kSecondaryFlag) != 0;
     if (auto result = plan_leaves(view, node, is_secondary, state.scratch, plan.back()); !result) return result;
   }
   if (plan.empty()) return system_error(kTree, ENOENT, "none of its nodes is a zone of vm.zone_stats");
@@ -369,7 +360,7 @@ class PlanReader {
       const auto name = stream_.record_name(zone.index);
       if (!name || *name != zone.name) return changed();
       const std::size_t record = stream_.record(zone.index);
-      if (load<std::uint32_t>(bytes_, record + kLimitAt) != zone.limit) return changed();
+      if (load<std::uint32_t>(bytes_, record + UmaRecord::kLimitAt) != zone.limit) return changed();
       if (auto result = bundle_.add(kZoneRecord, zone.name); !result) return result;
       if (!path_.assign(zone.prefix)) return system_error(kTree, ENAMETOOLONG);
       for (const PlannedLeaf& leaf : zone.leaves) {

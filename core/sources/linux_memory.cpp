@@ -196,13 +196,6 @@ constexpr std::array<std::string_view, kCounterCount> kCounters = {
     "nr_foll_pin_acquired", "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold",
     "nr_memmap_pages",      "balloon_inflate",      "balloon_deflate"};
 
-template <std::size_t N>
-std::array<KeyedNumber, N> wanted(const std::array<std::string_view, N>& keys) {
-  std::array<KeyedNumber, N> numbers;
-  for (std::size_t i = 0; i < N; ++i) numbers[i].key = keys[i];
-  return numbers;
-}
-
 Amount sum_of(Amount a, Amount b) { return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt; }
 /// The figures are not read at the same instant, so the larger one may have become the smaller one.
 std::uint64_t without(std::uint64_t whole, std::uint64_t part) { return whole - std::min(whole, part); }
@@ -350,8 +343,8 @@ using Counters = std::array<KeyedNumber, kCounterCount>;
 
 /// A file that is truncated or malformed gives no values.
 Counters read_counters(std::string_view vmstat) {
-  Counters counters = wanted(kCounters);
-  if (!vmstat.ends_with('\n') || read_keyed_numbers(vmstat, counters)) counters = wanted(kCounters);
+  Counters counters = keyed_numbers(kCounters);
+  if (!vmstat.ends_with('\n') || read_keyed_numbers(vmstat, counters)) counters = keyed_numbers(kCounters);
   return counters;
 }
 
@@ -447,7 +440,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view text = raw.parts[kMeminfoPart].view();
   if (!text.empty() && !text.ends_with('\n')) return data_error(kMeminfo, text.rfind('\n') + 1, "ends within a line");
-  Lines lines = wanted(kLines);
+  Lines lines = keyed_numbers(kLines);
   if (const auto offset = read_keyed_numbers(text, lines)) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }

@@ -36,7 +36,7 @@ LAYERS = [
     (r"core/postmortem/container/.*", [r"core/(postmortem/container|capture|base)/.*"]),
     (r"core/postmortem/kernel/.*", [r"core/(postmortem/(kernel|container)|base)/.*"]),
     (r"core/postmortem/linux/.*", [r"core/(postmortem/(linux|kernel|container)|capture|kernel|base)/.*"]),
-    (r"core/postmortem/freebsd/.*", [r"core/(postmortem/(freebsd|kernel|container)|capture|kernel|base)/.*"]),
+    (r"core/postmortem/freebsd/.*", [r"core/(postmortem/(freebsd|kernel|container)|capture|parse|kernel|base)/.*"]),
     (r"core/postmortem/[a-z_]+\.(h|cpp)", [r"core/(postmortem|capture|kernel|base)/.*"]),
     (r"core/events/bpf/.*", [r"core/events/bpf/.*"]),
     (r"core/events/table/.*", [r"core/(events/(table|bpf)|model|kernel|base)/.*"]),

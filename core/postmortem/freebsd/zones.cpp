@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/arithmetic.h"
+#include "core/parse/uma_record.h"
 #include "core/postmortem/freebsd/list.h"
 #include "core/postmortem/freebsd/streams.h"
 #include "core/postmortem/kernel/struct_reader.h"
@@ -14,24 +15,10 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kZoneHeaderBytes = 120;
-constexpr std::uint32_t kSecondary = 1;
 constexpr std::uint64_t kInternal = 0x2000'0000;                    // UMA_ZFLAG_INTERNAL: its caches are not counted
 constexpr std::uint64_t kItemsMask = (std::uint64_t{1} << 44) - 1;  // of uz_items, the rest are sleepers
 
-// Offsets in a record, and in a CPU's block.
-constexpr std::size_t kAlignAt = 32;
-constexpr std::size_t kSizeAt = 36;
-constexpr std::size_t kFootprintAt = 40;
-constexpr std::size_t kMaxPagesAt = 44;
-constexpr std::size_t kLimitAt = 48;
-constexpr std::size_t kZonePagesAt = 52;
-constexpr std::size_t kKegFreeAt = 56;
-constexpr std::size_t kZoneFreeAt = 60;
-constexpr std::size_t kFlagsAt = 68;
-constexpr std::size_t kAllocsAt = 72;
-constexpr std::size_t kSleepsAt = 96;
-constexpr std::size_t kCrossDomainAt = 104;
+// Offsets in a CPU's block.
 constexpr std::size_t kCpuAllocsAt = 0;
 constexpr std::size_t kCpuFreesAt = 8;
 constexpr std::size_t kCpuFreeAt = 16;
@@ -41,7 +28,7 @@ std::uint32_t narrow(std::uint64_t number) { return static_cast<std::uint32_t>(n
 class ZoneReader {
  public:
   ZoneReader(FreeBsdKernel& kernel, const FreeBsdMachine& machine)
-      : kernel_(kernel), machine_(machine), stream_(machine.cpu_slots, kZoneHeaderBytes) {}
+      : kernel_(kernel), machine_(machine), stream_(machine.cpu_slots, UmaRecord::kSize) {}
 
   [[nodiscard]] bool has_types() const {
     return keg_.next && keg_.zones && keg_.size && zone_.next && zone_.name && zone_.allocs && cpus_at_ && domains_at_ &&
@@ -129,31 +116,31 @@ class ZoneReader {
 
   void put_keg(const Keg& keg, bool is_first) {
     if (!keg.exists) {
-      stream_.put(kSizeAt, narrow(zone_.type.get(zone_.size)));
+      stream_.put(UmaRecord::kSizeAt, narrow(zone_.type.get(zone_.size)));
       return;
     }
     const std::uint64_t limit = zone_.type.get(zone_.max_items);
     const auto pages_of = [&keg](std::uint64_t items) {
       return keg.items_per_slab == 0 ? 0 : saturating_product(items / keg.items_per_slab, keg.pages_per_slab);
     };
-    stream_.put(kAlignAt, narrow(keg.align));
-    stream_.put(kSizeAt, narrow(keg.size));
-    stream_.put(kFootprintAt, narrow(keg.footprint));
-    stream_.put(kMaxPagesAt, narrow(pages_of(limit)));
-    stream_.put(kLimitAt, narrow(limit));
-    stream_.put(kZonePagesAt, narrow(limit == 0 ? keg.pages : pages_of(zone_.type.get(zone_.items) & kItemsMask)));
-    stream_.put(kKegFreeAt, narrow(keg.free));
-    stream_.put(kFlagsAt, is_first ? 0U : kSecondary);
+    stream_.put(UmaRecord::kAlignAt, narrow(keg.align));
+    stream_.put(UmaRecord::kSizeAt, narrow(keg.size));
+    stream_.put(UmaRecord::kRSizeAt, narrow(keg.footprint));
+    stream_.put(UmaRecord::kMaxPagesAt, narrow(pages_of(limit)));
+    stream_.put(UmaRecord::kLimitAt, narrow(limit));
+    stream_.put(UmaRecord::kPagesAt, narrow(limit == 0 ? keg.pages : pages_of(zone_.type.get(zone_.items) & kItemsMask)));
+    stream_.put(UmaRecord::kKegFreeAt, narrow(keg.free));
+    stream_.put(UmaRecord::kFlagsAt, is_first ? 0U : UmaRecord::kSecondaryFlag);
   }
 
   void put_counters(std::string& damage) {
-    std::size_t at = kAllocsAt;
+    std::size_t at = UmaRecord::kAllocsAt;
     for (const StructField counter : {zone_.allocs, zone_.frees, zone_.fails}) {
       put_counter(at, counter, damage);
       at += 8;
     }
-    put_counter(kCrossDomainAt, zone_.cross_domain, damage);
-    stream_.put(kSleepsAt, zone_.type.get(zone_.sleeps));
+    put_counter(UmaRecord::kXDomainAt, zone_.cross_domain, damage);
+    stream_.put(UmaRecord::kSleepsAt, zone_.type.get(zone_.sleeps));
   }
 
   void put_counter(std::size_t at, StructField counter, std::string& damage) {
@@ -187,7 +174,7 @@ class ZoneReader {
       }
       items += zone_domain_.type.get(zone_domain_.items);
     }
-    stream_.put(kZoneFreeAt, narrow(items));
+    stream_.put(UmaRecord::kZoneFreeAt, narrow(items));
   }
 
   struct KegFields {
