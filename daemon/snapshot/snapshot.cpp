@@ -20,11 +20,11 @@ constexpr std::array<char, Snapshot::kLabelPadding> kPadding{};
 constexpr std::size_t kSpareRows = 64;
 constexpr std::size_t kUsualLabelBytes = 56;
 
-/// Fields exported unchanged. Of the others, amounts in use are the tracker's, counters are its totals, limits may be
+/// Fields that are not exported unchanged: amounts in use are the tracker's, counters are its totals, limits may be
 /// configured, and the utilization is a percentage in the kernel.
-constexpr FieldMask kPlainFields(Field::kHeldBytes, Field::kFree, Field::kZoneFree, Field::kKegFree, Field::kSleepers,
-                                 Field::kSize, Field::kRSize, Field::kSizeMask, Field::kSlabs, Field::kPartialSlabs,
-                                 Field::kCpuSlabs, Field::kAddressSpace, Field::kRequestedBytes);
+constexpr FieldMask kChangedFields(Field::kBytes, Field::kCount, Field::kNumAllocs, Field::kNumFrees, Field::kMemAlloced,
+                                   Field::kMemFreed, Field::kFailures, Field::kSleeps, Field::kXDomain, Field::kCountLimit,
+                                   Field::kBytesLimit, Field::kCountLimit64, Field::kSlabUtilization);
 constexpr CpuFieldMask kCpuGauges(CpuField::kFree);
 constexpr CpuFieldMask kCpuFieldsWithMetric(CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs,
                                             CpuField::kNumFrees, CpuField::kFree);
@@ -100,7 +100,7 @@ void collect(const MemoryType& type, const TrackedType& tracked, FieldMask field
     if (tracked.has_delta_objects)
       figures.put(TrackedFigure::kDeltaObjects, static_cast<std::uint64_t>(tracked.delta_objects));
   }
-  for_each_of(fields & kPlainFields, [&](Field field) { figures.put(field, type.figure(field)); });
+  for_each_of(fields - kChangedFields, [&](Field field) { figures.put(field, type.figure(field)); });
   if (fields.has(Field::kSlabUtilization)) {
     figures.put(Field::kSlabUtilization,
                 std::bit_cast<std::uint64_t>(static_cast<double>(type.figure(Field::kSlabUtilization)) / 100));

@@ -33,15 +33,18 @@ class StagingBuilder {
                        std::initializer_list<StagedCpuFigures> cpu_figures = {}) {
     StagedType& staged = staging_.add(names_.emplace_back(name));
     last_ = &staged;
-    for (const auto& [field, value] : figures) {
-      staged.fields.add(field);
-      staged.figures[field] = value;
-    }
+    for (const auto& [field, value] : figures) figure(field, value);
     for (const auto& [field, values] : cpu_figures) {
       for (std::uint32_t cpu = 0; cpu < values.size() && cpu < staging_.cpu_count(); ++cpu) {
         staging_.set_cpu_figure(staging_.types().size() - 1, field, cpu, values[cpu]);
       }
     }
+    return *this;
+  }
+  /// One more figure of the type added last.
+  StagingBuilder& figure(Field field, std::uint64_t value) {
+    last_->fields.add(field);
+    last_->figures[field] = value;
     return *this;
   }
   StagingBuilder& types(std::initializer_list<std::string_view> names) {

@@ -159,13 +159,9 @@ TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
         staging.histogram(*metric, {.counts = counts}, {"1", "2", "3", "4"});
       }
     }
-    staging.type("a",
-                 {{Field::kBytes, 1},        {Field::kCount, 1},           {Field::kHeldBytes, 1},     {Field::kFree, 1},
-                  {Field::kZoneFree, 1},     {Field::kKegFree, 1},         {Field::kNumAllocs, 1},     {Field::kNumFrees, 1},
-                  {Field::kMemAlloced, 1},   {Field::kMemFreed, 1},        {Field::kFailures, 1},      {Field::kSleeps, 1},
-                  {Field::kSleepers, 1},     {Field::kXDomain, 1},         {Field::kSize, 1},          {Field::kRSize, 1},
-                  {Field::kSizeMask, 1},     {Field::kSlabs, 1},           {Field::kPartialSlabs, 1},  {Field::kCpuSlabs, 1},
-                  {Field::kAddressSpace, 1}, {Field::kSlabUtilization, 1}, {Field::kRequestedBytes, 1}});
+    staging.type("a");
+    const FieldMask limits(Field::kCountLimit, Field::kBytesLimit, Field::kCountLimit64);
+    for_each_of(kEveryField - limits, [&](Field field) { staging.figure(field, 1); });
     staging.detail("d");
     types_.size_classes = {16};
     types_.poll(staging);
