@@ -269,10 +269,8 @@ std::vector<SourceCase> stream_cases() {
   std::erase_if(cases, [](const SourceCase& value) { return !is_stream(*value.source); });
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(Sources, DamagedStream, testing::ValuesIn(stream_cases()),
-                         [](const auto& parameter) { return name_of_case(parameter.param); });
-INSTANTIATE_TEST_SUITE_P(Sources, DamagedInput, testing::ValuesIn(all_source_cases()),
-                         [](const auto& parameter) { return name_of_case(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Sources, DamagedStream, testing::ValuesIn(stream_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Sources, DamagedInput, testing::ValuesIn(all_source_cases()), name_of_case);
 
 }  // namespace
 }  // namespace memstat

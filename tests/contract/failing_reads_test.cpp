@@ -185,8 +185,7 @@ TEST_P(FailingReads, OnAKernelThatDoesNotHaveTheInterfaceAreNotPresentNotFailed)
   EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sources, FailingReads, testing::ValuesIn(all_source_cases()),
-                         [](const auto& parameter) { return name_of_case(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Sources, FailingReads, testing::ValuesIn(all_source_cases()), name_of_case);
 
 }  // namespace
 }  // namespace memstat

@@ -127,8 +127,7 @@ std::vector<SourceCase> freebsd_cases() {
   std::erase_if(cases, [](const SourceCase& value) { return !is_stream(*value.source); });
   return cases;
 }
-INSTANTIATE_TEST_SUITE_P(Sources, Oracle, testing::ValuesIn(freebsd_cases()),
-                         [](const auto& parameter) { return name_of_case(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Sources, Oracle, testing::ValuesIn(freebsd_cases()), name_of_case);
 
 /// The figures of zones by CPU, which the original does not give out, read from the stream once more, by other means.
 TEST(UmaByCpu, AddUpWithTheZonesOwnCountersToTheTotals) {

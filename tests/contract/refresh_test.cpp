@@ -207,10 +207,8 @@ std::vector<SourceCase> first_source_cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Sources, RefreshFromCaptureToCapture, testing::ValuesIn(first_source_cases()),
-                         [](const auto& parameter) { return name_of_case(parameter.param); });
-INSTANTIATE_TEST_SUITE_P(Sources, Refresh, testing::ValuesIn(all_source_cases()),
-                         [](const auto& parameter) { return name_of_case(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Sources, RefreshFromCaptureToCapture, testing::ValuesIn(first_source_cases()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Sources, Refresh, testing::ValuesIn(all_source_cases()), name_of_case);
 
 }  // namespace
 }  // namespace memstat

@@ -55,8 +55,7 @@ TEST_P(SharedFiles, OfTheSourcesAreInTheListOfThoseReadOnceAPoll) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, SharedFiles, testing::ValuesIn(all_captures()),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, SharedFiles, testing::ValuesIn(all_captures()), name_of_capture);
 
 }  // namespace
 }  // namespace memstat

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Opens a table of this machine's kernel for a test.
+// Tables of this machine's kernel for tests.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <string>
 #include <string_view>
 
 #include "core/base/error.h"
 #include "core/kernel/kernel_view.h"
+#include "tests/support/child_process.h"
 
 namespace memstat {
 
@@ -22,6 +27,45 @@ inline void open_or_skip(LiveTable& table) {
   const ErrorCode code = opened.error().code;
   if (code == ErrorCode::kNotPresent || code == ErrorCode::kPermission) GTEST_SKIP() << to_string(opened.error());
   FAIL() << to_string(opened.error());
+}
+
+/// That an open table is still counted into, and read, once the privileges are gone. `open_files` files are opened between.
+inline void expect_counts_without_privileges(LiveTable& table, int open_files) {
+  const int status = exit_status_of_child([&] {
+    if (!become_nobody()) return 2;
+    Buffer first;
+    Buffer second;
+    bool is_read = static_cast<bool>(table.read(first));
+    for (int i = 0; i < open_files; ++i) ::close(::open("/", O_RDONLY));
+    is_read = is_read && table.read(second);
+    return is_read && first.view() != second.view() ? 0 : 1;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+/// That a table which make() gives says, without privileges, which ones it needs. Skips where there is no such table.
+template <typename Make>
+void expect_says_what_it_needs(Make make) {
+  constexpr int kNotPresent = 77;
+  const int status = exit_status_of_child([&] {
+    if (!become_nobody()) return 2;
+    const auto result = make()->open();
+    if (result) return 3;
+    if (result.error().code == ErrorCode::kNotPresent) return kNotPresent;
+    return result.error().code == ErrorCode::kPermission && result.error().detail.find("CAP_BPF") != std::string::npos ? 0
+                                                                                                                       : 1;
+  });
+  if (status == kNotPresent) GTEST_SKIP() << "this kernel has no such events, or this build no libbpf";
+  EXPECT_EQ(status, 0);
+}
+
+/// Whether /proc/slabinfo has a cache of that name, so that events of it do not go to one that it was merged with.
+inline bool has_slab_cache(const std::string& cache) {
+  std::ifstream file("/proc/slabinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(cache + " ")) return true;
+  }
+  return false;
 }
 
 }  // namespace memstat

@@ -39,9 +39,13 @@ inline std::string word_of(std::string text) {
       text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return text;
 }
-inline std::string name_of_case(const SourceCase& value) {
-  return word_of(std::string(value.source->name) + "_" + value.capture);
+inline std::string name_of_case(const testing::TestParamInfo<SourceCase>& info) {
+  return word_of(std::string(info.param.source->name) + "_" + info.param.capture);
 }
+inline std::string name_of_capture(const testing::TestParamInfo<std::string>& info) { return word_of(info.param); }
+
+/// The captures that show a source, for INSTANTIATE_TEST_SUITE_P with name_of_capture.
+inline auto shown_by(const std::string& source_name) { return testing::ValuesIn(captures_of_source(source_name)); }
 
 /// Whether a file lies in a directory that the source opens files of by name.
 inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {

@@ -143,8 +143,7 @@ TEST_P(CApiOracle, SizeClassesAreTheKernelsOwn) {
   for (std::size_t i = 0; i < kSizeClasses13.size(); ++i) EXPECT_EQ(memstat_malloc_zone_get_size(i), kSizeClasses13[i]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CApiOracle, testing::ValuesIn(captures_of_source("freebsd_uma")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CApiOracle, shown_by("freebsd_uma"), name_of_capture);
 
 }  // namespace
 }  // namespace memstat

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/capture/replay_view.h"
+#include "tests/support/child_process.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/faulty_kernel_view.h"
 #include "tests/support/fixtures.h"
@@ -498,21 +499,16 @@ TEST_F(Recording, WritesThroughItsDescriptorWhenThePathIsGone) {
 TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
   constexpr uid_t kNobody = 65534;
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int failed_step = exit_status_of_child([&] {
     auto made = RecordingKernelView::create(
         *view_, {.directory = path(), .max_bytes = 100'000, .owner = {.user = kNobody, .group = kNobody}}, clock_);
-    if (!made || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(1);
+    if (!made || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) return 1;
     for (int poll = 0; poll < 4; ++poll) {  // more than fit: old ones are removed
-      if (!record_poll(**made, 40'000)) ::_exit(2);
+      if (!record_poll(**made, 40'000)) return 2;
     }
-    ::_exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+    return 0;
+  });
+  EXPECT_EQ(failed_step, 0);
   EXPECT_FALSE(exists("000000"));
   EXPECT_TRUE(exists("000003"));
 }

@@ -129,8 +129,7 @@ TEST_P(CapturedSlabDirectories, BelongToOneCacheEachAndNoneIsLeftOver) {
   EXPECT_TRUE(directories.empty()) << *directories.begin();
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabDirectories, testing::ValuesIn(captures_of_source("linux_slab_sysfs")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabDirectories, shown_by("linux_slab_sysfs"), name_of_capture);
 
 }  // namespace
 }  // namespace memstat

@@ -23,6 +23,7 @@
 #include "core/base/unique_fd.h"
 #include "core/kernel/kernel_view.h"
 #include "core/kernel/posix_files.h"
+#include "tests/support/child_process.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {
@@ -189,24 +190,19 @@ TEST(PosixFiles, FindsEachOfThousandsOfKeptFiles) {
 TEST(PosixFiles, WithoutRoomForAnotherOpenFileTheErrorSaysWhatToDo) {
   const TemporaryDirectory directory;
   write_text(directory.file("file"), "x");
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int failed_step = exit_status_of_child([&] {
     const rlimit none{.rlim_cur = 0, .rlim_max = 0};
-    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) ::_exit(1);
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return 1;
     PosixFiles files;
     const auto kept = files.keep_open(directory.file("file"));
-    if (kept || kept.error().code != ErrorCode::kIo || kept.error().system_errno != EMFILE) ::_exit(2);
+    if (kept || kept.error().code != ErrorCode::kIo || kept.error().system_errno != EMFILE) return 2;
     const std::string text = to_string(kept.error());
     for (const char* wanted : {"/file", "ulimit", "LimitNOFILE", "switch off"}) {
-      if (text.find(wanted) == std::string::npos) ::_exit(3);
+      if (text.find(wanted) == std::string::npos) return 3;
     }
-    ::_exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+    return 0;
+  });
+  EXPECT_EQ(failed_step, 0);
 }
 
 // In a child, because the limits are the process's.
@@ -214,33 +210,28 @@ TEST(PosixFiles, KeptFilesLeaveAQuarterOfTheDescriptorsAndGoWhenTheirSourceFails
   const TemporaryDirectory directory;
   constexpr int kFiles = 100;
   for (int i = 0; i < kFiles; ++i) write_text(directory.file(std::to_string(i)), "x");
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int failed_step = exit_status_of_child([&] {
     const rlimit few{.rlim_cur = 80, .rlim_max = 80};
-    if (::setrlimit(RLIMIT_NOFILE, &few) != 0) ::_exit(1);
+    if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
     PosixFiles files;
     for (int i = 0; i < 10; ++i) {
-      if (!files.keep_open(directory.file(std::to_string(i)))) ::_exit(2);
+      if (!files.keep_open(directory.file(std::to_string(i)))) return 2;
     }
     int refused = 10;
     while (refused < kFiles && files.keep_open(directory.file(std::to_string(refused)))) ++refused;
-    if (refused == kFiles || files.kept_count() != static_cast<std::size_t>(refused)) ::_exit(3);
+    if (refused == kFiles || files.kept_count() != static_cast<std::size_t>(refused)) return 3;
     for (int i = 0; i < 20; ++i) {
       const int left = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-      if (left < 0) ::_exit(4);
+      if (left < 0) return 4;
     }
     files.close_kept_after(10);
-    if (files.kept_count() != 10) ::_exit(5);
+    if (files.kept_count() != 10) return 5;
     for (int i = 10; i < refused - 20; ++i) {
-      if (!files.keep_open(directory.file(std::to_string(i)))) ::_exit(6);
+      if (!files.keep_open(directory.file(std::to_string(i)))) return 6;
     }
-    ::_exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+    return 0;
+  });
+  EXPECT_EQ(failed_step, 0);
 }
 
 /// Gives its content to each who opens it, once, and has no offsets: as numbers of debugfs do.
@@ -279,16 +270,6 @@ TEST(PosixFiles, AKeptFileWithoutOffsetsIsOpenedAgainAtEachRead) {
     ASSERT_TRUE(result) << to_string(result.error());
     EXPECT_EQ(out.view(), content);
   }
-}
-
-/// The status with which `run` exits in a process of its own.
-template <typename Run>
-int exit_status_of_child(Run run) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(run());
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // As in debugfs: the directory is root's, the files in it are readable by anyone, or by root only.
@@ -377,40 +358,30 @@ TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("kept");
   write_text(path, "content");
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int failed_step = exit_status_of_child([&] {
     PosixFiles files;
     Buffer out;
-    if (!files.keep_open(path)) ::_exit(1);
-    if (::chmod(path.c_str(), 0) != 0) ::_exit(2);
-    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
-    if (!files.read_file(path, out, ReadManner::kToTheEnd) || out.view() != "content") ::_exit(4);
+    if (!files.keep_open(path)) return 1;
+    if (::chmod(path.c_str(), 0) != 0) return 2;
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 3;
+    if (!files.read_file(path, out, ReadManner::kToTheEnd) || out.view() != "content") return 4;
     const auto denied = PosixFiles().read_file(path, out, ReadManner::kToTheEnd);
-    ::_exit(!denied && denied.error().code == ErrorCode::kPermission ? 0 : 5);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0) << "the step that failed";
+    return !denied && denied.error().code == ErrorCode::kPermission ? 0 : 5;
+  });
+  EXPECT_EQ(failed_step, 0);
 }
 
 TEST(ProcessStatsReader, GoesOnAfterPrivilegesAreGone) {
   if (!live_view()) GTEST_SKIP() << "this system has no live view";
   if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int failed_step = exit_status_of_child([&] {
     const auto meter = make_process_stats_reader();
     const ProcessStats before = meter->read();
-    if (::setuid(65534) != 0) ::_exit(1);
+    if (::setuid(65534) != 0) return 1;
     const ProcessStats after = meter->read();
-    ::_exit(after.resident_bytes > 0 && after.open_files == before.open_files && after.start_time_seconds > 0 ? 0 : 2);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+    return after.resident_bytes > 0 && after.open_files == before.open_files && after.start_time_seconds > 0 ? 0 : 2;
+  });
+  EXPECT_EQ(failed_step, 0);
 }
 
 TEST(PosixFiles, RefusesPathsThatNoCallCanTake) {

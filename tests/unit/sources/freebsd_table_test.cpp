@@ -9,7 +9,7 @@
 
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
 
@@ -276,24 +276,21 @@ TEST(FreebsdTableCaptures, AgreeWithTheZonesOfTheSameObjects) {
   }
 }
 
-TEST(FreebsdTableLive, CountsTheFilesThatThisTestOpens) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kFreeBsd) GTEST_SKIP() << "this machine does not run FreeBSD";
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, **view));
-  ASSERT_TRUE(refresh(reader, **view, list, 1));
-  const std::uint64_t before = figure(reader.staging, "files", Field::kCount);
+using FreebsdTableLive = LiveSource<source>;
+
+TEST_F(FreebsdTableLive, CountsTheFilesThatThisTestOpens) {
+  ASSERT_TRUE(refreshes());
+  const std::uint64_t before = figure(reader_.staging, "files", Field::kCount);
   std::vector<int> files;
   for (int i = 0; i < 200; ++i) {
     const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (file >= 0) files.push_back(file);
   }
-  ASSERT_TRUE(refresh(reader, **view, list, 2));
-  const std::uint64_t after = figure(reader.staging, "files", Field::kCount);
+  ASSERT_TRUE(refreshes());
+  const std::uint64_t after = figure(reader_.staging, "files", Field::kCount);
   for (const int file : files) ::close(file);
   EXPECT_GT(after + 100, before + files.size()) << "others may close some meanwhile";
-  expect_the_zones_to_agree(reader.staging, **view, 500);
+  expect_the_zones_to_agree(reader_.staging, *view_, 500);
 }
 
 }  // namespace

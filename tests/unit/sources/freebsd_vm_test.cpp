@@ -7,7 +7,7 @@
 
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
 
@@ -319,15 +319,11 @@ TEST(FreebsdVmCaptures, AddUpAndAgreeWithTheKernelsOwnSums) {
   }
 }
 
-TEST(FreebsdVmLive, AddsUpOnThisKernel) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kFreeBsd) GTEST_SKIP() << "this machine does not run FreeBSD";
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, **view));
-  const auto result = refresh(reader, **view, list, 1);
-  ASSERT_TRUE(result) << to_string(result.error());
-  expect_consistent(reader.staging, **view);
+using FreebsdVmLive = LiveSource<source>;
+
+TEST_F(FreebsdVmLive, AddsUpOnThisKernel) {
+  ASSERT_TRUE(refreshes());
+  expect_consistent(reader_.staging, *view_);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 #include "tests/support/sysctl_kernel.h"
 
@@ -66,10 +67,8 @@ class FreebsdVmUma : public testing::Test {
     return "none";
   }
   std::string text_of(const StagedType& type) {
-    std::string text;
-    for (const Field field : {Field::kSleepers, Field::kCountLimit64, Field::kSlabs, Field::kSlabUtilization}) {
-      text += (type.fields.has(field) ? std::to_string(type.figures[field]) : "-") + " ";
-    }
+    std::string text =
+        figure_words(type, {Field::kSleepers, Field::kCountLimit64, Field::kSlabs, Field::kSlabUtilization}, ' ') + " ";
     for (std::uint32_t node = 0; node < reader_.staging.node_count(); ++node) {
       text += node == 0 ? "|" : ",";
       const bool has_pages = type.node_fields.has(NodeField::kHeldBytes);

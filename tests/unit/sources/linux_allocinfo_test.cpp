@@ -14,7 +14,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat::linux_allocinfo_test {
@@ -378,18 +378,12 @@ std::uint64_t active_objects(KernelView& view, const std::string& cache) {
   return 0;
 }
 
-class CapturedAllocinfo : public testing::TestWithParam<std::string> {};
+using CapturedAllocinfo = CapturedSource<source>;
 
 TEST_P(CapturedAllocinfo, EqualsWhatAnIndependentReaderFindsAndFitsTheOtherFiles) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  const auto refreshed = refresh(reader, *view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
   Buffer text;
-  ASSERT_TRUE(view->read_file(kFile, text));
-  const auto seen = sums_of_types(reader.staging);
+  ASSERT_TRUE(view_->read_file(kFile, text));
+  const auto seen = sums_of_types(reader_.staging);
   expect_same(seen, sums_of_text(text.view()));
   EXPECT_GT(seen.size(), 1000U);
   std::size_t inaccurate = 0;
@@ -402,34 +396,27 @@ TEST_P(CapturedAllocinfo, EqualsWhatAnIndependentReaderFindsAndFitsTheOtherFiles
     EXPECT_LE(figure, other + other / 10) << what;
     EXPECT_GE(figure, other - other / 10) << what;
   };
-  near(seen.at("alloc_slab_page").bytes, meminfo(*view, "Slab"), "pages of slabs");
-  near(seen.at("alloc_task_struct_node").calls * 16384, meminfo(*view, "KernelStack"), "a stack of 16 KiB a task");
-  near(seen.at("__d_alloc").calls, active_objects(*view, "dentry"), "objects of the cache dentry");
-  ASSERT_TRUE(view->read_file("/proc/vmallocinfo", text));
+  near(seen.at("alloc_slab_page").bytes, meminfo(*view_, "Slab"), "pages of slabs");
+  near(seen.at("alloc_task_struct_node").calls * 16384, meminfo(*view_, "KernelStack"), "a stack of 16 KiB a task");
+  near(seen.at("__d_alloc").calls, active_objects(*view_, "dentry"), "objects of the cache dentry");
+  ASSERT_TRUE(view_->read_file("/proc/vmallocinfo", text));
   const auto areas = static_cast<std::uint64_t>(std::count(text.view().begin(), text.view().end(), '\n'));
   near(seen.at("alloc_vmap_area").calls, areas, "vmalloc areas");
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedAllocinfo, testing::ValuesIn(captures_of_source("linux_allocinfo")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedAllocinfo, shown_by("linux_allocinfo"), name_of_capture);
 
-TEST(LiveAllocinfo, EqualsAnIndependentSumAndFitsMeminfo) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto opened = open_source(reader, **view); !opened) {
-    GTEST_SKIP() << "needs root and a kernel with memory allocation profiling: " << to_string(opened.error());
-  }
-  MemoryTypeList list;
-  const auto refreshed = refresh(reader, **view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-  const auto seen = sums_of_types(reader.staging);
-  expect_same(seen, sums_of_text(reader.raw.parts[0].view()));
+using LiveAllocinfo = LiveSource<source>;
+
+TEST_F(LiveAllocinfo, EqualsAnIndependentSumAndFitsMeminfo) {
+  ASSERT_TRUE(refreshes());
+  const auto seen = sums_of_types(reader_.staging);
+  expect_same(seen, sums_of_text(reader_.raw.parts[0].view()));
   // Profiling may have been switched on after boot: then only what was allocated since is counted.
   std::uint64_t all = 0;
   for (const auto& [name, sums] : seen) all += sums.bytes;
   EXPECT_GT(all, 0U);
-  const std::uint64_t slabs = meminfo(**view, "Slab");
+  const std::uint64_t slabs = meminfo(*view_, "Slab");
   const auto slab_pages = seen.find("alloc_slab_page");
   if (slab_pages != seen.end()) {
     EXPECT_LE(slab_pages->second.bytes, slabs + slabs / 8 + (std::uint64_t{8} << 20U));

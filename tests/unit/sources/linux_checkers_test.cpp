@@ -13,7 +13,7 @@
 #include "tests/support/bundled_files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 
 namespace memstat::linux_checkers_test {
@@ -139,14 +139,9 @@ TEST(SlabChecks, AreThoseOfCachesAndNotOfTheirOtherNamesAndAreReadOnce) {
   EXPECT_EQ(statistics_of(reader.staging), expected);
 }
 
-class CapturedCheckers : public testing::TestWithParam<std::string> {};
+using CapturedCheckers = CapturedSource<source>;
 
 TEST_P(CapturedCheckers, HaveWhatWasSwitchedOn) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
   Found expected = kUntainted;
   expected.insert({{"kernel_reports_total{warning}", 0}, {"kernel_reports_total{oops}", 0}});
   if (GetParam().find("6.1") != std::string::npos) {  // slub_debug=FZPU,kmalloc-*, no KFENCE
@@ -165,20 +160,16 @@ TEST_P(CapturedCheckers, HaveWhatWasSwitchedOn) {
                      {"checker_skips_total{kfence,capacity}", 0},
                      {"checker_skips_total{kfence,covered}", 0}});
   }
-  EXPECT_EQ(statistics_of(reader.staging), expected);
+  EXPECT_EQ(statistics_of(reader_.staging), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedCheckers, testing::ValuesIn(captures_of_source("linux_checkers")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedCheckers, shown_by("linux_checkers"), name_of_capture);
 
-TEST(LiveCheckers, CountCachesAsAWalkThroughThemDoes) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(reader, **view, list, 1));
-  const auto found = statistics_of(reader.staging);
+using LiveCheckers = LiveSource<source>;
+
+TEST_F(LiveCheckers, CountCachesAsAWalkThroughThemDoes) {
+  ASSERT_TRUE(refreshes());
+  const auto found = statistics_of(reader_.staging);
   const std::uint64_t tainted = std::stoull(read_text(kTainted));
   EXPECT_EQ(found.at("kernel_tainted{bad_page}"), tainted / 32 % 2);
   EXPECT_EQ(found.at("kernel_tainted{machine_check}"), tainted / 16 % 2);
@@ -192,27 +183,22 @@ TEST(LiveCheckers, CountCachesAsAWalkThroughThemDoes) {
     }
   }
   if (error) GTEST_SKIP() << kSlab << ": " << error.message();
-  const StatisticSum sum = sum_of_statistics(reader.staging, "slab_debug_caches{");
+  const StatisticSum sum = sum_of_statistics(reader_.staging, "slab_debug_caches{");
   EXPECT_EQ(sum.count, counts.size());
   for (const auto& [check, count] : counts) EXPECT_EQ(found.at("slab_debug_caches{" + check + "}"), count);
 }
 
-TEST(LiveCheckers, HaveKfencesCountersWhereItIsOn) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
+TEST_F(LiveCheckers, HaveKfencesCountersWhereItIsOn) {
   if (access(kKfence, R_OK) != 0) GTEST_SKIP() << "no KFENCE that we may read";
   std::istringstream lines(read_text(kKfence));
   std::map<std::string, std::uint64_t> figures;
   for (std::string name, number; std::getline(lines, name, ':') && std::getline(lines, number);) {
     figures[name] = std::stoull(number);
   }
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(reader, **view, list, 1));
-  const auto found = statistics_of(reader.staging);
+  ASSERT_TRUE(refreshes());
+  const auto found = statistics_of(reader_.staging);
   if (figures["enabled"] == 0 && figures["total allocations"] == 0) {
-    EXPECT_EQ(sum_of_statistics(reader.staging, "checker_").count, 0U);
+    EXPECT_EQ(sum_of_statistics(reader_.staging, "checker_").count, 0U);
     GTEST_SKIP() << "KFENCE is off";
   }
   EXPECT_EQ(found.at("checker_bugs_total{kfence}"), figures["total bugs"]);

@@ -10,7 +10,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat::linux_cma_test {
@@ -162,23 +162,17 @@ void expect_total_of_meminfo(KernelView& view) {
   EXPECT_EQ(held, find_meminfo(view, "CmaTotal").value_or(0));
 }
 
-class CapturedCma : public testing::TestWithParam<std::string> {};
+using CapturedCma = CapturedSource<source>;
 TEST_P(CapturedCma, HasAreasThatAddUpToMeminfo) {
-  const auto view = open_fixture(GetParam());
-  expect_total_of_meminfo(*view);
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  EXPECT_EQ(list.size(), 3U);
-  const MemoryType* area = list.find(Allocator::kCma, "reserved");
+  expect_total_of_meminfo(*view_);
+  EXPECT_EQ(list_.size(), 3U);
+  const MemoryType* area = list_.find(Allocator::kCma, "reserved");
   ASSERT_NE(area, nullptr);
   EXPECT_EQ(area->figure(Field::kBytes), 32U * 4096);
   EXPECT_EQ(area->figure(Field::kMemAlloced), 32U * 4096);
   EXPECT_EQ(area->figure(Field::kBytesLimit), 6144U * 4096);
 }
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedCma, testing::ValuesIn(captures_of_source("linux_cma")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedCma, shown_by("linux_cma"), name_of_capture);
 
 TEST(LiveCma, HasAreasThatAddUpToMeminfo) {
   auto view = make_live_kernel_view();

@@ -10,7 +10,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
@@ -56,14 +56,7 @@ class Hugetlb : public testing::Test {
   /// "name: bytes/count/held/limit/size" of all types, "-" for a figure that is none.
   std::string words(const Files& files) {
     if (const auto result = parse(files); !result) return to_string(result.error());
-    std::string text;
-    for (const StagedType& type : staging_.types()) {
-      text += (text.empty() ? "" : "; ") + std::string(type.name) + ":";
-      for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kCountLimit, Field::kSize}) {
-        text += " " + (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
-      }
-    }
-    return text;
+    return type_words(staging_, {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kCountLimit, Field::kSize}, ' ');
   }
   void expect_refused(const Files& files, bool has_end = true) {
     const auto result = parse(files, has_end);
@@ -159,7 +152,7 @@ TEST_F(Hugetlb, RefusesABundleWithoutPoolOrEnd) {
   }
 }
 
-class CapturedHugetlb : public testing::TestWithParam<std::string> {};
+using CapturedHugetlb = CapturedSource<source>;
 
 void expect_equal_to_meminfo(KernelView& view, const Staging& staging) {
   std::uint64_t held = 0;
@@ -177,44 +170,35 @@ void expect_equal_to_meminfo(KernelView& view, const Staging& staging) {
 }
 
 TEST_P(CapturedHugetlb, EqualsMeminfoAndTheSumOfItsNodes) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  ASSERT_EQ(reader.staging.types().size(), 2U);
-  expect_equal_to_meminfo(*view, reader.staging);
+  ASSERT_EQ(reader_.staging.types().size(), 2U);
+  expect_equal_to_meminfo(*view_, reader_.staging);
   if (GetParam().find("pools") == std::string::npos) return;
-  const MemoryType* type = list.find(Allocator::kHugetlb, "2MiB");
+  const MemoryType* type = list_.find(Allocator::kHugetlb, "2MiB");
   ASSERT_NE(type, nullptr);
   EXPECT_EQ(type->figure(Field::kCount), 2U);
   EXPECT_EQ(type->figure(Field::kCountLimit), 5U);
-  EXPECT_EQ(find_statistic(reader.staging, metric_named("memstat_hugetlb_reserved_pages"), "2MiB"), 1U);
-  const StagedType* staged = find_staged(reader.staging, "2MiB");
+  EXPECT_EQ(find_statistic(reader_.staging, metric_named("memstat_hugetlb_reserved_pages"), "2MiB"), 1U);
+  const StagedType* staged = find_staged(reader_.staging, "2MiB");
   ASSERT_NE(staged, nullptr);
-  EXPECT_EQ(reader.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);
+  EXPECT_EQ(reader_.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);
   std::uint64_t held = 0;
   std::uint64_t free = 0;
-  for (std::uint32_t node = 0; node < reader.staging.node_count(); ++node) {
-    held += reader.staging.node_figure(*staged, NodeField::kHeldBytes, node);
-    free += reader.staging.node_figure(*staged, NodeField::kFree, node);
+  for (std::uint32_t node = 0; node < reader_.staging.node_count(); ++node) {
+    held += reader_.staging.node_figure(*staged, NodeField::kHeldBytes, node);
+    free += reader_.staging.node_figure(*staged, NodeField::kFree, node);
   }
   EXPECT_EQ(held, staged->figures[Field::kHeldBytes]);
   EXPECT_EQ(free, 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedHugetlb, testing::ValuesIn(captures_of_source("linux_hugetlb")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedHugetlb, shown_by("linux_hugetlb"), name_of_capture);
 
-TEST(LiveHugetlb, EqualsMeminfoAndSeesAPageThatTheTestAdds) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(reader, **view, list, 1));
-  expect_equal_to_meminfo(**view, reader.staging);
-  const std::uint64_t size = meminfo(**view, "Hugepagesize");
+using LiveHugetlb = LiveSource<source>;
+
+TEST_F(LiveHugetlb, EqualsMeminfoAndSeesAPageThatTheTestAdds) {
+  ASSERT_TRUE(refreshes());
+  expect_equal_to_meminfo(*view_, reader_.staging);
+  const std::uint64_t size = meminfo(*view_, "Hugepagesize");
   const std::string file = std::string(kDirectory) + "/hugepages-" + std::to_string(size / 1024) + "kB/nr_hugepages";
   const std::uint64_t before = std::stoull(read_text(file));
   const auto set_pool = [&](std::uint64_t pages) {
@@ -223,22 +207,22 @@ TEST(LiveHugetlb, EqualsMeminfoAndSeesAPageThatTheTestAdds) {
     return out.good();
   };
   if (!set_pool(before + 1)) GTEST_SKIP() << "only root may change the pool";
-  const auto result = refresh(reader, **view, list, 2);
+  const auto result = refresh(reader_, *view_, list_, 2);
   const std::uint64_t now = std::stoull(read_text(file));
   set_pool(before);
   ASSERT_TRUE(result);
   if (now != before + 1) GTEST_SKIP() << "the kernel has no huge page to give";
   std::uint64_t held = 0;
   std::uint64_t nodes_held = 0;
-  for (const StagedType& type : reader.staging.types()) {
+  for (const StagedType& type : reader_.staging.types()) {
     if (type.figures[Field::kSize] != size) continue;
     held = type.figures[Field::kHeldBytes];
-    for (std::uint32_t node = 0; node < reader.staging.node_count(); ++node) {
-      nodes_held += reader.staging.node_figure(type, NodeField::kHeldBytes, node);
+    for (std::uint32_t node = 0; node < reader_.staging.node_count(); ++node) {
+      nodes_held += reader_.staging.node_figure(type, NodeField::kHeldBytes, node);
     }
   }
   EXPECT_EQ(held, (before + 1) * size);
-  if (reader.staging.node_count() != 0) {
+  if (reader_.staging.node_count() != 0) {
     EXPECT_EQ(nodes_held, held);
   }
 }

@@ -8,7 +8,7 @@
 #include "core/base/unique_fd.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
@@ -43,23 +43,17 @@ TEST(LinuxKernelLog, OfAKernelThatKilledHasItsKills) {
   EXPECT_GE(statistics_of(reader.staging).at("kernel_log_events_total{oom_kill}"), 1U);
 }
 
-TEST(LiveKernelLog, DoesNotCountLinesOfPrograms) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  MemoryTypeList list;
-  if (const auto opened = open_source(reader, **view); !opened) {
-    ASSERT_EQ(opened.error().code, ErrorCode::kPermission);
-    GTEST_SKIP() << to_string(opened.error());
-  }
-  ASSERT_TRUE(refresh(reader, **view, list, 1));
+using LiveKernelLog = LiveSource<source>;
+
+TEST_F(LiveKernelLog, DoesNotCountLinesOfPrograms) {
+  ASSERT_TRUE(refreshes());
   const UniqueFd log(::open("/dev/kmsg", O_WRONLY | O_CLOEXEC));
   if (!log) GTEST_SKIP() << "nothing may be written into the log here";
-  const auto before = statistics_of(reader.staging).at("kernel_log_events_total{orphans_full}");
+  const auto before = statistics_of(reader_.staging).at("kernel_log_events_total{orphans_full}");
   constexpr std::string_view kLine = "<3>TCP: too many orphaned sockets\n";
   ASSERT_EQ(::write(log.get(), kLine.data(), kLine.size()), static_cast<ssize_t>(kLine.size()));
-  ASSERT_TRUE(refresh(reader, **view, list, 2));
-  EXPECT_EQ(statistics_of(reader.staging).at("kernel_log_events_total{orphans_full}"), before);
+  ASSERT_TRUE(refreshes());
+  EXPECT_EQ(statistics_of(reader_.staging).at("kernel_log_events_total{orphans_full}"), before);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "tests/support/live_group.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
@@ -31,15 +32,7 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 
 /// "group: bytes/limit/sleeps/failures" of all types, with "-" for a figure that is none.
 std::string words_of(const Staging& staging) {
-  std::string words;
-  for (const StagedType& type : staging.types()) {
-    words += (words.empty() ? "" : "; ") + std::string(type.name) + ": ";
-    for (const Field field : {Field::kBytes, Field::kBytesLimit, Field::kSleeps, Field::kFailures}) {
-      words += (field == Field::kBytes ? "" : "/") +
-               (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
-    }
-  }
-  return words;
+  return type_words(staging, {Field::kBytes, Field::kBytesLimit, Field::kSleeps, Field::kFailures});
 }
 
 /// "label,label=value" of one metric.
@@ -450,8 +443,7 @@ TEST_P(CapturedMemcg, EqualsWhatAnIndependentReaderFinds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemcg, testing::ValuesIn(captures_of_source("linux_memcg")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemcg, shown_by("linux_memcg"), name_of_capture);
 
 TEST(CapturedMemcgVersion1, ShowsTheProcessThatWasKilled) {
   const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");

@@ -11,7 +11,7 @@
 #include "tests/support/accounts_outcome.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
@@ -400,16 +400,10 @@ TEST_F(Memory, SurvivesFiguresThatCannotBe) {
 
 // ---- kernels -------------------------------------------------------------------------------------------------------------
 
-class CapturedMemory : public testing::TestWithParam<std::string> {};
+using CapturedMemory = CapturedSource<source>;
 
 TEST_P(CapturedMemory, IsAccountedForButOnePercent) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  const auto refreshed = refresh(reader, *view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-  const Outcome outcome = outcome_of(reader.staging);
+  const Outcome outcome = outcome_of(reader_.staging);
   std::printf("%s\n%s", GetParam().c_str(), outcome.text.c_str());
   // A part that is missing would allow 3 %; none of these kernels needs it.
   EXPECT_TRUE(outcome.is_within());
@@ -417,7 +411,7 @@ TEST_P(CapturedMemory, IsAccountedForButOnePercent) {
   if (GetParam().starts_with("linux-5.10")) missing = {"secondary_page_tables"};
   if (GetParam().starts_with("linux-5.10") || GetParam().starts_with("linux-6.1-")) missing.insert("memory_map");
   EXPECT_EQ(outcome.missing, missing);
-  EXPECT_GT(find_statistic(reader.staging, kAccountedBytes, "per_cpu_pages"), 0U);
+  EXPECT_GT(find_statistic(reader_.staging, kAccountedBytes, "per_cpu_pages"), 0U);
 }
 
 TEST_P(CapturedMemory, WithoutZoneinfoNamesThePartAndStaysWithinThreePercent) {
@@ -460,8 +454,7 @@ TEST(ProfiledMemory, LeavesOverWhatTheCallSitesOfTracingTook) {
   EXPECT_EQ(profiled, 2U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemory, testing::ValuesIn(captures_of_source("linux_memory")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemory, shown_by("linux_memory"), name_of_capture);
 
 }  // namespace
 }  // namespace memstat::linux_memory_test

@@ -16,7 +16,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
@@ -186,23 +186,18 @@ std::map<std::string, std::uint64_t> counters_of(std::string_view text) {
   return counters;
 }
 
-class CapturedOom : public testing::TestWithParam<std::string> {};
+using CapturedOom = CapturedSource<source>;
 
 TEST_P(CapturedOom, EqualsWhatAnIndependentReaderFinds) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  const auto refreshed = refresh(reader, *view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
   Buffer text;
-  ASSERT_TRUE(view->read_file(kCountersFile, text));
+  ASSERT_TRUE(view_->read_file(kCountersFile, text));
   auto expected = counters_of(text.view());
-  auto seen = statistics_of(reader.staging);
-  EXPECT_TRUE(has_unique_statistics(reader.staging));
+  auto seen = statistics_of(reader_.staging);
+  EXPECT_TRUE(has_unique_statistics(reader_.staging));
   std::size_t stalls = 0;
   for (const auto& [key, value] : expected) stalls += key.starts_with("allocstall_") ? 1 : 0;
   EXPECT_GE(stalls, 3U);
-  EXPECT_EQ(sum_of_statistics(reader.staging, "allocation_stalls_total{").count, stalls);
+  EXPECT_EQ(sum_of_statistics(reader_.staging, "allocation_stalls_total{").count, stalls);
   const std::map<std::string, std::string> names{{"oom_kills_total", "oom_kill"},
                                                  {"reclaim_throttles_total", "pgscan_direct_throttle"},
                                                  {"node_reclaim_failures_total", "zone_reclaim_failed"},
@@ -220,13 +215,12 @@ TEST_P(CapturedOom, EqualsWhatAnIndependentReaderFinds) {
     EXPECT_EQ(seen[statistic], expected[key]) << statistic;
   }
   // The kernels with allocation profiling were built without pressure stall information.
-  const bool has_pressure = view->read_file(kPressureFile, text).has_value();
+  const bool has_pressure = view_->read_file(kPressureFile, text).has_value();
   EXPECT_EQ(has_pressure, GetParam().find("profiling") == std::string::npos);
-  EXPECT_EQ(sum_of_statistics(reader.staging, "pressure_stall_seconds_total{").count, has_pressure ? 2U : 0U);
+  EXPECT_EQ(sum_of_statistics(reader_.staging, "pressure_stall_seconds_total{").count, has_pressure ? 2U : 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedOom, testing::ValuesIn(captures_of_source("linux_oom")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedOom, shown_by("linux_oom"), name_of_capture);
 
 /// A memory control group of our own with a limit, gone with this.
 class LimitedGroup {
@@ -294,14 +288,11 @@ int exceed(const LimitedGroup& group) {
   return status;
 }
 
-TEST(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  MemoryTypeList list;
-  const auto refreshed = refresh(reader, **view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-  auto before = statistics_of(reader.staging);
+using LiveOom = LiveSource<source>;
+
+TEST_F(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
+  ASSERT_TRUE(refreshes());
+  auto before = statistics_of(reader_.staging);
   if (!before.contains("oom_kills_total")) GTEST_SKIP() << "this kernel does not count kills";
   const LimitedGroup group;
   if (!group.is_ready())
@@ -310,14 +301,12 @@ TEST(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
   if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
     GTEST_SKIP() << "the kernel did not kill a process above its group's limit: status " << status;
   }
-  ASSERT_TRUE(refresh(reader, **view, list, 2));
-  auto after = statistics_of(reader.staging);
+  ASSERT_TRUE(refreshes());
+  auto after = statistics_of(reader_.staging);
   EXPECT_GE(after["oom_kills_total"], before["oom_kills_total"] + 1);
 }
 
-TEST(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+TEST_F(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
   const auto read_counters = [] {
     std::ifstream file(kCountersFile);
     std::ostringstream text;
@@ -333,16 +322,12 @@ TEST(LiveOom, LiesBetweenTwoReadsOfTheSameFiles) {
     }
     return seconds;
   };
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, **view));
   auto before = read_counters();
   const double pressure_before = read_pressure();
-  const auto refreshed = refresh(reader, **view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
+  ASSERT_TRUE(refreshes());
   auto after = read_counters();
   const double pressure_after = read_pressure();
-  auto seen = statistics_of(reader.staging);
+  auto seen = statistics_of(reader_.staging);
   for (const auto& [statistic, key] :
        std::map<std::string, std::string>{{"oom_kills_total", "oom_kill"},
                                           {"cache_drops_total{slab}", "drop_slab"},

@@ -572,8 +572,7 @@ TEST_P(CapturedZones, HaveTheCountersOfTheirKernel) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedZones, testing::ValuesIn(captures_of_source("linux_page")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedZones, shown_by("linux_page"), name_of_capture);
 
 }  // namespace
 }  // namespace memstat::linux_page_test

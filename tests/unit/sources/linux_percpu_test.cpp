@@ -8,7 +8,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat::linux_percpu_test {
@@ -34,12 +34,7 @@ class Percpu : public testing::Test {
     EXPECT_EQ(staging_.types().size(), 1U);
     const StagedType& type = staging_.types()[0];
     EXPECT_EQ(type.name, "percpu");
-    std::string text;
-    for (const Field field : {Field::kBytes, Field::kCount, Field::kNumAllocs, Field::kNumFrees, Field::kSlabs}) {
-      text += (field == Field::kBytes ? "" : "/") +
-              (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
-    }
-    return text;
+    return figure_words(type, {Field::kBytes, Field::kCount, Field::kNumAllocs, Field::kNumFrees, Field::kSlabs});
   }
   RawBytes raw_ = make_raw("");
   Staging staging_;
@@ -99,40 +94,31 @@ std::uint64_t percpu_line(KernelView& view) {
   return 0;
 }
 
-class CapturedPercpu : public testing::TestWithParam<std::string> {};
+using CapturedPercpu = CapturedSource<source>;
 
 TEST_P(CapturedPercpu, EqualsWhatAnIndependentReaderFinds) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  ASSERT_EQ(list.size(), 1U);
-  EXPECT_GT(percpu_line(*view), 0U);
-  EXPECT_EQ(list.first()->figure(Field::kBytes), percpu_line(*view));
+  ASSERT_EQ(list_.size(), 1U);
+  EXPECT_GT(percpu_line(*view_), 0U);
+  EXPECT_EQ(list_.first()->figure(Field::kBytes), percpu_line(*view_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedPercpu, testing::ValuesIn(captures_of_source("linux_percpu")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedPercpu, shown_by("linux_percpu"), name_of_capture);
 
-TEST(LivePercpu, LiesBetweenTwoReadsOfTheLineByOthers) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
-  MemoryTypeList list;
+using LivePercpu = LiveSource<source>;
+
+TEST_F(LivePercpu, LiesBetweenTwoReadsOfTheLineByOthers) {
   // It hardly ever changes; when it does between the reads, the next round finds it steady.
   bool is_steady = false;
   for (int round = 0; round < 100 && !is_steady; ++round) {
-    const std::uint64_t before = percpu_line(**view);
-    ASSERT_TRUE(refresh(reader, **view, list, 1));
-    is_steady = before == percpu_line(**view) && list.first()->figure(Field::kBytes) == before;
+    const std::uint64_t before = percpu_line(*view_);
+    ASSERT_TRUE(refreshes());
+    is_steady = before == percpu_line(*view_) && list_.first()->figure(Field::kBytes) == before;
   }
   EXPECT_TRUE(is_steady);
   // Every possible CPU has its part, in whole pages.
-  EXPECT_EQ(list.first()->figure(Field::kBytes) % (*view)->page_size(), 0U);
-  if (list.first()->fields().has(Field::kNumAllocs)) {
-    const MemoryType& type = *list.first();
+  EXPECT_EQ(list_.first()->figure(Field::kBytes) % view_->page_size(), 0U);
+  if (list_.first()->fields().has(Field::kNumAllocs)) {
+    const MemoryType& type = *list_.first();
     EXPECT_EQ(type.figure(Field::kNumAllocs) - type.figure(Field::kNumFrees), type.figure(Field::kCount));
   }
 }

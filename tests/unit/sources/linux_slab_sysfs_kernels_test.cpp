@@ -132,8 +132,7 @@ TEST_P(CapturedSlabSysfs, EqualsWhatAnIndependentReaderFinds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabSysfs, testing::ValuesIn(captures_of_source("linux_slab_sysfs")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedSlabSysfs, shown_by("linux_slab_sysfs"), name_of_capture);
 
 // ---- this machine --------------------------------------------------------------------------------------------------------
 

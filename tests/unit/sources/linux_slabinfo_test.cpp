@@ -9,6 +9,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat::linux_slabinfo_test {
@@ -381,24 +382,18 @@ TEST(LinuxSlabinfoPermission, SaysWhatToDoWhenTheFileCannotBeOpened) {
 // ---- captured kernels
 // -------------------------------------------------------------------------------------------------------
 
-class CapturedSlabinfo : public testing::TestWithParam<std::string> {};
+using CapturedSlabinfo = CapturedSource<source>;
 
 TEST_P(CapturedSlabinfo, EqualsWhatAnIndependentReaderFinds) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  const auto refreshed = refresh(reader, *view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-
   Buffer text;
-  ASSERT_TRUE(view->read_file(kFile, text));
+  ASSERT_TRUE(view_->read_file(kFile, text));
   std::istringstream lines{std::string(text.view())};
   std::string line;
   std::getline(lines, line);
   std::getline(lines, line);
   const MemoryType* type = nullptr;
   std::vector<const MemoryType*> types;
-  for (type = list.first(); type != nullptr; type = type->next()) types.push_back(type);
+  for (type = list_.first(); type != nullptr; type = type->next()) types.push_back(type);
   std::reverse(types.begin(), types.end());  // the list shows the oldest first, the file the newest
   std::size_t row = 0;
   std::size_t with_size = 0;
@@ -422,7 +417,7 @@ TEST_P(CapturedSlabinfo, EqualsWhatAnIndependentReaderFinds) {
     EXPECT_EQ(seen.figure(Field::kHeldBytes), slabs * pages * 4096) << name;
     EXPECT_GE(seen.figure(Field::kHeldBytes), (active + seen.figure(Field::kFree)) * size) << name;
     Buffer object_size;
-    if (view->read_file("/sys/kernel/slab/" + name + "/object_size", object_size)) {
+    if (view_->read_file("/sys/kernel/slab/" + name + "/object_size", object_size)) {
       ++with_size;
       EXPECT_EQ(seen.figure(Field::kSize), std::stoull(std::string(object_size.view()))) << name;
       EXPECT_LE(seen.figure(Field::kSize), size) << name;

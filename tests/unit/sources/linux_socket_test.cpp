@@ -13,7 +13,7 @@
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 
 namespace memstat::linux_socket_test {
@@ -209,45 +209,39 @@ TEST_F(Sockets, OfABundleThatIsCutShortAreRefused) {
   EXPECT_FALSE(files_.parse());
 }
 
-class CapturedSockets : public testing::TestWithParam<std::string> {};
+using CapturedSockets = CapturedSource<source>;
 
 TEST_P(CapturedSockets, HaveTheMemoryThatSockstatHas) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  EXPECT_TRUE(has_unique_statistics(reader.staging));
-  EXPECT_GT(list.size(), 8U);
+  EXPECT_TRUE(has_unique_statistics(reader_.staging));
+  EXPECT_GT(list_.size(), 8U);
   Buffer text;
-  ASSERT_TRUE(view->read_file(kSockstat, text));
+  ASSERT_TRUE(view_->read_file(kSockstat, text));
   const std::string sockstat(text.view());
   const auto number = [&](const std::string& line, const std::string& key) {
     const std::size_t begin = sockstat.find(line);
     return std::stoull(sockstat.substr(sockstat.find(" " + key + " ", begin) + key.size() + 2));
   };
   for (const char* protocol : {"TCP", "UDP"}) {
-    const MemoryType* type = list.find(Allocator::kSocket, protocol);
+    const MemoryType* type = list_.find(Allocator::kSocket, protocol);
     ASSERT_NE(type, nullptr);
-    EXPECT_EQ(type->figure(Field::kBytes), number(protocol + std::string(":"), "mem") * view->page_size()) << protocol;
+    EXPECT_EQ(type->figure(Field::kBytes), number(protocol + std::string(":"), "mem") * view_->page_size()) << protocol;
     EXPECT_EQ(type->figure(Field::kCount), number(protocol + std::string(":"), "inuse")) << protocol;
   }
-  const MemoryType* fragments = list.find(Allocator::kSocket, "FRAG");
+  const MemoryType* fragments = list_.find(Allocator::kSocket, "FRAG");
   ASSERT_NE(fragments, nullptr);
   EXPECT_EQ(fragments->figure(Field::kBytes), number("FRAG:", "memory"));
   if (GetParam().find("tables") == std::string::npos) return;
-  const MemoryType* tcp = list.find(Allocator::kSocket, "TCP");
+  const MemoryType* tcp = list_.find(Allocator::kSocket, "TCP");
   EXPECT_GT(tcp->figure(Field::kBytes), tcp->figure(Field::kBytesLimit)) << "the test machine was driven to it";
   EXPECT_EQ(tcp->figure(Field::kBytesLimit), 2000U * 4096);
   EXPECT_EQ(tcp->figure(Field::kFailures), 1U);
-  EXPECT_GT(list.find(Allocator::kSocket, "UDP")->figure(Field::kFailures), 300U);
-  EXPECT_EQ(find_statistic(reader.staging, metric_named("memstat_socket_memory_pressure"), "TCP"), 1U);
+  EXPECT_GT(list_.find(Allocator::kSocket, "UDP")->figure(Field::kFailures), 300U);
+  EXPECT_EQ(find_statistic(reader_.staging, metric_named("memstat_socket_memory_pressure"), "TCP"), 1U);
   EXPECT_EQ(fragments->figure(Field::kCount), 1U);
   EXPECT_EQ(fragments->figure(Field::kBytesLimit), 4194304U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedSockets, testing::ValuesIn(captures_of_source("linux_socket")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedSockets, shown_by("linux_socket"), name_of_capture);
 
 /// Descriptors that go with it.
 class OpenSockets {
@@ -294,11 +288,9 @@ std::uint64_t fill_connection(OpenSockets& sockets) {
   return written;
 }
 
-TEST(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
+using LiveSockets = LiveSource<source>;
+
+TEST_F(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
   OpenSockets sockets;
   const sockaddr_in any_port = loopback();  // a datagram socket is counted from when it has a port
   for (int i = 0; i < 100; ++i) {
@@ -308,26 +300,26 @@ TEST(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
   std::uint64_t written = 0;
   for (int i = 0; i < 12; ++i) written += fill_connection(sockets);
   if (written == 0) GTEST_SKIP() << "this machine has no loopback network";
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(reader, **view, list, 1));
-  const MemoryType* udp = list.find(Allocator::kSocket, "UDP");
-  const MemoryType* tcp = list.find(Allocator::kSocket, "TCP");
+  ASSERT_TRUE(refreshes());
+  const MemoryType* udp = list_.find(Allocator::kSocket, "UDP");
+  const MemoryType* tcp = list_.find(Allocator::kSocket, "TCP");
   ASSERT_TRUE(udp != nullptr && tcp != nullptr);
   EXPECT_GE(udp->figure(Field::kCount), 100U);
   EXPECT_GE(tcp->figure(Field::kCount), 36U);
   // Each CPU may hold 1 MiB back, and data are in sockets' memory from the moment that they are written.
-  const std::uint64_t held_back = std::uint64_t{(*view)->cpu_count()} << 20U;
+  const std::uint64_t held_back = std::uint64_t{view_->cpu_count()} << 20U;
   if (written > held_back) {
     EXPECT_GE(tcp->figure(Field::kBytes), written - held_back) << "of " << written;
   }
   EXPECT_LT(tcp->figure(Field::kBytes), std::uint64_t{1} << 40U);
   Buffer limits;
-  if (!(*view)->read_file(kTcpMem, limits)) GTEST_SKIP() << "limits are the business of another network namespace";
+  if (!view_->read_file(kTcpMem, limits)) GTEST_SKIP() << "limits are the business of another network namespace";
   std::uint64_t pages[3] = {};
   ASSERT_EQ(std::sscanf(std::string(limits.view()).c_str(), "%lu %lu %lu", &pages[0], &pages[1], &pages[2]), 3);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   EXPECT_EQ(tcp->figure(Field::kBytesLimit), pages[2] * page);
-  EXPECT_EQ(find_statistic(reader.staging, metric_named("memstat_socket_pressure_threshold_bytes"), "TCP"), pages[1] * page);
+  EXPECT_EQ(find_statistic(reader_.staging, metric_named("memstat_socket_pressure_threshold_bytes"), "TCP"),
+            pages[1] * page);
 }
 
 }  // namespace

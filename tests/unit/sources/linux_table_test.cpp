@@ -21,7 +21,7 @@
 #include "tests/support/bundled_files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 
 namespace memstat::linux_table_test {
@@ -269,17 +269,12 @@ TEST_F(Tables, OfABundleThatIsCutShortOrEmptyAreRefused) {
   EXPECT_FALSE(files_.parse());
 }
 
-class CapturedTables : public testing::TestWithParam<std::string> {};
+using CapturedTables = CapturedSource<source>;
 
 TEST_P(CapturedTables, HaveWhatTheKernelHad) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  EXPECT_TRUE(has_unique_statistics(reader.staging));
+  EXPECT_TRUE(has_unique_statistics(reader_.staging));
   const auto words = [&](std::string_view name) {
-    const MemoryType* type = list.find(Allocator::kTable, name);
+    const MemoryType* type = list_.find(Allocator::kTable, name);
     std::string text;
     for (const Field field : {Field::kCount, Field::kCountLimit, Field::kFailures}) {
       text += type == nullptr || !type->fields().has(field) ? "- " : std::to_string(type->figure(field)) + " ";
@@ -287,10 +282,10 @@ TEST_P(CapturedTables, HaveWhatTheKernelHad) {
     return text;
   };
   for (const char* name : {"files", "inodes", "dentries", "tcp_orphans", "tcp_time_wait"}) {
-    EXPECT_NE(list.find(Allocator::kTable, name), nullptr) << name;
+    EXPECT_NE(list_.find(Allocator::kTable, name), nullptr) << name;
   }
   if (GetParam().find("tables") == std::string::npos) return;
-  EXPECT_EQ(list.size(), 16U);
+  EXPECT_EQ(list_.size(), 16U);
   EXPECT_EQ(words("conntrack"), "12 12 20 ");
   EXPECT_EQ(words("tcp_time_wait"), "3 3 3 ");
   EXPECT_EQ(words("aio_events"), "128 65536 - ");
@@ -298,13 +293,12 @@ TEST_P(CapturedTables, HaveWhatTheKernelHad) {
   EXPECT_EQ(words("sysv_shm"), "3 4096 - ");
   EXPECT_EQ(words("sysv_sem"), "2 32000 - ");
   EXPECT_EQ(words("sysv_semaphores"), "10 1024000000 - ");
-  EXPECT_EQ(list.find(Allocator::kTable, "sysv_shm")->figure(Field::kBytes), (1U << 20U) + 5000 + 65536);
-  EXPECT_EQ(list.find(Allocator::kTable, "sysv_msg")->figure(Field::kBytes), 150U);
-  EXPECT_EQ(list.find(Allocator::kTable, "keys")->figure(Field::kBytes), 115U);
+  EXPECT_EQ(list_.find(Allocator::kTable, "sysv_shm")->figure(Field::kBytes), (1U << 20U) + 5000 + 65536);
+  EXPECT_EQ(list_.find(Allocator::kTable, "sysv_msg")->figure(Field::kBytes), 150U);
+  EXPECT_EQ(list_.find(Allocator::kTable, "keys")->figure(Field::kBytes), 115U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedTables, testing::ValuesIn(captures_of_source("linux_table")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedTables, shown_by("linux_table"), name_of_capture);
 
 class LiveTables : public testing::Test {
  protected:

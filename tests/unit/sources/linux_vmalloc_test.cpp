@@ -12,7 +12,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat::linux_vmalloc_test {
@@ -34,15 +34,7 @@ class LinuxVmalloc : public testing::Test {
   /// "name: bytes/count/address space/free" of all types, with "-" for a figure that is none.
   std::string words(const std::string& text, std::uint64_t page_size = 4096) {
     if (const auto result = parse(text, page_size); !result) return to_string(result.error());
-    std::string words;
-    for (const StagedType& type : staging_.types()) {
-      words += (words.empty() ? "" : "; ") + std::string(type.name) + ": ";
-      for (const Field field : {Field::kBytes, Field::kCount, Field::kAddressSpace, Field::kFree}) {
-        words += (field == Field::kBytes ? "" : "/") +
-                 (type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-"));
-      }
-    }
-    return words;
+    return type_words(staging_, {Field::kBytes, Field::kCount, Field::kAddressSpace, Field::kFree});
   }
   /// The name of the type that one area is of.
   std::string name_of(const std::string& rest) {
@@ -337,62 +329,52 @@ std::map<std::uint32_t, std::uint64_t> node_pages(const Staging& staging, std::u
   return sums;
 }
 
-class CapturedVmalloc : public testing::TestWithParam<std::string> {};
+using CapturedVmalloc = CapturedSource<source>;
 
 TEST_P(CapturedVmalloc, EqualsWhatAnIndependentReaderFinds) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  const auto refreshed = refresh(reader, *view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
   Buffer text;
-  ASSERT_TRUE(view->read_file(kFile, text));
+  ASSERT_TRUE(view_->read_file(kFile, text));
   const Sums expected = sums_of_text(text.view());
-  const Sums seen = sums_of_types(list, 4096);
+  const Sums seen = sums_of_types(list_, 4096);
   EXPECT_EQ(seen.areas, expected.areas);
   EXPECT_EQ(seen.unpurged, expected.unpurged);
   EXPECT_EQ(seen.pages, expected.pages);
   EXPECT_EQ(seen.ioremap_bytes, expected.ioremap_bytes);
-  EXPECT_EQ(node_pages(reader.staging, 4096), expected.node_pages);
-  EXPECT_EQ(reader.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);
+  EXPECT_EQ(node_pages(reader_.staging, 4096), expected.node_pages);
+  EXPECT_EQ(reader_.staging.node_count(), GetParam().find("2nodes") == std::string::npos ? 1U : 2U);
   std::uint64_t on_nodes = 0;
   for (const auto& [node, pages] : expected.node_pages) on_nodes += pages;
   EXPECT_EQ(seen.pages, on_nodes);
   EXPECT_GT(seen.unpurged, 10U);
   EXPECT_GT(seen.areas, 50U);
   EXPECT_GT(seen.ioremap_bytes, 0U);
-  EXPECT_EQ(seen.pages * 4096, meminfo(*view, "VmallocUsed")) << "nothing ran between the two reads of this capture";
+  EXPECT_EQ(seen.pages * 4096, meminfo(*view_, "VmallocUsed")) << "nothing ran between the two reads of this capture";
   for (const char* name : {"kernel_clone", "pcpu_get_vm_areas (percpu)", "acpi_os_map_iomem (ioremap)",
                            "irq_init_percpu_irqstack (vmap)", "unknown (unpurged)"}) {
-    EXPECT_NE(list.find(Allocator::kVmalloc, name), nullptr) << name;
+    EXPECT_NE(list_.find(Allocator::kVmalloc, name), nullptr) << name;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedVmalloc, testing::ValuesIn(captures_of_source("linux_vmalloc")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedVmalloc, shown_by("linux_vmalloc"), name_of_capture);
 
-TEST(LiveVmalloc, EqualsAnIndependentSumAndTheKernelsOwn) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
+using LiveVmalloc = LiveSource<source>;
+
+TEST_F(LiveVmalloc, EqualsAnIndependentSumAndTheKernelsOwn) {
   Buffer before;
-  if (const auto result = (*view)->read_file(kFile, before); !result) {
+  if (const auto result = view_->read_file(kFile, before); !result) {
     GTEST_SKIP() << "needs root: " << to_string(result.error());
   }
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, **view));
-  const auto refreshed = refresh(reader, **view, list, 1);
-  ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-  const std::uint64_t page_size = (*view)->page_size();
-  const Sums seen = sums_of_types(list, page_size);
+  ASSERT_TRUE(refreshes());
+  const std::uint64_t page_size = view_->page_size();
+  const Sums seen = sums_of_types(list_, page_size);
   // Exactly what the bytes say that were parsed ...
-  const Sums same = sums_of_text(reader.raw.parts[0].view());
+  const Sums same = sums_of_text(reader_.raw.parts[0].view());
   EXPECT_EQ(seen.pages, same.pages);
   EXPECT_EQ(seen.areas, same.areas);
-  EXPECT_EQ(node_pages(reader.staging, page_size), same.node_pages);
+  EXPECT_EQ(node_pages(reader_.staging, page_size), same.node_pages);
   // ... and about what other reads of the time say: threads come and go meanwhile, and cached stacks count here and there.
   Buffer after;
-  ASSERT_TRUE((*view)->read_file(kFile, after));
+  ASSERT_TRUE(view_->read_file(kFile, after));
   constexpr std::uint64_t kSlack = std::uint64_t{8} << 20U;
   const auto near = [&](std::uint64_t low, std::uint64_t high) {
     const auto [least, most] = std::minmax(low, high);
@@ -400,7 +382,7 @@ TEST(LiveVmalloc, EqualsAnIndependentSumAndTheKernelsOwn) {
     EXPECT_LE(seen.pages * page_size, most + kSlack);
   };
   near(sums_of_text(before.view()).pages * page_size, sums_of_text(after.view()).pages * page_size);
-  const std::uint64_t used = meminfo(**view, "VmallocUsed");
+  const std::uint64_t used = meminfo(*view_, "VmallocUsed");
   near(used - used / 8, used + used / 8);
 }
 

@@ -8,7 +8,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat::linux_zswap_test {
@@ -37,12 +37,7 @@ class Zswap : public testing::Test {
     if (const auto result = refresh(reader, view_, list, 1); !result) return to_string(result.error());
     EXPECT_EQ(list.size(), 1U);
     EXPECT_EQ(list.first()->name(), "zswap");
-    std::string text;
-    for (const Field field : {Field::kBytes, Field::kCount, Field::kBytesLimit, Field::kFailures}) {
-      text += (field == Field::kBytes ? "" : "/") +
-              (list.first()->fields().has(field) ? std::to_string(list.first()->figure(field)) : std::string("-"));
-    }
-    return text;
+    return figure_words(reader.staging.types()[0], {Field::kBytes, Field::kCount, Field::kBytesLimit, Field::kFailures});
   }
   PreparedKernelView view_{OperatingSystem::kLinux};
 };
@@ -119,44 +114,35 @@ std::uint64_t number_after(KernelView& view, const std::string& path, const std:
   return 0;
 }
 
-class CapturedZswap : public testing::TestWithParam<std::string> {};
+using CapturedZswap = CapturedSource<source>;
 
 TEST_P(CapturedZswap, EqualsMeminfoAndDebugfs) {
-  const auto view = open_fixture(GetParam());
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  const MemoryType& type = *list.first();
-  EXPECT_EQ(type.figure(Field::kBytes), number_after(*view, "/proc/meminfo", "Zswap:") * 1024);
+  const MemoryType& type = *list_.first();
+  EXPECT_EQ(type.figure(Field::kBytes), number_after(*view_, "/proc/meminfo", "Zswap:") * 1024);
   if (GetParam().find("pools") == std::string::npos) return;
   EXPECT_GT(type.figure(Field::kCount), 1000U);
   // debugfs was read a moment later.
   const auto near = [](std::uint64_t a, std::uint64_t b) { return a <= b + b / 10 && b <= a + a / 10; };
-  EXPECT_TRUE(near(type.figure(Field::kBytes), number_after(*view, kDebug + "pool_total_size", "")));
-  EXPECT_TRUE(near(type.figure(Field::kCount), number_after(*view, kDebug + "stored_pages", "")));
+  EXPECT_TRUE(near(type.figure(Field::kBytes), number_after(*view_, kDebug + "pool_total_size", "")));
+  EXPECT_TRUE(near(type.figure(Field::kCount), number_after(*view_, kDebug + "stored_pages", "")));
   ASSERT_TRUE(type.fields().has(Field::kFailures));
-  const std::uint64_t total = number_after(*view, "/proc/meminfo", "MemTotal:") / 4;  // pages
+  const std::uint64_t total = number_after(*view_, "/proc/meminfo", "MemTotal:") / 4;  // pages
   EXPECT_EQ(type.figure(Field::kBytesLimit), total * 20 / 100 * 4096);
   EXPECT_LT(type.figure(Field::kBytes), type.figure(Field::kBytesLimit));
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedZswap, testing::ValuesIn(captures_of_source("linux_zswap")),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, CapturedZswap, shown_by("linux_zswap"), name_of_capture);
 
-TEST(LiveZswap, EqualsMeminfo) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  SourceReader reader(source());
-  if (const auto result = open_source(reader, **view); !result) GTEST_SKIP() << to_string(result.error());
-  MemoryTypeList list;
+using LiveZswap = LiveSource<source>;
+
+TEST_F(LiveZswap, EqualsMeminfo) {
   bool is_equal = false;
   for (int round = 0; round < 100 && !is_equal; ++round) {  // a machine that swaps changes it between the reads
-    ASSERT_TRUE(refresh(reader, **view, list, 1));
-    is_equal = list.first()->figure(Field::kBytes) == number_after(**view, "/proc/meminfo", "Zswap:") * 1024;
+    ASSERT_TRUE(refreshes());
+    is_equal = list_.first()->figure(Field::kBytes) == number_after(*view_, "/proc/meminfo", "Zswap:") * 1024;
   }
   EXPECT_TRUE(is_equal);
-  EXPECT_EQ(list.first()->fields().has(Field::kBytesLimit), number_after(**view, kPercent, "") != 0);
+  EXPECT_EQ(list_.first()->fields().has(Field::kBytesLimit), number_after(*view_, kPercent, "") != 0);
 }
 
 }  // namespace

@@ -313,8 +313,7 @@ std::vector<std::string> whole_captures() {
   return captures;
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, SteadyPoll, testing::ValuesIn(whole_captures()),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, SteadyPoll, testing::ValuesIn(whole_captures()), name_of_capture);
 
 TEST(SteadyPollLive, OfThisKernelAllocatesNothing) {
   MEMSTAT_SKIP_UNLESS_COUNTING();

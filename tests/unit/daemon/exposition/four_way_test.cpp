@@ -170,8 +170,7 @@ TEST_P(FourWayTest, TheDaemonsOwnFiguresAreTheSameToo) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Captures, FourWayTest, testing::ValuesIn(all_captures()),
-                         [](const auto& parameter) { return word_of(parameter.param); });
+INSTANTIATE_TEST_SUITE_P(Captures, FourWayTest, testing::ValuesIn(all_captures()), name_of_capture);
 
 }  // namespace
 }  // namespace memstat

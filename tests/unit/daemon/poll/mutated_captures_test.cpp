@@ -182,8 +182,7 @@ std::vector<std::string> all_captures() {
   return {names.begin(), names.end()};
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MutatedCaptures, testing::ValuesIn(all_captures()),
-                         [](const auto& param_info) { return word_of(param_info.param); });
+INSTANTIATE_TEST_SUITE_P(All, MutatedCaptures, testing::ValuesIn(all_captures()), name_of_capture);
 
 }  // namespace
 }  // namespace memstat

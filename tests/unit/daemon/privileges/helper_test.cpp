@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/child_process.h"
 #include "tests/support/fake_kernel_view.h"
 
 namespace memstat {
@@ -155,16 +156,12 @@ TEST(Helper, IsSeenToHaveEnded) {
 }
 
 TEST(Helper, CannotBeMadeWithRightsThatItWouldNotHave) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+  const int failed_step = exit_status_of_child([&] {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) return 2;
     const auto helper = start(wait_for_the_end);
-    ::_exit(!helper && helper.error().code == ErrorCode::kPermission ? 0 : 1);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return !helper && helper.error().code == ErrorCode::kPermission ? 0 : 1;
+  });
+  EXPECT_EQ(failed_step, 0);
 }
 
 TEST(Helper, SaysWhyItCannotBeMade) {

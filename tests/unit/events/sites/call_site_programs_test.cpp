@@ -11,21 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/sampling.h"
 #include "core/events/sites/site_book.h"
+#include "tests/support/bpf_programs.h"
 #include "tests/support/table_text.h"
 
 namespace memstat::events {
 namespace {
 
-constexpr std::uint64_t kEveryNode = ~std::uint64_t{0};
-constexpr std::uint64_t kCalledCache = 0xffff8880deadb000;  // of no object that there is: its name cannot be read
-constexpr std::uint64_t kCalledObject = 0xffff8880deadc000;
-constexpr std::uint64_t kCallingSite = 0xffffffff81000000;
-
-class LiveSitePrograms : public testing::Test {
+class LiveSitePrograms : public LoadedPrograms {
  protected:
   void SetUp() override {
     // On another CPU than ours a program would run within what is at work there, and count for that task.
@@ -34,41 +29,22 @@ class LiveSitePrograms : public testing::Test {
     CPU_SET(0, &first);
     ASSERT_EQ(::sched_getaffinity(0, sizeof allowed_, &allowed_), 0);
     if (::sched_setaffinity(0, sizeof first, &first) != 0) GTEST_SKIP() << "this process may not run on CPU 0";
-    libbpf_set_print(nullptr);
-    auto object = open_programs(call_sites());
-    ASSERT_TRUE(object) << to_string(object.error());
-    object_ = *std::move(object);
-    if (const int error = bpf_object__load(object_.get()); error != 0) {
-      GTEST_SKIP() << "the kernel does not load these programs: " << to_string(refused("BPF_PROG_LOAD", error));
-    }
-    allocate(kCallingSite, kCalledObject, 0);  // of no cache: nothing is counted
-    if (is_refused_) GTEST_SKIP() << "this kernel does not run such programs for tests (before 5.10)";
+    load(call_sites());
   }
   void TearDown() override { ::sched_setaffinity(0, sizeof allowed_, &allowed_); }
-  /// Runs a program on CPU 0, for which alone it has a row here.
-  void run(const char* program, std::array<std::uint64_t, 6> arguments) {
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.ctx_in = arguments.data();
-    options.ctx_size_in = sizeof arguments;
-    options.flags = BPF_F_TEST_RUN_ON_CPU;
-    is_refused_ =
-        bpf_prog_test_run_opts(bpf_program__fd(bpf_object__find_program_by_name(object_.get(), program)), &options) != 0;
-  }
   void allocate(std::uint64_t site, std::uint64_t object, std::uint64_t cache) {
-    run("on_kmem_cache_alloc", {site, object, cache, 0, kEveryNode});
+    run("on_kmem_cache_alloc", {site, object, cache, 0, kAnyNode});
   }
   void kmalloc(std::uint64_t site, std::uint64_t object, std::uint64_t asked, std::uint64_t got, std::uint64_t flags = 0) {
-    run("on_kmalloc", {site, object, asked, got, flags, kEveryNode});
+    run("on_kmalloc", {site, object, asked, got, flags, kAnyNode});
   }
-  int map(const char* name) { return bpf_map__fd(bpf_object__find_map_by_name(object_.get(), name)); }
-  void fetch() {
-    constexpr __u32 kFirst = 0;
-    ASSERT_EQ(bpf_map_lookup_elem(map("by_cpu"), &kFirst, cpus_.data()), 0);
-    ASSERT_EQ(bpf_map_lookup_elem(map(".bss"), &kFirst, table_.get()), 0);
+  void fetch_all() {
+    fetch("by_cpu", cpus_.data());
+    fetch(".bss", table_.get());
   }
   /// The sum of the rows that have a slot, or of those without.
   memstat_site_row sum(bool has_slot = true) {
-    fetch();
+    fetch_all();
     memstat_site_row all{};
     for (std::size_t at = has_slot ? 0 : MEMSTAT_SITE_ALL; at < (has_slot ? MEMSTAT_SITE_ALL : MEMSTAT_SITE_ROWS); ++at) {
       all.allocations += cpus_[0].rows[at].allocations;
@@ -78,25 +54,23 @@ class LiveSitePrograms : public testing::Test {
     return all;
   }
   std::size_t slots() {
-    fetch();
+    fetch_all();
     std::size_t count = 0;
     for (const unsigned long long& key : table_->keys) count += key != 0 ? 1 : 0;
     return count;
   }
 
   cpu_set_t allowed_{};
-  ObjectPointer object_;
-  bool is_refused_ = false;
   std::vector<memstat_site_cpu> cpus_{1};
   std::unique_ptr<memstat_site_table> table_ = std::make_unique<memstat_site_table>();
 };
 
 TEST_F(LiveSitePrograms, CountAnAllocationWithoutAResultAsAFailure) {
-  allocate(kCallingSite, 0, kCalledCache);
-  allocate(kCallingSite, kCalledObject, kCalledCache);
-  kmalloc(kCallingSite, 0, 100, 128);
-  kmalloc(kCallingSite, kCalledObject, 100, 128);
-  kmalloc(kCallingSite, 16, 0, 0);  // ZERO_SIZE_PTR is no memory
+  allocate(kFakeSite, 0, kFakeCache);
+  allocate(kFakeSite, kFakeObject, kFakeCache);
+  kmalloc(kFakeSite, 0, 100, 128);
+  kmalloc(kFakeSite, kFakeObject, 100, 128);
+  kmalloc(kFakeSite, 16, 0, 0);  // ZERO_SIZE_PTR is no memory
   EXPECT_EQ(sum().failures, 2U);
   EXPECT_EQ(sum().allocations, 2U);
   EXPECT_EQ(sum().requested, 100U);
@@ -104,12 +78,12 @@ TEST_F(LiveSitePrograms, CountAnAllocationWithoutAResultAsAFailure) {
 }
 
 TEST_F(LiveSitePrograms, TellCallersSizesAndChargesApart) {
-  kmalloc(kCallingSite, kCalledObject, 100, 128);
-  kmalloc(kCallingSite, kCalledObject, 90, 96);
-  kmalloc(kCallingSite, kCalledObject, 100, 128,
+  kmalloc(kFakeSite, kFakeObject, 100, 128);
+  kmalloc(kFakeSite, kFakeObject, 90, 96);
+  kmalloc(kFakeSite, kFakeObject, 100, 128,
           0x400000);  // __GFP_ACCOUNT of kernels before 6.10, which these constants have
-  kmalloc(kCallingSite + 64, kCalledObject, 100, 128);
-  kmalloc(kCallingSite + 64, kCalledObject, 101, 128);
+  kmalloc(kFakeSite + 64, kFakeObject, 100, 128);
+  kmalloc(kFakeSite + 64, kFakeObject, 101, 128);
   EXPECT_EQ(slots(), 4U);
   std::size_t charged = 0;
   for (const memstat_site_slot& slot : table_->slots) charged += slot.is_charged;
@@ -117,8 +91,8 @@ TEST_F(LiveSitePrograms, TellCallersSizesAndChargesApart) {
 }
 
 TEST_F(LiveSitePrograms, NameTheTaskItsGroupAndTheFunction) {
-  kmalloc(kCallingSite, kCalledObject, 100, 128);
-  fetch();
+  kmalloc(kFakeSite, kFakeObject, 100, 128);
+  fetch_all();
   SiteBook book(SiteLimits{});
   book.look(*table_, cpus_, 1);
   Buffer out;
@@ -132,33 +106,31 @@ TEST_F(LiveSitePrograms, NameTheTaskItsGroupAndTheFunction) {
 }
 
 TEST_F(LiveSitePrograms, CountALargeKmallocThatIsReportedTwiceForItsTrueCallerOnly) {
-  constexpr __u32 kFirst = 0;
-  kmalloc(kCallingSite, kCalledObject, 10'000, 16'384);
-  fetch();
+  kmalloc(kFakeSite, kFakeObject, 10'000, 16'384);
+  fetch_all();
   for (memstat_site_slot& slot : table_->slots) {
-    if (slot.site == kCallingSite) std::string("__kmalloc_large_node_noprof").copy(slot.name, sizeof slot.name);
+    if (slot.site == kFakeSite) std::string("__kmalloc_large_node_noprof").copy(slot.name, sizeof slot.name);
   }
-  ASSERT_EQ(bpf_map_update_elem(map(".bss"), &kFirst, table_.get(), BPF_ANY), 0);
-  kmalloc(kCallingSite + 4096, kCalledObject, 10'000, 16'384);
+  put(".bss", table_.get());
+  kmalloc(kFakeSite + 4096, kFakeObject, 10'000, 16'384);
   EXPECT_EQ(sum().allocations, 1U);
   EXPECT_EQ(sum().requested, 10'000U);
   for (std::size_t at = 0; at < MEMSTAT_SITE_ALL; ++at) {
     if (table_->keys[at] == 0) continue;
-    EXPECT_EQ(cpus_[0].rows[at].allocations, table_->slots[at].site == kCallingSite + 4096 ? 1U : 0U);
+    EXPECT_EQ(cpus_[0].rows[at].allocations, table_->slots[at].site == kFakeSite + 4096 ? 1U : 0U);
   }
-  kmalloc(kCallingSite + 4096, kCalledObject + 65'536, 10'000, 16'384);
-  kmalloc(kCallingSite + 8192, kCalledObject + 65'536, 10'000, 16'384);  // freed meanwhile: another's allocation
+  kmalloc(kFakeSite + 4096, kFakeObject + 65'536, 10'000, 16'384);
+  kmalloc(kFakeSite + 8192, kFakeObject + 65'536, 10'000, 16'384);  // freed meanwhile: another's allocation
   EXPECT_EQ(sum().allocations, 3U);
 }
 
 TEST_F(LiveSitePrograms, CountManyEventsAsOneOrNoneInAPartOfTheTimeButEachFailure) {
-  constexpr __u32 kFirst = 0;
   constexpr memstat_sampling kOneInFour{.mask = 3};
   constexpr std::uint64_t kTimes = 50;
-  ASSERT_EQ(bpf_map_update_elem(map(".data.sampling"), &kFirst, &kOneInFour, BPF_ANY), 0);
+  put(".data.sampling", &kOneInFour);
   for (std::uint64_t i = 0; i < kTimes; ++i) {
-    allocate(kCallingSite, kCalledObject, kCalledCache);
-    kmalloc(kCallingSite, 0, 100, 128);
+    allocate(kFakeSite, kFakeObject, kFakeCache);
+    kmalloc(kFakeSite, 0, 100, 128);
   }
   EXPECT_EQ(sum().allocations % 4, 0U);
   EXPECT_LE(sum().allocations, 4 * kTimes);
@@ -167,7 +139,7 @@ TEST_F(LiveSitePrograms, CountManyEventsAsOneOrNoneInAPartOfTheTimeButEachFailur
 
 TEST_F(LiveSitePrograms, CountEachEventOfAFullTableSomewhere) {
   constexpr std::uint64_t kSites = 3 * MEMSTAT_SITE_ALL;
-  for (std::uint64_t i = 0; i < kSites; ++i) allocate(kCallingSite + 64 * i, kCalledObject, kCalledCache);
+  for (std::uint64_t i = 0; i < kSites; ++i) allocate(kFakeSite + 64 * i, kFakeObject, kFakeCache);
   const std::uint64_t placed = sum().allocations;
   const std::uint64_t unplaced = sum(false).allocations;
   EXPECT_EQ(placed + unplaced, kSites);

@@ -8,57 +8,25 @@
 #include <array>
 #include <memory>
 
-#include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/sampling.h"
 #include "core/events/bpf/slab_layout.h"
+#include "tests/support/bpf_programs.h"
 
 namespace memstat::events {
 namespace {
 
-constexpr std::uint64_t kAnyNode = ~std::uint64_t{0};
-constexpr std::uint64_t kFakeCache = 0xffff8880deadb000;  // of no object that there is: its name cannot be read
-constexpr std::uint64_t kFakeObject = 0xffff8880deadc000;
-constexpr std::uint64_t kFakeSite = 0xffffffff81000000;
-
-class LiveSlabPrograms : public testing::Test {
+class LiveSlabPrograms : public LoadedPrograms {
  protected:
   void SetUp() override { load(slab_events_by_size()); }
-  void load(std::span<const unsigned char> elf) {
-    libbpf_set_print(nullptr);
-    auto object = open_programs(elf);
-    ASSERT_TRUE(object) << to_string(object.error());
-    object_ = *std::move(object);
-    if (const int error = bpf_object__load(object_.get()); error != 0) {
-      GTEST_SKIP() << "the kernel does not load these programs: " << to_string(refused("BPF_PROG_LOAD", error));
-    }
-    run("on_kmem_cache_alloc", {0, 0, 0});
-    if (is_refused_) GTEST_SKIP() << "this kernel does not run such programs for tests (before 5.10)";
-  }
-  /// Runs a program on CPU 0, for which alone it has a row here.
-  void run(const char* program, std::array<std::uint64_t, 6> arguments) {
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.ctx_in = arguments.data();
-    options.ctx_size_in = sizeof arguments;
-    options.flags = BPF_F_TEST_RUN_ON_CPU;
-    is_refused_ =
-        bpf_prog_test_run_opts(bpf_program__fd(bpf_object__find_program_by_name(object_.get(), program)), &options) != 0;
-  }
   const memstat_slab_cpu& cpu() {
-    constexpr __u32 kFirst = 0;
-    EXPECT_EQ(bpf_map_lookup_elem(map("by_cpu"), &kFirst, cpu_.get()), 0);
+    fetch("by_cpu", cpu_.get());
     return *cpu_;
   }
   memstat_slab_slots& shared() {
-    constexpr __u32 kFirst = 0;
-    EXPECT_EQ(bpf_map_lookup_elem(map(".bss"), &kFirst, shared_.get()), 0);
+    fetch(".bss", shared_.get());
     return *shared_;
   }
-  void put_shared() {
-    constexpr __u32 kFirst = 0;
-    EXPECT_EQ(bpf_map_update_elem(map(".bss"), &kFirst, shared_.get(), BPF_ANY), 0);
-  }
-  int map(const char* name) { return bpf_map__fd(bpf_object__find_map_by_name(object_.get(), name)); }
   memstat_slab_row sum() {
     memstat_slab_row all{};
     for (const memstat_slab_row& row : cpu().rows) {
@@ -75,8 +43,6 @@ class LiveSlabPrograms : public testing::Test {
     return all;
   }
 
-  ObjectPointer object_;
-  bool is_refused_ = false;
   std::unique_ptr<memstat_slab_cpu> cpu_ = std::make_unique<memstat_slab_cpu>();
   std::unique_ptr<memstat_slab_slots> shared_ = std::make_unique<memstat_slab_slots>();
 };
@@ -92,11 +58,10 @@ TEST_F(LiveSlabPrograms, CountAnAllocationWithoutAResultAsAFailure) {
 }
 
 TEST_F(LiveSlabPrograms, CountManyEventsAsOneOrNoneInAPartOfTheTimeButEachFailure) {
-  constexpr __u32 kFirst = 0;
   constexpr memstat_sampling kOneInFour{.mask = 3};
   constexpr std::uint64_t kTimes = 50;
   const memstat_slab_row before = sum();
-  ASSERT_EQ(bpf_map_update_elem(map(".data.sampling"), &kFirst, &kOneInFour, BPF_ANY), 0);
+  put(".data.sampling", &kOneInFour);
   for (std::uint64_t i = 0; i < kTimes; ++i) {
     run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
     run("on_kmem_cache_alloc", {kFakeSite, 0, kFakeCache, 0, kAnyNode});
@@ -145,7 +110,7 @@ TEST_F(LiveSlabPrograms, GiveASlotUpWhenItsCacheIsDestroyed) {
   run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
   EXPECT_EQ(slots_of(kFakeCache), 1U);
   shared().cache_of_caches = kCacheOfCaches;
-  put_shared();
+  put(".bss", shared_.get());
   const memstat_slab_row before = sum();
   run("on_kmem_cache_free", {kFakeSite, kFakeCache, kCacheOfCaches});
   EXPECT_EQ(slots_of(kFakeCache), 0U);

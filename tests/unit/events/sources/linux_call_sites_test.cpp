@@ -20,6 +20,7 @@
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
 
@@ -36,32 +37,11 @@ std::string sizes_line(std::uint64_t bytes, std::size_t bucket, std::uint64_t co
   return line + "\n";
 }
 
-class LinuxCallSites : public testing::Test {
+class LinuxCallSites : public ParsedSource<source> {
  protected:
-  Result<void> parse(const std::string& text) {
-    reader_.raw.parts[0].assign(text);
-    return parse_source(reader_);
-  }
-  /// "name: allocations allocated requested failures" of all types.
   std::string words(const std::string& text) {
-    if (const auto result = parse(text); !result) return to_string(result.error());
-    std::string all;
-    for (const StagedType& type : reader_.staging.types()) {
-      all += (all.empty() ? "" : "; ") + std::string(type.name) + ":";
-      for (const Field field : {Field::kNumAllocs, Field::kMemAlloced, Field::kRequestedBytes, Field::kFailures}) {
-        all += " " + std::to_string(type.figures[field]);
-      }
-    }
-    return all;
+    return ParsedSource::words(text, {Field::kNumAllocs, Field::kMemAlloced, Field::kRequestedBytes, Field::kFailures}, ' ');
   }
-  void expect_refused(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
-    const auto result = parse(text);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, code) << text;
-    EXPECT_EQ(result.error().offset, offset) << text;
-  }
-
-  SourceReader reader_{source()};
 };
 
 TEST_F(LinuxCallSites, HasATypeAFunction) {
@@ -416,14 +396,6 @@ class LiveCallSites : public testing::Test {
     read();
     return sum_of_statistics(reader_.staging, "slab_origin_allocations_total{" + origin).sum;
   }
-  static bool has_cache(const std::string& cache) {
-    std::ifstream file("/proc/slabinfo");
-    std::string line;
-    while (std::getline(file, line)) {
-      if (line.starts_with(cache + " ")) return true;
-    }
-    return false;
-  }
 
   std::unique_ptr<LiveTable> table_ = events::make_call_sites(kWithoutLimit, {});
   SourceReader reader_{source()};
@@ -485,7 +457,7 @@ class OwnGroup {
 
 TEST_F(LiveCallSites, NameTheCallTheProgramAndTheGroupAndCountExactly) {
   const std::string cache = "dnotify_struct";
-  if (!has_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
+  if (!has_slab_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
   const OwnGroup group;
   if (!group.is_there()) GTEST_SKIP() << "this machine lets us make no control group with the memory controller";
   constexpr int kTimes = 100'000;
@@ -506,22 +478,7 @@ TEST_F(LiveCallSites, NameTheCallTheProgramAndTheGroupAndCountExactly) {
   EXPECT_TRUE(is_found);
 }
 
-TEST_F(LiveCallSites, KeepCountingWithoutPrivileges) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
-    Buffer first;
-    Buffer second;
-    bool is_read = static_cast<bool>(table_->read(first));
-    for (int i = 0; i < 1000; ++i) ::close(::open("/", O_RDONLY));
-    is_read = is_read && table_->read(second);
-    ::_exit(is_read && first.view() != second.view() ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-}
+TEST_F(LiveCallSites, KeepCountingWithoutPrivileges) { expect_counts_without_privileges(*table_, 1000); }
 
 TEST_F(LiveCallSites, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
   events::EventBudget budget(0);  // nothing to begin with
@@ -538,21 +495,7 @@ TEST_F(LiveCallSites, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
 }
 
 TEST(LiveCallSitesRefused, SayWhatTheyNeed) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
-    const auto result = events::make_call_sites(kWithoutLimit, {})->open();
-    if (result) ::_exit(3);
-    if (result.error().code == ErrorCode::kNotPresent) ::_exit(77);
-    ::_exit(result.error().code == ErrorCode::kPermission && result.error().detail.find("CAP_BPF") != std::string::npos ? 0
-                                                                                                                        : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << status;
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this kernel has no such events, or this build no libbpf";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  expect_says_what_it_needs([] { return events::make_call_sites(kWithoutLimit, {}); });
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
 #include "tests/support/partial_slabs.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/table_text.h"
 
 namespace memstat::linux_slab_bpf_test {
@@ -37,25 +38,11 @@ const SourceDescriptor& pass_source() { return *find_source("linux_slab_bpf"); }
 const std::string kStart = "slab_caches 1\n";
 const std::string kDentry = "type 192 184 2 10 420 30 64 5 7 dentry\n";
 
-class LinuxSlabBpf : public testing::Test {
+class LinuxSlabBpf : public ParsedSource<pass_source> {
  protected:
-  Result<void> parse(const std::string& text, std::uint32_t cpus = 4) {
-    reader_.raw.parts[0].assign(text);
-    reader_.raw.cpu_count = cpus;
-    reader_.raw.page_size = 4096;
-    return parse_source(reader_);
-  }
-  void expect_refused(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
-    const auto result = parse(text);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, code) << text;
-    EXPECT_EQ(result.error().offset, offset) << text;
-  }
   [[nodiscard]] std::uint64_t figure(std::size_t index, Field field) const {
     return reader_.staging.types().at(index).figures[field];
   }
-
-  SourceReader reader_{pass_source()};
 };
 
 TEST_F(LinuxSlabBpf, TakesWhatIsFreeAnywhereOffWhatThereIsRoomFor) {
@@ -501,17 +488,9 @@ TEST_F(LiveSlabBpf, IsParsed) {
 /// Runs `step` in a process of another user; its value is the status, 77 skips.
 template <typename Step>
 void run_without_privileges(Step step) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (::getuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
-    ::_exit(step());
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << status;
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this kernel has no such iterator, or this build no libbpf";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const int status = exit_status_of_child([&] { return become_nobody() ? step() : 2; });
+  if (status == 77) GTEST_SKIP() << "this kernel has no such iterator, or this build no libbpf";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(LiveSlabBpf, KeepsTheLinkOnly) {

@@ -23,6 +23,7 @@
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
 
@@ -33,40 +34,18 @@ const SourceDescriptor& source() { return *find_source("linux_slab_events"); }
 
 const std::string kHeader = "slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 0\nmissed 0\n";
 
-class LinuxSlabEvents : public testing::Test {
+class LinuxSlabEvents : public ParsedSource<source> {
  protected:
-  Result<void> parse(const std::string& text, std::uint32_t cpus = 4) {
-    reader_.raw.parts[0].assign(text);
-    reader_.raw.cpu_count = cpus;
-    return parse_source(reader_);
-  }
-  /// "name: allocations/frees allocated/freed requested failures" of all types; "-" for a figure that is not known.
+  /// "name: allocations/frees/allocated/freed/requested/failures" of all types.
   std::string words(const std::string& text) {
-    if (const auto result = parse(text); !result) return to_string(result.error());
-    std::string all;
-    for (const StagedType& type : reader_.staging.types()) {
-      const auto figure = [&](Field field) {
-        return type.fields.has(field) ? std::to_string(type.figures[field]) : std::string("-");
-      };
-      all += (all.empty() ? "" : "; ") + std::string(type.name) + ": " + figure(Field::kNumAllocs) + "/" +
-             figure(Field::kNumFrees) + " " + figure(Field::kMemAlloced) + "/" + figure(Field::kMemFreed) + " " +
-             figure(Field::kRequestedBytes) + " " + figure(Field::kFailures);
-    }
-    return all;
+    return ParsedSource::words(text, {Field::kNumAllocs, Field::kNumFrees, Field::kMemAlloced, Field::kMemFreed,
+                                      Field::kRequestedBytes, Field::kFailures});
   }
-  void expect_refused(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
-    const auto result = parse(text);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, code) << text;
-    EXPECT_EQ(result.error().offset, offset) << text;
-  }
-
-  SourceReader reader_{source()};
 };
 
 TEST_F(LinuxSlabEvents, AddsUpTheCpusOfAType) {
   EXPECT_EQ(words(kHeader + "type 192 dentry\ncpu 0 5 2 600 1\ncpu 3 1 4 120 0\ntype 64 a cache with blanks\nend\n"),
-            "dentry: 6/6 1152/1152 720 1; a cache with blanks: 0/0 0/0 0 0");
+            "dentry: 6/6/1152/1152/720/1; a cache with blanks: 0/0/0/0/0/0");
   ASSERT_TRUE(parse(kHeader + "type 192 dentry\ncpu 0 5 2 600 1\ncpu 3 1 4 120 0\nend\n"));
   EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kNumAllocs, 0), 5U);
   EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kNumFrees, 3), 4U);
@@ -76,7 +55,7 @@ TEST_F(LinuxSlabEvents, AddsUpTheCpusOfAType) {
 
 TEST_F(LinuxSlabEvents, MakesOneTypeOfANameThatComesTwice) {
   const std::string text = kHeader + "type 64 kmalloc-64\ncpu 1 5 2 300 0\ntype 64 kmalloc-64\ncpu 1 0 0 0 3\nend\n";
-  EXPECT_EQ(words(text), "kmalloc-64: 5/2 320/128 300 3");
+  EXPECT_EQ(words(text), "kmalloc-64: 5/2/320/128/300/3");
   EXPECT_EQ(reader_.staging.cpu_figure(0, CpuField::kNumAllocs, 1), 5U);
 }
 
@@ -88,14 +67,14 @@ TEST_F(LinuxSlabEvents, CountsACpuThatCameAfterTheCpusWereCountedInTheSumsOnly) 
 TEST_F(LinuxSlabEvents, HasNoFreesWhereTheKernelDoesNotTellWhatKfreeFrees) {
   std::string text = kHeader + "type_without_frees 64 kmalloc-64\ncpu 0 5 0 300 0\ntype 192 dentry\ncpu 0 5 2 600 0\nend\n";
   text.replace(text.find("kmalloc_frees 1"), 15, "kmalloc_frees 0");
-  EXPECT_EQ(words(text), "kmalloc-64: 5/- 320/- 300 0; dentry: 5/2 960/384 600 0");
+  EXPECT_EQ(words(text), "kmalloc-64: 5/-/320/-/300/0; dentry: 5/2/960/384/600/0");
   EXPECT_EQ(reader_.staging.cpu_fields(), CpuFieldMask(CpuField::kNumAllocs, CpuField::kMemAlloced));
 }
 
 TEST_F(LinuxSlabEvents, LeavesCountsThatTheKernelKeepsSinceBootToTheSourceOfThose) {
   std::string text = kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nend\n";
   text.replace(text.find("counted_by_sysfs 0"), 18, "counted_by_sysfs 1");
-  EXPECT_EQ(words(text), "dentry: -/- 960/384 600 1");
+  EXPECT_EQ(words(text), "dentry: -/-/960/384/600/1");
   EXPECT_EQ(reader_.staging.left_fields(), FieldMask(Field::kNumAllocs, Field::kNumFrees));
   EXPECT_EQ(reader_.staging.cpu_fields(), CpuFieldMask(CpuField::kMemAlloced, CpuField::kMemFreed));
 }
@@ -143,7 +122,7 @@ TEST_F(LinuxSlabEvents, NeverSaysWhatIsInUse) {
 TEST_F(LinuxSlabEvents, StaysAtTheLargestNumber) {
   const std::string most = "18446744073709551615";
   EXPECT_EQ(words(kHeader + "type 8 a\ncpu 0 " + most + " 1 1 1\ncpu 0 1 1 " + most + " 1\nend\n"),
-            "a: " + most + "/2 " + most + "/16 " + most + " 2");
+            "a: " + most + "/2/" + most + "/16/" + most + "/2");
 }
 
 TEST_F(LinuxSlabEvents, RefusesWhatIsNoSuchText) {
@@ -363,15 +342,6 @@ class LiveSlabEvents : public testing::Test {
     }
     return 0;
   }
-  /// Whether /proc/slabinfo has a cache of that name, so that events of it do not go to one that it was merged with.
-  static bool has_cache(const std::string& cache) {
-    std::ifstream file("/proc/slabinfo");
-    std::string line;
-    while (std::getline(file, line)) {
-      if (line.starts_with(cache + " ")) return true;
-    }
-    return false;
-  }
 
   /// That what `counted` makes of a read is as many as all allocations of it. The kernel counts on while this reads, and may
   /// do so for long when others have the processor: one read of many is near.
@@ -401,7 +371,7 @@ void watch_directory(int descriptor, int times) {
 
 TEST_F(LiveSlabEvents, CountExactlyWhatACacheOfItsOwnGave) {
   const std::string cache = "dnotify_struct";
-  if (!has_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
+  if (!has_slab_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
   constexpr int kTimes = 100'000;
   const int descriptor = ::open("/", O_RDONLY | O_DIRECTORY);
   ASSERT_GE(descriptor, 0);
@@ -418,7 +388,7 @@ TEST_F(LiveSlabEvents, CountExactlyWhatACacheOfItsOwnGave) {
 
 TEST_F(LiveSlabEvents, CountOnTheCpuThatTheyHappenOn) {
   const std::string cache = "dnotify_struct";
-  if (!has_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
+  if (!has_slab_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   const int descriptor = ::open("/", O_RDONLY | O_DIRECTORY);
@@ -561,39 +531,10 @@ TEST_F(LiveSlabEvents, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
   EXPECT_EQ(links_of(::getpid()).size(), others);
 }
 
-TEST_F(LiveSlabEvents, KeepCountingWithoutPrivileges) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
-    Buffer first;
-    Buffer second;
-    bool is_read = static_cast<bool>(table_->read(first));
-    for (int i = 0; i < 100; ++i) ::close(::open("/", O_RDONLY));
-    is_read = is_read && table_->read(second);
-    ::_exit(is_read && first.view() != second.view() ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-}
+TEST_F(LiveSlabEvents, KeepCountingWithoutPrivileges) { expect_counts_without_privileges(*table_, 100); }
 
 TEST(LiveSlabEventsRefused, SayWhatTheyNeed) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
-    const auto result = events::make_slab_events(kWithoutLimit)->open();
-    if (result) ::_exit(3);
-    if (result.error().code == ErrorCode::kNotPresent) ::_exit(77);
-    ::_exit(result.error().code == ErrorCode::kPermission && result.error().detail.find("CAP_BPF") != std::string::npos ? 0
-                                                                                                                        : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << status;
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this kernel has no such events, or this build no libbpf";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  expect_says_what_it_needs([] { return events::make_slab_events(kWithoutLimit); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/events/vm/vm_rows.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
 
@@ -19,23 +20,10 @@ const SourceDescriptor& vm_source() { return *find_source("linux_vm_events"); }
 
 const std::string kVmHeader = "vm_events 1\nmissed 0\nby_cache 1\n";
 
-class LinuxVmEvents : public testing::Test {
+class LinuxVmEvents : public ParsedSource<vm_source> {
  protected:
-  Result<void> parse(const std::string& text) {
-    reader_.raw.parts[0].assign(text);
-    reader_.raw.cpu_count = 4;
-    return parse_source(reader_);
-  }
   std::uint64_t statistic(const std::string& words) const { return statistics_of(reader_.staging).at(words); }
   bool has_statistic(const std::string& words) const { return statistics_of(reader_.staging).contains(words); }
-  void expect_refused(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
-    const auto result = parse(text);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, code) << text;
-    EXPECT_EQ(result.error().offset, offset) << text;
-  }
-
-  SourceReader reader_{vm_source()};
 };
 
 TEST_F(LinuxVmEvents, AreCountedByTheirWords) {
