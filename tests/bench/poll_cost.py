@@ -25,10 +25,10 @@ POLLS_SEEN = 9  # settings are read at every fourth
 CALL = re.compile(r"^\d+\s+(?:\+\S+ )?(openat|read|pread64|bpf|close)\((.*)")
 
 
-def start(memstatd, directory, options, prefix=()):
+def start(memstatd, directory, options, interval, prefix=()):
     path = os.path.join(directory, f"{os.path.basename(memstatd)}-{time.monotonic_ns()}.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'poll: {{interval: {options.interval:g}s}}\n{options.configuration}\n')
+        file.write(f'poll: {{interval: {interval:g}s}}\n{options.configuration}\n')
     return subprocess.Popen([*prefix, memstatd, "--config", path, "--listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -62,8 +62,8 @@ def reads_of(lines):
 
 def see_reads(memstatd, directory, options):
     trace = os.path.join(directory, "strace")
-    process = start(memstatd, directory, options, ("strace", "-f", "-y", "-s", "0", "-e", "trace=openat,read,pread64,bpf,close", "-o", trace))
-    time.sleep((POLLS_SEEN + 3) * options.interval + 5)
+    process = start(memstatd, directory, options, 1, ("strace", "-f", "-y", "-s", "0", "-e", "trace=openat,read,pread64,bpf,close", "-o", trace))
+    time.sleep(POLLS_SEEN + 8)
     traced = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
     for pid in traced:
         os.kill(int(pid), signal.SIGTERM)
@@ -130,7 +130,7 @@ def main():
             outputs[name] = os.path.join(directory, name + ".out")
             with open(outputs[name], "wb") as out:
                 processes.append(subprocess.Popen([plain, listed, str(options.interval)], stdout=out))
-        servers = [(name, start(path, directory, options)) for name, path in binaries]
+        servers = [(name, start(path, directory, options, options.interval)) for name, path in binaries]
         processes += [process for _, process in servers]
         time.sleep(5 * options.interval + 3)
         results = watch(servers, options)
