@@ -453,6 +453,7 @@ TEST_F(LiveSlabBpf, CountsTheCachesAmongTheObjectsOfTheirCache) {
 }
 
 TEST_F(LiveSlabBpf, WalksALongListAtSomePassesOnly) {
+  if (std::filesystem::exists("/sys/devices/system/node/node1")) GTEST_SKIP() << "the lists of two nodes take turns";
   constexpr std::size_t kSlabs = 10 * MEMSTAT_CACHE_LONG_LIST;
   const Caches before = pass();
   const auto* const name = std::find_if(std::begin(kMessageCaches), std::end(kMessageCaches),
