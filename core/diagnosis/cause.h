@@ -35,6 +35,8 @@ struct Cause {
   std::span<const std::string_view> uses = {};
   /// Causes that are not listed beside this one where this one is at least as urgent.
   std::span<const std::string_view> explains = {};
+  /// The same, of findings that name the same control group or one above it.
+  std::span<const std::string_view> explains_of_group = {};
   std::string_view runbook = {};  ///< An alert's name.
   std::string_view asks = {};     ///< The inspection that names who is behind it: "files". "": none.
   /// Adds what it finds. Pure; allocates only where it finds something.

@@ -60,12 +60,30 @@ bool shares_subject(const Finding& a, const Finding& b) {
   });
 }
 
+/// Whether a group that `root` names is one that `symptom` names, or lies below it.
+bool is_of_group(const Finding& root, const Finding& symptom) {
+  return std::any_of(root.who.begin(), root.who.end(), [&](const Finding::Who& inner) {
+    return inner.kind == "group" && std::any_of(symptom.who.begin(), symptom.who.end(), [&](const Finding::Who& outer) {
+             const std::string& group = outer.name;
+             return outer.kind == "group" && inner.name.starts_with(group) &&
+                    (inner.name.size() == group.size() || inner.name[group.size()] == '/');
+           });
+  });
+}
+
+/// Whether the cause of `root` names that of `symptom` among what it explains.
+bool is_root_of(const Finding& root, const Finding& symptom) {
+  const Cause* const cause = find_cause(root.cause);
+  if (cause == nullptr || symptom.cause == root.cause) return false;
+  const auto has = [&](std::span<const std::string_view> causes) {
+    return std::find(causes.begin(), causes.end(), symptom.cause) != causes.end();
+  };
+  return has(cause->explains) || (has(cause->explains_of_group) && is_of_group(root, symptom));
+}
+
 /// Whether `root` says all that `symptom` says. `root` stands before it in the ranking.
 bool explains(const Finding& root, const Finding& symptom) {
-  if (shares_subject(root, symptom)) return true;
-  const Cause* const cause = find_cause(root.cause);
-  return cause != nullptr && symptom.cause != root.cause &&
-         std::find(cause->explains.begin(), cause->explains.end(), symptom.cause) != cause->explains.end();
+  return shares_subject(root, symptom) || is_root_of(root, symptom);
 }
 
 auto rank_of(const Finding& finding) {
@@ -77,12 +95,8 @@ auto rank_of(const Finding& finding) {
 /// A root that is ranked below its symptom takes its place: programs stall because memory is gone, not the other way round.
 void put_roots_first(Findings& found) {
   for (std::size_t i = 1; i < found.size(); ++i) {
-    const Cause* const cause = find_cause(found[i].cause);
-    if (cause == nullptr || cause->explains.empty()) continue;
     for (std::size_t j = 0; j < i; ++j) {
-      const bool is_root =
-          std::find(cause->explains.begin(), cause->explains.end(), found[j].cause) != cause->explains.end();
-      if (!is_root || found[i].severity > found[j].severity) continue;
+      if (found[i].severity > found[j].severity || !is_root_of(found[i], found[j])) continue;
       std::rotate(found.begin() + static_cast<std::ptrdiff_t>(j), found.begin() + static_cast<std::ptrdiff_t>(i),
                   found.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel module that leaks: a number written to a parameter is the MiB that are lost then. `more` takes blocks of 2 KiB, `large`
-// blocks of 64 KiB, `objects` a cache of its own, `mapped` vmalloc, `pages` whole pages, `percpu` MiB on each processor.
+// A kernel module that leaks: a number written to a parameter is the MiB that are lost then. `more` takes blocks of 2 KiB,
+// `large` blocks of 64 KiB, `objects` a cache of its own, `mapped` vmalloc, `pages` whole pages, `percpu` MiB on each
+// processor.
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -28,11 +29,11 @@ static int leak(const char* value, void* (*one)(void), unsigned int in_a_mebibyt
   return 0;
 }
 
-#define LEAKS(name, one, in_a_mebibyte)                                        \
+#define LEAKS(name, one, in_a_mebibyte)                                            \
   static int set_##name(const char* value, const struct kernel_param* parameter) { \
-    return leak(value, one, in_a_mebibyte);                                    \
-  }                                                                            \
-  static const struct kernel_param_ops name##_operations = {.set = set_##name}; \
+    return leak(value, one, in_a_mebibyte);                                        \
+  }                                                                                \
+  static const struct kernel_param_ops name##_operations = {.set = set_##name};    \
   module_param_cb(name, &name##_operations, NULL, 0200)
 
 LEAKS(more, leak_more, 512);

@@ -2,6 +2,7 @@
 // Tables of a kernel that are full: whoever asks for one entry more is refused.
 #include <array>
 
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -179,17 +180,14 @@ constexpr std::array kTables{
 /// A larger limit is none: no machine has as many (systemd raises fs.file-max to the largest number).
 constexpr double kUnlimited = 1e15;
 
-/// The control group with the most tasks, which is all that evidence says about who has the threads.
-void name_group_with_most_tasks(const Evidence& evidence, Finding& finding) {
-  const MetricEvidence* most = nullptr;
-  for (const MetricEvidence& one : evidence.samples("memstat_memcg_tasks")) {
-    if (one.labels[0] != "/" && (most == nullptr || one.value >= most->value)) most = &one;
+/// Of the tables that control groups are charged for. An open file takes 200 bytes or more.
+void name_user(const Evidence& evidence, const LimitState& state, std::string_view table, Finding& finding) {
+  if (table == "threads") {
+    name_holder(evidence, holder(evidence, kGroupTasks, Holds::kNow, state.used / 3), Holds::kNow, "tasks", finding);
+  } else if (table == "files") {
+    name_holder(evidence, holder(evidence, kGroupKernel, Holds::kNow, state.used * 200 / 3), Holds::kNow, "kernel memory",
+                finding);
   }
-  if (most == nullptr) return;
-  finding.by("group", most->labels[0])
-      .fact({.text = short_name(most->labels[0]) + " has " + count_text(most->value) + " tasks",
-             .source = std::string(most->metric),
-             .value = most->value});
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -204,10 +202,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   Finding& finding = add_finding(found, cause, judgement->severity, judgement->certainty, std::move(headline));
   add_limit_facts(evidence, *type, *state, finding);
   finding.is_about("table", table.type).leads_to(table.effect).then(table.who).then(table.limit);
-  if (table.type == "threads") name_group_with_most_tasks(evidence, finding);
+  name_user(evidence, *state, table.type, finding);
 }
 
-constexpr std::string_view kUses[] = {"memstat_memcg_tasks"};
+constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kTables.size()> causes{};

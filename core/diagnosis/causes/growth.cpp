@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/growth_ranking.h"
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -22,6 +24,13 @@ struct Kind {
 
 /// In order: a type is of the first kind that has it.
 constexpr std::array kKinds{
+    Kind{.name = "network_namespace_growth",
+         .allocator = "slab",
+         .types = {"net_namespace"},
+         .what = "Network namespaces",
+         .effect = "Namespaces are made and not removed; each has tables and threads of its own.",
+         .next = "lsns -t net",
+         .runbook = "MemstatLeakSuspected"},
     Kind{.name = "file_leak",
          .allocator = "table",
          .types = {"files"},
@@ -86,12 +95,19 @@ constexpr std::array kKinds{
          .effect = "Its objects are made and not freed, and reclaim cannot take them.",
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
-    Kind{.name = "vmalloc_growth",
+    Kind{.name = "percpu_growth",
          .allocator = "vmalloc",
-         .types = {"*"},
-         .what = "",
-         .effect = "The function named holds it.",
-         .next = "memstatctl types --allocator vmalloc --limit 10",
+         .types = {"pcpu_create_chunk", "pcpu_get_vm_areas*"},
+         .what = "Per-CPU memory",
+         .effect = "Removed control groups, BPF maps or network namespaces stay.",
+         .next = "ls /sys/fs/bpf; lsns -t net",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "percpu_growth",
+         .allocator = "account",
+         .types = {"percpu"},
+         .what = "Per-CPU memory",
+         .effect = "Removed control groups, BPF maps or network namespaces stay.",
+         .next = "ls /sys/fs/bpf; lsns -t net",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "percpu_growth",
          .allocator = "percpu",
@@ -99,6 +115,13 @@ constexpr std::array kKinds{
          .what = "Per-CPU memory",
          .effect = "Removed control groups, BPF maps or network namespaces stay.",
          .next = "ls /sys/fs/bpf; lsns -t net",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "vmalloc_growth",
+         .allocator = "vmalloc",
+         .types = {"*"},
+         .what = "",
+         .effect = "The function named holds it.",
+         .next = "memstatctl types --allocator vmalloc --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "cgroup_growth",
          .allocator = "memcg",
@@ -167,25 +190,92 @@ constexpr std::array kKinds{
          .next = "memstatctl leaks",
          .runbook = "MemstatLeakSuspected"}};
 
-bool is_of(const Kind& kind, const GrowthEvidence& growth) {
-  if (!kind.allocator.empty() && kind.allocator != growth.allocator) return false;
+bool is_of(const Kind& kind, std::string_view allocator, std::string_view name) {
+  if (!kind.allocator.empty() && kind.allocator != allocator) return false;
   return std::any_of(kind.types.begin(), kind.types.end(), [&](std::string_view pattern) {
     if (pattern.empty()) return false;
-    return pattern.ends_with('*') ? growth.name.starts_with(pattern.substr(0, pattern.size() - 1)) : growth.name == pattern;
+    return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
   });
 }
 
-std::size_t kind_of(const GrowthEvidence& growth) {
+std::size_t kind_of(std::string_view allocator, std::string_view name) {
   std::size_t row = 0;
-  while (!is_of(kKinds[row], growth)) ++row;
+  while (!is_of(kKinds[row], allocator, name)) ++row;
   return row;
+}
+
+/// The first kind of what grows together: a socket's inode is larger than its file, and the file names the cause.
+std::size_t kind_of(const GrowthEvidence& growth) {
+  std::size_t row = kind_of(growth.allocator, growth.name);
+  for (const std::string& other : growth.together) {
+    const std::size_t slash = other.find('/');
+    row = std::min(row, kind_of(std::string_view(other).substr(0, slash), std::string_view(other).substr(slash + 1)));
+  }
+  return row;
+}
+
+/// The least that an object takes of what its group is charged.
+constexpr double kSmallObject = 128;
+
+/// The group that was charged for at least a third of the growth.
+void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding& finding) {
+  const double gain = growth.gain * std::min(1.0, evidence.recent_seconds / std::max(growth.seconds, 1.0));
+  if (growth.allocator == "table" && growth.name == "threads") {
+    name_holder(evidence, holder(evidence, kGroupTasks, Holds::kGainedLately, gain / 3), Holds::kGainedLately, "tasks",
+                finding);
+    return;
+  }
+  const bool is_program = growth.allocator == kAccountAllocator && growth.name == "anonymous";
+  const double bytes = growth.is_bytes ? gain / 3 : gain * kSmallObject;
+  name_holder(evidence, holder(evidence, is_program ? kGroupAnonymous : kGroupKernel, Holds::kGainedLately, bytes),
+              Holds::kGainedLately, is_program ? "program memory" : "kernel memory", finding);
 }
 
 constexpr double kBootSeconds = 900;
 /// Growth below a thousandth of memory, or a tenth of what there was, is not worth a finding unless it has an end in sight.
 constexpr double kWorthShare = 1e-3;
 
+bool is_more_urgent(const Finding& a, const Finding& b) {
+  if (a.severity != b.severity) return a.severity < b.severity;
+  return a.seconds_left.value_or(kDaySeconds) < b.seconds_left.value_or(kDaySeconds);
+}
+
+/// A table, its slab cache and the account of a kind grow together: one finding, the most urgent of them. The last of
+/// `found` may be another of one from `begin` on.
+void merge_last(Findings& found, std::size_t begin) {
+  if (found.size() - begin < 2) return;
+  Finding last = std::move(found.back());
+  found.pop_back();
+  Finding& first = found[begin];
+  if (is_more_urgent(last, first)) std::swap(last, first);
+  for (Finding::About& about : last.about) {
+    if (std::find(first.about.begin(), first.about.end(), about) == first.about.end()) {
+      first.about.push_back(std::move(about));
+    }
+  }
+  if (first.who.empty()) first.who = std::move(last.who);
+}
+
+void add_subjects(const Evidence& evidence, const GrowthEvidence& growth, Finding& finding) {
+  finding.is_about(growth.allocator, growth.name);
+  if (growth.allocator == "memcg") {
+    finding.by("group", growth.name);
+  } else {
+    name_grower(evidence, growth, finding);
+  }
+  if (growth.allocator == "vmalloc") finding.by("function", growth.name);
+  for (const std::string& other : growth.together) {
+    const std::size_t slash = other.find('/');
+    finding.is_about(other.substr(0, slash), other.substr(slash + 1));
+  }
+  if (!growth.together.empty()) {
+    finding.fact({.text = counted(static_cast<double>(growth.together.size()), "type") + " grew by as many objects",
+                  .source = growth.together[0]});
+  }
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const std::size_t begin = found.size();
   for (const GrowthEvidence& growth : evidence.growing) {
     const Kind& kind = kKinds[kind_of(growth)];
     if (kind.name != cause.name) continue;
@@ -217,20 +307,26 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                     .source = growth.allocator + "/" + growth.name,
                     .value = finding.seconds_left});
     }
-    finding.is_about(growth.allocator, growth.name);
-    if (growth.allocator == "memcg") finding.by("group", growth.name);
-    if (growth.allocator == "vmalloc") finding.by("function", growth.name);
-    for (const std::string& other : growth.together) {
-      const std::size_t slash = other.find('/');
-      finding.is_about(other.substr(0, slash), other.substr(slash + 1));
-    }
-    if (!growth.together.empty()) {
-      finding.fact({.text = counted(static_cast<double>(growth.together.size()), "type") + " grew by as many objects",
-                    .source = growth.together[0]});
-    }
+    add_subjects(evidence, growth, finding);
     finding.leads_to(kind.effect).then(kind.next);
+    if (!kind.what.empty()) merge_last(found, begin);
   }
 }
+
+/// What comes along with growth of a kind in the same control group: of namespaces all, of threads all but the last, of
+/// files the first four, of others the group itself.
+constexpr std::array<std::string_view, 11> kSymptoms{
+    "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth", "table_growth", "memory_growth",
+    "percpu_growth", "vmalloc_growth", "anonymous_growth", "file_leak",         "thread_growth"};
+constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
+  const std::span<const std::string_view> all = kSymptoms;
+  if (kind == "network_namespace_growth") return all;
+  if (kind == "thread_growth") return all.first(10);
+  if (kind == "file_leak") return all.first(4);
+  return kind == "cgroup_growth" ? all.first(0) : all.first(1);
+}
+
+constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks};
 
 constexpr std::size_t kind_count = [] {
   std::size_t count = 0;
@@ -246,6 +342,8 @@ constexpr auto kCauses = [] {
     causes[next++] = {.name = kKinds[i].name,
                       .looks_for = "It grows steadily, and reclaim did not take it back.",
                       .watches = Watches::kGrowth,
+                      .uses = kUses,
+                      .explains_of_group = symptoms_of(kKinds[i].name),
                       .runbook = kKinds[i].runbook,
                       .asks = kKinds[i].asks,
                       .look = look,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::kills {
@@ -93,6 +93,10 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
                   .source = std::string(part->metric),
                   .value = part->change.recent,
                   .window_seconds = evidence.recent_seconds});
+    if (part->labels[0] == "anonymous") {
+      const MetricEvidence* const grower = holder(evidence, kGroupAnonymous, Holds::kGainedLately, part->change.recent / 3);
+      name_holder(evidence, grower, Holds::kGainedLately, "program memory", finding);
+    }
   }
   if (evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " available now",
@@ -106,7 +110,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
 
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 2> kUses{kGroupEvents, "memstat_memcg_groups_left_out"};
+constexpr std::array<std::string_view, 3> kUses{kGroupEvents, "memstat_memcg_groups_left_out", kGroupAnonymous};
 constexpr std::array<std::string_view, 6> kExplains{"memory_low",  "memory_stalls", "direct_reclaim",
                                                     "swap_thrash", "zone_short",    "anonymous_growth"};
 constexpr std::array<std::string_view, 3> kGroupExplains{"cgroup_full", "cgroup_growth", "cgroup_throttled"};

@@ -2,7 +2,7 @@
 // Parts of all memory that are larger than they are on machines that do well.
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::large_part {
@@ -20,6 +20,8 @@ struct Part {
   std::string_view next;
   std::string_view asks = {};  ///< The inspection that names the holder.
   std::array<std::string_view, 1> needs;
+  double most_share = 1;    ///< Above this it is worth a word while there is room as well.
+  bool is_charged = false;  ///< To the control group that holds it, as kernel memory.
 };
 
 constexpr std::array kParts{
@@ -33,7 +35,8 @@ constexpr std::array kParts{
          .effect = "Many processes map the same memory in small pages; huge pages would need a fraction.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
          .asks = "page-tables",
-         .needs = {"account/page_tables"}},
+         .needs = {"account/page_tables"},
+         .is_charged = true},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
          .system = CauseSystem::kLinux,
@@ -43,7 +46,8 @@ constexpr std::array kParts{
          .headline = "Kernel stacks take ",
          .effect = "Each thread has 16 KiB: there are too many threads.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
-         .needs = {"account/kernel_stacks"}},
+         .needs = {"account/kernel_stacks"},
+         .is_charged = true},
     Part{.name = "percpu_large",
          .part = "percpu",
          .system = CauseSystem::kLinux,
@@ -53,7 +57,8 @@ constexpr std::array kParts{
          .headline = "Per-CPU memory takes ",
          .effect = "Mostly removed control groups, BPF maps or network namespaces.",
          .next = "memstatctl types --allocator percpu",
-         .needs = {"account/percpu"}},
+         .needs = {"account/percpu"},
+         .is_charged = true},
     Part{.name = "vmalloc_large",
          .part = "vmalloc",
          .system = CauseSystem::kLinux,
@@ -63,7 +68,8 @@ constexpr std::array kParts{
          .headline = "vmalloc takes ",
          .effect = "A driver or BPF program holds it.",
          .next = "memstatctl types --allocator vmalloc --limit 10",
-         .needs = {"account/vmalloc"}},
+         .needs = {"account/vmalloc"},
+         .is_charged = true},
     Part{.name = "shared_memory_large",
          .part = "shared",
          .system = CauseSystem::kLinux,
@@ -74,7 +80,8 @@ constexpr std::array kParts{
          .effect = "Only swap or deletion frees it; files there outlive their writers.",
          .next = "df -t tmpfs; ipcs -mp",
          .asks = "tmpfs",
-         .needs = {"account/shared"}},
+         .needs = {"account/shared"},
+         .most_share = 0.5},
     Part{.name = "sockets_large",
          .part = "sockets",
          .system = CauseSystem::kLinux,
@@ -183,9 +190,11 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto bytes = evidence.part(part.part);
   if (!bytes || *bytes <= 0 || evidence.share(*bytes) <= part.share) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
-  if (available >= part.needs_short) return;
+  const bool is_short = available < part.needs_short;
+  if (!is_short && evidence.share(*bytes) <= part.most_share) return;
   Finding& finding = add_finding(
-      found, cause, part.severity, part.needs_short < 1 ? Certainty::kLikely : Certainty::kPossible,
+      found, cause, is_short ? part.severity : Severity::kNotable,
+      is_short && part.needs_short < 1 ? Certainty::kLikely : Certainty::kPossible,
       std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of all memory");
   finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(evidence.total_bytes),
                 .source = "memstat_accounted_bytes",
@@ -198,7 +207,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   finding.bytes = *bytes;
   finding.is_about("account", part.part).leads_to(part.effect).then(part.next);
+  if (part.is_charged) {
+    name_holder(evidence, holder(evidence, kGroupKernel, Holds::kNow, *bytes / 3), Holds::kNow, "kernel memory", finding);
+  }
 }
+
+constexpr std::string_view kUses[] = {kGroupKernel};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kParts.size()> causes{};
@@ -207,6 +221,7 @@ constexpr auto kCauses = [] {
                  .looks_for = "A part of memory is much larger than usual.",
                  .system = kParts[i].system,
                  .needs = kParts[i].needs,
+                 .uses = kUses,
                  .asks = kParts[i].asks,
                  .look = look,
                  .row = i};

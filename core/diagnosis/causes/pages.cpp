@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -40,6 +41,8 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   finding.bytes = *bytes;
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
   finding.then("lsmod | head -40").then("ss -xm | head -20");
+  // Pages of pipes are in no part of the account, and charged.
+  name_holder(evidence, holder(evidence, kGroupKernel, Holds::kNow, *bytes / 3), Holds::kNow, "kernel memory", finding);
 }
 
 void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -146,6 +149,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
+constexpr std::string_view kUnaccountedUses[] = {kGroupKernel};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
 constexpr std::string_view kGfpNeeds[] = {kGfp};
@@ -161,6 +165,7 @@ constexpr std::array kCauses{
     Cause{.name = "unaccounted_large",
           .looks_for = "More than a tenth of memory is in no account of the kernel.",
           .needs = kUnaccountedNeeds,
+          .uses = kUnaccountedUses,
           .runbook = "MemstatUnaccountedGrowth",
           .look = look_at_unaccounted},
     Cause{.name = "fragmentation",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -77,6 +78,11 @@ void look_at_available(const Evidence& evidence, const Cause& cause, Findings& f
     finding.fact({.text = std::string(most->labels[0]) + " holds most, " + bytes_text(most->value),
                   .source = std::string(most->metric),
                   .value = most->value});
+    finding.is_about("account", most->labels[0]);
+    if (most->labels[0] == "anonymous") {
+      name_holder(evidence, holder(evidence, kGroupAnonymous, Holds::kNow, most->value / 3), Holds::kNow, "program memory",
+                  finding);
+    }
   }
   finding.bytes = evidence.total_bytes;
   finding.leads_to("Reclaim works all the time, and soon the kernel kills a process.")
@@ -192,7 +198,9 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
   finding.leads_to("Programs that need memory wait for writes.").then("sysctl vm.dirty_bytes vm.dirty_ratio");
 }
 
+/// The state stays until kswapd frees something, and while memory is free it does not try.
 void look_at_kswapd(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.available_bytes && evidence.share(*evidence.available_bytes) > 0.1) return;
   for (const MetricEvidence& node : evidence.samples("memstat_node_unreclaimable")) {
     if (node.value <= 0) continue;
     Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
@@ -206,7 +214,7 @@ void look_at_kswapd(const Evidence& evidence, const Cause& cause, Findings& foun
 
 constexpr std::string_view kStallNeeds[] = {kStalls};
 constexpr std::string_view kDirectNeeds[] = {kDirect, kStalls};
-constexpr std::string_view kAvailableUses[] = {kStalls, kDirect};
+constexpr std::string_view kAvailableUses[] = {kStalls, kDirect, kGroupAnonymous};
 constexpr std::string_view kSwapNeeds[] = {kPaged};
 constexpr std::string_view kSpaceNeeds[] = {"memstat_swap_total_bytes", "memstat_swap_free_bytes"};
 constexpr std::string_view kZoneNeeds[] = {kWatermark};

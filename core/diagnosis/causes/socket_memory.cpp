@@ -151,19 +151,28 @@ constexpr std::array kDrops{
 /// A few are lost on healthy machines.
 constexpr double kMinDropsPerSecond = 1;
 
+bool is_tcp_short(const Evidence& evidence) {
+  const TypeEvidence* const tcp = evidence.type(Allocator::kSocket, "TCP");
+  return evidence.value("memstat_socket_memory_pressure", "TCP").value_or(0) > 0 || tcp == nullptr ||
+         tcp->limit_used.value_or(1) >= kNearShare;
+}
+constexpr std::string_view kUnread = " TCP segments dropped: programs leave receive queues full";
+
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Drops& drops = kDrops[cause.row];
   const double moved = moved_of(evidence, drops.metric, drops.type, drops.kind);
   if (moved <= 0 || evidence.rate(moved) < (drops.severity == Severity::kNow ? kMinDropsPerSecond : 1.0 / 60)) return;
-  Finding& finding =
-      add_finding(found, cause, drops.severity, Certainty::kConfirmed, count_text(moved) + std::string(drops.headline));
+  // A receive queue is full at its socket's own limit as well, while memory of TCP is plenty: its program does not read.
+  const bool is_own_limit = drops.kind == "TCPRcvQDrop" && !is_tcp_short(evidence);
+  Finding& finding = add_finding(found, cause, is_own_limit ? Severity::kNotable : drops.severity, Certainty::kConfirmed,
+                                 count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
   finding.fact(moved_fact(evidence, moved, drops.kind, drops.metric));
   finding.leads_to(drops.effect).then(drops.who);
 }
 
 constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"};
 constexpr std::string_view kPressureUses[] = {kThreshold};
-constexpr std::string_view kDropUses[] = {kTableEvents, kEvents};
+constexpr std::string_view kDropUses[] = {kTableEvents, kEvents, "memstat_socket_memory_pressure"};
 constexpr std::string_view kFullExplains[] = {"tcp_pressure", "tcp_receive_dropped", "udp_buffer_full"};
 
 constexpr auto kCauses = [] {

@@ -13,7 +13,9 @@ struct Grower {
   const char* allocator;
   const char* name;
 };
-constexpr Grower kGrowers[] = {{"file_leak", "table", "files"},
+constexpr Grower kGrowers[] = {{"network_namespace_growth", "slab", "net_namespace"},
+                               {"percpu_growth", "vmalloc", "pcpu_create_chunk"},
+                               {"file_leak", "table", "files"},
                                {"file_leak", "slab", "filp"},
                                {"thread_growth", "table", "threads"},
                                {"thread_growth", "slab", "task_struct"},
@@ -76,6 +78,44 @@ TEST(Growth, TogetherIsOneFinding) {
   const Findings found = machine.find();
   ASSERT_EQ(found.size(), 1U) << machine.words();
   EXPECT_EQ(found[0].explains.size(), 1U);
+}
+
+TEST(Growth, WhatGrowsTogetherHasTheNameOfTheCause) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "sock_inode_cache", 500 * kMiB, 200 * kMiB, 7000).together = {"slab/filp", "slab/lsm_file_cache"};
+  EXPECT_EQ(machine.words(), "notable file_leak");
+}
+
+TEST(Growth, ATableAndItsCacheAreOneFindingOfTheMoreUrgent) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "filp", 500 * kMiB, 200 * kMiB, 7000);
+  GrowthEvidence& table = machine.growing("table", "files", 900000, 800000, 7000);
+  table.is_bytes = false;
+  table.limit_seconds = 3000;
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "soon file_leak");
+  EXPECT_EQ(found[0].about, (std::vector<Finding::About>{{"table", "files"}, {"slab", "filp"}}));
+}
+
+TEST(Growth, NamesTheGroupAndExplainsItsGrowth) {
+  EvidenceOfMachine machine;
+  machine.growing("account", "anonymous", 900 * kMiB, 600 * kMiB, 300);
+  machine.growing("memcg", "/a.slice", 900 * kMiB, 610 * kMiB, 300);
+  machine.growing("memcg", "/b.slice", 900 * kMiB, 300 * kMiB, 300);
+  machine.moved("memstat_memcg_anonymous_bytes", 580 * kMiB, {"/a.slice"});
+  machine.moved("memstat_memcg_anonymous_bytes", 570 * kMiB, {"/a.slice/web.service"});
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "notable anonymous_growth, notable cgroup_growth");
+  EXPECT_EQ(found[0].who.at(0).name, "/a.slice/web.service");
+  EXPECT_EQ(found[0].explains.size(), 1U);
+  EXPECT_EQ(found[1].who.at(0).name, "/b.slice") << "of another group";
+}
+
+TEST(Growth, NamesNoGroupThatGainedLittle) {
+  EvidenceOfMachine machine;
+  machine.growing("account", "anonymous", 900 * kMiB, 600 * kMiB, 300);
+  machine.moved("memstat_memcg_anonymous_bytes", 100 * kMiB, {"/a.slice"});
+  EXPECT_TRUE(machine.find().at(0).who.empty());
 }
 
 }  // namespace

@@ -51,5 +51,22 @@ TEST(LargePart, WhatMayBeLargeIsSilentWhileMemoryIsAvailable) {
   }
 }
 
+TEST(LargePart, SharedMemoryOfMostIsWorthAWordWhileThereIsRoom) {
+  EvidenceOfMachine machine;
+  MetricEvidence& shared = machine.part("shared", 0.45 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "") << "a database";
+  shared.value = 0.6 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words(), "notable shared_memory_large");
+}
+
+TEST(LargePart, NamesTheGroupThatIsChargedForIt) {
+  EvidenceOfMachine machine;
+  const double bytes = 0.1 * machine.evidence.total_bytes;
+  machine.part("page_tables", bytes);
+  machine.metric("memstat_memcg_kernel_bytes", bytes, {"/a.slice"});
+  machine.metric("memstat_memcg_kernel_bytes", 0.9 * bytes, {"/a.slice/db.service"});
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/a.slice/db.service");
+}
+
 }  // namespace
 }  // namespace memstat::causes::large_part

@@ -105,6 +105,8 @@ TEST(Pressure, KswapdThatGaveUp) {
   MetricEvidence& node = machine.metric("memstat_node_unreclaimable", 0, {"0"});
   EXPECT_EQ(machine.words(), "");
   node.value = 1;
+  EXPECT_EQ(machine.words(), "") << "the state of an hour ago; memory is free";
+  machine.evidence.available_bytes = 0.08 * machine.evidence.total_bytes;
   EXPECT_EQ(machine.words(), "now kswapd_gave_up");
 }
 

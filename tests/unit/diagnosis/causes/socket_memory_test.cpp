@@ -50,5 +50,16 @@ TEST(SocketMemory, DropsAtARateAreConfirmedAndAFewAreNot) {
   }
 }
 
+TEST(SocketMemory, AFullReceiveQueueIsTheProgramsWhileMemoryOfTcpIsPlenty) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_events_total", 3000, {"TCP", "TCPRcvQDrop"});
+  TypeEvidence& tcp = machine.limited(Allocator::kSocket, "TCP", 100, 1000);
+  EXPECT_EQ(machine.words(), "notable tcp_receive_dropped");
+  tcp.objects = 890;
+  tcp.limit_used = 0.95;
+  tcp.limit_objects = 0;  // its limit is not a finding of its own here
+  EXPECT_EQ(machine.words(), "now tcp_receive_dropped");
+}
+
 }  // namespace
 }  // namespace memstat::causes::socket_memory

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/holder.h"
+
+#include <algorithm>
+
+#include "core/diagnosis/words.h"
+
+namespace memstat {
+namespace {
+
+double amount_of(const MetricEvidence& group, Holds holds) {
+  return holds == Holds::kNow ? group.value : group.change.recent;
+}
+
+/// "/" is all of the machine, and not who.
+bool is_root_group(std::string_view group) { return group.empty() || group == "/"; }
+
+/// Groups have what their children have, so only those without a parent add up.
+bool is_outermost(std::string_view group) { return group.find('/', 1) == std::string_view::npos; }
+
+}  // namespace
+
+const MetricEvidence* holder(const Evidence& evidence, std::string_view metric, Holds holds, double at_least) {
+  double all = 0;
+  for (const MetricEvidence& group : evidence.samples(metric)) {
+    if (!is_root_group(group.labels[0]) && is_outermost(group.labels[0])) all += std::max(amount_of(group, holds), 0.0);
+  }
+  const MetricEvidence* innermost = nullptr;
+  for (const MetricEvidence& group : evidence.samples(metric)) {
+    const double amount = amount_of(group, holds);
+    if (is_root_group(group.labels[0]) || amount <= 0 || amount < at_least || amount <= all / 2) continue;
+    if (innermost == nullptr || group.labels[0].size() > innermost->labels[0].size()) innermost = &group;
+  }
+  return innermost;
+}
+
+void name_holder(const Evidence& evidence, const MetricEvidence* group, Holds holds, std::string_view what,
+                 Finding& finding) {
+  if (group == nullptr) return;
+  const bool is_bytes = group->metric != kGroupTasks;
+  const double amount = amount_of(*group, holds);
+  std::string text = short_name(group->labels[0]) + (holds == Holds::kNow ? " has " : " gained ") +
+                     amount_text(amount, is_bytes) + " of " + std::string(what);
+  if (holds == Holds::kGainedLately) text += " in " + duration_words(evidence.recent_seconds);
+  finding.by("group", group->labels[0])
+      .fact({.text = std::move(text),
+             .source = std::string(group->metric),
+             .value = amount,
+             .window_seconds = holds == Holds::kNow ? 0 : evidence.recent_seconds});
+}
+
+}  // namespace memstat

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/holder.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+std::string_view holder_name(const EvidenceOfMachine& machine, double at_least = 0) {
+  const MetricEvidence* const group = holder(machine.evidence, kGroupKernel, Holds::kNow, at_least);
+  return group == nullptr ? "" : group->labels[0];
+}
+
+TEST(Holder, IsTheInnermostGroupWithMoreThanHalf) {
+  EvidenceOfMachine machine;
+  machine.metric(kGroupKernel, 100 * kMiB, {"/"});
+  machine.metric(kGroupKernel, 80 * kMiB, {"/a.slice"});
+  machine.metric(kGroupKernel, 60 * kMiB, {"/a.slice/web.service"});
+  machine.metric(kGroupKernel, 20 * kMiB, {"/a.slice/web.service/worker"});
+  machine.metric(kGroupKernel, 20 * kMiB, {"/b.slice"});
+  EXPECT_EQ(holder_name(machine), "/a.slice/web.service");
+  EXPECT_EQ(holder_name(machine, 70 * kMiB), "/a.slice") << "what is asked for is larger";
+  EXPECT_EQ(holder_name(machine, 90 * kMiB), "");
+}
+
+TEST(Holder, IsNobodyWhereGroupsHaveAsMuch) {
+  EvidenceOfMachine machine;
+  machine.metric(kGroupKernel, 50 * kMiB, {"/a.slice"});
+  machine.metric(kGroupKernel, 50 * kMiB, {"/b.slice"});
+  EXPECT_EQ(holder_name(machine), "");
+}
+
+TEST(Holder, OfGrowthIsWhoGrewAndNotWhoIsLarge) {
+  EvidenceOfMachine machine;
+  machine.metric(kGroupKernel, 500 * kMiB, {"/large.slice"});
+  machine.moved(kGroupKernel, 40 * kMiB, {"/small.slice"});
+  const MetricEvidence* const group = holder(machine.evidence, kGroupKernel, Holds::kGainedLately, 10 * kMiB);
+  ASSERT_NE(group, nullptr);
+  Finding finding;
+  name_holder(machine.evidence, group, Holds::kGainedLately, "kernel memory", finding);
+  EXPECT_EQ(finding.who.at(0).name, "/small.slice");
+  EXPECT_EQ(finding.facts.at(0).text, "/small.slice gained 40 MiB of kernel memory in 5 min");
+}
+
+}  // namespace
+}  // namespace memstat
