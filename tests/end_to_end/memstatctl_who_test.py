@@ -90,22 +90,25 @@ def answer(question, *arguments):
     return json.loads(done.stdout)
 
 
-def whole_answer(question, *arguments):
-    """Asks again while a busy machine makes a question stop before its end."""
+def whole_answer(question, *arguments, row=lambda document: None):
+    """Asks again while a busy machine makes a question stop before its end, unless the row is there already."""
     def ask():
         document = answer(question, *arguments)
-        return None if document["is_cut"] else document
+        return None if document["is_cut"] and not row(document) else document
     return program.wait_until(ask, f"a whole answer to {question}")
 
 
-def whole_recording(directory):
+def whole_recording(directory, pids):
     """A recording whose answers are whole, as above."""
     def record():
         path = os.path.join(directory, f"{len(os.listdir(directory))}.tar")
         if run("record", path, "--who", "--count", "2", "--interval", "100ms").returncode not in (0, 3):
             raise AssertionError("nothing was recorded")
-        answers = [answer(question, "--from", f"{path}@{poll}") for question, *_ in TRUTH for poll in range(2)]
-        return None if any(one["is_cut"] for one in answers) else path
+        for pid, (question, name, _, key, truth) in zip(pids, TRUTH):
+            answers = [answer(question, "--from", f"{path}@{poll}") for poll in range(2)]
+            if any(one["is_cut"] and held_by(one, pid, name).get(key) not in truth for one in answers):
+                return None
+        return path
     return program.wait_until(record, "a recording with whole answers")
 
 
@@ -124,11 +127,12 @@ class Who(unittest.TestCase):
         with program.temporary_directory() as directory, contextlib.ExitStack() as stack:
             pids = [stack.enter_context(holder("held " + question, hold.format(directory=directory) if "{" in hold else hold))
                     for question, _, hold, _, _ in TRUTH]
-            recording = whole_recording(directory)
+            recording = whole_recording(directory, pids)
             for source in (("--from", "live"), ("--from", recording), ("--from", recording + "@0")):
                 for pid, (question, name, _, key, truth) in zip(pids, TRUTH):
                     with self.subTest(question=question, name=name, source=source):
-                        row = held_by(whole_answer(question, *source), pid, name)
+                        document = whole_answer(question, *source, row=lambda one: held_by(one, pid, name).get(key) in truth)
+                        row = held_by(document, pid, name)
                         self.assertIn(row.get(key), truth)
                         self.assertEqual(row["user"], pwd.getpwuid(os.geteuid()).pw_name)
                         if question != "segments":
@@ -158,6 +162,18 @@ class Who(unittest.TestCase):
         done = run("who", "files", "--from", captures.fixtures()["freebsd-15.0-amd64-4cpu"])
         self.assertEqual(done.returncode, 1)
         self.assertIn("linux kernels only", done.stderr)
+
+    def test_why_names_who_holds_what_is_full(self):
+        table = ("memstat who 1\nasked_ns 1764119000000000000 looked_at 2 refused 0 unlisted 0 is_cut 0\n"
+                 "812\tleaky\twww\t/web\t\t9012\t\n1\tinit\troot\t/\t\t40\t\nend 2\n")
+        polls = [{"fs/proc/sys/fs/file-nr": "9990\t0\t10000\n", "source/who_files": table} for _ in range(2)]
+        with program.temporary_directory() as directory:
+            capture = captures.write_capture(os.path.join(directory, "full"), polls)
+            finding = json.loads(run("why", "--json", "--from", capture).stdout)["findings"][0]
+            self.assertEqual((finding["cause"], finding["who"]), ("open_files_full", [{"kind": "process", "name": "leaky (pid 812)"}]))
+            self.assertEqual(finding["next"][0], "memstatctl who files")
+            self.assertIn("Who: process leaky (pid 812)", run("why", "--from", capture).stdout)
+            self.assertEqual(held_by(answer("files", "--from", capture), 812, None)["count"], 9012)
 
     def test_the_questions_are_listed_and_a_wrong_one_is_refused(self):
         listed = json.loads(run("who", "--json").stdout)["questions"]
