@@ -17,6 +17,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/shared_memory.h"
+#include "core/kernel/answer_memory.h"
 
 namespace memstat {
 namespace {
@@ -86,68 +87,6 @@ struct ReadService::Work {
   std::uint64_t number;
 };
 
-/// Where a channel's answers are: in `out`, and then in memory that goes to the other end.
-class ReadService::Memory {
- public:
-  Buffer out;
-  Buffer scratch;
-
-  /// Before an answer of about that many bytes: where it is large, `out` is that memory.
-  void expect(std::uint64_t bytes) {
-    out.clear();
-    if (bytes < kMaxKeptMemory) return;
-    auto made = SharedMemory::make_for_one(static_cast<std::size_t>(bytes));
-    if (!made) return;  // put() makes it, or says why not
-    once_ = *std::move(made);
-    place_ = once_.take_mapping();
-    out.adopt(place_, once_.size(), 0);
-  }
-
-  /// Puts what `out` holds into memory. After the answer is sent: done().
-  Result<void> put() {
-    size_ = out.size();
-    if (size_ > kMaxKeptMemory / 2) return put_once();
-    if (size_ > kept_.size()) {
-      auto grown = SharedMemory::make(size_ + size_ / 8);  // so that it need not grow at each read
-      if (!grown) return grown.error();
-      kept_ = *std::move(grown);
-    }
-    if (size_ != 0) std::memcpy(kept_.data(), out.data(), size_);
-    sent_ = &kept_;
-    return {};
-  }
-  void done() {
-    out.give_back_if_large();
-    once_ = SharedMemory();
-    place_ = nullptr;
-    sent_ = nullptr;
-  }
-
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const SharedMemory& sent() const { return *sent_; }
-
- private:
-  /// In memory of its own, without a copy where the kernel wrote it there.
-  Result<void> put_once() {
-    if (out.data() != place_) {
-      auto made = SharedMemory::make_for_one(size_);
-      if (!made) return made.error();
-      once_ = *std::move(made);
-      std::memcpy(once_.data(), out.data(), size_);
-      unmap_memory(once_.take_mapping(), once_.size());
-    }
-    out.give_back_if_large();  // so that it is mapped to be written no more
-    sent_ = &once_;
-    return once_.seal_content();
-  }
-
-  SharedMemory kept_;
-  SharedMemory once_;
-  char* place_ = nullptr;  // of once_, where `out` is
-  const SharedMemory* sent_ = nullptr;
-  std::size_t size_ = 0;
-};
-
 ReadService::ReadService(KernelView& view) : view_(view), parent_(make_process_stats_reader_of(::getppid())) {}
 
 void ReadService::learn(const Work& work) {
@@ -183,7 +122,7 @@ std::uint64_t ReadService::hint_of(const Work& work) const {
   return std::min(hint, std::max(kUnknownSizeBytes, 2 * largest));
 }
 
-Result<void> ReadService::read_sysctl(const Work& work, Memory& memory) {
+Result<void> ReadService::read_sysctl(const Work& work, AnswerMemory& memory) {
   const auto known = sysctls_.find(work.name);
   const std::uint64_t hint = hint_of(work);
   memory.expect(hint);
@@ -195,7 +134,7 @@ Result<void> ReadService::read_sysctl(const Work& work, Memory& memory) {
 }
 
 // Each of them is learnt, and allowed, by itself.
-void ReadService::read_numbers(std::string_view names, Memory& memory) {
+void ReadService::read_numbers(std::string_view names, AnswerMemory& memory) {
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(kEndOfName), names.size());
     const Work work{.word = ReadRequest::kSysctl, .name = names.substr(0, end), .number = 0};
@@ -210,7 +149,7 @@ void ReadService::read_numbers(std::string_view names, Memory& memory) {
   }
 }
 
-Result<void> ReadService::read(const Work& work, Memory& memory) {
+Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
   Buffer& out = memory.out;
   std::vector<std::string> names;
   switch (work.word) {
@@ -245,7 +184,7 @@ Result<void> ReadService::read(const Work& work, Memory& memory) {
   }
 }
 
-Result<void> ReadService::answer(const Work& work, Memory& memory) try {
+Result<void> ReadService::answer(const Work& work, AnswerMemory& memory) try {
   if (is_sealed_ && !is_allowed(work)) return refused(work.name);
   if (!is_sealed_) learn(work);
   if (auto result = read(work, memory); !result) return result;
@@ -257,7 +196,7 @@ Result<void> ReadService::answer(const Work& work, Memory& memory) try {
 ReadService::End ReadService::serve(int socket) {
   ReadRequest request;
   std::array<char, kMaxReadName> name;
-  Memory memory;
+  AnswerMemory memory;
   while (true) {
     const Packet packet = receive_packet(socket, packet_room(request), name);
     if (packet.state == Packet::State::kNone) return End::kGone;

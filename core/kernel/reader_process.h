@@ -99,6 +99,8 @@ struct ReaderFacts {
 /// Memory and start of another process, as ProcessStats; the rest of them is of no use. Never null.
 std::unique_ptr<ProcessStatsReader> make_process_stats_reader_of(pid_t process);
 
+class AnswerMemory;
+
 /// What a reader does for each request. Before the seal one thread uses it; then any number may, each with a socket of its
 /// own.
 class ReadService {
@@ -120,7 +122,6 @@ class ReadService {
 
  private:
   struct Work;
-  class Memory;
 
   /// What was asked for by one name, files or sysctls. `largest`: B, of its data.
   using Names = std::map<std::string, std::atomic<std::uint64_t>, std::less<>>;
@@ -128,10 +129,10 @@ class ReadService {
   [[nodiscard]] bool is_allowed(const Work& work) const;
   [[nodiscard]] std::uint64_t hint_of(const Work& work) const;
   /// What it reads is in the memory that is to be sent, unless there is an error.
-  Result<void> answer(const Work& work, Memory& memory);
-  Result<void> read(const Work& work, Memory& memory);
-  Result<void> read_sysctl(const Work& work, Memory& memory);
-  void read_numbers(std::string_view names, Memory& memory);
+  Result<void> answer(const Work& work, AnswerMemory& memory);
+  Result<void> read(const Work& work, AnswerMemory& memory);
+  Result<void> read_sysctl(const Work& work, AnswerMemory& memory);
+  void read_numbers(std::string_view names, AnswerMemory& memory);
 
   KernelView& view_;
   const std::unique_ptr<ProcessStatsReader> parent_;  // opened now, used by one thread at a time

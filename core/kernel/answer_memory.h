@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The reader's end of the memory that answers go through: what is small is copied to memory that stays, what is large is
+// written into memory of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/base/buffer.h"
+#include "core/base/result.h"
+#include "core/base/shared_memory.h"
+#include "core/kernel/reader_process.h"
+
+namespace memstat {
+
+/// Where a channel's answers are: in `out`, and then in memory that goes to the other end. Thread safety: none.
+class AnswerMemory {
+ public:
+  Buffer out;
+  Buffer scratch;
+
+  /// Before an answer of about that many bytes: where it is large, `out` is that memory.
+  void expect(std::uint64_t bytes) {
+    out.clear();
+    if (bytes < kMaxKeptMemory) return;
+    auto made = SharedMemory::make_for_one(static_cast<std::size_t>(bytes));
+    if (!made) return;  // put() makes it, or says why not
+    once_ = *std::move(made);
+    place_ = once_.take_mapping();
+    out.adopt(place_, once_.size(), 0);
+  }
+
+  /// Puts what `out` holds into memory. After the answer is sent: done().
+  Result<void> put() {
+    size_ = out.size();
+    if (size_ > kMaxKeptMemory / 2) return put_once();
+    if (size_ > kept_.size()) {
+      auto grown = SharedMemory::make(size_ + size_ / 8);  // so that it need not grow at each read
+      if (!grown) return grown.error();
+      kept_ = *std::move(grown);
+    }
+    if (size_ != 0) std::memcpy(kept_.data(), out.data(), size_);
+    sent_ = &kept_;
+    return {};
+  }
+  void done() {
+    out.give_back_if_large();
+    once_ = SharedMemory();
+    place_ = nullptr;
+    sent_ = nullptr;
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const SharedMemory& sent() const { return *sent_; }
+
+ private:
+  /// In memory of its own, without a copy where the kernel wrote it there.
+  Result<void> put_once() {
+    if (out.data() != place_) {
+      auto made = SharedMemory::make_for_one(size_);
+      if (!made) return made.error();
+      once_ = *std::move(made);
+      std::memcpy(once_.data(), out.data(), size_);
+      unmap_memory(once_.take_mapping(), once_.size());
+    }
+    out.give_back_if_large();  // so that it is mapped to be written no more
+    sent_ = &once_;
+    return once_.seal_content();
+  }
+
+  SharedMemory kept_;
+  SharedMemory once_;
+  char* place_ = nullptr;  // of once_, where `out` is
+  const SharedMemory* sent_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace memstat
