@@ -11,7 +11,7 @@ import program
 
 # Each command that reads a kernel, with the arguments that it needs besides --from.
 READERS = {"why": [], "top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [],
-           "malloc": [], "zones": [], "mbufs": [], "process": ["1"], "node": ["1"], "objects": ["dentry"]}
+           "malloc": [], "zones": [], "mbufs": [], "who": ["files"], "process": ["1"], "node": ["1"], "objects": ["dentry"]}
 
 MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(program.SOURCE_DIR, "build", "bin", "memstatctl")
 

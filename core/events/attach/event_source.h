@@ -56,7 +56,6 @@ constexpr std::array<MetricOrigin, kCount + kCostOrigins.size()> with_costs(cons
 
 /// The descriptor of a source of Linux that attaches programs to events, with what is the same for all of them.
 constexpr SourceDescriptor attached_source(SourceDescriptor descriptor) {
-  descriptor.os = OperatingSystem::kLinux;
   descriptor.is_on_by_default = false;
   descriptor.is_traced = true;
   descriptor.max_files = SourceDescriptor::kFilesVary;

@@ -201,6 +201,7 @@ const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_call_sites",
     .origin = "raw tracepoints kmem:kmalloc, kmem_cache_alloc",
     .allocator = Allocator::kKmallocSite,
+    .os = OperatingSystem::kLinux,
     .is_roster = true,
     .origins = kOriginsOfMetrics,
     .options = kOptions,

@@ -178,6 +178,7 @@ const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_slab_events",
     .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
     .allocator = Allocator::kSlab,
+    .os = OperatingSystem::kLinux,
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,

@@ -266,6 +266,7 @@ const SourceDescriptor descriptor = events::attached_source({
     .name = kTable,
     .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
     .allocator = Allocator::kSlab,
+    .os = OperatingSystem::kLinux,
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
