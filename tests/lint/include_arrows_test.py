@@ -79,7 +79,7 @@ THIRD_PARTIES = [
     (r"CLI/.*", r"daemon/(options|ctl/commands/options)\.cpp"),
     (r"ncurses\.h", r"daemon/ctl/top/screen\.cpp"),
     (r"nlohmann/.*", r"daemon/ctl/source/document\.h"),
-    (r"civetweb\.h", r"daemon/http/server\.cpp"),
+    (r"civetweb\.h", r"daemon/http/(server|civetweb_calls)\.cpp"),
     (r"isa-l(/.*)?\.h", r"daemon/serve/gzip\.cpp"),
     (r"seccomp\.h", r"daemon/.*_linux\.cpp"),
     (r"crypt\.h", r"daemon/serve/authentication\.cpp"),
