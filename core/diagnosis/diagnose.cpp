@@ -96,7 +96,14 @@ auto rank_of(const Finding& finding) {
 void put_roots_first(Findings& found) {
   for (std::size_t i = 1; i < found.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (found[i].severity > found[j].severity || !is_root_of(found[i], found[j])) continue;
+      if (!is_root_of(found[i], found[j])) continue;
+      if (found[i].severity > found[j].severity) {
+        // Growth of a group is as urgent as what it ends in; what grew is the cause.
+        if (found[i].severity != Severity::kNotable || found[j].severity != Severity::kSoon) continue;
+        if (!is_of_group(found[i], found[j])) continue;
+        found[i].severity = Severity::kSoon;
+        found[i].seconds_left = found[j].seconds_left;
+      }
       std::rotate(found.begin() + static_cast<std::ptrdiff_t>(j), found.begin() + static_cast<std::ptrdiff_t>(i),
                   found.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       break;

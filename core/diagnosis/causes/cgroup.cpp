@@ -100,6 +100,7 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
 constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes"};
 constexpr std::string_view kHighNeeds[] = {"memstat_memcg_high_bytes"};
+constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim"};
 constexpr std::string_view kTaskNeeds[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
 constexpr std::string_view kSocketNeeds[] = {"memstat_memcg_events_total"};
 
@@ -116,6 +117,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kHighNeeds,
+          .explains = kHighExplains,
           .runbook = "MemstatControlGroupAtLimit",
           .look = look_at_high},
     Cause{.name = "cgroup_tasks_full",

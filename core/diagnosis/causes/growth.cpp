@@ -318,11 +318,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 constexpr std::array<std::string_view, 11> kSymptoms{
     "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth", "table_growth", "memory_growth",
     "percpu_growth", "vmalloc_growth", "anonymous_growth", "file_leak",         "thread_growth"};
+/// Pages of packets are in no part of the account.
+constexpr std::array<std::string_view, 2> kPacketSymptoms{"cgroup_growth", "unaccounted_growth"};
 constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   const std::span<const std::string_view> all = kSymptoms;
   if (kind == "network_namespace_growth") return all;
   if (kind == "thread_growth") return all.first(10);
   if (kind == "file_leak") return all.first(4);
+  if (kind == "packets_held") return kPacketSymptoms;
   return kind == "cgroup_growth" ? all.first(0) : all.first(1);
 }
 

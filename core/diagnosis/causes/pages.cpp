@@ -90,9 +90,11 @@ void look_at_atomic(const Evidence& evidence, const Cause& cause, Findings& foun
 /// The label `type` of a pool is its size.
 void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& pool : evidence.types) {
-    if (pool.allocator != Allocator::kHugetlb || !pool.free_objects || !pool.object_bytes) continue;
+    if (pool.allocator != Allocator::kHugetlb || !pool.object_bytes || *pool.object_bytes <= 0) continue;
     const double reserved = evidence.value(kReserved, pool.name).value_or(0);
-    const double idle = (*pool.free_objects - reserved) * *pool.object_bytes;
+    const double free_bytes =
+        pool.free_objects ? *pool.free_objects * *pool.object_bytes : pool.held_bytes.value_or(0) - pool.bytes.value_or(0);
+    const double idle = free_bytes - reserved * *pool.object_bytes;
     const bool is_used = pool.objects.value_or(0) > 0 || reserved > 0;
     if (evidence.share(idle) < 0.1) continue;
     const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
@@ -101,7 +103,7 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
                                    is_short ? Certainty::kLikely : Certainty::kPossible,
                                    bytes_text(idle) + " of huge pages (" + std::string(pool.name) + ") lie unused");
-    finding.fact({.text = count_text(*pool.free_objects - reserved) + " free pages that no program has reserved",
+    finding.fact({.text = count_text(idle / *pool.object_bytes) + " free pages that no program has reserved",
                   .source = "hugetlb/" + std::string(pool.name),
                   .value = idle,
                   .limit = 0.1 * evidence.total_bytes});

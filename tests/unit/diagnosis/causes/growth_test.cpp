@@ -111,6 +111,16 @@ TEST(Growth, NamesTheGroupAndExplainsItsGrowth) {
   EXPECT_EQ(found[1].who.at(0).name, "/b.slice") << "of another group";
 }
 
+TEST(Growth, TheCauseIsAsUrgentAsWhatItsGroupEndsIn) {
+  EvidenceOfMachine machine;
+  machine.growing("memcg", "/a.slice", 900 * kMiB, 600 * kMiB, 300).memory_seconds = 1000;
+  GrowthEvidence& threads = machine.growing("table", "threads", 30000, 20000, 300);
+  threads.is_bytes = false;
+  machine.moved("memstat_memcg_tasks", 19000, {"/a.slice"});
+  ASSERT_EQ(machine.words(), "soon thread_growth");
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U);
+}
+
 TEST(Growth, NamesNoGroupThatGainedLittle) {
   EvidenceOfMachine machine;
   machine.growing("account", "anonymous", 900 * kMiB, 600 * kMiB, 300);

@@ -84,5 +84,14 @@ TEST(Pages, OfOtherNodes) {
   EXPECT_EQ(machine.words(), "notable numa_node_full");
 }
 
+TEST(Pages, AnIdlePoolIsFoundByItsBytes) {
+  EvidenceOfMachine machine;
+  TypeEvidence& pool = machine.type(Allocator::kHugetlb, "2MiB");
+  pool.object_bytes = 2 * EvidenceOfMachine::kMiB;
+  pool.objects = pool.bytes = 0;
+  pool.held_bytes = 0.2 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words(), "notable hugetlb_unused");
+}
+
 }  // namespace
 }  // namespace memstat::causes::pages

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+# Seconds: 150
+"""memstatctl why does not get worse at what was provoked in guests, and accuses no machine that is well."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/provoked/score"
+# Shares that were reached; what is missing is explained in tests/situations/provoked/README.md.
+FLOORS = {"first": 0.76, "three": 0.8, "who": 0.83}
+
+
+def below(sums, floors):
+    """What falls below, a list of texts."""
+    problems = sums["problems"]
+    wrong = [f"{column}: {problems[column][0]} of {problems[column][1]}" for column, floor in floors.items()
+             if problems[column][0] < floor * problems[column][1]]
+    calm, asked = sums["calm machines"]["first"]
+    return wrong + ([f"calm machines: {asked - calm} of {asked} are accused"] if calm < asked else [])
+
+
+def main():
+    assert below({"problems": {"first": [8, 10]}, "calm machines": {"first": [3, 4]}}, {"first": 0.9}) == \
+        ["first: 8 of 10", "calm machines: 1 of 4 are accused"]
+    done = subprocess.run([sys.executable, "-B", SCORE, "--json"], capture_output=True, text=True, check=True)
+    sums = json.loads(done.stdout)
+    assert sums["problems"]["first"][1] >= 70 and sums["calm machines"]["first"][1] >= 25, sums
+    wrong = below(sums, FLOORS)
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
