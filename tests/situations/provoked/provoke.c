@@ -7,7 +7,7 @@
 // The first refusal and the end are one line each on standard output: what was verified.
 // $PROVOKE_LEAVE: gives back so many threads or processes after the first refusal, and asks no more.
 // $PROVOKE_UID: drops to that user first, since root may exceed some limits.
-#include "provoke.h"
+#include "tests/situations/provoked/provoke.h"
 
 static const struct {
   const char* name;

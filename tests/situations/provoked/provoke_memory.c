@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory and files; at the end what machines that are well do.
-#include "provoke.h"
+#include "tests/situations/provoked/provoke.h"
 
 int take_memory(long i) {
   (void)i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Descriptors, watches, groups and mounts.
-#include "provoke.h"
+#include "tests/situations/provoked/provoke.h"
 
 // Of each kind: makes one thing; 0 or an errno.
 

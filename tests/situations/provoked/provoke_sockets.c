@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sockets, their queues, and addresses.
-#include "provoke.h"
+#include "tests/situations/provoked/provoke.h"
 
 // Data that nobody reads, in a pair of sockets for each thing.
 static int send_unread(int family, int type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Threads, processes, namespaces, System V, and what belongs to a user.
-#include "provoke.h"
+#include "tests/situations/provoked/provoke.h"
 
 // Threads or processes, of which some end again after a refusal: a guest without any could not be recorded.
 static pthread_t threads[65536];
