@@ -35,12 +35,12 @@ PacketSockets PacketSockets::make() {
 
 bool send_packet(int socket, std::string_view head, std::string_view body, std::span<const int> descriptors) {
   std::array<iovec, 2> parts{part_of(head.data(), head.size()), part_of(body.data(), body.size())};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostPacketDescriptors * sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxPacketDescriptors * sizeof(int))> control{};
   msghdr header{};
   header.msg_iov = parts.data();
   header.msg_iovlen = parts.size();
   if (!descriptors.empty()) {
-    const std::size_t bytes = std::min(descriptors.size(), kMostPacketDescriptors) * sizeof(int);
+    const std::size_t bytes = std::min(descriptors.size(), kMaxPacketDescriptors) * sizeof(int);
     header.msg_control = control.data();
     header.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* const rights = CMSG_FIRSTHDR(&header);
@@ -58,7 +58,7 @@ bool send_packet(int socket, std::string_view head, std::string_view body, std::
 
 Packet receive_packet(int socket, std::span<char> head, std::span<char> body) {
   std::array<iovec, 2> parts{part_of(head.data(), head.size()), part_of(body.data(), body.size())};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostPacketDescriptors * sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxPacketDescriptors * sizeof(int))> control{};
   msghdr header{};
   header.msg_iov = parts.data();
   header.msg_iovlen = parts.size();

@@ -13,7 +13,7 @@
 namespace memstat {
 
 /// Maximum number of descriptors in a message; the kernel closes the rest.
-inline constexpr std::size_t kMostPacketDescriptors = 4;
+inline constexpr std::size_t kMaxPacketDescriptors = 4;
 
 /// The two ends of a SOCK_SEQPACKET pair, close-on-exec. Thread safety: a plain value.
 struct PacketSockets {
@@ -28,16 +28,16 @@ struct Packet {
   enum class State {
     kWhole,
     kTooLarge,  ///< It was larger than the buffers.
-    kNoRoom,    ///< This process could not accept its descriptors, or there were more than kMostPacketDescriptors.
+    kNoRoom,    ///< This process could not accept its descriptors, or there were more than kMaxPacketDescriptors.
     kNone,      ///< The other end closed the socket, or sent nothing before the socket's timeout.
   };
   State state = State::kNone;
   std::size_t size = 0;  ///< B
   std::size_t descriptor_count = 0;
-  std::array<UniqueFd, kMostPacketDescriptors> descriptors = {};
+  std::array<UniqueFd, kMaxPacketDescriptors> descriptors = {};
 };
 
-/// Sends one message, made of two parts, with at most kMostPacketDescriptors descriptors. Returns false if the other end
+/// Sends one message, made of two parts, with at most kMaxPacketDescriptors descriptors. Returns false if the other end
 /// does not take it, and raises no SIGPIPE. Allocates nothing. Thread safety of both functions: safe, but messages from
 /// several threads interleave.
 bool send_packet(int socket, std::string_view head, std::string_view body = {}, std::span<const int> descriptors = {});

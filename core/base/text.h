@@ -52,7 +52,7 @@ bool is_valid_label_text(std::string_view text);
 /// (\x1b; from U+0080 on \u009b), so that a page cannot control the terminal that shows it.
 std::string make_label_text(std::string_view text);
 /// Maximum bytes that make_label_text writes for one input byte: \x1b for a control character.
-inline constexpr std::size_t kMostLabelBytes = 4;
+inline constexpr std::size_t kMaxLabelBytes = 4;
 
 /// Offset of the first byte that is not part of valid UTF-8; text.size() when there is none.
 std::size_t find_invalid_utf8(std::string_view text);

@@ -76,7 +76,7 @@ bool read_holder(std::string_view line, Holder& holder) {
   holder.pid = pid.value_or(0);
   for (std::string* const text : {&holder.command, &holder.user, &holder.group, &holder.name}) {
     const std::string_view field = next_field(line);
-    if (field.size() > kMaxText * kMostLabelBytes) return false;
+    if (field.size() > kMaxText * kMaxLabelBytes) return false;
     *text = make_label_text(field);
   }
   return read_number(next_field(line), holder.count) && read_number(next_field(line), holder.bytes);

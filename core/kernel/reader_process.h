@@ -32,7 +32,7 @@
 namespace memstat {
 
 /// Reads at a time, once sealed. As many descriptors go in one message.
-inline constexpr std::size_t kReadChannels = kMostPacketDescriptors;
+inline constexpr std::size_t kReadChannels = kMaxPacketDescriptors;
 /// B, of a name in a request.
 inline constexpr std::size_t kMaxReadName = 4095;
 /// B, of the texts of an error in an answer; what is longer is cut.

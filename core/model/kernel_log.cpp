@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "suppressed"};
 
 /// Maximum length of the program name, colon and blank before a message.
-constexpr std::size_t kLongestCommand = 4 * 15 + 2;  // a byte may be written as \xNN
+constexpr std::size_t kMaxCommandSize = 4 * 15 + 2;  // a byte may be written as \xNN
 
 /// Matches a line that begins with `prefix` and contains `inside` after it; `inside` may be empty.
 struct LinePattern {
@@ -58,7 +58,7 @@ constexpr std::string_view kSuppressedEnd = " callbacks suppressed";
 
 /// Finds a pattern after a program's name. The first match counts, since a name is too short to contain one.
 std::size_t place_behind_command(std::string_view line, std::string_view pattern) {
-  return line.substr(0, kLongestCommand + pattern.size()).find(pattern);
+  return line.substr(0, kMaxCommandSize + pattern.size()).find(pattern);
 }
 
 /// The text of a line between `begin` and `end`; "" if either is missing. An empty `end` means up to the end of the line.

@@ -139,7 +139,7 @@ void Staging::fold_duplicates() {
 void Staging::add_note(std::string_view text) {
   constexpr std::string_view kBetween = "; ";
   if (!is_valid_label_text(text)) return add_note(make_label_text(text));
-  if (note_.size() + kBetween.size() + text.size() > kLongestNote) return;
+  if (note_.size() + kBetween.size() + text.size() > kMaxNoteSize) return;
   if (!note_.empty()) note_ += kBetween;
   note_ += text;
 }

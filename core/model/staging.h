@@ -167,9 +167,9 @@ class Staging {
   /// A remark on figures that are valid, such as a feature that the machine lacks; "" for none. Valid UTF-8. Cleared by
   /// reset(), which keeps the storage.
   [[nodiscard]] const std::string& note() const { return note_; }
-  /// Appends to the note, separated by "; ". Text beyond kLongestNote is dropped.
+  /// Appends to the note, separated by "; ". Text beyond kMaxNoteSize is dropped.
   void add_note(std::string_view text);
-  static constexpr std::size_t kLongestNote = 4096;
+  static constexpr std::size_t kMaxNoteSize = 4096;
 
   /// The events of the kernel's log as a table (core/model/kernel_log.h); "" for none. Cleared by reset(), which keeps the
   /// storage.

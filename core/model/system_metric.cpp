@@ -54,9 +54,9 @@ void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::
     std::array<char, 20> room;
     const std::string_view text = label.view(room);
     if (is_valid_label_text(text)) {
-      texts_ += cut(text, kLongestLabel);
+      texts_ += cut(text, kMaxLabelSize);
     } else {
-      texts_ += cut(make_label_text(text), kLongestLabel);
+      texts_ += cut(make_label_text(text), kMaxLabelSize);
     }
     entry.label_ends[index++] = static_cast<std::uint32_t>(texts_.size());
   }

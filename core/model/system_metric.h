@@ -106,7 +106,7 @@ class StagedStatistics {
     placed_ = 0;
   }
   /// Adds one value. Requires at most as many labels as the metric has; missing ones are "". Bytes of a label that are not
-  /// valid UTF-8 are replaced, and labels are truncated to kLongestLabel. Throws std::bad_alloc.
+  /// valid UTF-8 are replaced, and labels are truncated to kMaxLabelSize. Throws std::bad_alloc.
   void add(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels = {});
   /// Adds to the value of this metric and these labels merged since the last clear(), or adds a new one. For names chosen by
   /// third parties: two may become equal after invalid bytes are replaced. Saturates instead of wrapping. Throws
@@ -138,7 +138,7 @@ class StagedStatistics {
   }
 
   /// In bytes. The longest labels are paths of control groups.
-  static constexpr std::size_t kLongestLabel = 4096;
+  static constexpr std::size_t kMaxLabelSize = 4096;
 
  private:
   struct HistogramPlace {

@@ -7,13 +7,13 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kLongestTypeName = 31;
+constexpr std::size_t kMaxTypeNameSize = 31;
 constexpr std::string_view kBlanks = " \t\n\v\f\r";
 
 /// A probe's name, truncated to what the stream can contain.
 class ComparableName {
  public:
-  explicit ComparableName(std::string_view name) : size_(std::min(name.size(), kLongestTypeName)) {
+  explicit ComparableName(std::string_view name) : size_(std::min(name.size(), kMaxTypeNameSize)) {
     std::transform(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(size_), bytes_.begin(),
                    [](char c) { return kBlanks.find(c) == std::string_view::npos ? c : '_'; });
   }
@@ -21,7 +21,7 @@ class ComparableName {
 
  private:
   std::size_t size_;
-  std::array<char, kLongestTypeName> bytes_{};
+  std::array<char, kMaxTypeNameSize> bytes_{};
 };
 
 }  // namespace

@@ -13,19 +13,19 @@ namespace memstat {
 /// (MODULE_NAME_LEN). Longer input is not a valid name and is truncated. Thread safety: a plain value.
 class SymbolName {
  public:
-  static constexpr std::size_t kLongestFunction = 512;  ///< B
-  static constexpr std::size_t kLongestModule = 63;     ///< B, without brackets
-  static constexpr std::size_t kLongestSuffix = 32;     ///< B
+  static constexpr std::size_t kMaxFunctionSize = 512;  ///< B
+  static constexpr std::size_t kMaxModuleSize = 63;     ///< B, without brackets
+  static constexpr std::size_t kMaxSuffixSize = 32;     ///< B
 
   /// `module` is without brackets; empty for the kernel itself.
   explicit SymbolName(std::string_view function, std::string_view module = {}) {
-    put(function.substr(0, kLongestFunction));
+    put(function.substr(0, kMaxFunctionSize));
     if (module.empty()) return;
     put(" [");
-    put(module.substr(0, kLongestModule));
+    put(module.substr(0, kMaxModuleSize));
     put("]");
   }
-  /// Appends `text`, truncated to the remaining room: at least kLongestSuffix for all calls together.
+  /// Appends `text`, truncated to the remaining room: at least kMaxSuffixSize for all calls together.
   void append(std::string_view text) { put(text.substr(0, bytes_.size() - size_)); }
 
   /// Valid until the next append, and as long as this object.
@@ -36,7 +36,7 @@ class SymbolName {
     std::copy(text.begin(), text.end(), bytes_.data() + size_);
     size_ += text.size();
   }
-  std::array<char, kLongestFunction + kLongestModule + kLongestSuffix + 3> bytes_;  // uninitialized beyond size_
+  std::array<char, kMaxFunctionSize + kMaxModuleSize + kMaxSuffixSize + 3> bytes_;  // uninitialized beyond size_
   std::size_t size_ = 0;
 };
 

@@ -47,14 +47,14 @@ std::optional<std::uint32_t> number_of_zone_node(std::string_view zone, std::str
   }
   std::string_view rest = node.substr(zone.size());
   if (rest.empty()) return 0;
-  if (zone.size() >= kLongestZoneName) {
+  if (zone.size() >= kMaxZoneNameSize) {
     const std::size_t underscore = rest.rfind('_');
     rest = underscore == std::string_view::npos ? std::string_view() : rest.substr(underscore);
   }
   const auto number = rest.starts_with("_") ? parse_u64(rest.substr(1)) : std::nullopt;
   const bool is_number = number && *number != 0 && rest[1] != '0' && *number <= std::numeric_limits<std::uint32_t>::max();
   if (is_number) return static_cast<std::uint32_t>(*number);
-  return zone.size() >= kLongestZoneName ? std::optional<std::uint32_t>(0) : std::nullopt;
+  return zone.size() >= kMaxZoneNameSize ? std::optional<std::uint32_t>(0) : std::nullopt;
 }
 
 std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std::span<const UmaSysctlNode> nodes) {
@@ -82,7 +82,7 @@ std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std
     std::erase_if(doubt.claims, [](const auto& claim) { return claim.second->nodes.size() >= claim.second->zones.size(); });
     const UmaSysctlNode& node = nodes[doubt.node];
     if (doubt.claims.size() > 1 && node.has_keg.value_or(false)) {
-      const std::string_view keg = node.keg.substr(0, kLongestZoneName);
+      const std::string_view keg = node.keg.substr(0, kMaxZoneNameSize);
       std::erase_if(doubt.claims, [&](const auto& claim) { return zones[claim.second->zones[0]].name != keg; });
     }
     if (doubt.claims.size() == 1) doubt.claims[0].second->nodes.emplace_back(doubt.claims[0].first, doubt.node);

@@ -15,10 +15,10 @@
 namespace memstat {
 
 /// vm.zone_stats truncates zone names to this many bytes; the tree has them in full.
-inline constexpr std::size_t kLongestZoneName = 31;
+inline constexpr std::size_t kMaxZoneNameSize = 31;
 
 /// The number in the name of node `node` if it belongs to a zone named `zone`; 0 for a node without a number. Nothing if the
-/// kernel would not give such a zone this node. A `zone` of kLongestZoneName bytes may be truncated.
+/// kernel would not give such a zone this node. A `zone` of kMaxZoneNameSize bytes may be truncated.
 std::optional<std::uint32_t> number_of_zone_node(std::string_view zone, std::string_view node);
 
 /// A zone from vm.zone_stats. Thread safety: a plain value.

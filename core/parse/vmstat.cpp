@@ -12,7 +12,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> kZones[] = {{"dma", "DMA"},         {"dma32", "DMA32"},
                                                                     {"normal", "Normal"},   {"high", "HighMem"},
                                                                     {"movable", "Movable"}, {"device", "Device"}};
-constexpr std::size_t kLongestKind = 16;  // room for kinds that future kernels may add
+constexpr std::size_t kMaxKindSize = 16;  // room for kinds that future kernels may add
 
 std::string_view zone_of_kind(std::string_view kind) {
   for (const auto& [known, zone] : kZones) {
@@ -20,7 +20,7 @@ std::string_view zone_of_kind(std::string_view kind) {
   }
   const bool is_word =
       std::all_of(kind.begin(), kind.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
-  return is_word && kind.size() <= kLongestKind ? kind : std::string_view();
+  return is_word && kind.size() <= kMaxKindSize ? kind : std::string_view();
 }
 
 /// A hash to one of 64 bits that separates most names.

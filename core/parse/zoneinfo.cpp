@@ -32,7 +32,7 @@ bool take_zone(std::string_view& line, ZoneKey& key) {
   if (!next_word(line, word) || word != "Node" || !next_word(line, word) || !word.ends_with(',')) return false;
   const auto node = parse_u64(word.substr(0, word.size() - 1));
   if (!node || *node > 0x7FFFFFFFU || !next_word(line, word) || word != "zone" || !next_word(line, word)) return false;
-  key = {*node, word.substr(0, ZoneKey::kLongestName)};
+  key = {*node, word.substr(0, ZoneKey::kMaxNameSize)};
   return true;
 }
 

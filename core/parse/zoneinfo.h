@@ -37,7 +37,7 @@ namespace memstat {
 /// Identifies a zone.
 struct ZoneKey {
   /// B. The kernel's longest name is 7 (Movable). Longer input is not a valid name and is truncated.
-  static constexpr std::size_t kLongestName = 64;
+  static constexpr std::size_t kMaxNameSize = 64;
 
   std::uint64_t node = 0;  ///< Below 2^31.
   std::string_view name;   ///< Any bytes except blanks; at least one. Borrows the text.

@@ -29,7 +29,7 @@ constexpr std::size_t kStreamPart = 0;
 constexpr std::size_t kSizesPart =
     1;  // one u32 per size class, terminated by 0; empty before FreeBSD 13, which has no such sysctl
 
-constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kMaxNameSize = 31;
 constexpr std::size_t kCheckTurns = 16;  // number of parses in which the unused slots of all records are checked once
 
 constexpr CpuFieldMask kCpuFields{CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees,
@@ -130,7 +130,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
     }
     const auto name = stream->record_name(index);
     if (!name) return name.error();
-    StagedType& type = staging.add(*name, kLongestName);
+    StagedType& type = staging.add(*name, kMaxNameSize);
     type.fields = kFields;
     put_totals(staging.add_cpu_blocks<kIntegers>(stream->block(index, 0)), type.figures);
   }

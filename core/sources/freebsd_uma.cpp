@@ -21,7 +21,7 @@ constexpr std::string_view kStream = kZoneStream.name;
 // Index of RawBytes::parts.
 constexpr std::size_t kStreamPart = 0;
 
-constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kMaxNameSize = 31;
 
 constexpr CpuFieldMask kCpuFields{CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kFree};
 constexpr FieldMask kAlways{Field::kBytes,    Field::kCount,    Field::kFree,   Field::kZoneFree, Field::kNumAllocs,
@@ -85,7 +85,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   for (std::size_t index = 0; index < stream->count(); ++index) {
     const auto name = stream->record_name(index);
     if (!name) return name.error();
-    parse_zone(bytes, stream->record(index), raw.page_size, staging, staging.add(*name, kLongestName));
+    parse_zone(bytes, stream->record(index), raw.page_size, staging, staging.add(*name, kMaxNameSize));
   }
   return {};
 }

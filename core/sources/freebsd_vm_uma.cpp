@@ -189,7 +189,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return zone == nullptr || figures.take(name, bytes, raw.page_size, staging, *zone);
     }
     if (zone != nullptr) figures.finish(*zone);
-    zone = &staging.add(bytes.substr(0, kLongestZoneName), kLongestZoneName);
+    zone = &staging.add(bytes.substr(0, kMaxZoneNameSize), kMaxZoneNameSize);
     figures = {};
     return true;
   };

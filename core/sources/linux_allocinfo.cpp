@@ -38,7 +38,7 @@ constexpr std::size_t kTextPart = 0;
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount};
 constexpr std::uint64_t kFirstNegative = std::uint64_t{1} << 63U;
-constexpr std::size_t kLongestPlace = 256;  // maximum bytes of file and line in a detail; longer ones lose their beginning
+constexpr std::size_t kMaxPlaceSize = 256;  // maximum bytes of file and line in a detail; longer ones lose their beginning
 constexpr std::size_t kMaxColumns = 16;
 
 /// Indexes of the numbers before a tag.
@@ -136,7 +136,7 @@ bool parse_site(std::string_view line, const Columns& columns, Site& site) {
 
 /// File and line as a detail; copied only if necessary.
 std::string_view detail_of(std::string_view place, Staging& staging) {
-  if (place.size() > kLongestPlace) place.remove_prefix(place.size() - kLongestPlace);
+  if (place.size() > kMaxPlaceSize) place.remove_prefix(place.size() - kMaxPlaceSize);
   return is_valid_label_text(place) ? place : staging.keep_text(place);
 }
 
@@ -163,7 +163,7 @@ void finish_details(Staging& staging) {
   for (std::size_t index = 0; index * kNoteCount < notes.size(); ++index) {
     const std::uint64_t* const note = notes.data() + index * kNoteCount;
     if (note[kSiteCount] == 1 && note[kInaccurateSites] == 0) continue;
-    std::array<char, kMostLabelBytes * kLongestPlace + 64> bytes;
+    std::array<char, kMaxLabelBytes * kMaxPlaceSize + 64> bytes;
     char* at = bytes.data();
     const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
     put(staging.types()[index].detail);

@@ -237,7 +237,7 @@ class Parser {
   [[nodiscard]] Error file_error(std::size_t offset, std::string_view what) const {
     std::string path(root_);
     path += name_;
-    return data_error(make_label_text(path.substr(0, StagedStatistics::kLongestLabel)), offset, what);
+    return data_error(make_label_text(path.substr(0, StagedStatistics::kMaxLabelSize)), offset, what);
   }
 
   Result<void> finish(FileBundleReader& records, std::string_view content) {
@@ -261,7 +261,7 @@ class Parser {
     const std::string_view name = group.empty() ? "/" : group;
     const std::size_t size = is_valid_label_text(name) ? name.size() : make_label_text(name).size();
     const std::size_t types = staging_.types().size();
-    if (size <= StagedStatistics::kLongestLabel) type_ = &staging_.merge(name);
+    if (size <= StagedStatistics::kMaxLabelSize) type_ = &staging_.merge(name);
     // Two names that differ in bytes that are not UTF-8 only would be one, as would what is cut: one has to do.
     if (staging_.types().size() == types) {
       type_ = nullptr;

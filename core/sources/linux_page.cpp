@@ -134,7 +134,7 @@ constexpr Counter kVmCounters[] = {
 };
 
 // The kernel has six migrate types, and its longest name has 11 bytes (Reclaimable). Anything longer is not a name.
-constexpr std::size_t kLongestMigrateType = 64;
+constexpr std::size_t kMaxMigrateTypeSize = 64;
 constexpr std::size_t kMaxMigrateTypes = 16;
 
 /// Formats the name of a zone's type on the stack.
@@ -151,7 +151,7 @@ class TypeName {
 
  private:
   void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, text.size()); }
-  std::array<char, ZoneKey::kLongestName + 32> bytes_;
+  std::array<char, ZoneKey::kMaxNameSize + 32> bytes_;
   std::size_t size_ = 0;
 };
 
@@ -349,7 +349,7 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
     if (!take_zone(line, key) || !key.name.ends_with(',')) return {};
     key.name.remove_suffix(1);
     if (!next_word(line, type) || type != "type" || !next_word(line, type) || !is_valid_label_text(type) ||
-        type.size() > kLongestMigrateType) {
+        type.size() > kMaxMigrateTypeSize) {
       return wrong("expected a zone, a migrate type and its free blocks by order");
     }
     const auto blocks = FreeBlocks::parse(trim(line));

@@ -232,7 +232,7 @@ std::optional<Place> place_of(std::string_view path) {
   return place;
 }
 
-constexpr std::size_t kMostFigures = 8191;
+constexpr std::size_t kMaxFigures = 8191;
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
@@ -257,7 +257,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     if (!value) return data_error(kRoot, offset, "has a file with neither a number of at most 64 bits nor a word for none");
     // A duplicate means a damaged capture, or two group names that became equal after invalid bytes were replaced.
     const bool is_new = staging.statistics().add_new(*place->metric, *value, {place->group, place->domain});
-    if (!is_new || staging.statistics().entries().size() > kMostFigures) {
+    if (!is_new || staging.statistics().entries().size() > kMaxFigures) {
       return data_error(kRoot, offset, "has a file twice, two groups that look alike, or more than 8191 files");
     }
   }

@@ -19,7 +19,7 @@ class TextWriter : public PageAppender {
       : PageAppender(out), tells_created_(kIsOpenMetrics && options.created) {}
 
   void begin_family(const FamilyHeader& header, std::size_t, std::size_t) {
-    name_size_ = std::min(header.name.size(), kLongestMetricName);
+    name_size_ = std::min(header.name.size(), kMaxMetricNameSize);
     std::memcpy(name_.data(), header.name.data(), name_size_);
     std::string_view family = name();
     if (kIsOpenMetrics && header.kind == FamilyKind::kCounter && family.ends_with(page_renderer::kTotal)) {
@@ -232,7 +232,7 @@ class TextWriter : public PageAppender {
     written(at);
   }
 
-  std::array<char, kLongestMetricName + kCopyPadding> name_{};
+  std::array<char, kMaxMetricNameSize + kCopyPadding> name_{};
   std::size_t name_size_ = 0;
   std::size_t family_size_ = 0;  // of the family name in HELP and TYPE
   const bool tells_created_;

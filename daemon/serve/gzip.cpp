@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kMaxStep = std::size_t{1} << 30;
 /// Pages shrink to a tenth or less, so the buffer seldom grows.
 constexpr std::size_t kExpectedRatio = 8;
-constexpr std::size_t kLeastRoom = 4096;
+constexpr std::size_t kMinRoom = 4096;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ struct GzipCompressor::State {
     stream.avail_in = static_cast<std::uint32_t>(bytes.size());
     stream.end_of_stream = last ? 1 : 0;
     for (;;) {
-      if (out.capacity() - out.size() < kLeastRoom) out.reserve(out.capacity() * 2 + kLeastRoom);
+      if (out.capacity() - out.size() < kMinRoom) out.reserve(out.capacity() * 2 + kMinRoom);
       const std::size_t used = out.size();
       const std::size_t room = std::min(out.capacity() - used, kMaxStep);
       stream.next_out = reinterpret_cast<std::uint8_t*>(out.data() + used);
@@ -95,7 +95,7 @@ bool GzipCompressor::compress(std::span<const std::string_view> pieces, Buffer& 
   std::size_t size = 0;
   for (const std::string_view piece : pieces) size += piece.size();
   out.clear();
-  out.reserve(size / kExpectedRatio + kLeastRoom);
+  out.reserve(size / kExpectedRatio + kMinRoom);
   Borrowed state(*this);
   (*state).begin();
   if (size == 0) (*state).add({}, true, out);
@@ -114,7 +114,7 @@ bool GzipCompressor::compress_part(std::string_view plain, GzipPart& part) {
   part.crc = gzip_crc(0, plain);
   part.size = plain.size();
   part.bytes.clear();
-  part.bytes.reserve(plain.size() / kExpectedRatio + kLeastRoom);
+  part.bytes.reserve(plain.size() / kExpectedRatio + kMinRoom);
   Borrowed state(*this);
   (*state).begin(State::Frame::kPart);
   while (!plain.empty()) {

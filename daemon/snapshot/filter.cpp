@@ -9,7 +9,7 @@ namespace memstat {
 namespace {
 
 constexpr std::size_t kMaxListed = 40;
-constexpr std::size_t kLongestSlip = 64;  // Too long to be a typo, and edit distance is expensive.
+constexpr std::size_t kMaxTypoSize = 64;  // Too long to be a typo, and edit distance is expensive.
 
 Error refused(std::string detail) {
   return {.code = ErrorCode::kData, .source = {}, .path = {}, .detail = std::move(detail)};
@@ -19,7 +19,7 @@ Error refused(std::string detail) {
 Error unknown(std::string_view what, std::string_view word, std::span<const std::string_view> known,
               std::string_view advice = {}) {
   std::string detail = "no " + std::string(what) + " is called " + quoted(word);
-  const std::string_view nearest = word.size() <= kLongestSlip ? nearest_word(word, known) : std::string_view();
+  const std::string_view nearest = word.size() <= kMaxTypoSize ? nearest_word(word, known) : std::string_view();
   detail += nearest.empty() ? "; there are: " : "; did you mean " + quoted(nearest) + "? There are: ";
   const std::size_t shown = std::min(known.size(), kMaxListed);
   for (std::size_t i = 0; i < shown; ++i) detail += (i == 0 ? "" : ", ") + printable(known[i]);
@@ -33,7 +33,7 @@ Error unknown_metric(std::string_view word, std::vector<std::string_view> known)
   constexpr int kMaxNear = 5;
   const std::size_t count = known.size();
   std::string near;
-  for (int i = 0; i < kMaxNear && word.size() <= kLongestSlip; ++i) {
+  for (int i = 0; i < kMaxNear && word.size() <= kMaxTypoSize; ++i) {
     const std::string_view nearest = nearest_word(word, known);
     if (nearest.empty()) break;
     near += (i == 0 ? "" : ", ") + quoted(nearest);

@@ -86,7 +86,7 @@ struct MetricDescriptor {
 };
 
 /// Maximum length of all metric names, including the daemon's own; the text writers reserve this much.
-inline constexpr std::size_t kLongestMetricName = 96;
+inline constexpr std::size_t kMaxMetricNameSize = 96;
 
 /// All of them, in page order. Thread safety: safe; static lifetime.
 std::span<const MetricDescriptor> metric_catalogue();

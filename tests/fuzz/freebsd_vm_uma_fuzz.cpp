@@ -11,8 +11,7 @@ void commit(memstat::SourceReader& reader) {
   if (!fuzz_contribution(reader)) return;
   const Staging& staging = reader.staging;
   MEMSTAT_FUZZ_REQUIRE(staging.node_count() >= 1 && !staging.types().empty());
-  for (const StagedType& type : staging.types())
-    MEMSTAT_FUZZ_REQUIRE(type.name.size() <= kMostLabelBytes * kLongestZoneName);
+  for (const StagedType& type : staging.types()) MEMSTAT_FUZZ_REQUIRE(type.name.size() <= kMaxLabelBytes * kMaxZoneNameSize);
 }
 
 /// No node is given to two zones, and none to a zone of another size or kind.
@@ -26,7 +25,7 @@ void match(std::string_view text) {
     const std::string_view name = line.substr(std::min<std::size_t>(line.size(), 1));
     const std::string_view first = name.substr(0, name.find('|'));
     if ((flags & 1U) != 0) {
-      zones.push_back({first.substr(0, kLongestZoneName), flags / 8U, (flags & 2U) != 0});
+      zones.push_back({first.substr(0, kMaxZoneNameSize), flags / 8U, (flags & 2U) != 0});
     } else {
       UmaSysctlNode& node = nodes.emplace_back();
       node.name = first;

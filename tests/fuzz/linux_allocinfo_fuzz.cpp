@@ -9,8 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reader.raw.parts[0].assign({reinterpret_cast<const char*>(data), size});
   fuzz_commit(reader);
   for (const StagedType& type : reader.staging.types()) {
-    MEMSTAT_FUZZ_REQUIRE(!type.name.empty() && type.name.size() <= kMostLabelBytes * 600);
-    MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(type.detail) && type.detail.size() <= kMostLabelBytes * 256 + 64);
+    MEMSTAT_FUZZ_REQUIRE(!type.name.empty() && type.name.size() <= kMaxLabelBytes * 600);
+    MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(type.detail) && type.detail.size() <= kMaxLabelBytes * 256 + 64);
   }
   return 0;
 }

@@ -7,7 +7,7 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::size_t kMaxDamage = 1000;
-constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kMaxNameSize = 31;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void ListWalk::end(std::size_t count, std::string_view why) {
 }
 
 std::string read_name(FreeBsdKernel& kernel, std::uint64_t address, std::string& damage) {
-  const auto text = kernel.read_string(address, kLongestName);
+  const auto text = kernel.read_string(address, kMaxNameSize);
   if (!text) {
     damage = "its name: " + to_string(text.error());
     return "?";

@@ -125,7 +125,7 @@ TEST(Utf8, RepairedTextIsAlwaysValid) {
     for (int second = 0; second < 256; second += 5) {
       all = {static_cast<char>(first), static_cast<char>(second), static_cast<char>(first ^ second)};
       EXPECT_TRUE(is_valid_label_text(make_label_text(all))) << first << " " << second;
-      EXPECT_LE(make_label_text(all).size(), kMostLabelBytes * all.size()) << first << " " << second;
+      EXPECT_LE(make_label_text(all).size(), kMaxLabelBytes * all.size()) << first << " " << second;
     }
   }
 }

@@ -44,12 +44,12 @@ TEST(Statistics, KeepValueAndLabelsInOrder) {
 TEST(Statistics, TakeHostileLabels) {
   StagedStatistics statistics;
   statistics.add(kAccountedBytes, 1, {std::string_view("a\0b\xff\"\n", 6)});
-  statistics.add(kAccountedBytes, 2, {std::string(StagedStatistics::kLongestLabel - 1, 'x') + "\xc3\xa4"});
+  statistics.add(kAccountedBytes, 2, {std::string(StagedStatistics::kMaxLabelSize - 1, 'x') + "\xc3\xa4"});
   for (const StagedStatistics::Entry& entry : statistics.entries()) {
     EXPECT_TRUE(is_valid_label_text(statistics.label(entry, 0)));
-    EXPECT_LE(statistics.label(entry, 0).size(), StagedStatistics::kLongestLabel);
+    EXPECT_LE(statistics.label(entry, 0).size(), StagedStatistics::kMaxLabelSize);
   }
-  EXPECT_EQ(statistics.label(statistics.entries()[1], 0).size(), StagedStatistics::kLongestLabel - 1) << "no half character";
+  EXPECT_EQ(statistics.label(statistics.entries()[1], 0).size(), StagedStatistics::kMaxLabelSize - 1) << "no half character";
 }
 
 TEST(Statistics, AddUpWhatLooksAlikeOnceRepaired) {

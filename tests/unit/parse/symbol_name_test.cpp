@@ -22,12 +22,12 @@ TEST(SymbolName, CutsWhatIsTooLongToBeOne) {
   const std::string endless(4096, 'x');
   SymbolName name(endless, endless);
   EXPECT_EQ(name.view(),
-            endless.substr(0, SymbolName::kLongestFunction) + " [" + endless.substr(0, SymbolName::kLongestModule) + "]");
+            endless.substr(0, SymbolName::kMaxFunctionSize) + " [" + endless.substr(0, SymbolName::kMaxModuleSize) + "]");
   const std::size_t size = name.view().size();
   name.append(endless);
-  EXPECT_EQ(name.view().size(), size + SymbolName::kLongestSuffix);
+  EXPECT_EQ(name.view().size(), size + SymbolName::kMaxSuffixSize);
   name.append("y");
-  EXPECT_EQ(name.view().size(), size + SymbolName::kLongestSuffix);
+  EXPECT_EQ(name.view().size(), size + SymbolName::kMaxSuffixSize);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(NumberOfUmaSysctlNode, IsWhatTheKernelAppendsToOlderOnes) {
 
 TEST(NumberOfUmaSysctlNode, GoesOnBehindTheEndOfACutName) {
   const std::string cut = "a name of thirty-one characters";
-  ASSERT_EQ(cut.size(), kLongestZoneName);
+  ASSERT_EQ(cut.size(), kMaxZoneNameSize);
   EXPECT_EQ(number_of_zone_node(cut, "a_name_of_thirty_one_characters"), 0U);
   EXPECT_EQ(number_of_zone_node(cut, "a_name_of_thirty_one_characters_and_more"), 0U);
   EXPECT_EQ(number_of_zone_node(cut, "a_name_of_thirty_one_characters_and_more_2"), 2U);

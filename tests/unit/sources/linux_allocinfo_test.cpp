@@ -192,8 +192,8 @@ TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   const std::string control(4096, '\x01');  // the bytes that become the longest text
   const std::string longest = site("1", "1", control + " [" + control + "] func:" + control + " accurate:no");
   ASSERT_TRUE(parse(longest + longest));
-  EXPECT_EQ(staging_.types()[0].name.size(), kMostLabelBytes * (512 + 63) + 3U);
-  EXPECT_EQ(staging_.types()[0].detail.size(), kMostLabelBytes * 256 + std::strlen(" and 1 more, not accurate"));
+  EXPECT_EQ(staging_.types()[0].name.size(), kMaxLabelBytes * (512 + 63) + 3U);
+  EXPECT_EQ(staging_.types()[0].detail.size(), kMaxLabelBytes * 256 + std::strlen(" and 1 more, not accurate"));
   EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))), "c\\x00d: 1/1 a\\x00b.c:1");
 }
 

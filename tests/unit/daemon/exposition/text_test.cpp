@@ -260,13 +260,13 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineOfAnyLengthAreWhole) {
   for (std::size_t length = 0; length < 150; ++length) {
     staging.statistic(kAccountedBytes, length, {std::string(length, 'n')});
   }
-  staging.statistic(kAccountedBytes, 7, {std::string(StagedStatistics::kLongestLabel, '\\')});
+  staging.statistic(kAccountedBytes, 7, {std::string(StagedStatistics::kMaxLabelSize, '\\')});
   types_.poll(staging);
   const std::string page(types_.page());
   for (std::size_t length = 0; length < 150; ++length) {
     EXPECT_EQ(value_of(page, "memstat_accounted_bytes{part=\"" + std::string(length, 'n') + "\"}"), std::to_string(length));
   }
-  const std::string longest(2 * StagedStatistics::kLongestLabel, '\\');
+  const std::string longest(2 * StagedStatistics::kMaxLabelSize, '\\');
   EXPECT_EQ(value_of(page, "memstat_accounted_bytes{part=\"" + longest + "\"}"), "7");
 }
 

@@ -42,7 +42,7 @@ TEST(MetricCatalogue, HelpIsOneSentenceThatNeedsNoEscape) {
   for (const MetricDescriptor& metric : metric_catalogue()) {
     EXPECT_TRUE(texts.emplace(metric.help).second) << "the same help twice: " << metric.help;
     EXPECT_GT(metric.help.size(), 20U) << metric.name;
-    EXPECT_LE(metric.name.size(), kLongestMetricName);
+    EXPECT_LE(metric.name.size(), kMaxMetricNameSize);
     EXPECT_EQ(metric.help.find_first_of("\\\n\"\t"), std::string_view::npos) << metric.name;
     EXPECT_TRUE(metric.help.ends_with('.')) << metric.name;
   }
