@@ -9,7 +9,7 @@ namespace memstat {
 namespace {
 
 constexpr std::size_t kNameSize = 32;
-constexpr std::uint32_t kMostCpus = 65536;  // far above any kernel's limit; prevents overflow of the products
+constexpr std::uint32_t kMaxCpuSlots = 65536;  // far above any kernel's limit; prevents overflow of the products
 
 Error version_error(std::string_view name, std::size_t offset, const std::string& detail) {
   Error error = data_error(name, offset, detail);
@@ -31,7 +31,7 @@ Result<StatisticsStream> StatisticsStream::open(std::string_view name, std::stri
   stream.record_header_ = record_header;
   stream.cpu_slots_ = load<std::uint32_t>(bytes, 4);
   stream.count_ = load<std::uint32_t>(bytes, 8);
-  if (stream.cpu_slots_ == 0 || stream.cpu_slots_ > kMostCpus) {
+  if (stream.cpu_slots_ == 0 || stream.cpu_slots_ > kMaxCpuSlots) {
     return data_error(name, 4, "has slots for " + std::to_string(stream.cpu_slots_) + " CPUs");
   }
   if (stream.count_ == 0) return data_error(name, 8, "has no records");
