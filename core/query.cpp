@@ -57,7 +57,7 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
     if (duplicates == Duplicates::kFolded) reader.staging.fold_duplicates();
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,
-                            .is_roster = source.is_roster || !source.stands_in_for.empty(),
+                            .is_roster = source.is_roster || !source.replaces.empty(),
                             .fields = source.fields - reader.staging.left_fields() - state.given_fields,
                             .cpu_fields = source.cpu_fields - reader.staging.left_cpu_fields(),
                             .node_fields = source.node_fields - state.given_node_fields};

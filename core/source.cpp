@@ -7,9 +7,7 @@ namespace memstat {
 
 std::vector<const SourceDescriptor*> in_reading_order(std::span<const SourceDescriptor* const> sources) {
   std::vector<const SourceDescriptor*> ordered(sources.begin(), sources.end());
-  const auto rank = [](const SourceDescriptor* source) {
-    return !source->stands_in_for.empty() ? 0 : source->is_roster ? 1 : 2;
-  };
+  const auto rank = [](const SourceDescriptor* source) { return !source->replaces.empty() ? 0 : source->is_roster ? 1 : 2; };
   std::stable_sort(ordered.begin(), ordered.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
   return ordered;
 }

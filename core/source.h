@@ -185,7 +185,7 @@ struct SourceDescriptor {
   bool is_traced = false;  ///< It attaches to kernel events: the key events.mode switches it on as well.
   /// The roster of the same types that this source replaces while it is up; it provides all figures of that roster, which
   /// then need not be read. "": none.
-  std::string_view stands_in_for = {};
+  std::string_view replaces = {};
   /// Maximum number of descriptors that it keeps on any machine. kFilesVary: depends on the number of CPUs and programs.
   std::size_t max_files = 0;
   static constexpr std::size_t kFilesVary = ~std::size_t{0};

@@ -103,9 +103,9 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
     if (source->os != view_->os()) continue;
     auto entry = std::make_unique<Entry>(*source, entries_.size());
     for (const std::unique_ptr<Entry>& before : entries_) {
-      const std::string_view replaced = before->descriptor->stands_in_for;
+      const std::string_view replaced = before->descriptor->replaces;
       if (replaced.empty() || before->descriptor->allocator != source->allocator) continue;
-      if (!source->is_roster && source->stands_in_for.empty()) entry->giver = before.get();
+      if (!source->is_roster && source->replaces.empty()) entry->giver = before.get();
       if (replaced != source->name) continue;
       entry->stand_in = before.get();
       before->replaced = entry.get();

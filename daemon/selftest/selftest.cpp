@@ -178,8 +178,8 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
 /// Whether the source only adds values, or replaces a roster that works.
 bool is_optional(const SourceDescriptor& source, std::span<const SourceTrial> trials) {
   return !source.is_roster && !source.needs.empty() &&
-         (source.stands_in_for.empty() || std::any_of(trials.begin(), trials.end(), [&source](const SourceTrial& trial) {
-            return trial.source == source.stands_in_for && trial.health == SourceHealth::kWorks;
+         (source.replaces.empty() || std::any_of(trials.begin(), trials.end(), [&source](const SourceTrial& trial) {
+            return trial.source == source.replaces && trial.health == SourceHealth::kWorks;
           }));
 }
 

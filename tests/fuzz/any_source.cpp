@@ -52,7 +52,7 @@ void copy_other_parts(std::size_t replaced, SourceReader& reader) {
 void check(SourceReader& reader) {
   reader.state->parse_count = 0;
   const SourceDescriptor& source = *reader.descriptor;
-  if (source.is_roster || !source.stands_in_for.empty() || source.allocator == Allocator::kUnknown) {
+  if (source.is_roster || !source.replaces.empty() || source.allocator == Allocator::kUnknown) {
     fuzz_commit(reader);
   } else {
     static_cast<void>(fuzz_contribution(reader));

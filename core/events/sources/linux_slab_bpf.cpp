@@ -168,7 +168,7 @@ const SourceDescriptor descriptor{
     .options = kModeOfPass,
     .is_on_by_default = false,
     .is_traced = true,
-    .stands_in_for = "linux_slabinfo",
+    .replaces = "linux_slabinfo",
     .max_files = 1,
     .needs = events::kAttachNeeds,
     .notes =

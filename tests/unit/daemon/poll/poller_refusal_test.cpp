@@ -63,7 +63,7 @@ class PollerRefusalTest : public testing::Test {
     source.name = "b_stand_in";
     source.origin = kIteratorFile;
     source.is_roster = false;
-    source.stands_in_for = "z_roster";
+    source.replaces = "z_roster";
     source.needs = "CAP_C";
     source.steps =
         source_steps<ReaderState, keep_fake<kIteratorFile>, read_fake<kIteratorFile>, parse_fake<Field::kBytes>>();

@@ -46,7 +46,7 @@ class PollerStandInTest : public testing::Test {
     source.name = "b_stand_in";
     source.origin = kStandInFile;
     source.is_roster = false;
-    source.stands_in_for = "z_roster";
+    source.replaces = "z_roster";
     source.steps = source_steps<ReaderState, open_nothing, read_fake<kStandInFile>, parse_fake<Field::kBytes>>();
     return source;
   }();
@@ -241,7 +241,7 @@ TEST(ReadingOrder, HasThoseThatStandInBeforeRostersAndTheseBeforeOthers) {
   FakeSources sources;
   SourceDescriptor stand_in = fake_contributor();
   stand_in.name = "zz_stand_in";
-  stand_in.stands_in_for = "z_roster";
+  stand_in.replaces = "z_roster";
   const std::array<const SourceDescriptor*, 3> all = {&sources.contributor, &sources.roster, &stand_in};
   EXPECT_THAT(in_reading_order(all), testing::ElementsAre(&stand_in, &sources.roster, &sources.contributor));
 }

@@ -95,7 +95,7 @@ TEST_F(SelfTestTest, WhatAddsValuesAndLacksAPrivilegeIsNotPermittedWhichIsNoFaul
 }
 
 TEST_F(SelfTestTest, WhatStandsInForARosterIsNotPermittedOnlyWhereTheRosterWorks) {
-  contributor_.stands_in_for = "z_roster";
+  contributor_.replaces = "z_roster";
   contributor_.needs = "CAP_A";
   view_->fail(kFakeContributorFile, EPERM);
   EXPECT_TRUE(run().is_healthy());

@@ -147,7 +147,7 @@ TEST_F(LinuxSlabBpf, RefusesAPassThatIsCutAnywhere) {
 }
 
 TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItStandsInFor) {
-  const SourceDescriptor* roster = find_source(pass_source().stands_in_for);
+  const SourceDescriptor* roster = find_source(pass_source().replaces);
   ASSERT_NE(roster, nullptr);
   EXPECT_TRUE(roster->is_roster);
   EXPECT_EQ(roster->allocator, pass_source().allocator);
