@@ -58,7 +58,7 @@ struct Poller::Entry {
   [[nodiscard]] bool has_giver() const { return giver != nullptr && giver->is_promising(); }
   /// Whether that other source has all that this one could read: it said so when it was last read.
   [[nodiscard]] bool is_needless() const {
-    return status.state == SourceState::kSpared && has_giver() && !has_fresh_options;
+    return status.state == SourceState::kReplaced && has_giver() && !has_fresh_options;
   }
   /// Whether it is up, or opened and not read yet.
   [[nodiscard]] bool is_promising() const {
@@ -248,7 +248,7 @@ void Poller::prepare(Entry& entry) {
 void Poller::set_needless(Entry& entry) {
   entry.next_due_ns = INT64_MIN;  // at once, when it is needed
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
-  set_state(entry, SourceState::kSpared, std::string(entry.giver->descriptor->name) + " has its figures");
+  set_state(entry, SourceState::kReplaced, std::string(entry.giver->descriptor->name) + " has its figures");
 }
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
@@ -371,9 +371,9 @@ bool Poller::is_not_due(const Entry& entry, const Error& error, std::int64_t now
 
 void Poller::spare(Entry& entry) {
   entry.next_due_ns = INT64_MIN;  // at once, when it is needed
-  if (entry.status.state == SourceState::kSpared || entry.status.state == SourceState::kAbsent) return;
+  if (entry.status.state == SourceState::kReplaced || entry.status.state == SourceState::kAbsent) return;
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
-  set_state(entry, SourceState::kSpared, std::string(entry.stand_in->descriptor->name) + " stands in for it");
+  set_state(entry, SourceState::kReplaced, std::string(entry.stand_in->descriptor->name) + " stands in for it");
 }
 
 /// Orders a read of what is due. What another source will most likely stand in for is read for captures only: not every

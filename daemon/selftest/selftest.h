@@ -25,7 +25,7 @@ enum class SourceHealth {
   kFails,         ///< Reading or parsing fails.
   kStuck,         ///< No answer from the kernel in time.
   kOff,           ///< Off in the configuration of a running memstatd.
-  kSpared,        ///< Not read by a running memstatd, because a source that replaces it is up.
+  kReplaced,      ///< Not read by a running memstatd, because a source that replaces it is up.
   kUnread,        ///< Not read yet by a running memstatd.
 };
 

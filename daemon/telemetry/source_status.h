@@ -15,7 +15,7 @@ enum class SourceState {
   kUnknown,       ///< Not read yet.
   kOff,           ///< Off in the configuration.
   kAbsent,        ///< Not provided by this kernel. Not a failure.
-  kSpared,        ///< Not read, because a source that replaces it is up.
+  kReplaced,      ///< Not read, because a source that replaces it is up.
   kNotPermitted,  ///< A privilege is missing, but no type is lost. Not a failure.
   kUp,
   kDown,
@@ -25,7 +25,7 @@ inline std::string_view to_string(SourceState state) {
     case SourceState::kUnknown: return "not read yet";
     case SourceState::kOff: return "off";
     case SourceState::kAbsent: return "not present";
-    case SourceState::kSpared: return "spared";
+    case SourceState::kReplaced: return "spared";
     case SourceState::kNotPermitted: return "not permitted";
     case SourceState::kUp: return "up";
     case SourceState::kDown: return "down";

@@ -224,7 +224,7 @@ TEST_F(PollerRefusalTest, ItFollowsItsRosterDownAndUp) {
 TEST_F(PollerRefusalTest, ARefusedRosterIsSparedWhileTheOtherHasItsTypes) {
   start({kFakeRosterFile});
   daemon_->poll();
-  EXPECT_EQ(state("z_roster"), SourceState::kSpared);
+  EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
   EXPECT_EQ(up("b_stand_in"), "1");
   EXPECT_FALSE(up("z_roster"));
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());

@@ -68,7 +68,7 @@ TEST_F(PollerStandInTest, TheRosterIsNotReadWhileTheOtherIsUp) {
 TEST_F(PollerStandInTest, ASparedSourceSaysSoAndHasNoSeries) {
   start();
   daemon_->poll();
-  EXPECT_EQ(state("z_roster"), SourceState::kSpared);
+  EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
   EXPECT_EQ(to_string(state("z_roster")), "spared");
   EXPECT_EQ(daemon_->status("z_roster").error, "b_stand_in stands in for it");
   EXPECT_THAT(daemon_->metrics.text(), Not(HasSubstr("z_roster")));
@@ -104,7 +104,7 @@ TEST_F(PollerStandInTest, WhenItComesBackTheRosterIsSparedAgain) {
   view().set(kStandInFile, "a 90\nb 180\n");
   daemon_->poll();
   EXPECT_EQ(shown("bytes", "a"), "90");
-  EXPECT_EQ(state("z_roster"), SourceState::kSpared);
+  EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
   EXPECT_FALSE(up("z_roster")) << "what it said before is not of today";
   const int reads = view().reads_of(kFakeRosterFile);
   daemon_->poll();
@@ -183,10 +183,10 @@ TEST_F(PollerStandInTest, ARecordingHasBothAndShowsTheSame) {
   EXPECT_EQ(view().reads_of(kFakeRosterFile), 1);
   EXPECT_EQ(view().reads_of(kStandInFile), 1);
   EXPECT_EQ(shown("bytes", "a"), "90");
-  EXPECT_EQ(state("z_roster"), SourceState::kSpared);
+  EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
   view().fail(kFakeRosterFile, EIO);  // whose reading nothing but the recording wants
   daemon_->poll();
-  EXPECT_EQ(state("z_roster"), SourceState::kSpared);
+  EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
 }
 
@@ -213,11 +213,11 @@ TEST_F(PollerGivenTest, IsNotOpenedWhereTheOtherOneIs) {
   start();
   EXPECT_EQ(given_when_read, FieldMask(Field::kBytes, Field::kFailures)) << "when it was opened";
   EXPECT_EQ(view().reads_of(kFakeContributorFile), 0);
-  EXPECT_EQ(state(sources_.contributor.name), SourceState::kSpared);
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced);
   EXPECT_EQ(daemon_->status(sources_.contributor.name).error, "b_stand_in has its figures");
   daemon_->poll();
   EXPECT_EQ(view().reads_of(kFakeContributorFile), 0);
-  EXPECT_EQ(state(sources_.contributor.name), SourceState::kSpared);
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced);
   EXPECT_FALSE(up(sources_.contributor.name));
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
 }
@@ -234,7 +234,7 @@ TEST_F(PollerGivenTest, IsReadAfterTheOtherOneFailed) {
   view().set(kStandInFile, "a 90\nb 180\n");
   daemon_->poll();
   daemon_->poll();
-  EXPECT_EQ(state(sources_.contributor.name), SourceState::kSpared) << "that it was up is no failure now";
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced) << "that it was up is no failure now";
 }
 
 TEST(ReadingOrder, HasThoseThatStandInBeforeRostersAndTheseBeforeOthers) {
