@@ -67,7 +67,7 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
 
 void give_back_spent(SourceReader& reader) {
   for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
-    if ((reader.descriptor->spent_parts >> i & 1U) != 0) reader.raw.parts[i].give_back_if_large();
+    if ((reader.descriptor->release_after_commit >> i & 1U) != 0) reader.raw.parts[i].give_back_if_large();
   }
 }
 

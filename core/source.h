@@ -201,7 +201,7 @@ struct SourceDescriptor {
   /// none, so that a refusal is a failure.
   std::string_view needs = {};
   /// Bit set of the raw parts that are not needed after a commit; large ones are then unmapped.
-  std::uint8_t spent_parts = 0;
+  std::uint8_t release_after_commit = 0;
   std::string_view notes;  ///< Facts for users: permissions, and what stops working after privileges are dropped.
   SourceSteps steps;
 };

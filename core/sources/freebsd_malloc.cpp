@@ -176,7 +176,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kMalloc,
     .is_roster = true,
     .origins = kOrigins,
-    .spent_parts = 1U << kStreamPart,  // 15 MB and more, nearly all zeros
+    .release_after_commit = 1U << kStreamPart,  // 15 MB and more, nearly all zeros
     .notes = "no privilege needed; sizes are those of the size class, requests above 64 KiB count whole pages",
     .steps = source_steps<State, open, read, parse>(),
 };
