@@ -454,7 +454,7 @@ void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
   snapshot.node_values_.clear();
   snapshot.details_.clear();
   snapshot.more_labels_.clear();
-  withheld_.clear();
+  suppressed_.clear();
   if (snapshot.stride_ < list.size()) {
     snapshot.stride_ = list.size() + list.size() / 8 + kSpareRows;
     snapshot.values_.clear();  // so that growing does not copy
@@ -463,7 +463,7 @@ void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
     snapshot.labels_.reserve(snapshot.stride_ * kUsualLabelBytes);
   }
   listings_.reserve(snapshot.stride_);
-  withheld_.reserve(snapshot.stride_);
+  suppressed_.reserve(snapshot.stride_);
   snapshot.add_columns(figures_);
 }
 
@@ -496,7 +496,7 @@ void SnapshotBuilder::merge_row(FigureSet present, std::span<const std::uint64_t
   static const FigureSet kNeedSame = figures_with(DuplicateRule::kSameOrNone);
   static const FigureSet kMax = figures_with(DuplicateRule::kMax);
   Snapshot::Row& row = snapshot.rows_[at];
-  FigureSet withheld = (row.figures ^ present) & kNeedAll;
+  FigureSet suppressed = (row.figures ^ present) & kNeedAll;
   for (FigureSet left = present; left != 0; left &= left - 1) {
     const auto figure = static_cast<std::size_t>(std::countr_zero(left));
     const FigureSet this_bit = FigureSet{1} << figure;
@@ -504,7 +504,7 @@ void SnapshotBuilder::merge_row(FigureSet present, std::span<const std::uint64_t
     if ((row.figures & this_bit) == 0) {
       value = values[figure];
     } else if ((kNeedSame & this_bit) != 0) {
-      if (value != values[figure]) withheld |= this_bit;
+      if (value != values[figure]) suppressed |= this_bit;
     } else if ((kMax & this_bit) != 0) {
       value = std::max(value, values[figure]);  // bits of non-negative doubles sort like the doubles
     } else if (figure == Figure(Field::kSizeMask).number()) {
@@ -516,7 +516,7 @@ void SnapshotBuilder::merge_row(FigureSet present, std::span<const std::uint64_t
     }
   }
   row.figures |= present;
-  if (withheld != 0) withheld_.push_back({.row = at, .figures = withheld});
+  if (suppressed != 0) suppressed_.push_back({.row = at, .figures = suppressed});
 }
 
 void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kAllocatorCount>& live,
@@ -557,7 +557,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     add_nodes(*type, type->node_fields() & extras.live_node[allocator], label.row, snapshot);
     if (extras.has_details[allocator]) add_detail(*type, is_first, label, snapshot);
   }
-  for (const Withheld& withheld : withheld_) snapshot.rows_[withheld.row].figures &= ~withheld.figures;
+  for (const Suppressed& suppressed : suppressed_) snapshot.rows_[suppressed.row].figures &= ~suppressed.figures;
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
   std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
   add_statistics(extras.statistics, snapshot);

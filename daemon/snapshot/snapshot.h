@@ -327,11 +327,11 @@ class SnapshotBuilder {
   std::uint64_t builds_ = 0;
   std::vector<Listing*> listings_;
   /// Figures suppressed because types of one name disagree.
-  struct Withheld {
+  struct Suppressed {
     std::uint32_t row;
     FigureSet figures;
   };
-  std::vector<Withheld> withheld_;
+  std::vector<Suppressed> suppressed_;
   std::vector<std::uint32_t> places_;  // hash table of samples by labels, open addressing; 0: empty, else index + 1
   FigureSet figures_ = 0;              // of any type so far
 };
