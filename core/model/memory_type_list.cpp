@@ -146,8 +146,8 @@ void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t gene
   ++size_;
 }
 
-void MemoryTypeList::note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order,
-                                 std::uint64_t generation) noexcept {
+void MemoryTypeList::mark_present(const CommitScope& scope, const std::vector<MemoryType*>& order,
+                                  std::uint64_t generation) noexcept {
   for (MemoryType* type : order) type->last_seen_generation_ = generation;
   for (auto& [name, group] : groups_[static_cast<std::size_t>(scope.allocator)]) {
     std::uint32_t count = 0;
@@ -268,7 +268,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
     }
   } else {
     if (scope.is_roster) {
-      note_roster(scope, order, generation);
+      mark_present(scope, order, generation);
       forget_other_rosters(cursor, scope.allocator);
     } else {
       clear_figures_of_unnamed(scope, order);

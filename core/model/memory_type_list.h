@@ -138,7 +138,7 @@ class MemoryTypeList {
                       std::vector<std::unique_ptr<MemoryType>>& created, std::uint64_t generation) noexcept;
   static void take_figures(const CommitScope& scope, const Staging& staging,
                            const std::vector<MemoryType*>& matched) noexcept;
-  void note_roster(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
+  void mark_present(const CommitScope& scope, const std::vector<MemoryType*>& order, std::uint64_t generation) noexcept;
   void forget_other_rosters(Cursor& own, Allocator allocator) noexcept;
   static void clear_figures(MemoryType& type, FieldMask fields, CpuFieldMask cpu_fields, NodeFieldMask node_fields) noexcept;
   void clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept;
