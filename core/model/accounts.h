@@ -38,10 +38,10 @@ class Accounts {
   /// Adds a part that every kernel has. Without an amount it is reported as missing.
   void add(std::string_view part, std::optional<std::uint64_t> amount) {
     if (!amount) add_missing(part);
-    add_if_told(part, amount);
+    add_if_reported(part, amount);
   }
   /// Adds a part that some kernels do not have.
-  void add_if_told(std::string_view part, std::optional<std::uint64_t> amount) {
+  void add_if_reported(std::string_view part, std::optional<std::uint64_t> amount) {
     if (!amount) return;
     statistics_.add(kAccountedBytes, *amount, {part});
     sum_ = saturating_sum(sum_, *amount);

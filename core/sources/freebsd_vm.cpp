@@ -275,12 +275,12 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
   Accounts accounts(statistics);
   accounts.add("active", pages(kActiveCount));
   accounts.add("inactive", pages(kInactiveCount));
-  accounts.add_if_told("laundry", pages(kLaundryCount));  // since 11.2
+  accounts.add_if_reported("laundry", pages(kLaundryCount));  // since 11.2
   // The only queue without a total in vm.stats.
   if (all.has_size[kUnswappable])
-    accounts.add_if_told("unswappable", saturating_product(all.sizes[kUnswappable], page_size));
-  accounts.add_if_told("cache", pages(kCacheCount));       // until 11.2; later kernels count cached pages as free
-  accounts.add_if_told("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never freed
+    accounts.add_if_reported("unswappable", saturating_product(all.sizes[kUnswappable], page_size));
+  accounts.add_if_reported("cache", pages(kCacheCount));       // until 11.2; later kernels count cached pages as free
+  accounts.add_if_reported("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never freed
   Amount wired = pages(kWireCount);
   if (!wired) {
     accounts.add("wired_other", std::nullopt);

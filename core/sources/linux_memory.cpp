@@ -239,7 +239,7 @@ class CmaPages {
   /// Nothing if some area does not report it.
   Amount finish() {
     finish_area();
-    return is_told_ ? pages_ : std::nullopt;
+    return is_reported_ ? pages_ : std::nullopt;
   }
 
  private:
@@ -251,13 +251,13 @@ class CmaPages {
     } else if (allocated_ && released_) {
       pages_ = sum_of(pages_, without(allocated_, released_));
     } else {
-      is_told_ = false;
+      is_reported_ = false;
     }
   }
   std::string_view area_;
   Amount total_, available_, allocated_, released_;
   Amount pages_;
-  bool is_told_ = true;
+  bool is_reported_ = true;
 };
 
 /// Pages of all TCP and UDP sockets: "TCP: inuse N orphan N tw N alloc N mem N". Nothing if neither line has them.
@@ -365,7 +365,7 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
 
   accounts.add("slab_reclaimable", line(kSReclaimable));
   accounts.add("slab_unreclaimable", line(kSUnreclaim));
-  accounts.add_if_told("kernel_misc", without(line(kKReclaimable), line(kSReclaimable)));
+  accounts.add_if_reported("kernel_misc", without(line(kKReclaimable), line(kSReclaimable)));
   accounts.add("kernel_stacks", line(kKernelStack));
   // Always 0 before 5.3, although every kernel has vmalloc areas.
   const Amount vmalloc = line(kVmallocUsed).value_or(0) != 0 ? line(kVmallocUsed) : std::nullopt;
@@ -378,28 +378,28 @@ void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Cou
   accounts.add("memory_map", pages(kMemmapPages));
 
   // Kernels before 4.16 report only the pool of the default size.
-  accounts.add_if_told("hugetlb",
-                       line(kHugetlb) ? line(kHugetlb) : times(line(kHugePagesTotal), line(kHugepagesize).value_or(0)));
+  accounts.add_if_reported("hugetlb",
+                           line(kHugetlb) ? line(kHugetlb) : times(line(kHugePagesTotal), line(kHugepagesize).value_or(0)));
   if (line(kCmaTotal).value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
   // Not in meminfo before 5.19, but a kernel with the parameter has the pool.
   const Amount zswap = line(kZswap) ? line(kZswap) : files.zswap_pool;
   const bool is_zsmalloc = files.zpool.empty() || files.zpool == "zsmalloc";
-  accounts.add_if_told("zswap", zswap);
+  accounts.add_if_reported("zswap", zswap);
   if (!zswap && !is_zsmalloc) accounts.add_missing("zswap");
-  accounts.add_if_told("zsmalloc", is_zsmalloc ? without(pages(kZspages), zswap) : pages(kZspages));
-  accounts.add_if_told("bounce", line(kBounce));
-  accounts.add_if_told("writeback_copies", line(kWritebackTmp));
-  accounts.add_if_told("gpu", sum_of(line(kGpuActive), line(kGpuReclaim)));
-  accounts.add_if_told("hardware_corrupted", line(kHardwareCorrupted));
-  accounts.add_if_told("tracing", files.tracing);
+  accounts.add_if_reported("zsmalloc", is_zsmalloc ? without(pages(kZspages), zswap) : pages(kZspages));
+  accounts.add_if_reported("bounce", line(kBounce));
+  accounts.add_if_reported("writeback_copies", line(kWritebackTmp));
+  accounts.add_if_reported("gpu", sum_of(line(kGpuActive), line(kGpuReclaim)));
+  accounts.add_if_reported("hardware_corrupted", line(kHardwareCorrupted));
+  accounts.add_if_reported("tracing", files.tracing);
 
   // 6.12 has no such line, but counts virtio's balloon by events.
   const Amount balloon = line(kBalloon) ? line(kBalloon) : without(pages(kBalloonInflate), pages(kBalloonDeflate));
   const std::uint64_t rest = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
-  if (balloon) accounts.add_if_told("balloon", rest >= *balloon ? *balloon : 0);
+  if (balloon) accounts.add_if_reported("balloon", rest >= *balloon ? *balloon : 0);
   const Amount sockets = times(files.socket_pages, page);
   const std::uint64_t unheld = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
-  if (sockets) accounts.add_if_told("sockets", std::min(*sockets, unheld));
+  if (sockets) accounts.add_if_reported("sockets", std::min(*sockets, unheld));
 }
 
 /// Figures outside the account: swap, commitments, and views of memory that is in a part.
