@@ -58,8 +58,8 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
     const CommitScope scope{.source = source.name,
                             .allocator = source.allocator,
                             .is_roster = source.is_roster || !source.replaces.empty(),
-                            .fields = source.fields - reader.staging.left_fields() - state.given_fields,
-                            .cpu_fields = source.cpu_fields - reader.staging.left_cpu_fields(),
+                            .fields = source.fields - reader.staging.omitted_fields() - state.given_fields,
+                            .cpu_fields = source.cpu_fields - reader.staging.omitted_cpu_fields(),
                             .node_fields = source.node_fields - state.given_node_fields};
     return list.commit(scope, reader.staging, generation);
   });

@@ -34,8 +34,8 @@ void Staging::reset(CpuFieldMask cpu_fields, std::uint32_t cpu_count, const CpuB
   kernel_log_.clear();
   node_figures_.clear();
   node_fields_ = {};
-  left_fields_ = {};
-  left_cpu_fields_ = {};
+  omitted_fields_ = {};
+  omitted_cpu_fields_ = {};
   node_count_ = 0;
   cpu_fields_ = cpu_fields;
   cpu_count_ = cpu_fields.empty() ? 0 : cpu_count;

@@ -157,12 +157,12 @@ class Staging {
 
   /// Declares, after a reset, that this kernel does not provide these figures of the source's descriptor here, so that
   /// another source that owns them may. (Linux counts slab allocations itself, or memstatd counts their events.)
-  void leave(FieldMask fields, CpuFieldMask cpu_fields) {
-    left_fields_ = fields;
-    left_cpu_fields_ = cpu_fields;
+  void omit(FieldMask fields, CpuFieldMask cpu_fields) {
+    omitted_fields_ = fields;
+    omitted_cpu_fields_ = cpu_fields;
   }
-  [[nodiscard]] FieldMask left_fields() const { return left_fields_; }
-  [[nodiscard]] CpuFieldMask left_cpu_fields() const { return left_cpu_fields_; }
+  [[nodiscard]] FieldMask omitted_fields() const { return omitted_fields_; }
+  [[nodiscard]] CpuFieldMask omitted_cpu_fields() const { return omitted_cpu_fields_; }
 
   /// A remark on figures that are valid, such as a feature that the machine lacks; "" for none. Valid UTF-8. Cleared by
   /// reset(), which keeps the storage.
@@ -206,8 +206,8 @@ class Staging {
   NodeFieldMask node_fields_;
   std::uint32_t node_count_ = 0;
   CpuFieldMask cpu_fields_;
-  FieldMask left_fields_;
-  CpuFieldMask left_cpu_fields_;
+  FieldMask omitted_fields_;
+  CpuFieldMask omitted_cpu_fields_;
   std::uint32_t cpu_count_ = 0;
   bool is_borrowing_ = false;
   bool is_incomplete_ = false;

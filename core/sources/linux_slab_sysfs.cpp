@@ -405,7 +405,7 @@ class Parser {
     if (auto result = look_through(files, node_count); !result) return result;
     const bool has_statistics = (files & (kAllocFiles | kFreeFiles)) != 0;
     staging_.reset(has_statistics ? kCpuFields : CpuFieldMask(), cpu_count_);
-    if (!has_statistics) staging_.leave(FieldMask(Field::kNumAllocs, Field::kNumFrees), kCpuFields);  // to linux_slab_events
+    if (!has_statistics) staging_.omit(FieldMask(Field::kNumAllocs, Field::kNumFrees), kCpuFields);  // to linux_slab_events
     NodeFieldMask node_fields(NodeField::kHeldBytes, NodeField::kTotalObjects);
     if ((files & bit(kObjectsFile)) != 0) node_fields.add(NodeField::kCount);
     staging_.set_nodes(node_fields, node_count);

@@ -64,7 +64,7 @@ class PassParser {
     auto result = rows.take_rest([this](const events::TableRow& row) { return take(row); });
     if (!result) return result;
     if (staging_.types().empty()) return rows.wrong(rows.size(), "names no cache");
-    if (!have_cpus_slabs_) staging_.leave(FieldMask(Field::kCpuSlabs), {});
+    if (!have_cpus_slabs_) staging_.omit(FieldMask(Field::kCpuSlabs), {});
     return {};
   }
 

@@ -79,7 +79,7 @@ class Parser {
       cpu_fields = cpu_fields - kKernelCpuCounts;
     }
     staging_.reset(cpu_fields, cpu_count_);
-    if (numbers[1] != 0) staging_.leave(kKernelCounts, kKernelCpuCounts);
+    if (numbers[1] != 0) staging_.omit(kKernelCounts, kKernelCpuCounts);
     staging_.statistics().add(kLostEvents, numbers[2], {"unplaced"});
     staging_.statistics().add(kLostEvents, numbers[3], {"missed"});
     return {};

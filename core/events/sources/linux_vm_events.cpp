@@ -126,7 +126,7 @@ class Parser {
     if (auto result = rows_.take_figure("missed", missed); !result) return result;
     if (auto result = rows_.take_figure("by_cache", by_cache); !result) return result;
     staging_.statistics().add(kLostEvents, missed, {"vm_missed"});
-    if (by_cache == 0) staging_.leave(FieldMask(Field::kFailures), {});
+    if (by_cache == 0) staging_.omit(FieldMask(Field::kFailures), {});
     return rows_.take_rest([this](const events::TableRow& row) { return take(row); });
   }
 

@@ -77,7 +77,7 @@ TEST_F(LinuxSlabBpf, HasTheSlabsOfListsCpusAndNodes) {
     EXPECT_EQ(reader_.staging.node_figure(dentry, NodeField::kHeldBytes, 1), 0U);
     EXPECT_EQ(reader_.staging.node_figure(dentry, NodeField::kTotalObjects, 2), 168U);
     EXPECT_EQ(figure(1, Field::kPartialSlabs), 0U);
-    EXPECT_TRUE((reader_.staging.left_fields() & FieldMask(Field::kCpuSlabs)).empty());
+    EXPECT_TRUE((reader_.staging.omitted_fields() & FieldMask(Field::kCpuSlabs)).empty());
   }
   ASSERT_TRUE(parse(kStart + kDentry + "end\n"));
   EXPECT_EQ(reader_.staging.node_count(), 0U) << "whatever was there before";
@@ -85,7 +85,7 @@ TEST_F(LinuxSlabBpf, HasTheSlabsOfListsCpusAndNodes) {
 
 TEST_F(LinuxSlabBpf, HasNoSlabsOfCpusWhereCpusHoldNone) {
   ASSERT_TRUE(parse(kStart + kDentry + "cpu 0 0 0 3\nend\n"));
-  EXPECT_FALSE((reader_.staging.left_fields() & FieldMask(Field::kCpuSlabs)).empty());
+  EXPECT_FALSE((reader_.staging.omitted_fields() & FieldMask(Field::kCpuSlabs)).empty());
 }
 
 TEST_F(LinuxSlabBpf, LeavesOutASumOfWhichRowsAreMissing) {

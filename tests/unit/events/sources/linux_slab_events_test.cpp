@@ -75,7 +75,7 @@ TEST_F(LinuxSlabEvents, LeavesCountsThatTheKernelKeepsSinceBootToTheSourceOfThos
   std::string text = kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nend\n";
   text.replace(text.find("counted_by_sysfs 0"), 18, "counted_by_sysfs 1");
   EXPECT_EQ(words(text), "dentry: -/-/960/384/600/1");
-  EXPECT_EQ(reader_.staging.left_fields(), FieldMask(Field::kNumAllocs, Field::kNumFrees));
+  EXPECT_EQ(reader_.staging.omitted_fields(), FieldMask(Field::kNumAllocs, Field::kNumFrees));
   EXPECT_EQ(reader_.staging.cpu_fields(), CpuFieldMask(CpuField::kMemAlloced, CpuField::kMemFreed));
 }
 
@@ -473,7 +473,7 @@ TEST_F(LiveSlabEvents, AreGoneWhenTheProcessIsKilled) {
   ::kill(child, SIGKILL);
   // The kernel closes what a process had open before it reports its end, and detaches a link when it is closed.
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  // Some kernels leave the rest to a thread of theirs.
+  // Some kernels omit the rest to a thread of theirs.
   EXPECT_TRUE(eventually([&] {
     const std::set<std::uint32_t> after = links_of_kernel();
     return std::none_of(own.begin(), own.end(), [&](std::uint32_t number) { return after.contains(number); });

@@ -176,12 +176,12 @@ TEST_F(LinuxVmEvents, FailuresOfACacheAreFailuresOfItsType) {
   EXPECT_EQ(types[0].figures[Field::kFailures], 6U);
   EXPECT_EQ(types[0].fields, FieldMask(Field::kFailures));
   EXPECT_EQ(types[1].name, "a b");
-  EXPECT_TRUE(reader_.staging.left_fields().empty());
+  EXPECT_TRUE(reader_.staging.omitted_fields().empty());
 }
 
 TEST_F(LinuxVmEvents, LeaveFailuresByCacheToTheEventsOfCaches) {
   ASSERT_TRUE(parse("vm_events 1\nmissed 0\nby_cache 0\nevent slab_failure 9\nend\n"));
-  EXPECT_EQ(reader_.staging.left_fields(), FieldMask(Field::kFailures));
+  EXPECT_EQ(reader_.staging.omitted_fields(), FieldMask(Field::kFailures));
 }
 
 TEST_F(LinuxVmEvents, NameTheCommandsOfVictims) {

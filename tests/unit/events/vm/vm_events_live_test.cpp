@@ -225,7 +225,7 @@ TEST_F(LiveVmCounters, AreOfTheCpuWhereTheyHappened) {
 
 TEST_F(LiveVmCounters, LeaveFailuresByCacheToTheEventsOfCaches) {
   EXPECT_TRUE(reader_.staging.types().empty());
-  EXPECT_TRUE(reader_.staging.left_fields().has(Field::kFailures));
+  EXPECT_TRUE(reader_.staging.omitted_fields().has(Field::kFailures));
 }
 
 TEST_F(LiveVmCounters, KeepWhatIsRareWhenTheRestTakesMoreThanTheBudget) {
