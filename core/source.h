@@ -148,7 +148,7 @@ concept HasTable = requires(State& state) {
 
 /// Makes the steps of a source from three functions: open(view, raw, State&), read(view, raw, State&) and parse(raw, const
 /// State&, staging); each may omit the state. Functions with different states do not compile. A state whose member `table`
-/// points to a LiveTable is tended through it.
+/// points to a TextTableSource is tended through it.
 template <typename State, auto kOpen, auto kRead, auto kParse>
 constexpr SourceSteps source_steps() {
   static_assert(std::is_base_of_v<ReaderState, State>);

@@ -317,13 +317,13 @@ void RecordingKernelView::record_standing_error(PollPlace place, std::string_vie
   standing_errors_.push_back({.place = place, .name = std::string(name), .system_errno = system_errno});
 }
 
-Result<void> RecordingKernelView::open_table(std::string_view source, LiveTable& table) {
+Result<void> RecordingKernelView::open_table(std::string_view source, TextTableSource& table) {
   auto result = inner_.open_table(source, table);
   if (!result) record_standing_error(PollPlace::kSource, source, result.error());
   return result;
 }
 
-Result<void> RecordingKernelView::read_table(std::string_view source, LiveTable& table, Buffer& out) {
+Result<void> RecordingKernelView::read_table(std::string_view source, TextTableSource& table, Buffer& out) {
   const std::uint64_t generation = current_generation();
   auto result = inner_.read_table(source, table, out);
   if (result) {

@@ -102,8 +102,8 @@ class RecordingKernelView final : public ForwardingKernelView {
   Result<void> list_directories(std::string_view path, Buffer& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
-  Result<void> open_table(std::string_view source, LiveTable& table) override;
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;
+  Result<void> open_table(std::string_view source, TextTableSource& table) override;
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
   [[nodiscard]] bool wants_whole_polls() const override { return true; }
   Result<void> keep_open(std::string_view path) override;
 

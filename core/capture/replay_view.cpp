@@ -243,12 +243,12 @@ Result<void> ReplayKernelView::read_sysctl(std::string_view name, Buffer& out, s
   return files_->read(path.view(), out);
 }
 
-Result<void> ReplayKernelView::open_table(std::string_view source, LiveTable& /*table*/) {
+Result<void> ReplayKernelView::open_table(std::string_view source, TextTableSource& /*table*/) {
   FixedPath path;
   return named_path(*selected_.load(), PollPlace::kSource, source, path);
 }
 
-Result<void> ReplayKernelView::read_table(std::string_view source, LiveTable& /*table*/, Buffer& out) {
+Result<void> ReplayKernelView::read_table(std::string_view source, TextTableSource& /*table*/, Buffer& out) {
   FixedPath path;
   if (auto found = named_path(*selected_.load(), PollPlace::kSource, source, path); !found) return found;
   return files_->read(path.view(), out);

@@ -47,8 +47,8 @@ class ReplayKernelView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
-  Result<void> open_table(std::string_view source, LiveTable& table) override;
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;
+  Result<void> open_table(std::string_view source, TextTableSource& table) override;
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
   Result<void> keep_open(std::string_view path) override;
 
  private:

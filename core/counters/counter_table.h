@@ -22,7 +22,7 @@ inline constexpr std::string_view kCounterOrigin = "perf_event_open";
 /// Counts from open() on. Totals only grow: what came since the last read, scaled where it was counted by turns, is added.
 /// Errors of open and read: kNotPresent (no set is configured, no event of the sets is here, or no perf events),
 /// kPermission, kIo, with what to do. Thread safety: none.
-class CounterTable final : public LiveTable {
+class CounterTable final : public TextTableSource {
  public:
   using MakeSystem = std::function<Answer<std::unique_ptr<CounterSystem>>()>;
 

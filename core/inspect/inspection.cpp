@@ -37,7 +37,7 @@ void finish(InspectionAnswer& answer) {
 }
 
 /// The answer as a table of the kernel view.
-class AnswerTable final : public LiveTable {
+class AnswerTable final : public TextTableSource {
  public:
   AnswerTable(KernelView& machine, const Inspection& inspection) : machine_(machine), inspection_(inspection) {}
 

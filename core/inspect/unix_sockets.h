@@ -20,7 +20,7 @@ struct UnixSocket {
 };
 
 /// A line "inode peer receive send datagram|stream connected|listening" for each socket. Thread safety: none.
-class UnixSocketsTable final : public LiveTable {
+class UnixSocketsTable final : public TextTableSource {
  public:
   Result<void> open() override { return {}; }
   Result<void> read(Buffer& out) override;

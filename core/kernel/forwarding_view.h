@@ -39,8 +39,10 @@ class ForwardingKernelView : public KernelView {
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     return inner_.list_sysctls(prefix, names);
   }
-  Result<void> open_table(std::string_view source, LiveTable& table) override { return inner_.open_table(source, table); }
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override {
+  Result<void> open_table(std::string_view source, TextTableSource& table) override {
+    return inner_.open_table(source, table);
+  }
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override {
     return inner_.read_table(source, table, out);
   }
   [[nodiscard]] bool wants_whole_polls() const override { return inner_.wants_whole_polls(); }

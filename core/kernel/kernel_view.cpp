@@ -35,8 +35,10 @@ void KernelView::read_numbers(std::span<const std::string> names, Buffer& scratc
 Result<void> KernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& /*names*/) {
   return system_error(prefix, ENOENT);
 }
-Result<void> KernelView::open_table(std::string_view source, LiveTable& /*table*/) { return system_error(source, ENOENT); }
-Result<void> KernelView::read_table(std::string_view source, LiveTable& /*table*/, Buffer& /*out*/) {
+Result<void> KernelView::open_table(std::string_view source, TextTableSource& /*table*/) {
+  return system_error(source, ENOENT);
+}
+Result<void> KernelView::read_table(std::string_view source, TextTableSource& /*table*/, Buffer& /*out*/) {
   return system_error(source, ENOENT);
 }
 Result<void> KernelView::keep_open(std::string_view path) { return system_error(path, ENOENT); }

@@ -33,12 +33,12 @@ std::string_view to_string(OperatingSystem os);
 /// A data source that is neither a file nor a sysctl (counters, events): a table, which its source makes of descriptors of
 /// its own. A view of this machine calls it. A capture has the table as text and never does. Thread safety: none; the kernel
 /// view's caller sees to it, one table a reader.
-class LiveTable {
+class TextTableSource {
  public:
-  LiveTable() = default;
-  LiveTable(const LiveTable&) = delete;
-  LiveTable& operator=(const LiveTable&) = delete;
-  virtual ~LiveTable() = default;
+  TextTableSource() = default;
+  TextTableSource(const TextTableSource&) = delete;
+  TextTableSource& operator=(const TextTableSource&) = delete;
+  virtual ~TextTableSource() = default;
 
   /// Opens what later reads need, with the privileges that they will not have. Errors: kNotPresent, kPermission, kIo.
   virtual Result<void> open() = 0;
@@ -105,9 +105,9 @@ class KernelView {
   virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
 
   /// Opens the table of a source that reads no files, on this machine; a capture says whether it has it.
-  virtual Result<void> open_table(std::string_view source, LiveTable& table);
+  virtual Result<void> open_table(std::string_view source, TextTableSource& table);
   /// The table's text: of this machine, what `table` reads; of a capture, NNNNNN/source/SOURCE.
-  virtual Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out);
+  virtual Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out);
 
   /// Whether every poll must be whole: while polls are recorded, since a replay may begin with any of them. Sources then
   /// read again what they know already.

@@ -541,8 +541,10 @@ void ReaderView::read_numbers(std::span<const std::string> names, Buffer& scratc
 Result<void> ReaderView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   return list(ReadRequest::kSysctls, prefix, names);
 }
-Result<void> ReaderView::open_table(std::string_view /*source*/, LiveTable& table) { return table.open(); }
-Result<void> ReaderView::read_table(std::string_view /*source*/, LiveTable& table, Buffer& out) { return table.read(out); }
+Result<void> ReaderView::open_table(std::string_view /*source*/, TextTableSource& table) { return table.open(); }
+Result<void> ReaderView::read_table(std::string_view /*source*/, TextTableSource& table, Buffer& out) {
+  return table.read(out);
+}
 
 Result<void> ReaderView::keep_open(std::string_view path) {
   Buffer nothing;

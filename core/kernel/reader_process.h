@@ -151,7 +151,7 @@ void serve_reads(int socket, KernelView& view, const std::function<Result<void>(
 
 /// The other end. Errors: those of the view that the reader reads through, in the same words; kPermission for what was not
 /// asked for before the seal; kIo when the reader is gone, or answers what it was not asked (its channel is then used no
-/// more), or all channels hang. Tables (LiveTable) are made in this process.
+/// more), or all channels hang. Tables (TextTableSource) are made in this process.
 /// Thread safety: as KernelView; seal() before there are threads. Reads allocate nothing in the steady state.
 class ReaderView final : public KernelView {
  public:
@@ -179,8 +179,8 @@ class ReaderView final : public KernelView {
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
-  Result<void> open_table(std::string_view source, LiveTable& table) override;
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override;
+  Result<void> open_table(std::string_view source, TextTableSource& table) override;
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
 
   /// Memory and start of this process, which a sandbox may hide from itself; the rest is of no use. 0: not known any more.
   [[nodiscard]] ProcessStats process_stats() const;

@@ -23,8 +23,8 @@ constexpr SystemMetric kKernelLogLost =
     counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
                    "Kernel log records overwritten before memstatd could read them, since it started.");
 
-/// The log read so far. Thread safety: as LiveTable.
-class LogReader final : public LiveTable {
+/// The log read so far. Thread safety: as TextTableSource.
+class LogReader final : public TextTableSource {
  public:
   /// More than a log of 16 MiB contains; the rest is read at the next poll.
   static constexpr int kMaxRecords = 65536;
@@ -47,7 +47,7 @@ class LogReader final : public LiveTable {
 };
 
 struct State final : ReaderState {
-  std::unique_ptr<LiveTable> table = std::make_unique<LogReader>();
+  std::unique_ptr<TextTableSource> table = std::make_unique<LogReader>();
 };
 
 /// Views name a table after its source; for people, name the path instead.

@@ -55,7 +55,7 @@ void empty_programs(benchmark::State& state) { run_empty_programs(state, ""); }
 BENCHMARK(empty_programs);
 
 /// All allocations and frees that are counted.
-double events_so_far(SourceReader& reader, LiveTable& table) {
+double events_so_far(SourceReader& reader, TextTableSource& table) {
   reader.raw.cpu_count = 1;
   if (!table.read(reader.raw.parts[0]) || !parse_source(reader)) return 0;
   double sum = 0;

@@ -39,7 +39,7 @@ class FuzzedProcess final : public memstat::KernelView {
     names.assign(std::string_view("1\0", 2));
     return {};
   }
-  memstat::Result<void> read_table(std::string_view, memstat::LiveTable&, memstat::Buffer& out) override {
+  memstat::Result<void> read_table(std::string_view, memstat::TextTableSource&, memstat::Buffer& out) override {
     out.assign(bytes_);
     return {};
   }

@@ -95,10 +95,10 @@ class FakeKernelView final : public KernelView {
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
   // The log of the machine that runs the test is not this kernel's.
-  Result<void> open_table(std::string_view source, LiveTable& table) override {
+  Result<void> open_table(std::string_view source, TextTableSource& table) override {
     return source == "linux_kernel_log" ? KernelView::open_table(source, table) : table.open();
   }
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override {
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override {
     return source == "linux_kernel_log" ? KernelView::read_table(source, table, out) : table.read(out);
   }
   Result<void> keep_open(std::string_view path) override {

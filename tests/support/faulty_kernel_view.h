@@ -127,11 +127,11 @@ class FaultyKernelView final : public ForwardingKernelView {
     if (auto entered = enter(prefix); !entered) return entered;
     return inner_.list_sysctls(prefix, names);
   }
-  Result<void> open_table(std::string_view source, LiveTable& table) override {
+  Result<void> open_table(std::string_view source, TextTableSource& table) override {
     if (auto entered = enter(source); !entered) return entered;
     return inner_.open_table(source, table);
   }
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override {
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override {
     return read(source, out, [&] { return inner_.read_table(source, table, out); });
   }
   Result<void> keep_open(std::string_view path) override {

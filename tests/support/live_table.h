@@ -21,7 +21,7 @@ inline constexpr std::string_view kWithoutLimit = "counters 1000000000";
 
 /// For SetUp, as its last step: the test is skipped, with the reason, where this kernel does not have the table or does not
 /// permit it, and fails where it cannot be opened for another reason.
-inline void open_or_skip(LiveTable& table) {
+inline void open_or_skip(TextTableSource& table) {
   const auto opened = table.open();
   if (opened) return;
   const ErrorCode code = opened.error().code;
@@ -30,7 +30,7 @@ inline void open_or_skip(LiveTable& table) {
 }
 
 /// That an open table is still counted into, and read, once the privileges are gone. `open_files` files are opened between.
-inline void expect_counts_without_privileges(LiveTable& table, int open_files) {
+inline void expect_counts_without_privileges(TextTableSource& table, int open_files) {
   const int status = exit_status_of_child([&] {
     if (!become_nobody()) return 2;
     Buffer first;

@@ -76,7 +76,7 @@ class ProcessKernel final : public KernelView {
     for (const std::string& name : listed) names.append(name + kEndOfName);
     return result;
   }
-  Result<void> read_table(std::string_view source, LiveTable& table, Buffer& out) override {
+  Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override {
     const auto found = tables.find(source);
     if (found == tables.end()) return table.read(out);
     out.assign(found->second);

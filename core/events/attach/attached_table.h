@@ -14,7 +14,7 @@
 
 namespace memstat::events {
 
-/// A table that is counted by programs in the kernel. Thread safety: as LiveTable.
+/// A table that is counted by programs in the kernel. Thread safety: as TextTableSource.
 class AttachedTable : public EventTable {
  public:
   using EventTable::EventTable;

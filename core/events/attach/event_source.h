@@ -17,7 +17,7 @@ namespace memstat::events {
 /// State of a source that makes its table when it is first opened or read. Replays do neither. Thread safety: as
 /// ReaderState.
 struct TableState final : ReaderState {
-  std::unique_ptr<LiveTable> table;
+  std::unique_ptr<TextTableSource> table;
 };
 
 template <const TableFormat& kFormat, auto kMake>

@@ -8,7 +8,7 @@ namespace memstat::events {
 namespace {
 
 /// Thread safety: a constant.
-class MissingEvents final : public LiveTable {
+class MissingEvents final : public TextTableSource {
  public:
   MissingEvents(std::string_view source, std::string_view library) : source_(source), library_(library) {}
   Result<void> open() override {
@@ -35,7 +35,7 @@ class MissingEvents final : public LiveTable {
 
 }  // namespace
 
-std::unique_ptr<LiveTable> make_missing_events(std::string_view source, std::string_view library) {
+std::unique_ptr<TextTableSource> make_missing_events(std::string_view source, std::string_view library) {
   return std::make_unique<MissingEvents>(source, library);
 }
 

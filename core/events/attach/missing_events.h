@@ -10,7 +10,7 @@
 namespace memstat::events {
 
 /// A table that is kNotPresent for want of a library, with the reason. Both are constants. Never null. Thread safety: as
-/// LiveTable.
-std::unique_ptr<LiveTable> make_missing_events(std::string_view source, std::string_view library);
+/// TextTableSource.
+std::unique_ptr<TextTableSource> make_missing_events(std::string_view source, std::string_view library);
 
 }  // namespace memstat::events

@@ -12,7 +12,7 @@ namespace memstat::events {
 /// no event: it runs when a read asks for it. read() needs no privilege, but bpf(2) with BPF_ITER_CREATE, and takes no lock
 /// of the allocator. The program goes with the table: nothing is pinned. Errors of open: kNotPresent (built without libbpf;
 /// no BTF, no such iterator, which Linux has from 6.13 on), kPermission (with what is needed), kIo. Never null. Thread
-/// safety: as LiveTable.
-std::unique_ptr<LiveTable> make_slab_caches();
+/// safety: as TextTableSource.
+std::unique_ptr<TextTableSource> make_slab_caches();
 
 }  // namespace memstat::events

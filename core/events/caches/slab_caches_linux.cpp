@@ -123,7 +123,7 @@ Result<void> SlabCaches::read(Buffer& out) {
 
 }  // namespace
 
-std::unique_ptr<LiveTable> make_slab_caches() { return std::make_unique<SlabCaches>(); }
+std::unique_ptr<TextTableSource> make_slab_caches() { return std::make_unique<SlabCaches>(); }
 
 }  // namespace memstat::events
 
@@ -133,7 +133,7 @@ std::unique_ptr<LiveTable> make_slab_caches() { return std::make_unique<SlabCach
 
 namespace memstat::events {
 
-std::unique_ptr<LiveTable> make_slab_caches() { return make_missing_events("linux_slab_bpf", "libbpf"); }
+std::unique_ptr<TextTableSource> make_slab_caches() { return make_missing_events("linux_slab_bpf", "libbpf"); }
 
 }  // namespace memstat::events
 

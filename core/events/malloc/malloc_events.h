@@ -11,7 +11,7 @@ namespace memstat::events {
 /// The events of this machine, aggregated in the kernel by DTrace through libdtrace. open() needs root and the kernel module
 /// dtmalloc; read() needs the descriptors that it opened. The kernel ends the tracing when it was not read for half a
 /// minute, and with the process however that ends. Errors of open: kNotPresent (built without libdtrace, no kernel module),
-/// kPermission, kIo. Never null. Thread safety: as LiveTable.
-std::unique_ptr<LiveTable> make_malloc_events();
+/// kPermission, kIo. Never null. Thread safety: as TextTableSource.
+std::unique_ptr<TextTableSource> make_malloc_events();
 
 }  // namespace memstat::events

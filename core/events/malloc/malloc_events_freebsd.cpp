@@ -196,7 +196,7 @@ Result<void> MallocEvents::read(Buffer& out) {
 
 }  // namespace
 
-std::unique_ptr<LiveTable> make_malloc_events() { return std::make_unique<MallocEvents>(); }
+std::unique_ptr<TextTableSource> make_malloc_events() { return std::make_unique<MallocEvents>(); }
 
 }  // namespace memstat::events
 
@@ -206,7 +206,7 @@ std::unique_ptr<LiveTable> make_malloc_events() { return std::make_unique<Malloc
 
 namespace memstat::events {
 
-std::unique_ptr<LiveTable> make_malloc_events() { return make_missing_events("freebsd_dtmalloc", "libdtrace"); }
+std::unique_ptr<TextTableSource> make_malloc_events() { return make_missing_events("freebsd_dtmalloc", "libdtrace"); }
 
 }  // namespace memstat::events
 

@@ -13,8 +13,8 @@
 namespace memstat::events {
 
 /// The callers of this machine's allocator. `settings`, `budget`, rights and errors: as make_slab_events() (slab_events.h)
-/// has them; `limits`: how many rows the text has. read() needs no rights. Never null. Thread safety: as LiveTable.
-std::unique_ptr<LiveTable> make_call_sites(std::string_view settings, const SiteLimits& limits,
-                                           EventBudget& budget = process_budget());
+/// has them; `limits`: how many rows the text has. read() needs no rights. Never null. Thread safety: as TextTableSource.
+std::unique_ptr<TextTableSource> make_call_sites(std::string_view settings, const SiteLimits& limits,
+                                                 EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

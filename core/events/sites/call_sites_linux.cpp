@@ -75,7 +75,7 @@ Result<void> CallSites::read(Buffer& out) {
 
 }  // namespace
 
-std::unique_ptr<LiveTable> make_call_sites(std::string_view settings, const SiteLimits& limits, EventBudget& budget) {
+std::unique_ptr<TextTableSource> make_call_sites(std::string_view settings, const SiteLimits& limits, EventBudget& budget) {
   return std::make_unique<CallSites>(event_settings(settings), limits, budget);
 }
 
@@ -87,8 +87,8 @@ std::unique_ptr<LiveTable> make_call_sites(std::string_view settings, const Site
 
 namespace memstat::events {
 
-std::unique_ptr<LiveTable> make_call_sites(std::string_view /*settings*/, const SiteLimits& /*limits*/,
-                                           EventBudget& /*budget*/) {
+std::unique_ptr<TextTableSource> make_call_sites(std::string_view /*settings*/, const SiteLimits& /*limits*/,
+                                                 EventBudget& /*budget*/) {
   return make_missing_events("linux_call_sites", "libbpf");
 }
 

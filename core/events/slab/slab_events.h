@@ -16,7 +16,7 @@ namespace memstat::events {
 /// programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or root); read() needs nothing and makes no system call
 /// but a pread() a program. The programs go with the table, and with the process however it ends: nothing is pinned. Errors
 /// of open: kNotPresent (built without libbpf; no BTF, no BPF, no tracepoints that name the cache), kPermission (with what
-/// is needed), kIo. Never null. Thread safety: as LiveTable.
-std::unique_ptr<LiveTable> make_slab_events(std::string_view settings, EventBudget& budget = process_budget());
+/// is needed), kIo. Never null. Thread safety: as TextTableSource.
+std::unique_ptr<TextTableSource> make_slab_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

@@ -76,7 +76,7 @@ Result<void> SlabEvents::read(Buffer& out) {
 
 }  // namespace
 
-std::unique_ptr<LiveTable> make_slab_events(std::string_view settings, EventBudget& budget) {
+std::unique_ptr<TextTableSource> make_slab_events(std::string_view settings, EventBudget& budget) {
   return std::make_unique<SlabEvents>(event_settings(settings), budget);
 }
 
@@ -88,7 +88,7 @@ std::unique_ptr<LiveTable> make_slab_events(std::string_view settings, EventBudg
 
 namespace memstat::events {
 
-std::unique_ptr<LiveTable> make_slab_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
+std::unique_ptr<TextTableSource> make_slab_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
   return make_missing_events("linux_slab_events", "libbpf");
 }
 

@@ -56,7 +56,7 @@ constexpr SourceOption kOptions[] = {
      .help = "Types whose events are shown by CPU and by size. Without it all are, up to 20000 series."}};
 
 struct State final : ReaderState {
-  std::unique_ptr<LiveTable> table = events::make_malloc_events();
+  std::unique_ptr<TextTableSource> table = events::make_malloc_events();
   MallocProbeNames names;
   std::uint32_t type_count = 0;  ///< Of the kernel when the names were read.
   Buffer scratch;                ///< An integer.

@@ -90,7 +90,7 @@ std::size_t number_of(const ReaderState& state, Option option) {
   return option < state.options.size() ? state.options[option].number : kOptions[option].default_number;
 }
 
-std::unique_ptr<LiveTable> make_site_table(const ReaderState& state) {
+std::unique_ptr<TextTableSource> make_site_table(const ReaderState& state) {
   return events::make_call_sites(state.options[kEvents].text, {.sites = number_of(state, kSites),
                                                                .groups = number_of(state, kGroups),
                                                                .origins_of_a_cache = number_of(state, kOrigins)});

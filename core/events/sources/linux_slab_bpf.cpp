@@ -35,7 +35,7 @@ constexpr SourceOption kModeOfPass[] = {
      .default_pattern = "failures",
      .help = "The mode of key events: all but off load the program, which runs at each poll and attaches to no event."}};
 
-std::unique_ptr<LiveTable> make_pass(const ReaderState&) { return events::make_slab_caches(); }
+std::unique_ptr<TextTableSource> make_pass(const ReaderState&) { return events::make_slab_caches(); }
 
 /// Reads one table. Thread safety: none.
 class PassParser {

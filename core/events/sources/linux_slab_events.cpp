@@ -42,7 +42,7 @@ constexpr std::size_t kGfpClassesOption = 1;
 constexpr FieldMask kKernelCounts{Field::kNumAllocs, Field::kNumFrees};
 constexpr CpuFieldMask kKernelCpuCounts{CpuField::kNumAllocs, CpuField::kNumFrees};
 
-std::unique_ptr<LiveTable> make_slab_table(const ReaderState& state) {
+std::unique_ptr<TextTableSource> make_slab_table(const ReaderState& state) {
   const bool has_classes = state.options[kGfpClassesOption].number != 0;
   return events::make_slab_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));
 }

@@ -97,7 +97,7 @@ struct State final : ReaderState {
 };
 
 /// Replays call neither step of the table.
-LiveTable& table_of(KernelView& view, State& state) {
+TextTableSource& table_of(KernelView& view, State& state) {
   if (!state.table) {
     const bool has_classes = state.options[kGfpClassesOption].number != 0;
     state.table = events::make_vm_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));

@@ -112,8 +112,8 @@ class TableReader {
   TableRow row_;
 };
 
-/// A table of events on this machine: packed for its source, text for a recording. Thread safety: as LiveTable.
-class EventTable : public LiveTable {
+/// A table of events on this machine: packed for its source, text for a recording. Thread safety: as TextTableSource.
+class EventTable : public TextTableSource {
  public:
   explicit EventTable(const TableFormat& format) : format_(format) {}
   void write_text(std::string_view rows, Buffer& text) const final { write_table_text(format_, rows, text); }

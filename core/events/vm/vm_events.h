@@ -11,7 +11,7 @@
 
 namespace memstat::events {
 
-/// A table of these events. Thread safety: as LiveTable.
+/// A table of these events. Thread safety: as TextTableSource.
 class VmTable : public EventTable {
  public:
   using EventTable::EventTable;
@@ -26,7 +26,7 @@ class VmTable : public EventTable {
 /// is detached, and the text says so. open() loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or
 /// root); an event that this kernel or its policy does not give is left out, and the text says why. read() needs nothing and
 /// makes no system call but a pread() a program. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF; no event
-/// at all), kPermission (with what is needed), kIo. Never null. Thread safety: as LiveTable.
+/// at all), kPermission (with what is needed), kIo. Never null. Thread safety: as TextTableSource.
 std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

@@ -433,7 +433,7 @@ class MissingVmEvents final : public VmTable {
   void set_view(KernelView& /*view*/) override {}
 
  private:
-  std::unique_ptr<LiveTable> table_ = make_missing_events("linux_vm_events", "libbpf");
+  std::unique_ptr<TextTableSource> table_ = make_missing_events("linux_vm_events", "libbpf");
 };
 
 }  // namespace

@@ -82,7 +82,7 @@ class Recording : public testing::Test {
 };
 
 /// A source's table that says how often it was called.
-class CountedTable final : public LiveTable {
+class CountedTable final : public TextTableSource {
  public:
   Result<void> open() override {
     ++opened;

@@ -26,7 +26,7 @@ struct Tended {
 };
 Tended* tended = nullptr;
 
-class TendedTable final : public LiveTable {
+class TendedTable final : public TextTableSource {
  public:
   Result<void> open() override { return {}; }
   Result<void> read(Buffer& out) override {
@@ -42,7 +42,7 @@ class TendedTable final : public LiveTable {
 };
 
 struct TendedState final : ReaderState {
-  std::unique_ptr<LiveTable> table = std::make_unique<TendedTable>();
+  std::unique_ptr<TextTableSource> table = std::make_unique<TendedTable>();
 };
 Result<void> read_tended(KernelView& view, RawBytes& raw, TendedState& state) {
   if (auto result = view.read_file(kFakeRosterFile, raw.parts[0]); !result) return result;

@@ -37,7 +37,7 @@ class LiveSlabFailures : public testing::Test {
     return count;
   }
 
-  std::unique_ptr<LiveTable> table_ = events::make_slab_events(kWithoutLimit);
+  std::unique_ptr<TextTableSource> table_ = events::make_slab_events(kWithoutLimit);
   SourceReader reader_{*find_source("linux_slab_events")};
 };
 

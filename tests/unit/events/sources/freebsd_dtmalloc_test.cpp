@@ -89,8 +89,8 @@ class WithTable final : public PreparedKernelView {
     contents["kern.malloc_stats"] = {stream.bytes()};
     contents["kern.malloc_count"] = {std::string({static_cast<char>(names.size()), '\0', '\0', '\0'})};
   }
-  Result<void> open_table(std::string_view, LiveTable&) override { return {}; }
-  Result<void> read_table(std::string_view, LiveTable&, Buffer& out) override {
+  Result<void> open_table(std::string_view, TextTableSource&) override { return {}; }
+  Result<void> read_table(std::string_view, TextTableSource&, Buffer& out) override {
     out.assign(table);
     return {};
   }

@@ -397,7 +397,7 @@ class LiveCallSites : public testing::Test {
     return sum_of_statistics(reader_.staging, "slab_origin_allocations_total{" + origin).sum;
   }
 
-  std::unique_ptr<LiveTable> table_ = events::make_call_sites(kWithoutLimit, {});
+  std::unique_ptr<TextTableSource> table_ = events::make_call_sites(kWithoutLimit, {});
   SourceReader reader_{source()};
 };
 

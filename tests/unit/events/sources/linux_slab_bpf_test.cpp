@@ -394,7 +394,7 @@ class LiveSlabBpf : public testing::Test {
     return names;
   }
 
-  std::unique_ptr<LiveTable> table_ = events::make_slab_caches();
+  std::unique_ptr<TextTableSource> table_ = events::make_slab_caches();
 };
 
 TEST_F(LiveSlabBpf, AgreesWithSlabinfoInWhatSlabinfoCounts) {

@@ -359,7 +359,7 @@ class LiveSlabEvents : public testing::Test {
     ADD_FAILURE() << count << " of " << events << " events";
   }
 
-  std::unique_ptr<LiveTable> table_ = events::make_slab_events(kWithoutLimit);
+  std::unique_ptr<TextTableSource> table_ = events::make_slab_events(kWithoutLimit);
   SourceReader reader_{source()};
 };
 
