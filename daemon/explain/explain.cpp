@@ -102,7 +102,7 @@ Explanation of_metric(const MetricDescriptor& metric) {
     }
   }
   const bool is_tracked = metric.scope == MetricScope::kType && metric.figure >= kFieldCount;
-  if (is_tracked) found.where.emplace_back("memstatd works it out of what changed from poll to poll");
+  if (is_tracked) found.where.emplace_back("memstatd computes it from changes between polls");
   found.growth = growth_of(metric.name);
   return found;
 }
@@ -111,7 +111,7 @@ Explanation of_own_metric(const OwnMetric& metric) {
   Explanation found{
       .kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help), .where = {}, .growth = {}};
   found.what.append(" A ").append(to_string(metric.kind)).append(" of memstatd itself; shown in every tier.");
-  found.where.emplace_back(metric.name.starts_with("process_") ? "the kernel counts it of the process memstatd"
+  found.where.emplace_back(metric.name.starts_with("process_") ? "the kernel counts it for the process memstatd"
                                                                : "memstatd counts it itself");
   found.growth = growth_of(metric.name);
   return found;
