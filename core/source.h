@@ -103,7 +103,6 @@ struct ReaderState {
 
 /// The functions of a source. All of them agree on the type of the state; see source_steps().
 struct SourceSteps {
-  /// Creates a state for one reader.
   std::unique_ptr<ReaderState> (*make_state)() = nullptr;
   /// Called once, before the first read and before privileges are dropped. Keeps open what needs privileges, and reads into
   /// `raw` what can only be read with them. Errors: kNotPresent if this kernel does not provide the interface.
@@ -165,7 +164,6 @@ constexpr SourceSteps source_steps() {
   return steps;
 }
 
-/// Static facts about one source.
 struct SourceDescriptor {
   std::string_view name;    ///< Its file name without ".cpp": the label `source` and the key in the configuration.
   std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".

@@ -37,7 +37,6 @@ std::string size_text(std::uint64_t value, bool is_bytes) {
   return std::to_string(value) + std::string(kUnits[unit]);
 }
 
-/// Joins the texts of items with "; ".
 template <typename Items, typename Text>
 std::string joined(const Items& items, Text text_of) {
   std::string text;

@@ -46,7 +46,6 @@ struct ParsedCommandLine {
 /// Never throws. `version` is what --version prints.
 ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version);
 
-/// Overrides the file's keys with the flags.
 void apply(const CommandLine& options, Config& config);
 
 }  // namespace memstat

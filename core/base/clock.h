@@ -26,7 +26,6 @@ class Clock {
   [[nodiscard]] TimePoint now() const { return TimePoint(std::chrono::nanoseconds(monotonic_ns())); }
 };
 
-/// The system's clocks.
 class SystemClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t monotonic_ns() const override {

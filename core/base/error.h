@@ -40,7 +40,6 @@ struct Error {
 /// Short stable word for a code, used as the label `reason`: "permission", "timeout", ... Not used in messages.
 std::string_view reason(ErrorCode code);
 
-/// The whole error as one line of text.
 std::string to_string(const Error& error);
 
 /// Maps errno to a code: ENOENT and related to kNotPresent, EACCES and EPERM to kPermission, ENOMEM to kNoMemory, all others

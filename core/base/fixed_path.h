@@ -56,7 +56,6 @@ class FixedPath {
     size_ = size;
     bytes_[size_] = '\0';
   }
-  /// Removes the last component and its slash.
   void remove_last_component() {
     const std::size_t slash = view().rfind('/');
     truncate(slash == std::string_view::npos ? 0 : slash);

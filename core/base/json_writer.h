@@ -39,7 +39,6 @@ class JsonWriter {
     append(value);
     return *this;
   }
-  /// Adds a member to the open list.
   template <typename T>
   JsonWriter& member(const T& value) {
     return field({}, value);

@@ -15,7 +15,6 @@ namespace memstat {
 /// Thread safety: none; one owner at a time.
 class SharedMemory {
  public:
-  /// Empty.
   SharedMemory() = default;
   SharedMemory(SharedMemory&& other) noexcept { swap(other); }
   SharedMemory& operator=(SharedMemory&& other) noexcept {

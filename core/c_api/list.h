@@ -69,7 +69,6 @@ class QueriedList {
   bool read_process(int pid, ProcessMemory& memory, std::string& name);
   /// Returns the kernel that queries read, and the time of its poll.
   bool read_kernel(memstat_kernel& kernel);
-  /// Reads the machine's memory account.
   bool read_memory(memstat_memory& memory);
 
   /// The capture being read; nullptr if it is a kernel, or if the capture cannot be opened.
@@ -86,7 +85,6 @@ class QueriedList {
   bool fail(ErrorCode code, std::string_view detail) noexcept;
 
  private:
-  /// A kernel view and its origin.
   struct Opened {
     std::string reference;  // of the capture
     std::shared_ptr<KernelView> view;

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 128U << 10U;
 
-/// An uncompressed file.
 class FileSource final : public PieceSource {
  public:
   FileSource(const std::string& name, int fd) : name_(name), fd_(fd) {}

@@ -102,7 +102,6 @@ bool is_blank_or_comment(std::string_view text) {
   return text.empty() || text.front() == '#';
 }
 
-/// Iterates over numbered lines.
 struct Lines {
   std::string_view rest;
   std::size_t number = 0;

@@ -21,7 +21,6 @@ struct YamlPair {
 };
 using YamlMap = std::vector<YamlPair>;
 
-/// The pair with that key, or nullptr.
 const YamlPair* find_pair(const YamlMap& map, std::string_view key);
 
 /// Makes a kData error, "line N: what is wrong", for a capture's file.

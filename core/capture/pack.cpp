@@ -25,7 +25,6 @@
 namespace memstat {
 namespace {
 
-/// Writes a tree of files into an archive.
 class ArchiveWriter {
  public:
   ArchiveWriter(const CaptureFiles& files, ArchiveSink& sink, std::string top, const std::function<bool()>& must_stop)

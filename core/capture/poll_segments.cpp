@@ -27,7 +27,6 @@ constexpr std::uint64_t kMaxMember = 1ULL << 30;
 constexpr std::string_view kInfo = "poll.yaml";
 constexpr std::string_view kErrors = "errors.yaml";
 
-/// A range of bytes of an open file.
 class FilePieces final : public PieceSource {
  public:
   FilePieces(std::string name, int fd, std::uint64_t begin, std::uint64_t end)
@@ -58,7 +57,6 @@ struct Segment {
   UniqueFd file;
 };
 
-/// The location of a poll.
 struct Place {
   std::size_t segment = 0;
   std::uint64_t begin = 0;  // offset in its file

@@ -19,7 +19,6 @@
 
 namespace memstat {
 
-/// Whether `name` is the name of a segment.
 bool is_segment(std::string_view name);
 /// The name of the segment that begins with this poll: "000012.tar".
 std::string segment_of(std::uint64_t first_poll);
@@ -31,7 +30,6 @@ Result<std::unique_ptr<CaptureFiles>> with_segments(std::unique_ptr<CaptureFiles
 
 /// Appends a poll's members to `out`: links, files, empty directories, and poll.yaml last.
 void append_members(std::string& out, const std::string& poll, const PollPlan& plan, std::uint64_t mtime);
-/// Appends one file.
 void append_member(std::string& out, const std::string& path, std::string_view bytes, std::uint64_t mtime);
 
 /// A segment open for appending. Thread safety: none; one thread at a time.

@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint64_t kMaxTarExtension = 1U << 20U;           // B of extended headers per member
 constexpr std::uint64_t kMaxTarSize = std::uint64_t{1} << 62U;  // B; larger than any file
 
-/// Offset and size of a header field.
 struct TarField {
   std::size_t at;
   std::size_t size;

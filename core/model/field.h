@@ -89,7 +89,6 @@ inline constexpr std::size_t kNodeFieldCount = 4;
 /// Node numbers are below this: kernels have at most 1024 (CONFIG_NODES_SHIFT 10).
 inline constexpr std::uint32_t kMaxNodes = 1024;
 
-/// Maximum number of enumerators in a FieldSet.
 inline constexpr std::size_t kMaxFieldSetSize = 64;
 static_assert(kFieldCount <= kMaxFieldSetSize && kCpuFieldCount <= kMaxFieldSetSize && kNodeFieldCount <= kMaxFieldSetSize);
 

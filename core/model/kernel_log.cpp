@@ -155,7 +155,6 @@ std::optional<std::pair<std::size_t, std::uint64_t>> counted(std::string_view re
   return std::pair(static_cast<std::size_t>(place - kEventNames.begin()), *number);
 }
 
-/// Parses a table line by line.
 class TableParser {
  public:
   explicit TableParser(LogTable& table) : table_(table) {}

@@ -45,7 +45,6 @@ inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent:
 /// The event's name: "oom_kill", "page_allocation_failure", ...
 std::string_view to_string(LogEvent event);
 
-/// The event that a log line reports.
 std::optional<LogEvent> event_of_line(std::string_view line);
 
 /// One record of /dev/kmsg. Borrows the bytes.

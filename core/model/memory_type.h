@@ -41,7 +41,6 @@ class MemoryType {
   /// A figure as of the last commit, in the field's unit. 0 if the kernel does not provide it.
   [[nodiscard]] std::uint64_t figure(Field field) const { return figures_[field]; }
 
-  /// The per-CPU figures that the type has.
   [[nodiscard]] CpuFieldMask cpu_fields() const { return cpu_fields_; }
   /// One more than the highest CPU with per-CPU figures or slots. CPU numbers may have gaps.
   [[nodiscard]] std::uint32_t cpu_count() const { return cpu_count_; }
@@ -55,7 +54,6 @@ class MemoryType {
   /// commit.
   [[nodiscard]] const std::string& detail() const { return detail_; }
 
-  /// The per-node figures that the type has.
   [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
   /// One more than the highest node that ever had figures; 0 if none. Node numbers may have gaps.
   [[nodiscard]] std::uint32_t node_count() const { return node_count_; }

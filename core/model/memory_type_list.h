@@ -112,7 +112,6 @@ class MemoryTypeList {
     MemoryType* type;
     CpuFigures figures;
   };
-  /// The same for nodes.
   struct GrownNodeFigures {
     MemoryType* type;
     NodeFigures figures;

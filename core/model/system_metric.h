@@ -17,7 +17,6 @@
 
 namespace memstat {
 
-/// Maximum number of labels.
 inline constexpr std::size_t kMaxSystemMetricLabels = 4;
 
 /// A metric that belongs to no memory type. Declared once, beside its parser, with static lifetime; metrics are compared by

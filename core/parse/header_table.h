@@ -24,7 +24,6 @@ struct ColumnTotal {
   std::uint64_t sum = 0;    ///< Sum over all rows.
 };
 
-/// The base of a table's numbers.
 enum class Digits { kDecimal, kHexadecimal };
 
 /// Fills `columns` from a table: a line of names, then one line per row, each ending with a newline. Sets `rows` to the

@@ -11,7 +11,6 @@ namespace {
 constexpr std::string_view kNumaPrefix = "numa_";
 constexpr std::string_view kCutShort = "has an incomplete zone";
 
-/// Parses the rest of a line as a number.
 std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
 
 /// The first byte rules out most unwanted lines.

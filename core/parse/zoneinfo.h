@@ -34,7 +34,6 @@
 
 namespace memstat {
 
-/// Identifies a zone.
 struct ZoneKey {
   /// B. The kernel's longest name is 7 (Movable). Longer input is not a valid name and is truncated.
   static constexpr std::size_t kMaxNameSize = 64;
@@ -90,7 +89,6 @@ class ZoneInfoReader {
   /// and on an error.
   bool next_page_set(ZoneInfo& zone, PageSet& set);
 
-  /// The first error, or nothing.
   [[nodiscard]] const std::optional<Problem>& problem() const { return problem_; }
 
  private:

@@ -24,7 +24,6 @@ constexpr std::string_view kStream = kMallocStream.name;
 constexpr std::string_view kSizes = "vm.malloc.zone_sizes";
 constexpr std::string_view kSizeCount = "vm.malloc.zone_count";
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kStreamPart = 0;
 constexpr std::size_t kSizesPart =
     1;  // one u32 per size class, terminated by 0; empty before FreeBSD 13, which has no such sysctl
@@ -104,7 +103,7 @@ void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& size
 }
 
 struct State final : ReaderState {
-  Buffer scratch;  ///< scratch for an integer
+  Buffer scratch;
 };
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {

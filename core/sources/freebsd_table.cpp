@@ -29,7 +29,6 @@ namespace {
 
 constexpr std::string_view kOrigin = "sysctl";
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 enum Leaf : std::uint8_t {
@@ -350,7 +349,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 struct State final : ReaderState {
   SysctlList list;  ///< sysctls to read; empty until found
-  Buffer scratch;   ///< scratch for one sysctl
+  Buffer scratch;
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::string_view kStream = kZoneStream.name;
 
-// Index of RawBytes::parts.
 constexpr std::size_t kStreamPart = 0;
 
 constexpr std::size_t kMaxNameSize = 31;
@@ -91,7 +90,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 struct State final : ReaderState {
-  Buffer scratch;  ///< scratch for an integer
+  Buffer scratch;
 };
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {

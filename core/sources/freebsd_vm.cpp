@@ -43,7 +43,6 @@ constexpr SystemMetric kDaemonWantedPages =
 
 constexpr std::string_view kOrigin = "sysctl vm";
 
-// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kDomains = "vm.domain.";
@@ -167,7 +166,6 @@ struct Domain {
   Amount thresholds[kThresholdCount];
 };
 
-/// Totals over all domains.
 struct AllDomains {
   std::uint64_t sizes[kQueueCount] = {};
   std::uint64_t scanned[kQueueCount] = {};
@@ -420,7 +418,7 @@ bool is_needed(std::string_view name) {
 
 struct State final : ReaderState {
   SysctlList list;  ///< sysctls to read; empty until found
-  Buffer scratch;   ///< scratch for one sysctl
+  Buffer scratch;
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {

@@ -42,7 +42,6 @@ namespace {
 constexpr std::string_view kTree = "vm.uma";
 constexpr std::string_view kPrefix = "vm.uma.";
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 
@@ -70,7 +69,7 @@ struct PlannedZone {
 struct State final : ReaderState {
   std::uint32_t zone_count = 0;   ///< Zones in vm.zone_stats when the plan was made.
   std::vector<PlannedZone> plan;  ///< How to read the figures, in the order of vm.zone_stats; empty until made.
-  Buffer scratch;                 ///< scratch for one sysctl
+  Buffer scratch;
 };
 
 constexpr std::string_view kZoneRecord = "zone";
@@ -199,7 +198,6 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// A node of the tree.
 struct TreeNode {
   std::string_view name;
   std::vector<std::string_view> leaves;
@@ -268,7 +266,6 @@ bool has_one_domain(const TreeNode& node) {
   });
 }
 
-/// Plans how to read the figures of one zone.
 Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_secondary, Buffer& scratch, PlannedZone& zone) {
   using Kind = PlannedLeaf::Kind;
   const bool is_in_stream = has_one_domain(node);

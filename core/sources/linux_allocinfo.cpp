@@ -33,7 +33,6 @@ namespace {
 
 constexpr std::string_view kFile = "/proc/allocinfo";
 constexpr std::string_view kSwitch = "/proc/sys/vm/mem_profiling";
-// Index of RawBytes::parts.
 constexpr std::size_t kTextPart = 0;
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount};
@@ -48,7 +47,6 @@ struct Columns {
   std::size_t calls = 1;
 };
 
-/// One line.
 struct Site {
   std::uint64_t size = 0;   ///< B
   std::uint64_t calls = 0;  ///< allocations not yet freed

@@ -70,12 +70,10 @@ using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 constexpr std::string_view kSlabDirectory = "/sys/kernel/slab";
 constexpr std::string_view kSlabChecks[] = {"sanity_checks", "red_zone", "poison", "store_user"};
 
-// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kKfenceName = "kfence";
 
-/// One KFENCE figure, by its name in the file.
 struct KfenceFigure {
   std::string_view name;
   const SystemMetric* metric;
@@ -160,7 +158,7 @@ struct State final : ReaderState {
   FileList list;  ///< files to read; empty until found
   bool has_read_caches = false;
   std::array<std::uint64_t, std::size(kSlabChecks)> caches_with_check{};
-  Buffer scratch;  ///< scratch for one file
+  Buffer scratch;
 };
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
@@ -188,7 +186,6 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   return {};
 }
 
-/// Counts the checks that are on for a cache.
 void count_checks(KernelView& view, const std::string& cache, State& state) {
   for (std::size_t i = 0; i < std::size(kSlabChecks); ++i) {
     const std::string path = std::string(kSlabDirectory) + "/" + cache + "/" + std::string(kSlabChecks[i]);

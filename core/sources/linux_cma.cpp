@@ -29,7 +29,6 @@ constexpr std::string_view kDirectory = "/sys/kernel/mm/cma";
 constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 
-// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kNeeded = "/alloc_pages_success";
@@ -143,8 +142,8 @@ Result<void> find_areas(KernelView& view, FileList& list) {
 }
 
 struct State final : ReaderState {
-  FileList list;   ///< files to read; empty until found
-  Buffer scratch;  ///< scratch for one file
+  FileList list;  ///< files to read; empty until found
+  Buffer scratch;
 };
 
 Result<void> find_files(KernelView& view, ListTime when, State& state) {

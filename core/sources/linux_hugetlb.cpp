@@ -44,7 +44,6 @@ constexpr std::string_view kPools = "/sys/kernel/mm/hugepages/";
 constexpr std::string_view kNodeDirectory = "/sys/devices/system/node";
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 
-// Index of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kNeeded = "/nr_hugepages";
@@ -104,7 +103,6 @@ struct Pool {
   std::uint64_t size = 0;  ///< page size in bytes; 0: no pool
   std::optional<std::uint64_t> pages, free, reserved, surplus, overcommit;
 
-  /// Stores the file's number.
   bool take(std::string_view file, std::optional<std::uint64_t> number) {
     if (file == "nr_hugepages") pages = number;
     if (file == "free_hugepages") free = number;
@@ -210,8 +208,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 struct State final : ReaderState {
-  FileList list;             ///< files to read; empty until found
-  Buffer scratch;            ///< scratch for one file
+  FileList list;  ///< files to read; empty until found
+  Buffer scratch;
   bool was_without = false;  ///< there were no huge pages at the last read
 };
 

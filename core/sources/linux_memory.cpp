@@ -107,7 +107,6 @@ constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size
 constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/block/zram1/mm_stat",
                                            "/sys/block/zram2/mm_stat", "/sys/block/zram3/mm_stat"};
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kVmstatPart = 1;
 constexpr std::size_t kFilesPart = 2;  // the files of the list
@@ -123,7 +122,7 @@ enum class Stacks : std::uint8_t {
 struct State final : ReaderState {
   Stacks stacks = Stacks::kNotAsked;  ///< kNotAsked: the files are not known either
   FileList list;                      ///< files to read
-  Buffer scratch;                     ///< scratch for one file
+  Buffer scratch;
 };
 
 using Amount = std::optional<std::uint64_t>;  // bytes; nothing if not reported
@@ -283,7 +282,6 @@ Amount tracing_bytes(std::string_view text) {
   return next_word(rest, word) ? times(parse_u64(word), 1024) : std::nullopt;
 }
 
-/// The figures of the files in the list.
 struct Files {
   Amount socket_pages;
   Amount tracing;  ///< B

@@ -197,7 +197,6 @@ Result<void> for_each_line(const RawBytes& raw, std::size_t part, Visit visit) {
 
 Error zones_error(std::size_t offset, std::string_view detail) { return data_error(kFiles[kZones], offset, detail); }
 
-/// Adds a zone's type and its watermarks.
 Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
   std::uint64_t largest = std::max(zone.managed, zone.free);
   for (const auto& watermark : zone.watermarks) largest = std::max(largest, watermark.value_or(0));

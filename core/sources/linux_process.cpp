@@ -118,7 +118,6 @@ bool is_gone_or_hidden(const Error& error) {
   return error.code == ErrorCode::kNotPresent || error.code == ErrorCode::kPermission || error.system_errno == ESRCH;
 }
 
-/// Reads processes into the bundle.
 class Reader {
  public:
   Reader(KernelView& view, RawBytes& raw, State& state)

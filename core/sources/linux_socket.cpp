@@ -97,7 +97,6 @@ constexpr std::span kCountPaths = std::span(kPaths).first(kTcpMem);
 constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these seldom change
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
 
@@ -255,7 +254,6 @@ std::optional<Columns> find_columns(std::string_view header) {
   return Columns{*name, *size, *sockets, *memory, *pressure};
 }
 
-/// One line.
 struct Protocol {
   std::string_view name;
   std::optional<std::uint64_t> size;
@@ -427,7 +425,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 struct State final : ReaderState {
   FileList counts;        ///< files to read; empty until found
   SettingFiles settings;  ///< files that are read less often
-  Buffer scratch;         ///< scratch for one file
+  Buffer scratch;
 };
 
 /// Files with counts are kept open, because opening a file in /proc/net costs as much as reading it. Settings are opened at

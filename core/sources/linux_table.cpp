@@ -129,7 +129,6 @@ static_assert(std::size(kPaths) == kFileCount);
 constexpr std::span kCountPaths = std::span(kPaths).first(kConntrackMax);
 constexpr std::span kSettingPaths = std::span(kPaths).subspan(kConntrackMax);
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
 
@@ -504,7 +503,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 struct State final : ReaderState {
   FileList counts;        ///< files to read; empty until found
   SettingFiles settings;  ///< files that are read less often
-  Buffer scratch;         ///< scratch for one file
+  Buffer scratch;
 };
 
 /// None needs a privilege, and modules add some, so they are opened by name at each read.

@@ -38,7 +38,6 @@ constexpr std::array<std::string_view, 9> kKindNames = {"ioremap", "dma-coherent
                                                         "percpu",  "vm_map_ram",   "unpurged", "other"};
 constexpr std::size_t kKindWords = 5;  // kinds that appear in a line by this name
 
-/// One line.
 struct Area {
   std::uint64_t size = 0;  ///< B, as printed
   std::uint64_t pages = 0;

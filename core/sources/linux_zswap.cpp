@@ -27,7 +27,6 @@ constexpr std::string_view kRefusals[] = {"/sys/kernel/debug/zswap/pool_limit_hi
                                           "/sys/kernel/debug/zswap/reject_alloc_fail",
                                           "/sys/kernel/debug/zswap/reject_kmemcache_fail"};
 
-// Indexes of RawBytes::parts.
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kBundlePart = 1;
 
@@ -103,7 +102,7 @@ bool is_unavailable(ErrorCode code) { return code == ErrorCode::kNotPresent || c
 struct State final : ReaderState {
   bool has_looked = false;  ///< the list is known
   FileList list;            ///< files to read besides meminfo
-  Buffer scratch;           ///< scratch for one file
+  Buffer scratch;
 };
 
 /// Lists the files that this kernel has and that are readable. A later failure to read one is an error.

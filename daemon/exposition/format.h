@@ -53,7 +53,6 @@ struct MediaType {
   std::string_view subtype;  ///< "plain"
   std::span<const MediaParameter> parameters = {};
 };
-/// Maximum number of parameters of a format.
 inline constexpr std::size_t kMaxMediaParameters = 3;
 
 /// A page of one gauge without labels: the bytes around its value.
@@ -62,7 +61,6 @@ struct GaugeFrame {
   std::string after;
 };
 
-/// Describes a format.
 struct FormatDescriptor {
   std::string_view name;          ///< Name on the command line.
   std::string_view content_type;  ///< Value of the header Content-Type.
@@ -71,7 +69,6 @@ struct FormatDescriptor {
   /// Appends the metrics of `catalogue` that options and filter (nullptr: all) admit. Returns the number of series.
   std::size_t (*write_types)(std::span<const MetricDescriptor> catalogue, const RenderOptions& options,
                              const PageFilter* filter, const Snapshot& snapshot, Buffer& out);
-  /// Appends the daemon's own metrics.
   void (*write_own)(const RenderOptions& options, const OwnMetrics& own, Buffer& out);
   GaugeFrame (*frame_gauge)(std::string_view name, std::string_view help);
   /// Writes a value for a frame at `at`, at most kMaxGaugeValue bytes. Returns their end.
@@ -83,12 +80,10 @@ const FormatDescriptor& descriptor_of(ExpositionFormat format);
 
 /// "text", "openmetrics", "protobuf", as on the command line.
 std::string_view to_string(ExpositionFormat format);
-/// The inverse of to_string.
 std::optional<ExpositionFormat> parse_exposition_format(std::string_view name);
 /// "text, openmetrics or protobuf"
 std::string format_names();
 std::string_view content_type(ExpositionFormat format);
-/// All formats, in the order of the list.
 std::array<ExpositionFormat, kExpositionFormatCount> all_formats();
 
 }  // namespace memstat

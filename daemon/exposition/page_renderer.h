@@ -41,7 +41,6 @@ namespace memstat {
 
 enum class FamilyKind : std::uint8_t { kGauge, kCounter, kHistogram };
 
-/// The header of a family.
 struct FamilyHeader {
   std::string_view name;
   std::string_view help;

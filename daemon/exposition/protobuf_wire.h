@@ -11,7 +11,6 @@
 
 namespace memstat {
 
-/// Maximum size of a varint in bytes.
 inline constexpr std::size_t kVarintRoom = 10;
 
 /// Size of a number as a varint, 1 to 10.
@@ -65,7 +64,6 @@ class ProtobufMessage {
     bytes_.append(bytes, sizeof bytes);
     return *this;
   }
-  /// Adds a string or an embedded message.
   ProtobufMessage& bytes(unsigned number, std::string_view value) {
     bytes_ += bytes_tag(number);
     append_varint(value.size());

@@ -7,7 +7,6 @@
 
 namespace memstat {
 
-/// Log text for std::bad_alloc.
 inline constexpr std::string_view kOutOfMemory = "out of memory";
 
 /// After this call a std::bad_alloc that escapes from a thread, a destructor or a noexcept function ends the process with a

@@ -22,9 +22,7 @@ class StopDeadline {
   StopDeadline(const StopDeadline&) = delete;
   StopDeadline& operator=(const StopDeadline&) = delete;
 
-  /// Sets the deadline to `time` from now.
   void begin(std::chrono::milliseconds time);
-  /// Removes the deadline.
   void cancel();
 
  private:

@@ -45,7 +45,6 @@ struct SourceTrial {
   std::string reason;     ///< Why it does not work, on one line; "" if it works.
   std::string advice;     ///< What to do, on one line; "" if nothing.
 
-  /// Whether it should work but does not.
   [[nodiscard]] bool is_failure() const;
 };
 

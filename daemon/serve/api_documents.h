@@ -32,7 +32,6 @@ struct HostInfo {
   std::vector<std::string> mounts = {};  ///< File systems that were not mounted at the start, with what to do.
 };
 
-/// The row of that type, if it is listed.
 [[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
 
 /// Each allocates its document and does not touch the kernel. Thread safety: safe.

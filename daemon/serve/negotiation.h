@@ -16,7 +16,6 @@
 
 namespace memstat {
 
-/// The coding of a body.
 enum class ContentCoding : std::uint8_t { kIdentity, kGzip };
 
 /// Evaluates all Accept lines. Ignores entries with invalid syntax, including an invalid q.

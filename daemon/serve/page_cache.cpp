@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kAge = "memstat_poll_age_seconds";
 
-/// Keeps shared parts alive while they are sent.
 struct Held {
   std::shared_ptr<const RenderedSnapshot> snapshot;
   std::shared_ptr<const void> own;

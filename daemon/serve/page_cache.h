@@ -41,7 +41,6 @@ class PageCache {
                                      bool is_configured);
 
  private:
-  /// The daemon's own metrics, rendered.
   struct Own {
     std::uint64_t version = 0;
     std::string text;  // without the end of the document

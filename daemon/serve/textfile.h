@@ -58,7 +58,6 @@ class TextfileWriter {
   TextfileWriter(const TextfileWriter&) = delete;
   TextfileWriter& operator=(const TextfileWriter&) = delete;
 
-  /// Announces a new page. Does not block.
   void notify();
 
  private:

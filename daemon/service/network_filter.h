@@ -14,7 +14,6 @@
 
 namespace memstat {
 
-/// The outcome of sending a packet.
 enum class PacketFate : std::uint8_t {
   kSent,
   kDenied,   ///< Rejected on its way out: EPERM.

@@ -27,7 +27,6 @@ class CounterMemory {
   /// Changes within the last five to ten minutes are recent: two values are kept, five minutes apart.
   static constexpr std::int64_t kWindowNs = 300'000'000'000;
 
-  /// Starts a poll.
   void begin(std::int64_t now_ns);
   /// Records this poll's value of a counter and returns its change.
   Count change(std::uint64_t number, double value, bool is_counter);

@@ -46,7 +46,6 @@ class PageFilter {
   [[nodiscard]] bool shows_machine() const { return !has_types_ && allocators_ == ~std::uint32_t{0}; }
   /// Whether to show this metric of the daemon. All are shown if no name is selected, since they tell the age of the rest.
   [[nodiscard]] bool shows_own(std::string_view name) const;
-  /// Whether types are selected by name.
   [[nodiscard]] bool has_types() const { return has_types_; }
 
  private:

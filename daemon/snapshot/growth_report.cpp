@@ -13,7 +13,6 @@
 namespace memstat {
 namespace {
 
-/// Maximum number of points per series.
 constexpr std::size_t kMaxPoints = 240;
 /// Minimum growth for a row: 64 KiB or a ten-thousandth of all memory; without bytes, this many objects.
 constexpr double kMinBytes = 65536;

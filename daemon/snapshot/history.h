@@ -20,7 +20,6 @@
 
 namespace memstat {
 
-/// The recorded figures of a memory type.
 enum class HistoryFigure : std::uint8_t {
   kAmount,     ///< B in use, or objects in use if the kernel has no bytes
   kFailures,   ///< failed allocations, total
@@ -28,7 +27,6 @@ enum class HistoryFigure : std::uint8_t {
 };
 inline constexpr std::size_t kHistoryFigures = 3;
 
-/// A figure at one time.
 struct HistoryPoint {
   std::int64_t time_ns = 0;  ///< since 1970, by the clock as of the newest poll
   std::uint64_t value = 0;
@@ -113,7 +111,6 @@ class History {
     std::uint32_t begin = 0;  // offset in the ring
     std::uint32_t size = 0;
   };
-  /// One resolution.
   struct Ring {
     std::size_t max_frames = 0;
     std::size_t max_bytes = 0;

@@ -123,7 +123,6 @@ std::vector<MetricDescriptor> make_catalogue() {
   return catalogue;
 }
 
-/// System metrics by address.
 using Numbers = std::vector<std::pair<const SystemMetric*, std::size_t>>;
 
 Numbers make_numbers() {

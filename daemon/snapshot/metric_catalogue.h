@@ -46,7 +46,6 @@ class Figure {
 };
 inline constexpr std::size_t kFigureCount = kFieldCount + kTrackedFigureCount;
 
-/// A set of figures, a bit each.
 using FigureSet = std::uint64_t;
 static_assert(kFigureCount <= 64);
 constexpr FigureSet bit(Figure figure) { return FigureSet{1} << figure.number(); }

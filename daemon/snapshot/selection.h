@@ -28,7 +28,6 @@
 
 namespace memstat {
 
-/// Limits for one allocator.
 struct AllocatorBounds {
   std::uint64_t top = 0;        ///< Maximum number of listed types, without those in trouble; 0: all.
   std::uint64_t min_bytes = 0;  ///< Overrides a smaller Selection::Options::min_bytes; 0: none.

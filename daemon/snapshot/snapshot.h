@@ -23,7 +23,6 @@
 
 namespace memstat {
 
-/// The labels of one row.
 struct RowLabels {
   std::string_view text;  ///< `{allocator="slab",type="dentry"`, escaped for the text formats, without the closing brace
   std::size_t allocator_size = 0;  ///< Length of the allocator's name.
@@ -98,7 +97,6 @@ class Snapshot {
   /// Readable bytes after any label, so that labels can be copied in large pieces.
   static constexpr std::size_t kLabelPadding = 48;
 
-  /// A row without its values.
   struct Row {
     FigureSet figures = 0;
     std::uint32_t label_offset = 0;

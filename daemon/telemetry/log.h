@@ -30,7 +30,6 @@ class Log {
   /// Errors: std::system_error.
   void start_thread();
 
-  /// Changes level and format.
   void configure(const LogConfig& config);
 
   void write(LogLevel level, std::string_view message) noexcept;
@@ -41,7 +40,6 @@ class Log {
   /// Waits until all lines are written, or for `longest`. Returns whether they are.
   bool flush(std::chrono::milliseconds longest) noexcept;
 
-  /// Number of dropped lines.
   [[nodiscard]] std::uint64_t dropped() const noexcept;
 
  private:

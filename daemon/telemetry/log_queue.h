@@ -36,7 +36,6 @@ class LogQueue {
   /// Waits until all lines are written, or for `longest`. Returns whether they are.
   bool flush(std::chrono::milliseconds longest) noexcept;
 
-  /// Number of dropped lines.
   [[nodiscard]] std::uint64_t dropped() const noexcept;
 
   /// Counts a line that could not be formatted for lack of memory.

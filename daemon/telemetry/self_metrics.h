@@ -18,7 +18,6 @@
 
 namespace memstat {
 
-/// The last read of a source.
 struct SourceReport {
   double read_seconds = 0;
   std::uint64_t read_bytes = 0;  ///< bytes read
@@ -55,7 +54,6 @@ class SelfMetrics {
   void kernel_opened(std::string_view os, std::string_view release);
   /// Sets the boot time in Unix time, which changes when the clock is set. Without a call the series does not exist.
   void boot_time(double timestamp_seconds);
-  /// Configured time between polls.
   void poll_interval(double seconds);
   void polls_missed(std::size_t count);
   void snapshot_skipped();
@@ -87,7 +85,6 @@ class SelfMetrics {
                                  const std::function<bool(std::string_view)>& shows = {}) const;
   [[nodiscard]] std::string text() const { return page(kFallbackFormat); }
 
-  /// A series without labels.
   struct Value {
     std::string name;
     double value = 0;

@@ -10,7 +10,6 @@
 
 namespace memstat {
 
-/// State of a source after a poll.
 enum class SourceState {
   kUnknown,       ///< Not read yet.
   kOff,           ///< Off in the configuration.

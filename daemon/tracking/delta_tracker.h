@@ -125,7 +125,6 @@ class DeltaTracker {
   /// The same on one CPU.
   [[nodiscard]] static std::uint64_t accumulated(const MemoryType& type, std::uint32_t cpu, CpuField counter);
 
-  /// Frees the state of a type about to be evicted.
   void forget(MemoryType& type) { states_.release(type); }
 
  private:

@@ -16,7 +16,6 @@ namespace memstat {
 template <typename T, std::size_t kSlot>
 class TypeSlot {
  public:
-  /// The type's object, or nullptr.
   [[nodiscard]] static T* of(const MemoryType& type) { return static_cast<T*>(type.caller_pointer(kSlot)); }
 
   /// The type's object. `fill(T&)` initializes a new one; if it throws, the type has none.
@@ -37,7 +36,6 @@ class TypeSlot {
     return kept;
   }
 
-  /// Releases the type's object, if it has one.
   void release(MemoryType& type) {
     T* kept = of(type);
     if (kept == nullptr) return;
