@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The library: what reads kernels and captures, and the archives that captures come in.
+# The library: reads kernels, captures and archives of captures.
 file(GLOB CORE_FILES CONFIGURE_DEPENDS core/*.cpp core/base/*.cpp core/parse/*.cpp core/model/*.cpp core/kernel/*.cpp core/capture/*.cpp
      core/collect/*.cpp core/diagnosis/*.cpp core/inspect/*.cpp)
 list(FILTER CORE_FILES EXCLUDE REGEX "core/(kernel/open_view|capture/(archive|archive_stream|pack|open_capture))\\.cpp$")
@@ -10,8 +10,8 @@ memstat_add_causes(memstat_core)
 include(core/inspect/inspect.cmake)
 memstat_add_inspections(memstat_core)
 
-# What can be opened in place of the live kernel, in the order in which they are tried: names of a ViewOpener in
-# memstat::view_openers. Targets of their own (crash dumps) go before `capture`, which takes what no other does.
+# Openers of views other than the live kernel, in the order in which they are tried: names of a ViewOpener in
+# memstat::view_openers. Those of separate targets (crash dumps) precede `capture`, which accepts everything else.
 set(VIEW_OPENERS capture)
 if(MEMSTAT_POSTMORTEM)
   list(PREPEND VIEW_OPENERS dump)
@@ -36,10 +36,10 @@ std::span<const ViewOpener* const> all_view_openers() { return kOpeners; }
 }  // namespace memstat
 ")
 
-# Captures in archives may need libzstd, so they are a target of their own, with what opens them.
+# Captures in archives may need libzstd, so they and their opener are a separate target.
 memstat_library(memstat_archive core/capture/archive.cpp core/capture/archive_stream.cpp core/capture/pack.cpp
                 core/capture/open_capture.cpp core/kernel/open_view.cpp ${GENERATED}/all_view_openers.cpp)
-# They need a table of sources, which libcpc has not.
+# They need a table of sources, which libcpc lacks.
 set_source_files_properties(core/source.cpp core/query.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(${GENERATED}/all_view_openers.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # declares the others' names anew
 target_link_libraries(memstat_archive PUBLIC memstat_core $<TARGET_NAME_IF_EXISTS:memstat_postmortem>)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tables of sources: a file each, no list to edit.
+# Tables of sources: one file per source, no list to edit.
 # memstat_add_sources(TARGET DIRECTORY): every .cpp file of DIRECTORY is a source, compiled into TARGET. The file name is its
-# namespace, in which its SourceDescriptor is `descriptor`; a file without a test and captures is refused. What links TARGET has these
-# sources in all_sources().
+# namespace, in which its SourceDescriptor is `descriptor`; a file without a test and captures is rejected. Programs that link TARGET
+# have these sources in all_sources().
 function(memstat_add_sources target directory)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${directory}/*.cpp)
   file(GLOB_RECURSE test_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/unit/*_test.cpp)
@@ -40,7 +40,7 @@ function(memstat_add_sources target directory)
   target_sources(${target} PRIVATE ${files})
 endfunction()
 
-# memstat_use_table(PROGRAM TARGET...): gives PROGRAM the function all_sources() with the sources of these targets and of all that
+# memstat_use_table(PROGRAM TARGET...): gives PROGRAM the function all_sources() with the sources of these targets and of all targets that
 # they link. Programs with the same sources share one object.
 function(memstat_use_table program)
   set(linked "")
@@ -97,7 +97,7 @@ std::span<const SourceDescriptor* const> all_sources() { return kSources; }
   target_sources(${program} PRIVATE $<TARGET_OBJECTS:${table}>)
 endfunction()
 
-# Each program of this build gets the table of what it links, once all of them are known.
+# Each program of this build gets the table of its linked sources, once all of them are known.
 function(memstat_use_tables)
   get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)

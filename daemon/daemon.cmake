@@ -9,12 +9,12 @@ find_package(nlohmann_json REQUIRED)
 
 file(GLOB_RECURSE DAEMON_FILES CONFIGURE_DEPENDS daemon/*.cpp)
 list(FILTER DAEMON_FILES EXCLUDE REGEX "daemon/(main\\.cpp|(ctl|selftest|explain|poll|tracking|snapshot|exposition)/.*|telemetry/self_metrics\\.cpp)$")
-# What memstatd and memstatctl both do.
+# Code shared by memstatd and memstatctl.
 file(GLOB SELFTEST_FILES CONFIGURE_DEPENDS daemon/selftest/*.cpp)
 memstat_library(memstat_selftest ${SELFTEST_FILES})
 memstat_quick(memstat_selftest)
 target_link_libraries(memstat_selftest PUBLIC memstat_core memstat_archive Threads::Threads)
-# What words mean: the catalogue of metrics, which memstatd serves by, and for memstatctl the runbooks and well-known types.
+# Explanations: the metric catalogue, which memstatd uses too, and for memstatctl the runbooks and well-known types.
 memstat_library(memstat_catalogue daemon/snapshot/metric_catalogue.cpp daemon/snapshot/own_metrics.cpp)
 target_link_libraries(memstat_catalogue PUBLIC memstat_core)
 set(RUNBOOKS ${GENERATED}/runbooks_text.cpp)
@@ -25,12 +25,12 @@ file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
 memstat_library(memstat_explain ${EXPLAIN_FILES} ${RUNBOOKS})
 memstat_quick(memstat_explain)
 target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
-# From the kernel to a snapshot: memstatd serves it, memstatctl prints it.
+# From the kernel to a snapshot, which memstatd serves and memstatctl prints.
 file(GLOB ENGINE_FILES CONFIGURE_DEPENDS daemon/poll/*.cpp daemon/tracking/*.cpp daemon/snapshot/*.cpp daemon/exposition/*.cpp)
 list(FILTER ENGINE_FILES EXCLUDE REGEX "daemon/snapshot/(metric_catalogue|own_metrics)\\.cpp$")
 memstat_library(memstat_engine ${ENGINE_FILES} daemon/telemetry/self_metrics.cpp)
 target_link_libraries(memstat_engine PUBLIC memstat_catalogue memstat_core memstat_events memstat_config memstat_archive prometheus-cpp::core Threads::Threads)
-# The status page's files, as bytes in the program.
+# The status page's files, embedded in the program.
 file(GLOB WEB_FILES CONFIGURE_DEPENDS daemon/web/*.* daemon/web/uplot/*.*)
 set(WEB_ASSETS ${GENERATED}/web_assets.cpp)
 add_custom_command(OUTPUT ${WEB_ASSETS} DEPENDS ${WEB_FILES} VERBATIM

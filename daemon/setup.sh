@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2154  # program and root are the caller's
-# What daemon/run and tests/run share: install what is missing, configure, build. Sourced, not run.
-# The caller sets `program` (its name, for messages) and `root` (the repository). Everything printed goes to standard error:
-# standard output belongs to what is started (`daemon/run -- --once > page`).
+# Functions shared by daemon/run and tests/run: install missing packages, configure, build. Sourced, not run.
+# The caller sets `program` (its name, for messages) and `root` (the repository). All output goes to standard error, because
+# standard output belongs to the started program (`daemon/run -- --once > page`).
 
-# A root shell opened by plain `su` lacks these, and dpkg refuses to work without them.
+# A root shell from plain `su` lacks these, and dpkg requires them.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-# Put before the build command; tests/run starts sanitized builds through setarch.
+# Prefix of the build command; tests/run runs sanitizer builds through setarch.
 build_prefix=()
 
 say() { printf '%s: %s\n' "$program" "$*" >&2; }
@@ -22,17 +22,17 @@ as_root() {
   fi
 }
 
-# missing_packages FILE...: prints the packages of these lists that are not installed; all of them where there is no dpkg.
+# missing_packages FILE...: prints the packages of these lists that are not installed; all of them if there is no dpkg.
 missing_packages() {
   local wanted installed
   wanted=$(sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' -- "$@" | sort -u)
-  # shellcheck disable=SC2016,SC2086  # dpkg-query's own placeholders; one argument a package
+  # shellcheck disable=SC2016,SC2086  # dpkg-query's own placeholders; one argument per package
   installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^.i  *//p' | sort -u)
   comm -23 <(printf '%s\n' "$wanted") <(printf '%s\n' "$installed")
 }
 
-# install_missing FILE...: installs what is missing of these lists. A failure is only said: the libraries may be there from
-# elsewhere, and CMake is the judge of that.
+# install_missing FILE...: installs the missing packages of these lists. A failure is only reported: the libraries may come
+# from elsewhere, which CMake checks.
 install_missing() {
   local missing list
   missing=$(missing_packages "$@")
@@ -45,9 +45,9 @@ install_missing() {
   fi
   say "installing $list"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
-  # A stale index names packages that the mirror no longer has, so it is renewed; but only when something is missing.
+  # A stale index names packages that the mirror no longer has, so update it, but only if something is missing.
   as_root "${apt[@]}" update >&2 || say "apt-get update failed; trying with the old index"
-  # shellcheck disable=SC2086  # one argument a package
+  # shellcheck disable=SC2086  # one argument per package
   if as_root "${apt[@]}" install -y --no-install-recommends $missing >&2; then
     return 0
   fi
@@ -55,7 +55,7 @@ install_missing() {
   say "continuing with what is installed"
 }
 
-# How many compilers at a time: one a CPU, but no more than memory bears (about 1 GB each).
+# Number of parallel compilers: one per CPU, limited by memory (about 1 GB each).
 build_jobs() {
   local cpus memory
   cpus=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
@@ -65,7 +65,7 @@ build_jobs() {
   echo $((cpus < memory ? cpus : memory))
 }
 
-# is_configured DIR -DNAME=VALUE...: whether DIR holds a finished configuration of this very tree with these settings.
+# is_configured DIR -DNAME=VALUE...: whether DIR has a complete configuration of this tree with these settings.
 is_configured() {
   local directory=$1 setting
   shift
@@ -77,7 +77,7 @@ is_configured() {
   done
 }
 
-# configure DIR [-DNAME=VALUE...]: configures DIR, unless it is so configured already.
+# configure DIR [-DNAME=VALUE...]: configures DIR, unless it already has this configuration.
 configure() {
   local directory=$1 generator=()
   shift
@@ -87,7 +87,7 @@ configure() {
     return 1
   fi
   may_write "$directory" || return 1
-  # A half-made configuration, or one of another tree, is in the way; and the generator cannot be changed later.
+  # Remove an incomplete configuration, or one of another tree; the generator cannot be changed later.
   if ! is_configured "$directory"; then
     rm -rf "$directory/CMakeCache.txt" "$directory/CMakeFiles"
     ! command -v ninja >/dev/null || generator=(-G Ninja)
@@ -96,12 +96,12 @@ configure() {
   cmake -S "$root" -B "$directory" "${generator[@]}" "$@" >&2
 }
 
-# build DIR [TARGET...]: builds the targets, or everything. What root builds is given to the owner of the tree, who would
-# otherwise be locked out of it by one `sudo daemon/run`.
+# build DIR [TARGET...]: builds the targets, or everything. Files built by root are given to the owner of the tree, who would
+# otherwise be locked out after one `sudo daemon/run`.
 build() {
   may_write "$1" || return 1
   say "building $1"
-  # Going on after an error shows all of them at once.
+  # Continue after an error, to show all of them at once.
   local status=0 keep_going=-k0 directory=$1
   shift
   [ -e "$directory/build.ninja" ] || keep_going=-k

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The C API. What ships is libmemstat.so and libmemstat.a, which hold all three; only the functions of memstat.h are visible.
+# The C API. libmemstat.so and libmemstat.a contain all three targets; only the functions of memstat.h are visible.
 file(GLOB C_API_FILES CONFIGURE_DEPENDS core/c_api/*.cpp)
 memstat_library(memstat_c_api ${C_API_FILES})
 target_link_libraries(memstat_c_api PUBLIC memstat_archive memstat_core)
 
-# libmemstat.so and libmemstat.a. The map keeps instances of the standard library's templates inside, which are visible whatever
-# the compiler is told. Number 3 is upstream's: programs linked against FreeBSD's library run with ours.
+# libmemstat.so and libmemstat.a. The map hides instances of the standard library's templates, which compiler options cannot
+# hide. Number 3 is FreeBSD's: programs linked against its library run with ours.
 if(NOT MEMSTAT_FUZZ)
   set(LIBRARY_OBJECTS $<TARGET_OBJECTS:memstat_core> $<TARGET_OBJECTS:memstat_archive> $<TARGET_OBJECTS:memstat_c_api>)
   if(MEMSTAT_POSTMORTEM)
@@ -23,7 +23,7 @@ if(NOT MEMSTAT_FUZZ)
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT MEMSTAT_SANITIZER)
     target_link_options(memstat PRIVATE -Wl,-z,defs)  # Elsewhere a library may name what only the program's start has.
   endif()
-  # What a program in C that links the static library has to link as well.
+  # Libraries that a C program must also link with the static library.
   set(LIBRARY_NEEDS ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
   list(FILTER LIBRARY_NEEDS INCLUDE REGEX "^(stdc\\+\\+|c\\+\\+|cxxrt|m)$")
   list(REMOVE_DUPLICATES LIBRARY_NEEDS)

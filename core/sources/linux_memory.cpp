@@ -447,7 +447,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
       return data_error(kMeminfo, text.size(), line == kMemTotal ? "names no MemTotal" : "names no MemFree");
     }
   }
-  // Since 3.14 (commit 34e431b0ae39).
+  // Linux commit 34e431b0ae39 ("/proc/meminfo: provide estimated available memory") (v3.14)
   if (const Amount available = lines[kMemAvailable].value) {
     staging.statistics().add(kAvailableBytes, *available);
   }
