@@ -131,7 +131,7 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
     cell(Field::kFailures, rows[i], false);
     html += "</tr>\n";
   }
-  html += "</table>\n<p class=quiet>Memory of one allocator is often another's: never add up different allocators.</p>\n";
+  html += "</table>\n<p class=quiet>Allocators often share memory: never add the figures of different allocators.</p>\n";
 }
 
 /// Types with a limit, in descending order of the used share.

@@ -343,7 +343,7 @@ async function tick() {
     wait = changed ? Math.min(MOST_WAIT, Math.max(LEAST_WAIT, due)) : Math.min(MOST_WAIT, Math.max(LEAST_WAIT, wait * 1.3));
   } catch (error) {
     complain(error.status === 503 ? 'memstatd has not finished its first poll yet. This page goes on by itself.'
-      : `memstatd does not answer (${error.message}). ${state.memory ? 'What is shown is as it was. ' : ''}This page goes on asking.`);
+      : `memstatd does not answer (${error.message}). ${state.memory ? 'The figures are from the last answer. ' : ''}This page keeps trying.`);
     wait = Math.min(MOST_WAIT, Math.max(LEAST_WAIT, 2 * wait));
     if (error.status === 503) wait = LEAST_WAIT;
   }

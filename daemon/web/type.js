@@ -34,7 +34,7 @@ function figureRows(type) {
   return type.figures.map((figure) => element(
     'tr', {}, element('td', {'data-label': 'metric', class: 'name'}, figure.metric), element('td', {'data-label': 'value', class: 'number'}, valueText(figure)),
     element('td', {'data-label': 'meaning'}, figure.help),
-    element('td', {'data-label': 'the kernel counts it in'}, figure.origin ? `${figure.origin} (${figure.source})` : 'memstatd works it out')));
+    element('td', {'data-label': 'the kernel counts it in'}, figure.origin ? `${figure.origin} (${figure.source})` : 'computed by memstatd')));
 }
 
 function split(place, tables, name, none) {
