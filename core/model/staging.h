@@ -73,9 +73,9 @@ class Staging {
   /// it then exceeds `longest` bytes, it is truncated. The reference is valid until the next add.
   StagedType& add(std::string_view name, std::size_t longest = std::string_view::npos);
 
-  /// Returns the type of that name among those merged since the reset, or a new one. For kernels whose records have many
-  /// entries per type. Copies `name` and replaces bytes that are not valid UTF-8. The reference is valid until the next add
-  /// or merge. Do not mix with add(). Per-CPU figures are set by the type's index, as usual.
+  /// Returns the type of that name among those merged since the reset, or a new one. For kernels with several records per
+  /// type. Copies `name` and replaces bytes that are not valid UTF-8. The reference is valid until the next add or merge. Do
+  /// not mix with add(). Per-CPU figures are set by the type's index, as usual.
   StagedType& merge(std::string_view name);
   /// A copy of `text`, with invalid UTF-8 replaced, that lives as long as a merged name. For StagedType::detail.
   [[nodiscard]] std::string_view keep_text(std::string_view text);
