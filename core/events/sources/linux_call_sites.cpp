@@ -200,8 +200,8 @@ extern const SourceDescriptor descriptor;
 const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_call_sites",
     .origin = "raw tracepoints kmem:kmalloc, kmem_cache_alloc",
-    .allocator = Allocator::kKmallocSite,
     .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kKmallocSite,
     .is_roster = true,
     .origins = kOriginsOfMetrics,
     .options = kOptions,

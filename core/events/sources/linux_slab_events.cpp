@@ -177,8 +177,8 @@ extern const SourceDescriptor descriptor;
 const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_slab_events",
     .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
-    .allocator = Allocator::kSlab,
     .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSlab,
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,

@@ -265,8 +265,8 @@ extern const SourceDescriptor descriptor;
 const SourceDescriptor descriptor = events::attached_source({
     .name = kTable,
     .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
-    .allocator = Allocator::kSlab,
     .os = OperatingSystem::kLinux,
+    .allocator = Allocator::kSlab,
     .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
