@@ -81,9 +81,8 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
             "# TYPE memstat_type_bytes gauge\n"
             "# UNIT memstat_type_bytes bytes\n"
             "memstat_type_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
-            "# HELP memstat_type_freed_bytes Bytes freed since boot, rounded up to size classes; of slab caches, since "
-            "memstatd attached to "
-            "their events.\n"
+            "# HELP memstat_type_freed_bytes Bytes freed since boot, rounded up to size classes, or, for slab caches, since "
+            "memstatd attached to their events.\n"
             "# TYPE memstat_type_freed_bytes counter\n"
             "# UNIT memstat_type_freed_bytes bytes\n"
             "memstat_type_freed_bytes_total{allocator=\"uma\",type=\"b\"} 7\n"
@@ -91,8 +90,8 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
             "# TYPE memstat_type_peak_bytes gauge\n"
             "# UNIT memstat_type_peak_bytes bytes\n"
             "memstat_type_peak_bytes{allocator=\"uma\",type=\"b\"} 4096\n"
-            "# HELP memstat_type_resets Times since memstatd started that a counter of the type fell by more than unlocked "
-            "reading explains.\n"
+            "# HELP memstat_type_resets Counter resets of the type since memstatd started: drops too large to come from "
+            "unlocked reading.\n"
             "# TYPE memstat_type_resets counter\n"
             "memstat_type_resets_total{allocator=\"uma\",type=\"b\"} 0\n");
   EXPECT_EQ(series_, 4U);

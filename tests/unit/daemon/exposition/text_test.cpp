@@ -38,9 +38,8 @@ TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
   staging.type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}});
   types_.poll(staging);
   EXPECT_EQ(types_.page({.tier = Tier::kDefault}),
-            "# HELP memstat_type_frees_total Objects freed since boot; of slab caches that memstatd counts by events, since "
-            "it attached to "
-            "them.\n"
+            "# HELP memstat_type_frees_total Objects freed since boot, or, for slab caches counted by events, since "
+            "memstatd attached to these.\n"
             "# TYPE memstat_type_frees_total counter\n"
             "memstat_type_frees_total{allocator=\"uma\",type=\"a\"} 0\n"
             "memstat_type_frees_total{allocator=\"uma\",type=\"b\"} 5\n");
@@ -225,8 +224,7 @@ TEST_F(TextExpositionTest, FiguresOfTheMachineHaveTheirOwnLabelsOrNone) {
       .statistic(kAccountedBytes, 6, {"quo\"te"});
   types_.poll(staging);
   EXPECT_EQ(types_.page({.tier = Tier::kMinimal}),
-            "# HELP memstat_accounted_bytes Bytes of memory now, by what holds them; the parts do not overlap and may be "
-            "stacked.\n"
+            "# HELP memstat_accounted_bytes Bytes of memory now, by holder; the parts do not overlap and may be stacked.\n"
             "# TYPE memstat_accounted_bytes gauge\n"
             "memstat_accounted_bytes{part=\"slab\"} 5\n"
             "memstat_accounted_bytes{part=\"quo\\\"te\"} 6\n"
