@@ -111,6 +111,11 @@ void put_roots_first(Findings& found) {
   }
 }
 
+/// A control group's bytes are in the other allocators', too.
+bool is_of_groups(const Finding& finding) {
+  return !finding.about.empty() && finding.about.front().allocator == to_string(Allocator::kMemcg);
+}
+
 void leave_out_symptoms(Findings& found) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (std::size_t j = i + 1; j < found.size();) {
@@ -118,10 +123,24 @@ void leave_out_symptoms(Findings& found) {
         ++j;
         continue;
       }
+      if (!is_of_groups(found[j]) && !shares_subject(found[i], found[j])) found[i].bytes += found[j].bytes;
       found[i].explains.push_back(std::move(found[j].headline));
       for (std::string& one : found[j].explains) found[i].explains.push_back(std::move(one));
       found.erase(found.begin() + static_cast<std::ptrdiff_t>(j));
     }
+  }
+}
+
+/// Of findings that are alike in urgency and certainty the one with most behind it comes first, its symptoms included.
+void put_largest_first(Findings& found) {
+  const auto kind = [](const Finding& finding) {
+    return std::tuple(finding.severity, finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0,
+                      finding.certainty);
+  };
+  for (auto begin = found.begin(); begin != found.end();) {
+    const auto end = std::find_if(begin, found.end(), [&](const Finding& one) { return kind(one) != kind(*begin); });
+    std::stable_sort(begin, end, [](const Finding& a, const Finding& b) { return a.bytes > b.bytes; });
+    begin = end;
   }
 }
 
@@ -152,6 +171,7 @@ void find_causes(const Evidence& evidence, Findings& found) {
   std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) { return rank_of(a) < rank_of(b); });
   put_roots_first(found);
   leave_out_symptoms(found);
+  put_largest_first(found);
 }
 
 Diagnosis diagnose(const Evidence& evidence) {

@@ -10,7 +10,7 @@ import sys
 
 SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/provoked/score"
 # Shares that were reached; what is missing is explained in tests/situations/provoked/README.md.
-FLOORS = {"first": 0.76, "three": 0.8, "who": 0.83}
+FLOORS = {"first": 0.83, "three": 0.85, "who": 0.9}
 
 
 def below(sums, floors):

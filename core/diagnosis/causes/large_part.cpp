@@ -18,10 +18,11 @@ struct Part {
   std::string_view headline;  ///< Before the amount.
   std::string_view effect;
   std::string_view next;
-  std::string_view asks = {};  ///< The inspection that names the holder.
+  std::string_view asks = {};    ///< The inspection that names the holder.
+  std::string_view metric = {};  ///< The metric that has the bytes; "": the account has them.
   std::array<std::string_view, 1> needs;
-  double most_share = 1;    ///< Above this it is worth a word while there is room as well.
-  bool is_charged = false;  ///< To the control group that holds it, as kernel memory.
+  double most_share = 1;          ///< Above this it is worth a word while there is room as well.
+  std::string_view charged = {};  ///< The metric of control groups that it is charged in.
 };
 
 constexpr std::array kParts{
@@ -36,7 +37,7 @@ constexpr std::array kParts{
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
          .asks = "page-tables",
          .needs = {"account/page_tables"},
-         .is_charged = true},
+         .charged = kGroupKernel},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
          .system = CauseSystem::kLinux,
@@ -47,7 +48,7 @@ constexpr std::array kParts{
          .effect = "Each thread has 16 KiB: there are too many threads.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .needs = {"account/kernel_stacks"},
-         .is_charged = true},
+         .charged = kGroupKernel},
     Part{.name = "percpu_large",
          .part = "percpu",
          .system = CauseSystem::kLinux,
@@ -58,7 +59,7 @@ constexpr std::array kParts{
          .effect = "Mostly removed control groups, BPF maps or network namespaces.",
          .next = "memstatctl types --allocator percpu",
          .needs = {"account/percpu"},
-         .is_charged = true},
+         .charged = kGroupKernel},
     Part{.name = "vmalloc_large",
          .part = "vmalloc",
          .system = CauseSystem::kLinux,
@@ -69,7 +70,7 @@ constexpr std::array kParts{
          .effect = "A driver or BPF program holds it.",
          .next = "memstatctl types --allocator vmalloc --limit 10",
          .needs = {"account/vmalloc"},
-         .is_charged = true},
+         .charged = kGroupKernel},
     Part{.name = "shared_memory_large",
          .part = "shared",
          .system = CauseSystem::kLinux,
@@ -82,6 +83,31 @@ constexpr std::array kParts{
          .asks = "tmpfs",
          .needs = {"account/shared"},
          .most_share = 0.5},
+    Part{.name = "sysv_shm_unattached",
+         .part = "shared",
+         .system = CauseSystem::kBoth,
+         .share = 0.02,
+         .needs_short = 1,
+         .severity = Severity::kWasteful,
+         .headline = "System V segments that no process has attached hold ",
+         .effect = "They stay until somebody removes them: most often their program was killed.",
+         .next = "ipcs -mp; ipcrm -m ID",
+         .asks = "segments",
+         .metric = "memstat_sysv_shm_unattached_bytes",
+         .needs = {"memstat_sysv_shm_unattached_bytes"}},
+    Part{.name = "locked_memory",
+         .part = "anonymous",
+         .system = CauseSystem::kLinux,
+         .share = 0.25,
+         .needs_short = 1,
+         .severity = Severity::kNotable,
+         .headline = "Programs have locked ",
+         .effect = "Reclaim and swap cannot take it, so everything else shares the rest.",
+         .next = "grep VmLck /proc/[0-9]*/status | sort -k2 -rn | head",
+         .asks = "locked",
+         .metric = "memstat_locked_bytes",
+         .needs = {"memstat_locked_bytes"},
+         .charged = kGroupAnonymous},
     Part{.name = "sockets_large",
          .part = "sockets",
          .system = CauseSystem::kLinux,
@@ -187,7 +213,7 @@ constexpr std::array kParts{
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Part& part = kParts[cause.row];
-  const auto bytes = evidence.part(part.part);
+  const auto bytes = part.metric.empty() ? evidence.part(part.part) : evidence.value(part.metric);
   if (!bytes || *bytes <= 0 || evidence.share(*bytes) <= part.share) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
@@ -197,7 +223,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       is_short && part.needs_short < 1 ? Certainty::kLikely : Certainty::kPossible,
       std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of all memory");
   finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(evidence.total_bytes),
-                .source = "memstat_accounted_bytes",
+                .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),
                 .value = bytes,
                 .limit = part.share * evidence.total_bytes});
   if (part.needs_short < 1) {
@@ -207,12 +233,13 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   finding.bytes = *bytes;
   finding.is_about("account", part.part).leads_to(part.effect).then(part.next);
-  if (part.is_charged) {
-    name_holder(evidence, holder(evidence, kGroupKernel, Holds::kNow, *bytes / 3), Holds::kNow, "kernel memory", finding);
+  if (!part.charged.empty()) {
+    name_holder(evidence, holder(evidence, part.charged, Holds::kNow, *bytes / 3), Holds::kNow,
+                part.charged == kGroupKernel ? "kernel memory" : "program memory", finding);
   }
 }
 
-constexpr std::string_view kUses[] = {kGroupKernel};
+constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kParts.size()> causes{};

@@ -59,6 +59,23 @@ TEST(LargePart, SharedMemoryOfMostIsWorthAWordWhileThereIsRoom) {
   EXPECT_EQ(machine.words(), "notable shared_memory_large");
 }
 
+TEST(LargePart, WhatIsLockedOrNotAttachedIsCountedByTheKernelAlone) {
+  struct Counted {
+    const char* metric;
+    const char* words;
+    double healthy;
+    double large;
+  };
+  for (const Counted& one : {Counted{"memstat_locked_bytes", "notable locked_memory", 0.2, 0.4},
+                             Counted{"memstat_sysv_shm_unattached_bytes", "wasteful sysv_shm_unattached", 0.01, 0.1}}) {
+    EvidenceOfMachine machine;
+    MetricEvidence& bytes = machine.metric(one.metric, one.healthy * machine.evidence.total_bytes);
+    EXPECT_EQ(machine.words(), "") << one.words;
+    bytes.value = one.large * machine.evidence.total_bytes;
+    EXPECT_EQ(machine.words(), one.words);
+  }
+}
+
 TEST(LargePart, NamesTheGroupThatIsChargedForIt) {
   EvidenceOfMachine machine;
   const double bytes = 0.1 * machine.evidence.total_bytes;
