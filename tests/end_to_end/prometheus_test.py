@@ -11,7 +11,7 @@ import captures  # noqa: E402
 import page  # noqa: E402
 import program  # noqa: E402
 import prometheus_server  # noqa: E402
-from prometheus_server import prometheus  # noqa: E402
+from prometheus_server import Prometheus  # noqa: E402
 
 def live_slabs():
     with open("/proc/slabinfo", "rb") as file:
@@ -34,7 +34,7 @@ class ScrapedByPrometheus(unittest.TestCase):
         config = os.path.join(directory, "memstatd.yaml")
         captures.write_file(config, "poll: {timeout: 1m}\nevents: {mode: off}\n")
         with program.Daemon("--interval", "1s", "--config", config) as daemon:
-            with prometheus(directory, f"127.0.0.1:{daemon.port}") as server:
+            with Prometheus(directory, f"127.0.0.1:{daemon.port}") as server:
                 self.check(daemon, server)
                 self.assertEqual(server.stop(), 0, server.log())
             self.assertNotRegex(daemon.log, r" (warning|error): ")
