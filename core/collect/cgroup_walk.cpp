@@ -5,7 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/base/fixed_path.h"
@@ -174,6 +176,7 @@ class Walk {
         return visited;
       }
     }
+    state_.hierarchy.absent |= looked_for_ & ~seen_;
     return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough for no heap
   }
   /// Whether there were any groups, be they wanted or not.
@@ -272,7 +275,11 @@ class Walk {
         if (auto added = add(file); !added) return added.error();
       }
     }
-    if (is_complete) return Outcome::kRead;
+    if (is_complete) {
+      looked_for_ |= group_looked_for_;
+      seen_ |= group_seen_;
+      return Outcome::kRead;
+    }
     // A group that went away meanwhile leaves nothing; of one that is there, what cannot be read is left out.
     const auto is_still_there = is_there(view_, path_.view(), presence, state_.file);
     if (is_still_there && *is_still_there) return Outcome::kRead;
@@ -282,28 +289,29 @@ class Walk {
     return is_still_there.error();
   }
 
-  /// Those of some of the groups are read, those of the others are as they were; of a new group they are read when it is its
-  /// turn.
+  /// Reads those of some of the groups, and repeats those of the others; of a new group they are read when it is its turn.
   Result<void> add_slow_files() {
+    const std::span<const std::string_view> files =
+        is_version_1_ ? std::span<const std::string_view>(kSlowFiles1) : kSlowFiles2;
     const bool is_due = !slow_may_be_old_ || (state_.reads + group_count_) % kReadsBetweenLooks == 0;
     bool is_refused = false;
-    const auto add = [&](std::string_view file) -> Result<void> {
-      if (!is_due) return add_last(file);
-      const auto added = add_file(file, is_refused);
-      if (added || added.error().system_errno == EOPNOTSUPP) return {};  // pressure, with psi=0 on old kernels
-      return added.error();
-    };
-    if (is_version_1_) {
-      for (const std::string_view file : kSlowFiles1) {
-        if (auto added = add(file); !added) return added;
+    group_looked_for_ = group_seen_ = 0;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const std::uint32_t bit = std::uint32_t{1} << i;
+      if ((state_.hierarchy.absent & bit) != 0) continue;
+      if (!is_due) {
+        if (auto added = add_last(files[i]); !added) return added;
+        continue;
       }
-      return {};
-    }
-    for (const std::string_view file : kSlowFiles2) {
-      if (auto added = add(file); !added) return added;
+      const auto added = add_file(files[i], is_refused);
+      // Pressure, with psi=0 on old kernels.
+      if (!added && added.error().system_errno != EOPNOTSUPP) return added.error();
+      group_looked_for_ |= bit;
+      if (added && *added) group_seen_ |= bit;
     }
     return {};
   }
+
   /// Appends one file of the group as it was at the read before; nothing where it was not there.
   Result<void> add_last(std::string_view file) {
     const std::size_t directory_size = path_.size();
@@ -364,6 +372,11 @@ class Walk {
   std::size_t visit_count_ = 0;
   bool has_seen_any_ = false;
   bool has_limit_ = false;  // the group that is visited, of version 1
+  // A bit for each slow file: looked for in groups that are still there, and found in one; the same of the group visited.
+  std::uint32_t looked_for_ = 0;
+  std::uint32_t seen_ = 0;
+  std::uint32_t group_looked_for_ = 0;
+  std::uint32_t group_seen_ = 0;
 };
 
 }  // namespace

@@ -36,8 +36,9 @@ struct ControlGroupBounds {
 struct ControlGroupHierarchy {
   FixedPath root;  ///< Empty: not known yet.
   bool is_version_1 = false;
-  bool has_tasks = false;  ///< Version 2: the controller pids is there, too.
-  bool has_more = false;   ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
+  bool has_tasks = false;    ///< Version 2: the controller pids is there, too.
+  bool has_more = false;     ///< Version 1: kernel memory is accounted. Version 2: the root is a group, as in a container.
+  std::uint32_t absent = 0;  ///< A bit for each file of pressure, swap and the like that no group had.
 };
 
 /// What a walk remembers, kept by the caller from read to read so that the steady state allocates nothing.

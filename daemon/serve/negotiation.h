@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Chooses format and coding from Accept and Accept-Encoding, and whether the client has the answer already (If-None-Match),
 // as defined by RFC 9110. Only revalidated() allocates; the time is linear in the header's length. There is no 406: a client
-// that accepts no format gets uncompressed text, because a scraper's log line about an unreadable page is more helpful than a
-// status.
+// that accepts no format gets uncompressed text, because a scraper's log line about an unreadable page is more helpful than
+// a status.
 #pragma once
 
 #include <array>

@@ -74,7 +74,7 @@ class Places(InDirectory):
             wanted["usr/bin/memstatctl"] = "755"
         if sys.platform == "linux":
             wanted["usr/lib/systemd/system/memstatd.service"] = "644"
-            for name in ("events", "network"):
+            for name in ("events", "kernel-log", "network"):
                 wanted[f"usr/share/doc/memstatd/examples/{name}.conf"] = "644"
         if os.path.exists(os.path.join(package.BUILD_DIR, "package", "memstatd.spdx.json")):  # of the target sbom
             wanted["usr/share/doc/memstatd/memstatd.spdx.json"] = "644"

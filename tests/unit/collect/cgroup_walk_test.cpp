@@ -340,10 +340,26 @@ TEST_F(ControlGroups, WithoutPressureHaveTheirOtherFiles) {
   write("/a/memory.pressure", "some total=0\n");
   write("/a/cgroup.stat", "nr_dying_descendants 0\n");
   EXPECT_EQ(words(), " v2: /a=7, 0 left out");
-  view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EOPNOTSUPP}};  // psi=0
-  EXPECT_EQ(words(), " v2: /a=6, 0 left out");
   view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EIO}};
   EXPECT_FALSE(read());
+  view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EOPNOTSUPP}};  // psi=0
+  EXPECT_EQ(words(), " v2: /a=6, 0 left out");
+}
+
+TEST_F(ControlGroups, FilesThatNoGroupHasAreLookedForOnce) {
+  make_root2();
+  make2("/a");
+  make2("/b");
+  write("/b/memory.pressure", "some total=0\n");
+  std::size_t swap = 0;
+  std::size_t pressure = 0;
+  view_->before = [&](std::string_view path) {
+    swap += path.ends_with("/memory.swap.max") ? 1U : 0U;
+    pressure += path.ends_with("/memory.pressure") ? 1U : 0U;
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(read());
+  EXPECT_EQ(swap, 2U) << "in each group of the first read";
+  EXPECT_EQ(pressure, 6U) << "one group has it";
 }
 
 class LiveControlGroups : public ControlGroups {
