@@ -43,7 +43,10 @@ foreach(program IN LISTS PROGRAMS)
   add_package(program-${name} ${name} "${VERSION}" BSD-2-Clause "" CONTAINS ${digest})
 endforeach()
 file(READ "${SOURCE}/daemon/README.md" map)
-string(REGEX MATCH "uPlot ([0-9.]+[0-9]) of npm" found "${map}")
+string(REGEX MATCH "uPlot ([0-9.]+[0-9]) from npm" found "${map}")
+if(NOT found)
+  message(FATAL_ERROR "daemon/README.md does not name uPlot's version: write \"uPlot VERSION from npm\"")
+endif()
 add_package(uPlot uplot "${CMAKE_MATCH_1}" MIT "pkg:npm/uplot@${CMAKE_MATCH_1}" CONTAINS)
 
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing

@@ -148,7 +148,7 @@ TEST(ExplainReport, SuggestsWhatIsNear) {
 
 TEST(ExplainReport, HasLinesOfOneHundredColumnsAndJson) {
   const ctl::Report text = explained("slab/dentry", ctl::Layout::kText);
-  EXPECT_THAT(text.output, StartsWith("slab/dentry (type)\n  A name in a directory"));
+  EXPECT_THAT(text.output, StartsWith("slab/dentry (type)\n  A cached directory entry"));
   EXPECT_THAT(text.output, HasSubstr("  When it grows:\n    "));
   for (std::size_t at = 0; at < text.output.size();) {
     const std::size_t end = text.output.find('\n', at);
