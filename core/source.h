@@ -169,7 +169,8 @@ struct SourceDescriptor {
   std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".
   OperatingSystem os;       ///< The operating system that provides it.
   Allocator allocator;      ///< The allocator of its types; kUnknown: statistics only.
-  bool is_roster;  ///< Whether it creates and retires the allocator's types. There is one roster per allocator and system.
+  bool is_roster =
+      false;  ///< Whether it creates and retires the allocator's types. There is one roster per allocator and system.
   /// The origin of each figure that it owns and each system metric that it provides.
   std::span<const MetricOrigin> origins = {};
   /// Figures that it owns. Each figure has one owner, but a source that replaces a roster may also own the figures of

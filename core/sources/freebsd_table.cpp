@@ -11,7 +11,7 @@
 //
 // Limits of mbufs are those of their zones (freebsd_uma). Tables that are full on every healthy machine by design (the name
 // cache, dirhash, dirty buffers) are left out. Unused vnodes are kept until their room is needed, so only those in use count
-// against the limit. System V IPC is reported in arrays of kernel structures (core/parse/sysv_arrays.h). POSIX semaphores
+// against the limit. System V IPC is reported in arrays of kernel structures (core/parse/sysv_ipc.h). POSIX semaphores
 // and callouts have no limit.
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/table_metrics.h"
-#include "core/parse/sysv_arrays.h"
+#include "core/parse/sysv_ipc.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_table {

@@ -28,7 +28,7 @@
 #include "core/collect/file_list.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
-#include "core/parse/held_segments.h"
+#include "core/parse/sysv_ipc.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_table {

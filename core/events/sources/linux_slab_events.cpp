@@ -179,7 +179,6 @@ const SourceDescriptor descriptor = events::attached_source({
     .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
-    .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
     .notes =

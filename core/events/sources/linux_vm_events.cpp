@@ -267,7 +267,6 @@ const SourceDescriptor descriptor = events::attached_source({
     .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
-    .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
     .notes =
