@@ -68,13 +68,13 @@ constexpr std::string_view kPaths[] = {
     "/proc/net/netstat",
     "/proc/net/snmp",
     "/proc/net/snmp6",
-    "/proc/net/packet",
-    "/proc/net/netlink",
     "/proc/sys/net/ipv4/tcp_mem",
     "/proc/sys/net/ipv4/udp_mem",
     "/proc/sys/net/sctp/sctp_mem",
     "/proc/sys/net/ipv4/ipfrag_high_thresh",
     "/proc/sys/net/ipv6/ip6frag_high_thresh",
+    "/proc/net/packet",
+    "/proc/net/netlink",
 };
 enum File : std::size_t {
   kProtocols,
@@ -83,18 +83,18 @@ enum File : std::size_t {
   kNetstat,
   kSnmp,
   kSnmp6,
-  kPacket,
-  kNetlink,
   kTcpMem,
   kUdpMem,
   kSctpMem,
   kFragLimit,
   kFrag6Limit,
+  kPacket,
+  kNetlink,
   kFileCount
 };
 static_assert(std::size(kPaths) == kFileCount);
 constexpr std::span kCountPaths = std::span(kPaths).first(kTcpMem);
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these seldom change
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these seldom change, or change slowly
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
 constexpr std::size_t kBundlePart = 0;
@@ -474,9 +474,8 @@ const SourceDescriptor descriptor{
     .name = "linux_socket",
     .origin =
         "/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6, /proc/net/netstat, /proc/net/snmp, /proc/net/snmp6, "
-        "/proc/net/packet, /proc/net/netlink, /proc/sys/net/ipv4/tcp_mem, /proc/sys/net/ipv4/udp_mem, "
-        "/proc/sys/net/sctp/sctp_mem, "
-        "/proc/sys/net/ipv4/ipfrag_high_thresh, /proc/sys/net/ipv6/ip6frag_high_thresh",
+        "/proc/sys/net/ipv4/tcp_mem, /proc/sys/net/ipv4/udp_mem, /proc/sys/net/sctp/sctp_mem, "
+        "/proc/sys/net/ipv4/ipfrag_high_thresh, /proc/sys/net/ipv6/ip6frag_high_thresh, /proc/net/packet, /proc/net/netlink",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSocket,
     .is_roster = true,
@@ -488,7 +487,7 @@ const SourceDescriptor descriptor{
         "TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, "
         "and control groups count the same memory once more; "
         "sockets and events are of the daemon's network namespace, bytes and limits of the machine; "
-        "new limits are seen within four reads; "
+        "new limits, and what waits in packet and netlink sockets, are seen within four reads; "
         "each CPU may hold up to 1 MiB back from a protocol's bytes; "
         "where pages are larger than 4 KiB, "
         "kernels from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",

@@ -93,7 +93,7 @@ class Helper(unittest.TestCase):
             status = daemon.request("/api/v1/sources")[2].decode()
             self.skipTest("this kernel or this build has no slab events: " + status[status.find(SOURCE):][:300])
         self.assertEqual(page.text(UP), "1", daemon.log)
-        helper = int(daemon.wait_log(r"the helper process .* is process (\d+)").group(1))
+        helper = int(daemon.wait_log(r"the helper process .* has PID (\d+)").group(1))
         self.assertEqual(children(daemon.process.pid), [helper])
         return helper
 
