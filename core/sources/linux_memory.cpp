@@ -487,8 +487,7 @@ void find_files(KernelView& view, ListTime when, State& state) {
     static_cast<void>(list_file(view, when, path, list));
   }
   for (const std::string_view path : kZramFiles) {
-    if (when == ListTime::kWhenOpened || view.read_file(path, areas_text))
-      static_cast<void>(list_file(view, when, path, list));
+    if (view.read_file(path, areas_text)) list.emplace_back(path);  // rare, so not worth a descriptor each
   }
   list.emplace_back(kSockstat);
 }
@@ -511,7 +510,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap"};
+constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};
 
@@ -576,7 +575,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
-    .max_files = 8 + std::size(kZramFiles),
+    .max_files = 8,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =
