@@ -252,7 +252,7 @@ Report run_completion(const CommandLine& options) {
 
 const Command kCompletionCommand{"completion",
                                  Group::kHelp,
-                                 "The script that completes memstatctl's command line in bash, zsh or fish",
+                                 "Prints the completion script for bash, zsh or fish",
                                  "source <(memstatctl completion bash)\n"
                                  "memstatctl completion fish | source",
                                  kCompletionOptions,

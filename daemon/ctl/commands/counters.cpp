@@ -271,7 +271,7 @@ constexpr std::array kCountersOptions{
 
 const Command kCountersCommand{"counters",
                                Group::kMachine,
-                               "Events of a CPU, a process or a command, counted by CPU and kernel",
+                               "Counts CPU and kernel events of a CPU, a process or a command",
                                "memstatctl counters --list\n"
                                "memstatctl counters --cpu 0 --for 5s\n"
                                "memstatctl counters --events minor-faults,major-faults -- make -j4",

@@ -169,7 +169,7 @@ ReportTable diff_table(std::span<const TypeRow> before, std::span<const TypeRow>
 
 const Command kDiffCommand{"diff",
                            Group::kGrowth,
-                           "Who grew between two captures, two polls, or now and later",
+                           "Growth between two captures, two polls, or now and later",
                            "memstatctl diff --for 10s\n"
                            "memstatctl diff bug.tar.zst@0 bug.tar.zst\n"
                            "memstatctl diff before.tar.zst http://127.0.0.1:8947 --limit 10",

@@ -119,7 +119,7 @@ Report run_doctor(const CommandLine& options) {
 
 const Command kDoctorCommand{"doctor",
                              Group::kHelp,
-                             "What works of the sources of the memstatd that runs here, and what would permit the rest",
+                             "Which sources of the running memstatd work, and what would permit the rest",
                              "memstatctl doctor\n"
                              "memstatctl doctor --from http://127.0.0.1:8947\n"
                              "memstatctl doctor --from live",

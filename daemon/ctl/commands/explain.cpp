@@ -124,7 +124,7 @@ Report run_explain(const CommandLine& options) {
 
 const Command kExplainCommand{"explain",
                               Group::kHelp,
-                              "What an allocator, type, metric, column or alert is, where it is counted, what to do",
+                              "Explains an allocator, type, metric, column, alert or cause",
                               "memstatctl explain dentry\n"
                               "memstatctl explain allocator\n"
                               "memstatctl explain memstat_type_held_bytes\n"

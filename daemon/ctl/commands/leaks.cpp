@@ -151,7 +151,7 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
 
 const Command kLeaksCommand{"leaks",
                             Group::kGrowth,
-                            "What grows steadily, how fast, how surely, and until when",
+                            "Types that grow steadily: how fast, how certain, and when they reach a limit",
                             "memstatctl leaks --for 1m\n"
                             "memstatctl leaks --from bug.tar.zst --json",
                             kLeaksOptions,

@@ -124,7 +124,7 @@ ReportTable limits_table(std::span<const TypeRow> types) {
 
 const Command kLimitsCommand{"limits",
                              Group::kLook,
-                             "What failed and what is near its limit, nearest first",
+                             "Types that failed or are near their limit, nearest first",
                              "memstatctl limits\n"
                              "memstatctl limits --json --from bug.tar.zst\n"
                              "memstatctl limits --allocator table --from http://127.0.0.1:8947",

@@ -61,7 +61,7 @@ Report run_node(const CommandLine& options) {
 
 const Command kNodeCommand{"node",
                            Group::kMachine,
-                           "Which NUMA node of a Linux machine holds a physical address",
+                           "The NUMA node that holds a physical address, on Linux",
                            "memstatctl node 0x1a2b000\n"
                            "memstatctl node 0x1a2b000 --from bug.tar.zst",
                            kNodeOptions,

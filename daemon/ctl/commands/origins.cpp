@@ -229,7 +229,7 @@ ReportTable origins_table(Origins origins) {
 
 const Command kOriginsCommand{"origins",
                               Group::kGrowth,
-                              "Who makes Linux's slab caches grow: control group, program and function",
+                              "What makes Linux's slab caches grow: control group, program and function",
                               "memstatctl origins --for 10s\n"
                               "memstatctl origins dentry --from http://127.0.0.1:8947",
                               kOriginsOptions,

@@ -108,7 +108,7 @@ Report run_process(const CommandLine& options) {
 
 const Command kProcessCommand{"process",
                               Group::kMachine,
-                              "How much memory the processes of a Linux kernel use",
+                              "Memory use of Linux processes",
                               "memstatctl process --limit 10\n"
                               "memstatctl process postgres 1234\n"
                               "memstatctl process 1 --json --from bug.tar.zst",

@@ -146,7 +146,7 @@ Report run_replay(const CommandLine& options) {
 
 const Command kReplayCommand{"replay",
                              Group::kCaptures,
-                             "The polls of a capture one after the other, or a list of them",
+                             "Replays the polls of a capture, or lists them",
                              "memstatctl replay bug.tar.zst --list\n"
                              "memstatctl replay bug.tar.zst@2 --speed 10",
                              kReplayOptions,

@@ -273,7 +273,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
 
 const Command kShowCommand{"show",
                            Group::kLook,
-                           "One type: its values, CPU by CPU and node by node, its history, and what it is",
+                           "One type: its values, by CPU and node, its history, and what it is",
                            "memstatctl show dentry\n"
                            "memstatctl show uma/mbuf_cluster --from bug.tar.zst\n"
                            "memstatctl show slab/dentry --json --from http://127.0.0.1:8947",

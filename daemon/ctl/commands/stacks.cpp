@@ -315,7 +315,7 @@ constexpr std::array kStacksOptions{
 
 const Command kStacksCommand{"stacks",
                              Group::kGrowth,
-                             "Who allocated what Linux has in use, by call stack, and what of it looks like a leak",
+                             "Linux allocations in use, by call stack, and suspected leaks",
                              "memstatctl stacks --for 30s\n"
                              "memstatctl stacks --type dentry --for 2m --older 30s\n"
                              "memstatctl stacks --for 10s --folded | flamegraph.pl > stacks.svg",

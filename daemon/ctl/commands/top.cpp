@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every memory type, again and again, on a full screen.
+// Full-screen view of all memory types.
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/poll_walk.h"
 
@@ -193,7 +193,7 @@ Report run_top(const CommandLine& options) {
 
 const Command kTopCommand{"top",
                           Group::kLook,
-                          "Every memory type, again and again, on a full screen",
+                          "Full-screen view of all memory types, refreshed at an interval",
                           "memstatctl top\n"
                           "memstatctl top --interval 5s --from http://127.0.0.1:8947\n"
                           "memstatctl top --from http://db1:8947 --from http://db2:8947\n"

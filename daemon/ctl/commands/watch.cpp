@@ -100,7 +100,7 @@ Report watch(ReportSource& source, const WatchOptions& options) {
 
 const Command kWatchCommand{"watch",
                             Group::kGrowth,
-                            "One type, a line each time: what it has, its growth and its failures",
+                            "One type, a line per interval: size, growth and failures",
                             "memstatctl watch dentry --interval 2s --count 10\n"
                             "memstatctl watch slab/dentry --csv --from bug.tar.zst",
                             kWatchOptions,

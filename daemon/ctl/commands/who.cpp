@@ -130,7 +130,7 @@ Report run_who(const CommandLine& options) {
 
 const Command kWhoCommand{"who",
                           Group::kMachine,
-                          "Which processes and other things hold files, pipes, locked memory, ...; the largest first",
+                          "Who holds files, pipes, sockets, locked memory and more, largest first",
                           "memstatctl who\n"
                           "memstatctl who files --limit 10\n"
                           "memstatctl who anonymous --from bug.tar.zst --json",
