@@ -71,6 +71,30 @@ def ask(address, request):
             return statuses(answer)
 
 
+def descriptors_of(pid):
+    """What each descriptor is, as /proc names it."""
+    links = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return links
+
+
+def files_of(pid):
+    """Descriptors that are not sockets: pairs of sockets to workers come and go with connections."""
+    return sorted(link for link in descriptors_of(pid) if not link.startswith("socket:"))
+
+
+def connections_of(pid):
+    """TCP connections that the process holds, without its listener."""
+    with open(f"/proc/{pid}/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    connected = {f"socket:[{row[9]}]" for row in rows if row[3] != "0A"}
+    return sum(link in connected for link in descriptors_of(pid))
+
+
 class MalformedHttp(unittest.TestCase):
     maxDiff = None
 
@@ -85,16 +109,15 @@ class MalformedHttp(unittest.TestCase):
                 self.assertGreaterEqual(len({request for _, _, request, _ in table}), 400)
                 self.assertEqual(len({request for _, _, request, _ in table}), len(table), "none is there twice")
 
-                def descriptors():
-                    return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
                 ask(address, table[0][2])
-                before = descriptors()
+                before = files_of(daemon.process.pid)
                 with concurrent.futures.ThreadPoolExecutor(8) as pool:
                     got = list(pool.map(lambda case: ask(address, case[2]), table))
                 wrong = [f"line {number}: {why}: got {answer}, wanted {wanted}" for (number, wanted, _, why), answer in
                          zip(table, got) if answer != wanted]
                 self.assertEqual(wrong, [])
-                program.wait_until(lambda: descriptors() <= before, "the connections to be closed")
+                program.wait_until(lambda: connections_of(daemon.process.pid) == 0, "the connections to be closed")
+                self.assertEqual(files_of(daemon.process.pid), before)
                 daemon.page()
 
 
