@@ -152,8 +152,7 @@ class Walk {
         is_version_1_(state.hierarchy.is_version_1),
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
-        limits_may_be_old_(may_leave_out(view, state.reads)),
-        slow_may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
+        may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
         last_(state.last.view()),
         root_size_(state.hierarchy.root.size()) {
     state.queue.clear();
@@ -176,7 +175,7 @@ class Walk {
         return visited;
       }
     }
-    state_.hierarchy.absent |= looked_for_ & ~seen_;
+    state_.hierarchy.absent |= slow_.looked_for & ~slow_.seen;
     return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough for no heap
   }
   /// Whether there were any groups, be they wanted or not.
@@ -184,6 +183,14 @@ class Walk {
 
  private:
   enum class Outcome : std::uint8_t { kRead, kNone, kRefused };
+  /// A bit for each slow file that was looked for, and that was there.
+  struct SlowFiles {
+    std::uint32_t looked_for = 0;
+    std::uint32_t seen = 0;
+  };
+
+  /// Whether what may be old is read now; it is at every kReadsBetweenLooks-th turn.
+  [[nodiscard]] bool is_due(std::uint64_t turn) const { return !may_be_old_ || turn % kReadsBetweenLooks == 0; }
 
   /// What path_ names below the root: a group, "" for the root itself, or a file of one.
   [[nodiscard]] std::string_view below_root() const { return path_.view().substr(root_size_); }
@@ -228,7 +235,7 @@ class Walk {
   Result<bool> add_file(std::string_view file, bool& is_refused) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
-    const auto known = limits_may_be_old_ ? unchanged(file) : std::nullopt;
+    const auto known = is_due(state_.reads) ? std::nullopt : unchanged(file);
     const auto result = known ? bundle_.add(below_root(), *known) : bundle_.add_file(view_, path_.view(), below_root());
     path_.truncate(directory_size);
     if (file == kLimit1) {
@@ -265,19 +272,20 @@ class Walk {
       if (!added) return added.error();
       if (!*added) break;
     }
+    SlowFiles slow;
     if (bounds_.has_parts) {
-      if (auto added = add_slow_files(); !added) return added.error();
-    }
-    if (bounds_.has_parts) {
-      if (auto added = add(kStat); !added) return added.error();
+      const auto added = add_slow_files();
+      if (!added) return added.error();
+      slow = *added;
+      if (auto stat = add(kStat); !stat) return stat.error();
       for (const std::string_view file : kKernelFiles1) {
         if (!is_version_1_ || !has_more_) break;
-        if (auto added = add(file); !added) return added.error();
+        if (auto kernel = add(file); !kernel) return kernel.error();
       }
     }
     if (is_complete) {
-      looked_for_ |= group_looked_for_;
-      seen_ |= group_seen_;
+      slow_.looked_for |= slow.looked_for;
+      slow_.seen |= slow.seen;
       return Outcome::kRead;
     }
     // A group that went away meanwhile leaves nothing; of one that is there, what cannot be read is left out.
@@ -290,26 +298,26 @@ class Walk {
   }
 
   /// Reads those of some of the groups, and repeats those of the others; of a new group they are read when it is its turn.
-  Result<void> add_slow_files() {
+  Result<SlowFiles> add_slow_files() {
     const std::span<const std::string_view> files =
         is_version_1_ ? std::span<const std::string_view>(kSlowFiles1) : kSlowFiles2;
-    const bool is_due = !slow_may_be_old_ || (state_.reads + group_count_) % kReadsBetweenLooks == 0;
+    const bool is_turn = is_due(state_.reads + group_count_);
     bool is_refused = false;
-    group_looked_for_ = group_seen_ = 0;
+    SlowFiles result;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const std::uint32_t bit = std::uint32_t{1} << i;
       if ((state_.hierarchy.absent & bit) != 0) continue;
-      if (!is_due) {
-        if (auto added = add_last(files[i]); !added) return added;
+      if (!is_turn) {
+        if (auto added = add_last(files[i]); !added) return added.error();
         continue;
       }
       const auto added = add_file(files[i], is_refused);
       // Pressure, with psi=0 on old kernels.
       if (!added && added.error().system_errno != EOPNOTSUPP) return added.error();
-      group_looked_for_ |= bit;
-      if (added && *added) group_seen_ |= bit;
+      result.looked_for |= bit;
+      if (added && *added) result.seen |= bit;
     }
-    return {};
+    return result;
   }
 
   /// Appends one file of the group as it was at the read before; nothing where it was not there.
@@ -362,8 +370,7 @@ class Walk {
   bool is_version_1_;
   bool has_more_;
   FileBundleWriter bundle_;
-  bool limits_may_be_old_;
-  bool slow_may_be_old_;
+  bool may_be_old_;  // whether files may be taken from the read before
   LastFiles last_;
   FixedPath path_;  // of the group that is visited
   std::size_t root_size_;
@@ -372,11 +379,7 @@ class Walk {
   std::size_t visit_count_ = 0;
   bool has_seen_any_ = false;
   bool has_limit_ = false;  // the group that is visited, of version 1
-  // A bit for each slow file: looked for in groups that are still there, and found in one; the same of the group visited.
-  std::uint32_t looked_for_ = 0;
-  std::uint32_t seen_ = 0;
-  std::uint32_t group_looked_for_ = 0;
-  std::uint32_t group_seen_ = 0;
+  SlowFiles slow_;          // of all groups that are still there
 };
 
 }  // namespace
