@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -167,6 +168,32 @@ struct Config {
   bool lock_memory = true;                         ///< Lock our memory where the limit allows.
 
   bool operator==(const Config&) const = default;
+};
+
+template <auto... kMembers>
+bool differs(const Config& before, const Config& after) {
+  return ((before.*kMembers != after.*kMembers) || ...);
+}
+
+/// A key that takes effect at start only.
+struct RestartKey {
+  std::string_view name;  ///< As in the file; of a group of keys, the group's.
+  bool (*differs)(const Config& before, const Config& after);
+};
+
+/// All of them, in the order of the manual page, which marks each.
+inline constexpr std::array kRestartKeys{
+    RestartKey{"listen", differs<&Config::listen>},
+    RestartKey{"allow", differs<&Config::allow>},
+    RestartKey{"unix_socket", differs<&Config::unix_socket>},
+    RestartKey{"user", differs<&Config::user>},
+    RestartKey{"enable_reload", differs<&Config::enable_reload>},
+    RestartKey{"capture", differs<&Config::capture>},
+    RestartKey{"textfile", differs<&Config::textfile>},
+    RestartKey{"events", differs<&Config::events_mode, &Config::events_budget_ppm>},
+    RestartKey{"counters", differs<&Config::counters>},
+    RestartKey{"sandbox", differs<&Config::sandbox>},
+    RestartKey{"lock_memory", differs<&Config::lock_memory>},
 };
 
 }  // namespace memstat

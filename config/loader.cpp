@@ -481,11 +481,11 @@ void Loader::read(const Node& root) {
       {"per_cpu", map({{"allocators", patterns(c.per_cpu.allocators)}, {"types", patterns(c.per_cpu.types)}})},
       {"sources", by(&Loader::read_sources)},
       {"filters", map({{"include", type_patterns(c.filters.include)}, {"exclude", type_patterns(c.filters.exclude)}})},
-      {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]", by(&Loader::read_limit))},
-      {"counters", list("a list of sets of events", "[{set: memory}]", by(&Loader::read_counter_set))},
       {"min_bytes", parsed(parse_size, c.min_bytes, "a size", "1MiB, or 0 for none")},
       {"series_limit", number(kMaxSeriesLimit, "20000", [&c](std::uint64_t value) { c.series_limit = value; })},
       {"created_series", boolean(c.created_series)},
+      {"limits", list("a list of limits", "[{allocator: slab, type: \"dentry\", bytes: 2GiB}]", by(&Loader::read_limit))},
+      {"counters", list("a list of sets of events", "[{set: memory}]", by(&Loader::read_counter_set))},
       {"growth", map({{"window", duration(c.growth_window, std::chrono::seconds(1), day, "1h")}})},
       {"retention", number(100000, "6", [&c](std::uint64_t value) { c.retention = static_cast<std::uint32_t>(value); })},
       {"history", parsed(parse_size, c.history_bytes, "a size", "2MiB, or 0 for none")},
@@ -495,10 +495,10 @@ void Loader::read(const Node& root) {
       {"textfile", by(&Loader::read_textfile)},
       {"log", map({{"level", parsed(parse_log_level, c.log.level, "the name of a level", "info")},
                    {"format", parsed(parse_log_format, c.log.format, "text or json", "text")}})},
-      {"events", map({{"mode", parsed(parse_events_mode, c.events_mode, "off, failures, counters or full", "failures")},
-                      {"budget", parsed(parse_cpu_share, c.events_budget_ppm, "a percentage of one CPU", "1%")}})},
       {"sandbox", boolean(c.sandbox)},
       {"lock_memory", boolean(c.lock_memory)},
+      {"events", map({{"mode", parsed(parse_events_mode, c.events_mode, "off, failures, counters or full", "failures")},
+                      {"budget", parsed(parse_cpu_share, c.events_budget_ppm, "a percentage of one CPU", "1%")}})},
   };
   read_map(root, "", keys);
   check_together();
@@ -568,6 +568,14 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
     loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});
   }
   return loader.finish(file_name);
+}
+
+std::string changed_restart_keys(const Config& before, const Config& after) {
+  std::vector<std::string_view> changed;
+  for (const RestartKey& key : kRestartKeys) {
+    if (key.differs(before, after)) changed.push_back(key.name);
+  }
+  return join_words(changed, " and ");
 }
 
 }  // namespace memstat

@@ -63,6 +63,9 @@ class [[nodiscard]] ConfigResult {
 /// Never throws but std::bad_alloc; any bytes may be given. Thread safety: safe.
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context);
 
+/// "listen and user": the keys whose value differs and that take effect at start only; "": none does.
+std::string changed_restart_keys(const Config& before, const Config& after);
+
 /// The bytes of the file, to its end. Errors: those of open(2) and read(2), with path and what to do; kIo with EINVAL when
 /// it is not a regular file, with EFBIG when it is longer than kMaxConfigBytes. Waits for as long as the file system does:
 /// the daemon reads its own configuration with ConfigFile. Thread safety: safe. Never throws but std::bad_alloc.

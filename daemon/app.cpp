@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "config/restart_keys.h"
 #include "core/base/free_heap.h"
 #include "core/base/mutex.h"
 #include "core/base/sanitizer.h"

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The manual pages: well-formed, and saying what the header, the programs and the configuration say, no more and no less."""
+"""The manual pages: well-formed, and saying what the header, the programs and the configuration say, no more and no less.
+
+UPDATE_GOLDEN=1 adds keys of memstatd.yaml to memstatd.yaml(5), with the text of their comments.
+"""
 import os
 import re
 import shutil
@@ -80,26 +83,30 @@ def options_documented(page):
     return [option for entry in entries for option in re.findall(r"Fl Fl ([a-z][a-z0-9-]*)", entry)]
 
 
-def shown_keys():
-    """Every key of config/memstatd.yaml by its path, {path: default or None}: those in force, and those of an entry of `sources`,
-    `counters` and `limits`, which stand in comments."""
+def shown():
+    """Every key of config/memstatd.yaml by its path, {path: (default or None, comment)}: those in force, and those of an entry of
+    `sources`, `counters` and `limits`, which stand in comments."""
     keys, parent, comment = {}, None, ""
     for line in read("config", "memstatd.yaml").splitlines():
-        if line.startswith("#"):
-            comment += line + "\n"
+        if line.lstrip().startswith("#"):
+            comment += line.lstrip() + "\n"
         elif match := re.match(r"( *)(\w+):(?: (.*))?$", line):
             indent, name, value = match.groups()
             parent = parent if indent else name
-            keys[f"{parent}.{name}" if indent else name] = value
+            keys[f"{parent}.{name}" if indent else name] = value, comment
             if name in ("sources", "counters"):
                 place = "sources.NAME" if name == "sources" else name
-                keys.update({f"{place}.{key}": None for key in re.findall(r"^#   (\w+): ", comment, re.M)})
+                keys.update({f"{place}.{key}": (None, "") for key in re.findall(r"^#   (\w+): ", comment, re.M)})
             if name == "limits":
-                keys.update({f"limits.{key}": None for key in re.findall(r"(\w+): ", comment[comment.index("[{"):])})
+                keys.update({f"limits.{key}": (None, "") for key in re.findall(r"(\w+): ", comment[comment.index("[{"):])})
             comment = ""
         elif not line.startswith(" "):
             comment = ""
     return keys
+
+
+def shown_keys():
+    return {path: default for path, (default, _) in shown().items()}
 
 
 def documented_keys():
@@ -113,6 +120,35 @@ def documented_keys():
             raise AssertionError(f"memstatd.yaml.5: not a key, or there twice: {head}")
         keys[path] = (default.group(1).replace(r"\(dq", '"') if default else None, text)
     return keys
+
+
+def entry_of(path, default, comment):
+    """An entry of memstatd.yaml(5) for a key of memstatd.yaml."""
+    kinds = {r"true|false": "boolean", r"\d+(d|h|m|s|ms)": "duration", r"\d+[kKMGTP]i?B": "size", r"\d+": "number", r"\d+%": "percentage",
+             r"\[.*\]": "list", r"\{.*\}": "map"}
+    kind = next((kind for pattern, kind in kinds.items() if re.fullmatch(pattern, default or "")), "text")
+    head = f".It Ic {path}" + ("" if default is None else f" : Ar {kind} Pq Li " + default.replace('"', r"\(dq"))
+    words = " ".join(line.removeprefix("#").strip() for line in comment.splitlines()).replace("\\", "\\e")
+    return "\n".join([head, *("\\&" * (line[:1] in (".", "'")) + line for line in re.split(r"(?<=[\w)]\.) (?=[A-Z])", words)), ""])
+
+
+def add_missing_entries():
+    page = source("memstatd.yaml.5")
+    before = ""  # the key that the last one follows
+    for path, (default, comment) in shown().items():
+        if path not in documented_keys():
+            # Behind the entry of the key before, which ends where the next one begins.
+            place = re.search(rf"^\.It Ic {re.escape(before)}(?: .*)?\n(?:(?!\.It |\.El).*\n)*", page, re.M).end()
+            page = page[:place] + entry_of(path, default, comment) + page[place:]
+        before = path
+    captures.write_file(os.path.join(program.SOURCE_DIR, PAGES["memstatd.yaml.5"], "memstatd.yaml.5"), page)
+
+
+def another_value(default):
+    """A value beside the default of a key that is a switch or begins with a number; None for others."""
+    number = re.match(r"\d+", default)
+    switched = {"true": "false", "false": "true"}.get(default)
+    return switched or (f"{int(number.group()) + 1}{default[number.end():]}" if number else None)
 
 
 class Pages(unittest.TestCase):
@@ -346,6 +382,8 @@ class Configuration(unittest.TestCase):
                   "limits": 'limits: [{allocator: ".*", type: ".*", bytes: 1}]', "retention": "retention: 7", "history": "history: 0",
                   "log": "log: {level: debug}", "filters": 'filters: {exclude: [{type: "x"}]}',
                   "min_bytes": "min_bytes: 1", "series_limit": "series_limit: 19999"}
+        defaults = shown_keys()
+        restart.update({key: f"{key}: {another_value(defaults[key])}" for key in needing - set(restart) if defaults[key]})
         self.assertEqual(needing, set(restart))
         self.assertEqual({key for key in documented_keys() if key in {*restart, *others}}, {*restart, *others})
         with program.temporary_directory() as directory:
@@ -365,4 +403,6 @@ if __name__ == "__main__":
     if shutil.which("mandoc") is None:
         print("mandoc is not installed (tests/support/packages.txt)")
         sys.exit(77)
+    if os.environ.get("UPDATE_GOLDEN"):
+        add_missing_entries()
     program.main()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "config/restart_keys.h"
+#include "config/config.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/loader.h"
 #include "tests/support/fixtures.h"
 
 namespace memstat {
@@ -50,7 +51,7 @@ std::set<std::string> keys_marked_in_manual() {
 
 TEST(RestartKeys, AreThoseThatTheManualPageMarks) {
   std::set<std::string> known;
-  for (const RestartKey& key : restart_keys()) EXPECT_TRUE(known.insert(std::string(key.name)).second) << key.name;
+  for (const RestartKey& key : kRestartKeys) EXPECT_TRUE(known.insert(std::string(key.name)).second) << key.name;
   EXPECT_EQ(known, keys_marked_in_manual());
 }
 
