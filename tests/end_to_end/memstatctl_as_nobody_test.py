@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import program  # noqa: E402
-from ctl import MEMSTATCTL, READERS, run  # noqa: E402
+from ctl import MEMSTATCTL, readers, run  # noqa: E402
 
 # What it lacks, where that is not the slab caches.
 OTHERS = {"origins": "attach to its events", "events": "linux_kernel_log", "resident": "/etc/shadow"}
@@ -38,7 +38,7 @@ class AsNobody(unittest.TestCase):
                     self.assertIn("as root", done.stderr)
             unreadable = os.path.join(directory, "unreadable")
             os.mkdir(unreadable, 0o700)
-            for line in ([[command, *needed, "--from"] for command, needed in READERS.items()] + [["replay"], ["diff", unreadable]]):
+            for line in ([[command, *needed, "--from"] for command, needed in readers().items()] + [["replay"], ["diff", unreadable]]):
                 done = self.nobody(copy, directory, *line, unreadable)
                 with self.subTest(line=line):
                     self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)

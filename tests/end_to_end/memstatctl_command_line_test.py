@@ -17,7 +17,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
 import program  # noqa: E402
-from ctl import MEMSTATCTL, READERS, capture_of, integer, library_dump, on_terminal, output, run  # noqa: E402
+from ctl import MEMSTATCTL, capture_of, command_names, integer, library_dump, on_terminal, output, readers, run  # noqa: E402
 
 LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 
@@ -140,7 +140,7 @@ class CommandLine(unittest.TestCase):
     def test_wrong_usage(self):
         capture = captures.fixtures()[LIMITS]
         for arguments, word in (
-                ([], "top, types, limits, show, events, diff, watch, leaks, origins, stacks, record, replay, objects, malloc, zones, mbufs, who, process, node, resident, counters, explain, doctor or completion"), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
+                ([], ", ".join(command_names()[:-1]) + " or " + command_names()[-1]), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
                 (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
@@ -162,12 +162,11 @@ class CommandLine(unittest.TestCase):
 
     def test_bad_input_of_every_kind_is_one_line_for_every_command(self):
         """Each command of the table, with each kind of input."""
-        by_url = {"why": [], "top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [], "doctor": [],
-                  "diff": ["--for", "1"]}
-        listed = set(re.findall(r"(?m)^  ([a-z]+)  ", run("--help").stdout))
-        reads_kernels = {command for command in listed if "--from" in run(command, "--help").stdout}
-        self.assertEqual(reads_kernels - {"diff", "doctor"}, set(READERS), "a new command belongs into the table")
-        lines = {command: [command, *arguments, "--from", "PATH"] for command, arguments in READERS.items()}
+        kernels = readers()
+        by_url = {command: arguments for command, arguments in kernels.items() if re.search(r"--from.*URL", run(command, "--help").stdout)}
+        by_url.update(doctor=[], diff=["--for", "1"])
+        self.assertLess({"why", "top", "show", "events", "origins", "doctor"}, set(by_url))
+        lines = {command: [command, *arguments, "--from", "PATH"] for command, arguments in kernels.items()}
         lines.update(diff=["diff", "PATH", "PATH"], replay=["replay", "PATH"])
         with program.temporary_directory() as directory, open(captures.fixtures()[LIMITS], "rb") as file:
             truncated, foreign = os.path.join(directory, "truncated.tar.zst"), os.path.join(directory, "foreign")

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the real memstatctl for the end-to-end tests, and makes captures of FreeBSD kernels for it."""
+import functools
+import json
 import os
+import pathlib
 import pty
+import re
 import struct
 import subprocess
 import termios
 
 import captures
 import program
-
-# Each command that reads a kernel, with the arguments that it needs besides --from.
-READERS = {"why": [], "top": [], "types": [], "limits": [], "show": ["dentry"], "events": [], "watch": ["dentry"], "leaks": [], "origins": [],
-           "malloc": [], "zones": [], "mbufs": [], "who": ["files"], "process": ["1"], "node": ["1"], "objects": ["dentry"]}
 
 MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(program.SOURCE_DIR, "build", "bin", "memstatctl")
 
@@ -26,6 +26,27 @@ def run(*arguments, environment=None, command=MEMSTATCTL, **options):
     done.stderr = done.stderr.decode("utf-8", "backslashreplace")
     program.check_no_report(done.stderr)
     return done
+
+
+@functools.cache
+def schemas():
+    """{command: the schema of its JSON, with command lines to try}."""
+    directory = pathlib.Path(program.SOURCE_DIR, "tests", "fixtures", "schemas")
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(directory.glob("*.json"))}
+
+
+def command_names():
+    return re.findall(r"(?m)^  ([a-z]+)  ", run("--help").stdout)
+
+
+def readers():
+    """{command: the arguments that it needs besides --from} of those that read kernels: the first words of its first command line."""
+    found = {}
+    for command in command_names():
+        if command not in ("diff", "doctor") and "--from" in run(command, "--help").stdout:
+            line = schemas().get(command, {"command_lines": [[]]})["command_lines"][0]
+            found[command] = line[:next((place for place, word in enumerate(line) if word.startswith("--")), len(line))]
+    return found
 
 
 def output(*arguments, **options):

@@ -7,12 +7,9 @@ namespace memstat::ctl {
 
 namespace {
 
-constexpr std::array kCommands{
-    &kWhyCommand,      &kTopCommand,      &kTypesCommand,   &kLimitsCommand,  &kShowCommand,
-    &kEventsCommand,   &kDiffCommand,     &kWatchCommand,   &kLeaksCommand,   &kOriginsCommand,
-    &kStacksCommand,   &kRecordCommand,   &kReplayCommand,  &kObjectsCommand, &kMallocCommand,
-    &kZonesCommand,    &kMbufsCommand,    &kWhoCommand,     &kProcessCommand, &kNodeCommand,
-    &kResidentCommand, &kCountersCommand, &kExplainCommand, &kDoctorCommand,  &kCompletionCommand};
+#define MEMSTAT_ADDRESS(name) &k##name##Command,
+constexpr std::array kCommands{MEMSTAT_COMMANDS(MEMSTAT_ADDRESS)};
+#undef MEMSTAT_ADDRESS
 
 }  // namespace
 

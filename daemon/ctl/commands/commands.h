@@ -18,7 +18,7 @@ enum class Group : std::uint8_t { kLook, kGrowth, kCaptures, kFreeBsd, kMachine,
 /// "Look", "Growth", ...
 std::string_view to_string(Group group);
 
-/// One command. A new one is a file beside this one, and a line in commands.cpp.
+/// One command. A new one is a file beside this one, and a word in MEMSTAT_COMMANDS.
 struct Command {
   const char* name;  ///< As users type it.
   Group group;
@@ -30,12 +30,16 @@ struct Command {
   const char* alias = "";  ///< A former name, which is still taken; "" for none.
 };
 
-extern const Command kWhyCommand, kTopCommand, kTypesCommand, kLimitsCommand, kShowCommand;
-extern const Command kDiffCommand, kEventsCommand, kWatchCommand, kLeaksCommand, kOriginsCommand, kStacksCommand;
-extern const Command kRecordCommand, kReplayCommand, kObjectsCommand;
-extern const Command kMallocCommand, kZonesCommand, kMbufsCommand;
-extern const Command kWhoCommand, kProcessCommand, kNodeCommand, kResidentCommand, kCountersCommand;
-extern const Command kExplainCommand, kDoctorCommand, kCompletionCommand;
+/// Every command, in the order of the help text.
+#define MEMSTAT_COMMANDS(command)                                                                                       \
+  command(Why) command(Top) command(Types) command(Limits) command(Show) command(Events) command(Diff) command(Watch)   \
+      command(Leaks) command(Origins) command(Stacks) command(Record) command(Replay) command(Objects) command(Malloc)  \
+          command(Zones) command(Mbufs) command(Who) command(Process) command(Node) command(Resident) command(Counters) \
+              command(Explain) command(Doctor) command(Completion)
+
+#define MEMSTAT_DECLARATION(name) extern const Command k##name##Command;
+MEMSTAT_COMMANDS(MEMSTAT_DECLARATION)
+#undef MEMSTAT_DECLARATION
 
 /// All of them, in the order of the help text. Static.
 std::span<const Command* const> commands();
