@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kProbeFiles = "/sys/bus/event_source/devices/kprobe/";
 constexpr std::array<std::string_view, 2> kTracepoints{"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"};
 
-/// The number that a file of the kernel has, behind `prefix`.
+/// Reads the number that follows `prefix` in a file of the kernel.
 std::optional<std::uint64_t> number_in(const std::string& path, std::string_view prefix = {}) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 64> bytes;
@@ -38,7 +38,7 @@ bool set_name(AttachPoint& point, std::string_view name) {
   return true;
 }
 
-/// The point of a program of the section `HOW/WHERE`, without those of software events; nothing: there is no such way.
+/// The attach point of a program in section `HOW/WHERE`, software events excluded. Empty for unknown sections.
 std::optional<AttachPoint> point_of(const bpf_program* program) {
   const std::string_view section = bpf_program__section_name(program);
   const std::size_t slash = section.find('/');
@@ -105,9 +105,9 @@ bool AttachedPrograms::attach_again() {
     auto attached = helper_->attach(place);
     if (attached) {
       descriptors_.push_back(*std::move(attached));
-    } else if (const int error = attached.error().system_errno; error != ENODEV) {  // that is a CPU that is offline
+    } else if (const int error = attached.error().system_errno; error != ENODEV) {  // the CPU is offline
       descriptors_.clear();
-      if (error == EINVAL) helper_.reset();  // before Linux 5.13 a function takes a program once
+      if (error == EINVAL) helper_.reset();  // before Linux 5.13 a function takes a program only once
       break;
     }
   }

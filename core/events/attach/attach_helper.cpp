@@ -15,7 +15,7 @@
 namespace memstat::events {
 namespace {
 
-constexpr timeval kPatience{.tv_sec = 5, .tv_usec = 0};  // the kernel changes its own code to attach
+constexpr timeval kPatience{.tv_sec = 5, .tv_usec = 0};  // patching the kernel's code can be slow
 constexpr std::int32_t kLastErrno = 4095;
 
 /// Sends one message, with a descriptor unless it is -1.
@@ -26,8 +26,8 @@ bool send_message(int socket, const Message& message, int descriptor) {
 
 enum class Got { kMessage, kNoRoom, kWrong, kNothing };
 
-/// Receives one message. kWrong: of another size, or with more than one descriptor; kNoRoom: this process could not take the
-/// descriptors; kNothing: the other end is gone, or silent. `descriptor`: what came along.
+/// Receives one message. kWrong: wrong size, or more than one descriptor. kNoRoom: out of descriptors in this process.
+/// kNothing: the peer is gone or silent. `descriptor` receives what was attached to the message.
 template <typename Message>
 Got receive_message(int socket, Message& message, UniqueFd& descriptor) {
   Packet packet = receive_packet(socket, packet_room(message));
@@ -38,12 +38,12 @@ Got receive_message(int socket, Message& message, UniqueFd& descriptor) {
   return packet.descriptor_count <= 1 ? Got::kMessage : Got::kWrong;
 }
 
-/// What the helper was given. Thread safety: none.
+/// The programs that the helper was given.
 class Places {
  public:
   explicit Places(int (*attach)(int, const AttachPoint&)) : attach_(attach) {}
 
-  /// Does what is asked. `descriptor`: what came along; then what goes along.
+  /// Answers one request. `descriptor` holds the request's descriptor on entry, the answer's on return.
   AttachAnswer answer(const AttachRequest& request, UniqueFd& descriptor) {
     UniqueFd program = std::exchange(descriptor, UniqueFd());
     if (static_cast<bool>(program) != (request.word == AttachRequest::kAdd))
@@ -82,7 +82,7 @@ class Places {
   std::vector<Place> places_;
 };
 
-/// The helper of this process. Thread safety: safe.
+/// The process-wide helper. Thread safety: safe.
 class HelperOfProcess {
  public:
   std::shared_ptr<AttachHelper> get() {

@@ -18,42 +18,42 @@
 
 namespace memstat::events {
 
-/// What goes to the helper: one message of SOCK_SEQPACKET each, with the program's descriptor in that of kAdd.
+/// A request: one SOCK_SEQPACKET message. kAdd carries the program's descriptor.
 struct AttachRequest {
   enum Word : std::uint32_t { kAdd = 1, kSeal = 2, kAttach = 3 };
   std::uint32_t word = 0;
-  std::uint32_t place = 0;  ///< Of kAttach: the number that kAdd gave.
-  AttachPoint point = {};   ///< Of kAdd.
+  std::uint32_t place = 0;  ///< For kAttach: the number that kAdd returned.
+  AttachPoint point = {};   ///< For kAdd.
 };
-/// What comes back, with one descriptor if, and only if, something was attached.
+/// An answer. It carries a descriptor exactly if something was attached.
 struct AttachAnswer {
   std::int32_t error = 0;   ///< 0 or an errno.
-  std::uint32_t place = 0;  ///< That of the request; of kAdd, the new one.
+  std::uint32_t place = 0;  ///< The number in the request; for kAdd, the new one.
 };
 
-/// Points that a helper knows at most: programs that are attached on each CPU take one for each.
+/// Maximum number of attach points of a helper. A program attached per CPU takes one for each CPU.
 inline constexpr std::uint32_t kMostAttachPoints = 16'384;
 
-/// Answers requests until the other end is closed. What is no request, has descriptors that it should not have, or names
-/// what is not there, is answered with an errno and changes nothing. `attach`: as attach_program(). Allocates nothing once
-/// the list is sealed. Thread safety: one thread for a socket.
+/// Answers requests until the peer closes its end. Malformed requests, unexpected descriptors and unknown numbers are
+/// answered with an errno and change nothing. `attach` is attach_program() except in tests. Does not allocate after
+/// kSeal. Thread safety: one thread per socket.
 void serve_attaching(int socket, int (*attach)(int program, const AttachPoint& point) = attach_program);
 
-/// The other end. Thread safety: safe.
+/// The client side of the helper. Thread safety: safe.
 class AttachHelper {
  public:
-  /// `socket`: SOCK_SEQPACKET, with the helper behind it.
+  /// `socket`: a SOCK_SEQPACKET socket whose peer is the helper.
   explicit AttachHelper(UniqueFd socket);
 
-  /// Hands a program over. Returns its number; an error when the helper does not take it.
+  /// Hands a program over and returns its number. Fails when the helper rejects it.
   Result<std::uint32_t> add(int program, const AttachPoint& point);
-  /// No more are handed over. False: there are none, or it is gone; then it has been sent home.
+  /// Ends the handing over. Returns false when the helper has no programs or is gone; it has then been shut down.
   bool seal();
-  /// Attaches a program; it stays so until the descriptor is closed. Errors: kNotPresent when the helper is gone, else with
-  /// the errno with which it was refused. Waits for it for seconds at most; a helper that does not answer in time, or
-  /// answers what it was not asked, is given up.
+  /// Attaches a program until the descriptor is closed. Errors: kNotPresent when the helper is gone, otherwise the
+  /// errno of the attempt. Waits for a few seconds at most. A helper that times out, or sends an answer to something
+  /// else, is given up.
   Result<UniqueFd> attach(std::uint32_t place);
-  /// Whether it is there, as far as the kernel knows; false is for good. Does not wait.
+  /// Whether the helper is alive, as far as the kernel reports. Once false, always false. Does not wait.
   [[nodiscard]] bool is_alive();
 
  private:
@@ -70,7 +70,7 @@ class AttachHelper {
   std::uint32_t count_ MEMSTAT_GUARDED_BY(mutex_) = 0;
 };
 
-/// The helper of this process, or null. A table uses the helper that was set when it was opened. Thread safety: safe.
+/// The helper of this process, or null. A table uses the one that is set when the table is opened. Thread safety: safe.
 std::shared_ptr<AttachHelper> process_helper();
 void set_process_helper(std::shared_ptr<AttachHelper> helper);
 

@@ -44,7 +44,7 @@ int attach_to_perf_event(int program, const AttachPoint& point) {
   request.link_create.prog_fd = static_cast<__u32>(program);
   request.link_create.target_fd = static_cast<__u32>(event.get());
   request.link_create.attach_type = BPF_PERF_EVENT;
-  UniqueFd link(call_bpf(BPF_LINK_CREATE, request));  // since 5.15; it holds the event
+  UniqueFd link(call_bpf(BPF_LINK_CREATE, request));  // Linux 5.15 and later; the link holds the event
   if (!link && ::ioctl(event.get(), PERF_EVENT_IOC_SET_BPF, program) != 0) return -errno;
   if (::ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return -errno;
   return link ? link.release() : event.release();

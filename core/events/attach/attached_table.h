@@ -14,11 +14,11 @@
 
 namespace memstat::events {
 
-/// A table that is counted by programs in the kernel. Thread safety: as TextTableSource.
+/// A table whose figures are counted by BPF programs. Thread safety: as TextTableSource.
 class AttachedTable : public EventTable {
  public:
   using EventTable::EventTable;
-  /// Checks, loads and attaches. After an error nothing is attached: half of the events would be wrong figures.
+  /// Checks, loads and attaches. On error nothing stays attached: half of the events would be wrong figures.
   Result<void> open() final;
 
  protected:
@@ -29,10 +29,10 @@ class AttachedTable : public EventTable {
   virtual void detach() = 0;
   [[nodiscard]] bool is_open() const { return object_ != nullptr; }
 
-  ObjectPointer object_;  // goes last: what a table attaches is a member of its own class
+  ObjectPointer object_;  // destroyed last: derived classes hold what is attached
 };
 
-/// A table whose programs are all governed, with a map shared by all CPUs (.bss) and one by CPU (by_cpu).
+/// A table whose programs are all governed. It has one map shared by all CPUs (.bss) and one per CPU (by_cpu).
 class GovernedTable : public AttachedTable {
  public:
   GovernedTable(const TableFormat& format, const EventSettings& settings, EventBudget& budget)
@@ -40,7 +40,7 @@ class GovernedTable : public AttachedTable {
   bool tend() final;
 
  protected:
-  /// Sizes of the two maps, of the second for one CPU, and whether we write to them.
+  /// Sizes of the two maps (the second for one CPU), and whether memstatd writes to them.
   struct Maps {
     std::size_t shared = 0;
     std::size_t by_cpu = 0;
@@ -51,7 +51,7 @@ class GovernedTable : public AttachedTable {
                                 const Maps& maps);
   Result<void> attach(const btf& types) final;
   void detach() final { attached_.detach(); }
-  /// Events so far, as the governor counts them.
+  /// Events so far, for the governor.
   virtual std::uint64_t events_now() = 0;
   /// Events while the cost is measured, before the first read.
   virtual std::uint64_t events_counted() { return events_now(); }

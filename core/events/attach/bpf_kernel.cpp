@@ -30,7 +30,7 @@ std::string begin_of(const char* path) {
   return {bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
 }
 
-/// The arguments of a raw tracepoint as a function of the kernel takes them; nullptr: there is none of that name.
+/// The prototype of a raw tracepoint's arguments; nullptr if this kernel has no such tracepoint.
 const btf_type* prototype_of(const btf& types, const char* event) {
   const std::string name = std::string("btf_trace_") + event;
   const int id = btf__find_by_name_kind(&types, name.c_str(), BTF_KIND_TYPEDEF);
@@ -41,7 +41,7 @@ const btf_type* prototype_of(const btf& types, const char* event) {
   return type != nullptr && btf_is_func_proto(type) ? type : nullptr;
 }
 
-/// As has_member(), of a type by its number. `depth`: how far structs without a name may go on within each other.
+/// Like has_member(), for a type ID. `depth`: maximum nesting of anonymous structs.
 bool has_member_within(const btf& types, __u32 id, std::string_view member, int depth) {
   const btf_type* type = btf__type_by_id(&types, id);
   while (type != nullptr && (btf_is_mod(type) || btf_is_typedef(type))) type = btf__type_by_id(&types, type->type);
@@ -55,7 +55,7 @@ bool has_member_within(const btf& types, __u32 id, std::string_view member, int 
   return false;
 }
 
-/// Adds what the kernel says of a program (kernel/bpf/syscall.c, bpf_prog_show_fdinfo; recursion_misses since 5.12).
+/// Adds the facts from a program's fdinfo (kernel/bpf/syscall.c, bpf_prog_show_fdinfo; recursion_misses since 5.12).
 void add_facts(const UniqueFd& file, ProgramFacts& facts) {
   std::array<char, 512> bytes;
   const ssize_t size = ::pread(file.get(), bytes.data(), bytes.size(), 0);
@@ -75,7 +75,7 @@ void add_facts(const UniqueFd& file, ProgramFacts& facts) {
 Error refused(std::string_view what, int number) {
   number = number < 0 ? -number : number;
   const std::string status = number == EACCES || number == EPERM ? begin_of(kStatus) : std::string();
-  // The verifier's answer is EACCES, which is no lack of a privilege.
+  // EACCES is the verifier's answer; the privileges suffice.
   if (number == EACCES && has_attach_capabilities(status)) {
     Error rejected = system_error(
         what, number, "this process has CAP_BPF and CAP_PERFMON, so the kernel's verifier or a security module rejects it");
@@ -156,8 +156,8 @@ memstat_gfp_flags gfp_flags(const btf& types, bool are_classes_wanted) {
 }
 
 Result<ObjectPointer> open_programs(std::span<const unsigned char> elf) {
-  // Types that this kernel lacks would be looked for in its modules, whose numbers only CAP_SYS_ADMIN may ask for;
-  // libbpf 1.1 fails without it. Named as a file, the types of the kernel alone are taken.
+  // libbpf 1.1 looks for missing types in the BTF of modules. Getting the IDs of these takes CAP_SYS_ADMIN, and libbpf
+  // fails without it. With a file name, it uses the kernel's own types only.
   bpf_object_open_opts options{};
   options.sz = sizeof options;
   options.btf_custom_path = kBtfFile;
@@ -212,7 +212,7 @@ Result<void> AttachedPrograms::attach_all(bpf_object* object) {
 
 void AttachedPrograms::take_facts_of(const bpf_program* program) {
   const std::string facts = "/proc/self/fdinfo/" + std::to_string(bpf_program__fd(program));
-  facts_.emplace_back(::open(facts.c_str(), O_RDONLY | O_CLOEXEC));  // -1: then what it missed is not known
+  facts_.emplace_back(::open(facts.c_str(), O_RDONLY | O_CLOEXEC));  // -1: missed events are then unknown
 }
 
 void AttachedPrograms::detach() {

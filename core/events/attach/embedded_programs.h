@@ -6,9 +6,9 @@
 
 namespace memstat::events {
 
-/// Slab events, for kernels that give the cache of an object (6.13 and later).
+/// Slab events, for kernels that report an object's cache (6.13 and later).
 std::span<const unsigned char> slab_events_with_owner();
-/// Slab events, for kernels that do not.
+/// Slab events, for older kernels.
 std::span<const unsigned char> slab_events_by_size();
 /// A pass over the slab caches.
 std::span<const unsigned char> slab_caches();
@@ -16,9 +16,9 @@ std::span<const unsigned char> slab_caches();
 std::span<const unsigned char> call_sites();
 /// Events beside those of slab caches.
 std::span<const unsigned char> vm_events();
-/// Blocks in use, for kernels that give the cache of an object.
+/// Blocks in use, for kernels that report an object's cache.
 std::span<const unsigned char> memuse_with_owner();
-/// Blocks in use, for kernels that do not.
+/// Blocks in use, for older kernels.
 std::span<const unsigned char> memuse_by_size();
 
 }  // namespace memstat::events

@@ -10,28 +10,28 @@
 
 namespace memstat::events {
 
-/// What attaching to events again takes: SourceDescriptor::helper_capabilities.
+/// Capabilities for attaching to events again: SourceDescriptor::helper_capabilities.
 inline constexpr std::array<std::string_view, 2> kAttachCapabilities{"CAP_BPF", "CAP_PERFMON"};
-/// The same, as SourceDescriptor::needs.
+/// The same as text, for SourceDescriptor::needs.
 inline constexpr std::string_view kAttachNeeds = "CAP_BPF,CAP_PERFMON";
 
-/// Thread safety: a plain value.
+/// Settings of an event source. Thread safety: a plain value.
 struct EventSettings {
-  bool counts_all = false;            ///< What is not rare, too: modes counters and full.
-  bool is_full = false;               ///< And what costs more.
-  bool has_gfp_classes = false;       ///< Allocations by class of their GFP flags, where they are counted.
-  std::uint64_t budget_ppm = 10'000;  ///< Millionths of a CPU that all sources of events may take together; never 0.
+  bool counts_all = false;            ///< Frequent events, too: modes counters and full.
+  bool is_full = false;               ///< Expensive details, too: mode full.
+  bool has_gfp_classes = false;       ///< Allocations by GFP class, if allocations are counted.
+  std::uint64_t budget_ppm = 10'000;  ///< CPU time for all event sources together, in millionths of a CPU; never 0.
 };
 
-/// Of the text that option `events` gets, "MODE BUDGET_PPM [gfp_classes]"; words that are neither are passed over.
+/// Parses the option `events`, "MODE BUDGET_PPM [gfp_classes]". Unknown words are ignored.
 EventSettings event_settings(std::string_view text);
 
-/// That option, of a source that is on from `mode` on.
+/// The option `events` of a source that is enabled in `mode` and above.
 constexpr SourceOption events_option(std::string_view mode, std::string_view help) {
   return {.name = "events", .kind = SourceOption::Kind::kKey, .default_pattern = mode, .help = help};
 }
 
-/// The option of a source that also counts by class of GFP flags; where it is on, kGfpWord stands behind that text.
+/// The option of sources that also count by GFP class. If it is on, kGfpWord is appended to the text of `events`.
 inline constexpr SourceOption kGfpOption{
     .name = "gfp_classes",
     .kind = SourceOption::Kind::kSwitch,

@@ -14,7 +14,7 @@
 
 namespace memstat::events {
 
-/// State of a source that makes its table when it is first opened or read. Replays do neither. Thread safety: as
+/// State of a source that creates its table on the first open or read. Replays create none. Thread safety: as
 /// ReaderState.
 struct TableState final : ReaderState {
   std::unique_ptr<TextTableSource> table;
@@ -32,7 +32,7 @@ Result<void> read_table(KernelView& view, RawBytes& raw, TableState& state) {
   return view.read_table(kFormat.source, *state.table, raw.parts[0]);
 }
 
-/// The steps of a source whose raw bytes are one table, which `kMake` makes from the state.
+/// The steps of a source whose raw data is one table. `kMake` creates the table from the state.
 template <const TableFormat& kFormat, auto kMake, auto kParse>
 constexpr SourceSteps table_steps() {
   return source_steps<TableState, open_table<kFormat, kMake>, read_table<kFormat, kMake>, kParse>();
@@ -45,7 +45,7 @@ inline constexpr std::array<MetricOrigin, 4> kCostOrigins{{
     {kEventsBudget, "key events.budget"},
 }};
 
-/// `origins`, and those of what the row "governor" reports.
+/// `origins`, and the origins of the values in the row "governor".
 template <std::size_t kCount>
 constexpr std::array<MetricOrigin, kCount + kCostOrigins.size()> with_costs(const MetricOrigin (&origins)[kCount]) {
   return [&]<std::size_t... kOwn, std::size_t... kCost>(std::index_sequence<kOwn...>, std::index_sequence<kCost...>) {
@@ -54,7 +54,7 @@ constexpr std::array<MetricOrigin, kCount + kCostOrigins.size()> with_costs(cons
   (std::make_index_sequence<kCount>(), std::make_index_sequence<kCostOrigins.size()>());
 }
 
-/// The descriptor of a source of Linux that attaches programs to events, with what is the same for all of them.
+/// The descriptor of a Linux source that attaches programs to events. Fills in what all of them share.
 constexpr SourceDescriptor attached_source(SourceDescriptor descriptor) {
   descriptor.is_on_by_default = false;
   descriptor.is_traced = true;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRounds = 24;
 constexpr int kStepsARound = 100;
-constexpr double kLeastCost = 2;  // ns: below and above, something else was measured
+constexpr double kLeastCost = 2;  // ns; results outside measured something else
 constexpr double kMostCost = 5'000;
 
 }  // namespace
@@ -30,7 +30,7 @@ double CostMeter::measure() {
 }
 
 void CostMeter::measure_counted() {
-  // Others' events come on top of those of the work: the fewest of a few rounds are its own.
+  // Events of other tasks come on top of those of the work. The minimum of a few rounds has only the work's own.
   events_a_step_ = std::numeric_limits<double>::max();
   for (int round = 0; round < kRounds / 4; ++round) {
     const std::uint64_t before = events_();

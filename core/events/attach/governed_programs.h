@@ -13,24 +13,24 @@
 
 namespace memstat::events {
 
-/// Measures what an event takes: how much longer some work lasts that causes events, the shortest of many short rounds,
-/// which others do not disturb. Thread safety: none.
+/// Measures the CPU time of an event: the extra time of some work that causes events. Takes the minimum of many short
+/// rounds, since other tasks only ever add time. Thread safety: none.
 class CostMeter {
  public:
-  /// `work`: a step of it; `events`: those that were counted so far.
+  /// `work` does one step; `events` returns the number of events counted so far.
   CostMeter(std::function<void()> work, std::function<std::uint64_t()> events)
       : work_(std::move(work)), events_(std::move(events)) {}
-  /// While no program is attached.
+  /// Measures without programs. Call before attaching.
   void measure_detached() { detached_ns_ = measure(); }
   void measure_counted();
-  /// While events are passed over.
+  /// Measures while the programs skip events.
   void measure_passed_over() { passed_over_ns_ = measure(); }
-  /// What is not plausible, because this machine cannot do the work, or is too busy, is as EventCost has it.
+  /// Implausible results fall back to EventCost's defaults: this machine may be too busy, or unable to do the work.
   [[nodiscard]] EventCost cost() const;
   [[nodiscard]] std::uint64_t events() const { return events_(); }
 
  private:
-  double measure();  // ns a step
+  double measure();  // ns per step
 
   std::function<void()> work_;
   std::function<std::uint64_t()> events_;
@@ -40,17 +40,17 @@ class CostMeter {
   double events_a_step_ = 0;
 };
 
-/// One table's programs on frequent events. Thread safety: none.
+/// The programs of one table on frequent events. Thread safety: none.
 class GovernedPrograms {
  public:
-  /// Those of an object that is loaded. `has_ticks`: they can count a part of the time.
+  /// Takes the programs of a loaded object. `has_ticks`: they can sample.
   Result<void> open(bpf_object* object, bool has_ticks);
-  /// Calls `attach`, which attaches `programs`, between measurements with the meter, lets the governor begin, and enlists
-  /// them, so that they can be attached again. Errors: those of `attach`.
+  /// Measures the cost around `attach`, which attaches `programs`. Then starts the governor, and enlists the programs
+  /// so that they can be attached again. Errors: those of `attach`.
   Result<void> attach(CostMeter& meter, const std::function<Result<void>()>& attach, AttachedPrograms& programs,
                       Governor& governor);
-  /// Asks the governor, detaches the programs when it says so, and attaches them again for a trial when their time has come.
-  /// Returns what the kernel knows of them.
+  /// Lets the governor judge. Detaches the programs on its decision, and attaches them for a trial when it is due.
+  /// Returns what the kernel reports on them.
   ProgramFacts look(std::uint64_t events, AttachedPrograms& programs, Governor& governor);
 
  private:
@@ -62,7 +62,7 @@ class GovernedPrograms {
   Comeback comeback_;
 };
 
-/// Whether programs on raw tracepoints may ask for the kernel's clock.
+/// Whether programs on raw tracepoints may read the kernel's clock.
 bool has_ticks();
 
 }  // namespace memstat::events

@@ -9,10 +9,10 @@
 namespace memstat::events {
 namespace {
 
-/// The smallest mask with which the load stays below the budget, as far as a mask can.
+/// The smallest sampling mask that keeps the load below the budget, or the largest mask.
 std::uint32_t mask_for(const EventBudget::Load& load, double budget) {
   std::uint32_t mask = 0;
-  if (load.counted <= load.passed_over) return mask;  // these programs cannot pass events over
+  if (load.counted <= load.passed_over) return mask;  // these programs cannot skip events
   const auto cost = [&] { return load.passed_over + (load.counted - load.passed_over) / (mask + 1); };
   while (cost() > budget && mask < MEMSTAT_SAMPLING_MOST) mask = 2 * mask + 1;
   return mask;
@@ -56,7 +56,7 @@ std::optional<std::uint32_t> EventBudget::settle(std::size_t table, Load load, d
   }
   if (credit_ < most / 2 && sum.passed_over > budget && is_largest) {
     loads_[table] = {};
-    credit_ = most / 2;  // the others are judged by what they take without it
+    credit_ = most / 2;  // other tables are judged without it
     return std::nullopt;
   }
   return credit_ > most / 2 ? 0 : mask_for(sum, budget);
@@ -96,13 +96,13 @@ void Governor::look(std::uint64_t events, std::uint64_t run_ns, std::uint64_t ru
   const auto count = static_cast<double>(growth(events, events_));
   const double share = 1 / static_cast<double>(facts_.weight);
   const double estimate = count * (share * cost_.counted + (1 - share) * cost_.passed_over);
-  // The kernel measures what runs within a program, not the way to it.
+  // The kernel measures the time within a program, but not the time to get there.
   const double measured =
       static_cast<double>(growth(run_ns, run_ns_)) + static_cast<double>(growth(runs, runs_)) * cost_.passed_over;
   const double spent_ns = std::max(estimate, measured);
   facts_.cost_ns += static_cast<std::uint64_t>(spent_ns);
   if (facts_.weight > 1) facts_.sampled_ns += static_cast<std::uint64_t>(passed_ns);
-  const double rate_now = count / static_cast<double>(passed_ns);  // events a ns, so that ns an event make CPUs
+  const double rate_now = count / static_cast<double>(passed_ns);  // events per ns, so that ns per event gives CPUs
   const double averaged_ns = std::min(static_cast<double>(now_ns - begin_ns_), shared_.rate_seconds() * 1e9);
   rate_ += std::min(1.0, static_cast<double>(passed_ns) / averaged_ns) * (rate_now - rate_);
   const auto mask = shared_.settle(*table_, {.counted = rate_ * cost_.counted, .passed_over = rate_ * cost_.passed_over},

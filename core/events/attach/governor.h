@@ -13,33 +13,33 @@
 
 namespace memstat::events {
 
-/// CPU time that one event takes, with the kernel's way to the program and back, in ns.
+/// CPU time per event in ns, including the kernel's call of the program.
 struct EventCost {
-  double counted = 30;      ///< Of an event that is counted.
-  double passed_over = 25;  ///< Of one that is not, because another moment is counted.
+  double counted = 30;      ///< An event that is counted.
+  double passed_over = 25;  ///< An event that sampling skips.
 };
 
-/// What all tables of events of a process may take together. Thread safety: any thread.
+/// The CPU budget that all event tables of a process share. Thread safety: any thread.
 class EventBudget {
  public:
-  /// The most that is saved: the budget of this time. Half of it may be spent at once, before the programs sample or are
-  /// detached, so that no minute takes more than 1.2 times the budget.
+  /// Maximum credit, in seconds of the budget. Up to half of it can be spent at once before the programs sample or are
+  /// detached, so no minute exceeds 1.2 times the budget.
   static constexpr double kUsualSeconds = 20;
   explicit EventBudget(double seconds = kUsualSeconds) : seconds_(seconds) {}
 
-  /// What the events of a table take at their present rate, in CPUs: all counted, or all passed over.
+  /// Load of a table's events at the current rate, in CPUs: if all are counted, and if all are skipped.
   struct Load {
     double counted = 0;
     double passed_over = 0;
   };
-  /// A table that takes part, as a number for settle().
+  /// Registers a table. Returns its number for settle().
   std::size_t add_table();
-  /// The time over which rates are averaged where looks are closer together: a burst is no load.
+  /// Time over which rates are averaged if looks come more often, so that a short burst is not taken for load.
   [[nodiscard]] double rate_seconds() const { return seconds_ / 2; }
-  /// It takes nothing any more.
+  /// The table no longer uses CPU time.
   void leave(std::size_t table);
-  /// A table took `spent` CPU seconds since its last call, and goes on at `load`; `budget` is in CPUs. Returns the sampling
-  /// mask for it (bpf/sampling.h); nothing: it must be detached, and has left.
+  /// Accounts for a table that used `spent` CPU seconds since its last call, and continues at `load`; `budget` is in
+  /// CPUs. Returns its sampling mask (bpf/sampling.h). Empty: the table must be detached, and is no longer registered.
   std::optional<std::uint32_t> settle(std::size_t table, Load load, double spent, double budget, std::int64_t now_ns);
 
  private:
@@ -51,25 +51,25 @@ class EventBudget {
   bool is_started_ MEMSTAT_GUARDED_BY(mutex_) = false;
 };
 
-/// That of this process.
+/// The process-wide budget.
 EventBudget& process_budget();
 
-/// What is known of a table's cost, for its text.
+/// The state of a table's governor, for its text.
 struct GovernorFacts {
-  /// What becomes of what is detached: it stays so; it is tried again; it would be, but the helper process is gone.
+  /// What happens after detaching: nothing; a retry; no retry because the helper process is gone.
   enum Again : std::uint8_t { kNever, kLater, kLost };
-  bool is_attached = true;       ///< False: detached.
-  std::uint64_t weight = 1;      ///< Each event that is counted stands for this many; 1: all are counted. Never 0.
-  std::uint64_t cost_ns = 0;     ///< CPU time taken since attaching.
-  std::uint64_t sampled_ns = 0;  ///< Time since attaching in which not all were counted.
-  std::uint64_t budget_ppm = 0;  ///< Millionths of a CPU that all tables may take together.
-  Again again = kNever;          ///< Counts while it is detached.
+  bool is_attached = true;       ///< False: detached by the governor.
+  std::uint64_t weight = 1;      ///< Sampling weight: each counted event represents this many. 1: all are counted. Never 0.
+  std::uint64_t cost_ns = 0;     ///< CPU time used since attaching.
+  std::uint64_t sampled_ns = 0;  ///< Time since attaching in which events were sampled.
+  std::uint64_t budget_ppm = 0;  ///< Budget of all tables together, in millionths of a CPU.
+  Again again = kNever;          ///< Valid while detached.
 };
 
 /// Adds the row "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]".
 void add_governor(TableWriter& rows, const GovernorFacts& facts);
 
-/// Governs one table. Thread safety: none.
+/// Governs one table: decides on sampling and detaching. Thread safety: none.
 class Governor {
  public:
   Governor(std::uint64_t budget_ppm, EventBudget& shared) : shared_(shared) { facts_.budget_ppm = budget_ppm; }
@@ -77,14 +77,13 @@ class Governor {
   Governor& operator=(const Governor&) = delete;
   ~Governor();
 
-  /// The table's programs are attached, and counted `events` by now.
+  /// Starts with the programs attached and `events` counted so far.
   void start(EventCost cost, std::uint64_t events, std::int64_t now_ns);
-  /// Events so far, each by its weight, and, where the kernel measures programs (sysctl kernel.bpf_stats_enabled), the time
-  /// and number of their runs so far. Then mask() and is_attached() are what to do.
+  /// Updates mask() and is_attached(). `events`: events so far, multiplied by their weight. `run_ns`, `runs`: time and
+  /// number of the programs' runs so far, if the kernel measures them (sysctl kernel.bpf_stats_enabled).
   void look(std::uint64_t events, std::uint64_t run_ns, std::uint64_t runs, std::int64_t now_ns);
 
-  /// The table was detached, and its programs are attached again for a trial, with the trial's mask: so few events are
-  /// counted at first as can be.
+  /// Starts a trial: the table's programs have been attached again, with trial_mask(), the sparsest sampling.
   void try_again(std::uint64_t events, std::int64_t now_ns);
   [[nodiscard]] std::uint32_t trial_mask() const;
   void set_again(GovernorFacts::Again again) { facts_.again = again; }
@@ -102,8 +101,8 @@ class Governor {
   std::uint64_t run_ns_ = 0;
   std::uint64_t runs_ = 0;
   std::int64_t last_ns_ = 0;
-  std::int64_t begin_ns_ = 0;  // when it was attached, the last time
-  double rate_ = 0;            // events a ns, averaged
+  std::int64_t begin_ns_ = 0;  // of the latest attachment
+  double rate_ = 0;            // events per ns, averaged
 };
 
 }  // namespace memstat::events

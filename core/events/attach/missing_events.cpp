@@ -7,7 +7,7 @@
 namespace memstat::events {
 namespace {
 
-/// Thread safety: a constant.
+/// A table that always fails to open. Thread safety: a constant.
 class MissingEvents final : public TextTableSource {
  public:
   MissingEvents(std::string_view source, std::string_view library) : source_(source), library_(library) {}
@@ -20,7 +20,7 @@ class MissingEvents final : public TextTableSource {
   Result<void> read(Buffer& /*out*/) override { return open(); }
 
  private:
-  /// Whether a build of this system could have the library.
+  /// Whether this operating system could have the library.
   [[nodiscard]] bool is_had_here() const {
 #if defined(__linux__)
     return library_ == "libbpf";

@@ -9,8 +9,8 @@
 
 namespace memstat::events {
 
-/// A table that is kNotPresent for want of a library, with the reason. Both are constants. Never null. Thread safety: as
-/// TextTableSource.
+/// A table whose open() fails with kNotPresent because a library was missing at build time. `source` and `library` must
+/// be literals. Never null. Thread safety: as TextTableSource.
 std::unique_ptr<TextTableSource> make_missing_events(std::string_view source, std::string_view library);
 
 }  // namespace memstat::events

@@ -16,7 +16,7 @@ constexpr unsigned kCapSysAdmin = 21;
 constexpr unsigned kCapPerfmon = 38;
 constexpr unsigned kCapBpf = 39;
 
-/// The capabilities in force; nothing where the text does not say.
+/// The effective capabilities; empty if the text has none.
 std::optional<std::uint64_t> capabilities_in(std::string_view status) {
   for (std::string_view line, word; next_line(status, line);) {
     if (!next_word(line, word) || word != "CapEff:" || !next_word(line, word)) continue;
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> capabilities_in(std::string_view status) {
   return std::nullopt;
 }
 
-/// Unknown capabilities count as held.
+/// If the capabilities are unknown, assume that they are held.
 bool has(std::optional<std::uint64_t> bits, unsigned number) {
   return !bits || (*bits >> number & 1U) != 0 || (*bits >> kCapSysAdmin & 1U) != 0;
 }

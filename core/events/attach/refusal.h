@@ -7,11 +7,11 @@
 
 namespace memstat::events {
 
-/// `status`: /proc/self/status, for the capabilities that are missing; `lockdown`: /sys/kernel/security/lockdown, "" where
-/// that cannot be read. Thread safety: a function of its arguments.
+/// Explains why attaching was refused. `status`: /proc/self/status, for missing capabilities. `lockdown`:
+/// /sys/kernel/security/lockdown, "" if unreadable. Thread safety: a function of its arguments.
 std::string why_refused(std::string_view status, std::string_view lockdown);
 
-/// Whether a process with this /proc/self/status has what attaching takes, as far as the text says.
+/// Whether a process with this /proc/self/status has the capabilities for attaching, or they are unknown.
 bool has_attach_capabilities(std::string_view status);
 
 }  // namespace memstat::events

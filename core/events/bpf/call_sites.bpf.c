@@ -20,7 +20,7 @@ struct kmem_cache {
 } FOUND_IN_KERNEL;
 
 struct kernfs_node {
-  struct kernfs_node* __parent;  // since Linux 6.15
+  struct kernfs_node* __parent;  // Linux 6.15 and later
   const char* name;
   __u64 id;
 } FOUND_IN_KERNEL;
@@ -48,7 +48,7 @@ struct task_struct {
   char comm[16];
 } FOUND_IN_KERNEL;
 
-// Flags of this kernel: their bits have moved.
+// GFP flags of the running kernel; their bits differ between versions.
 const volatile struct memstat_site_flags flags_of_kernel = {
     .reclaimable = 0x10, .account = 0x400000, .dma = 0x1, .cache_account = 0x4000000, .name_format = "%ps"};
 
@@ -57,7 +57,7 @@ struct memstat_site_table table;
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __uint(max_entries, 1);  // set to the number of possible CPUs before loading
   __type(key, __u32);
   __type(value, struct memstat_site_cpu);
 } by_cpu SEC(".maps");
@@ -65,15 +65,15 @@ struct {
 struct origin {
   __u64 key;
   __u64 site;
-  __u64 cache;  // of kmalloc(): 0
+  __u64 cache;  // 0 for kmalloc()
   __u64 group;
   __u64 command[2];
-  __u32 size;  // of kmalloc(): what it gave, and its kind
+  __u32 size;  // for kmalloc(): the size that it allocated, and its kind
   __u32 kind;
   __u32 is_charged;
 };
 
-// The control group that allocations of this task are charged to: the nearest one that the memory controller has.
+// The control group that allocations of this task are charged to: the nearest one with the memory controller.
 static __always_inline struct kernfs_node* group_of(struct task_struct* task) {
   struct css_set* groups = task->cgroups;
   if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id)) return groups->dfl_cgrp->kn;
@@ -87,7 +87,7 @@ static __always_inline struct kernfs_node* parent_of(struct kernfs_node* node) {
   return BPF_CORE_READ(before, parent);
 }
 
-// Writes the names of a control group down, from its own to that of the root, once.
+// Writes the names of a control group, from its own up to the root's, once.
 static __noinline int claim_group(__u64 id) {
   __u32 at = (__u32)(id * 0x9E3779B97F4A7C15ULL >> 40);
   struct memstat_site_group* group = 0;
@@ -111,7 +111,8 @@ static __noinline int claim_group(__u64 id) {
   return 0;
 }
 
-// Takes the free slot `at` for `origin`. True when the slot is the origin's, whoever took it.
+// Claims the free slot `at` for `origin`. Returns true if the slot now belongs to the origin, even if another CPU
+// claimed it.
 static __noinline int claim(__u32 at, struct origin* origin) {
   if (at >= MEMSTAT_SITE_ALL) return 0;
   const __u64 before = __sync_val_compare_and_swap(&table.keys[at], 0, origin->key);
@@ -123,7 +124,7 @@ static __noinline int claim(__u32 at, struct origin* origin) {
   slot->kind = origin->kind;
   slot->is_charged = origin->is_charged;
   __builtin_memcpy(slot->command, origin->command, sizeof slot->command);
-  __u64 call = origin->site - 1;  // a call that does not return is the last instruction of its function
+  __u64 call = origin->site - 1;  // the return address of a call that never returns lies behind its function
   bpf_snprintf(slot->name, sizeof slot->name, (const char*)flags_of_kernel.name_format, &call, sizeof call);
   if (origin->cache != 0) {
     struct kmem_cache* cache = (struct kmem_cache*)origin->cache;
@@ -141,7 +142,7 @@ static __noinline int claim(__u32 at, struct origin* origin) {
   return 1;
 }
 
-// The products do not wait for one another: they are added up, and mixed only then.
+// The multiplications are independent, so the CPU runs them in parallel; the sum is mixed at the end.
 static __always_inline __u64 key_of(const struct origin* origin) {
   const __u64 what = origin->cache + ((__u64)origin->size << 8) + (origin->kind << 1) + origin->is_charged;
   __u64 hash = origin->site * 0x9E3779B97F4A7C15ULL;
@@ -149,12 +150,12 @@ static __always_inline __u64 key_of(const struct origin* origin) {
   hash += (origin->group ^ origin->group >> 32) * 0x94D049BB133111EBULL;
   hash += (origin->command[0] ^ origin->command[0] >> 32) * 0xD6E8FEB86659FD93ULL;
   hash += (origin->command[1] ^ origin->command[1] >> 32) * 0xA0761D6478BD642FULL;
-  return (hash ^ hash >> 32) | 2;  // neither 0 nor MEMSTAT_SITE_RETIRED
+  return (hash ^ hash >> 32) | 2;  // neither 0 nor MEMSTAT_SITE_RETIRED, which are reserved
 }
 
 static __always_inline __u32 first_place(__u64 key, __u32 count) { return (__u32)(key >> 20) & (count - 1); }
 
-// The slot of an origin among `count` from `first` on; MEMSTAT_SITE_ALL when there is no room.
+// The slot of an origin among `count` slots from `first` on; MEMSTAT_SITE_ALL if there is no room.
 static __always_inline __u32 slot_of(struct origin* origin, __u32 first, __u32 count) {
   __u32 at = first_place(origin->key, count);
   for (int i = 0; i < MEMSTAT_SITE_PROBES; ++i) {
@@ -166,7 +167,7 @@ static __always_inline __u32 slot_of(struct origin* origin, __u32 first, __u32 c
   return MEMSTAT_SITE_ALL;
 }
 
-// Where the events of an origin count, as the number of a row; `otherwise` where there is no room for it.
+// The number of the row that counts an origin's events; `otherwise` if there is no room for it.
 static __noinline __u32 find_row(struct origin* origin, __u32 otherwise) {
   __u32 at = slot_of(origin, 0, MEMSTAT_SITE_SLOTS);
   if (at < MEMSTAT_SITE_ALL) return at;
@@ -178,15 +179,15 @@ static __noinline __u32 find_row(struct origin* origin, __u32 otherwise) {
   return at < MEMSTAT_SITE_ALL ? at : otherwise;
 }
 
-// The same of the task at hand. Nearly always the first place is the origin's: all until then stays in registers, and the
-// command is read where it stands, since a helper's call would take 5 ns of some 20 that an event has.
+// Same, for the current task. The first slot nearly always matches, and up to there everything stays in registers. The
+// command is read in place: calling a helper would take 5 ns of the 20 ns per event.
 static __always_inline __u32 row_of(struct origin origin, __u32 otherwise) {
   struct task_struct* task = bpf_get_current_task_btf();
   const __u64* command = (const __u64*)task->comm;
   origin.group = group_of(task)->id;
   origin.command[0] = command[0];
   origin.command[1] = command[1];
-  if (origin.command[0] == 0x2F72656B726F776BULL) {  // "kworker/": what follows changes with the work
+  if (origin.command[0] == 0x2F72656B726F776BULL) {  // "kworker/": the rest changes with the work
     origin.command[0] = 0x0072656B726F776BULL;
     origin.command[1] = 0;
   }
@@ -202,7 +203,7 @@ static __always_inline struct memstat_site_cpu* this_cpu(void) {
   return bpf_map_lookup_elem(&by_cpu, &cpu);
 }
 
-// Failures are rare, so each of them is counted at any moment.
+// Failures are rare, so they are counted even when sampling skips events.
 SEC("raw_tp/kmem_cache_alloc")
 int on_kmem_cache_alloc(struct raw_arguments* arguments) {
   const __u64 weight = weight_now();
@@ -228,8 +229,8 @@ static __always_inline int is_allocator(__u64 at) {
   return at < MEMSTAT_SITE_ALL && *(const __u64*)table.slots[at].name == 0x6F6C6C616D6B5F5FULL;  // "__kmallo"
 }
 
-// Some kernels (6.12) report a kmalloc() beyond the caches twice: from within the allocator, and with its caller, which is
-// the one that counts.
+// Some kernels (6.12) report a kmalloc() above the largest cache twice: from inside the allocator, and with its caller.
+// Only the second counts.
 static __always_inline void count_large(struct memstat_site_cpu* cpu, struct raw_arguments* arguments, __u64 weight,
                                         __u32 at) {
   const __u64 site = arguments->values[0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The types that libbpf's headers for programs of the kernel want, so that building these needs no header of a kernel; and
- * what such programs share. Thread safety: types only. */
+/* The types that libbpf's headers for BPF programs need, so that building the programs takes no kernel headers; and
+ * what the programs share. Thread safety: types only. */
 #pragma once
 
 typedef unsigned char __u8;
@@ -17,7 +17,7 @@ typedef __u32 __wsum;
 #define BPF_MAP_TYPE_PERCPU_ARRAY 6
 #define BPF_F_MMAPABLE (1U << 10)
 
-/* What a program on a raw tracepoint gets: the arguments of the event as numbers. */
+/* The context of a program on a raw tracepoint: the event's arguments as numbers. */
 struct raw_arguments {
   __u64 values[6];
 };

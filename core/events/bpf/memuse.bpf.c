@@ -41,7 +41,7 @@ struct task_struct {
   struct css_set* cgroups;
 } __attribute__((preserve_access_index));
 
-enum cgroup_subsys_id { memory_cgrp_id = 4 };  // what it is in this kernel is found out when the programs are loaded
+enum cgroup_subsys_id { memory_cgrp_id = 4 };  // the value in the running kernel is looked up when the programs are loaded
 
 #ifdef MEMSTAT_OWNER_OF_OBJECT
 extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
@@ -51,14 +51,14 @@ const volatile struct memstat_memuse_settings settings = {.frames = 8};
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 1);  // as many as the memory bound has room for, set before the programs are loaded
+  __uint(max_entries, 1);  // set to what fits into the memory limit before loading
   __type(key, __u64);
   __type(value, struct memstat_memuse_block);
 } blocks SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 1);  // likewise
+  __uint(max_entries, 1);  // set before loading, too
   __type(key, __u64);
   __type(value, struct memstat_memuse_stack);
 } stacks SEC(".maps");
@@ -77,10 +77,10 @@ struct {
   __type(value, struct memstat_memuse_counts);
 } counts SEC(".maps");
 
-// The programs interrupt each other on a CPU, but none interrupts itself: what they write there is apart.
+// Programs interrupt each other on a CPU, but never themselves. So each has its own memory to write to.
 enum { kCacheAlloc, kKmalloc, kCacheFree, kKfree };
 
-// What does not fit on a program's stack of 512 B.
+// What does not fit on a BPF program's 512 B stack.
 struct scratch {
   __u64 raw[64];
   struct memstat_memuse_stack stack;
@@ -90,12 +90,12 @@ struct scratch {
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 2);  // of the programs that allocate
+  __uint(max_entries, 2);  // for the programs that allocate
   __type(key, __u32);
   __type(value, struct scratch);
 } scratches SEC(".maps");
 
-// An allocation as the events have it.
+// An allocation, as its event reports it.
 struct allocation {
   __u64 call_site;
   __u64 address;
@@ -109,7 +109,7 @@ static __always_inline struct memstat_memuse_counts* counts_of(__u32 program) {
 }
 static __always_inline struct scratch* scratch_of(__u32 program) { return bpf_map_lookup_elem(&scratches, &program); }
 
-// What is known of the cache of an address; the first event of it finds that out.
+// The cache of an address; looked up by the first event.
 static __noinline struct memstat_memuse_cache* cache_at(__u64 address, struct scratch* scratch) {
   struct memstat_memuse_cache* known = bpf_map_lookup_elem(&caches, &address);
   if (known || !scratch) return known;
@@ -130,8 +130,8 @@ static __noinline struct memstat_memuse_cache* cache_at(__u64 address, struct sc
   return bpf_map_lookup_elem(&caches, &address);
 }
 
-// The number of the control group of the running task in the memory controller's hierarchy, as stat(2) gives it for the
-// group's directory; 0: there is none. `is_wanted` becomes 0 where neither it nor one above it is the wanted one.
+// The ID of the current task's control group in the memory controller's hierarchy: the inode number of its directory.
+// 0: none. Clears `is_wanted` unless the group or an ancestor is the wanted one.
 static __noinline __u64 group_of_task(__u32* is_wanted) {
   if (!is_wanted) return 0;
   *is_wanted = settings.wanted_group == 0;
@@ -154,10 +154,10 @@ static __noinline __u64 group_of_task(__u32* is_wanted) {
   return group;
 }
 
-// The stack from the allocator's caller on, in scratch->stack, and its key.
+// Reads the stack from the allocator's caller on into scratch->stack. Returns its key.
 static __noinline __u64 take_stack(void* event, __u64 call_site, struct scratch* scratch) {
   if (!scratch) return 0;
-  __u32 wanted = (MEMSTAT_MEMUSE_SKIPPED + settings.frames) * sizeof(__u64);  // each more costs time
+  __u32 wanted = (MEMSTAT_MEMUSE_SKIPPED + settings.frames) * sizeof(__u64);  // each frame takes time
   if (wanted > sizeof scratch->raw) wanted = sizeof scratch->raw;
   const long size = bpf_get_stack(event, scratch->raw, wanted, 0);
   if (size <= 0) return 0;
@@ -180,7 +180,7 @@ static __noinline __u64 take_stack(void* event, __u64 call_site, struct scratch*
   return key == 0 ? 1 : key;
 }
 
-// The key of the stack, once the map has it; 0: it has no room.
+// The key of the stack once it is in the map; 0 if there is no room.
 static __always_inline __u64 keep_stack(void* event, __u64 call_site, struct scratch* scratch,
                                         struct memstat_memuse_counts* cpu) {
   const __u64 key = take_stack(event, call_site, scratch);
@@ -197,8 +197,8 @@ static __always_inline __u64 keep_stack(void* event, __u64 call_site, struct scr
   return key;
 }
 
-// A block that is allocated though it is in use was freed without an event: in bulk, or after a grace period. Some kernels
-// tell twice of a kmalloc() above two pages (6.12), which is none.
+// If a block that is in use is allocated again, it was freed without an event: in bulk, or after a grace period.
+// Exception: some kernels (6.12) report a kmalloc() above two pages twice.
 static __always_inline void forget_silently_freed(const struct allocation* allocation, struct memstat_memuse_counts* cpu) {
   struct memstat_memuse_block* before = bpf_map_lookup_elem(&blocks, &allocation->address);
   if (!before) return;
@@ -268,11 +268,11 @@ int on_kmalloc(struct raw_arguments* event) {
                                   .address = event->values[1],
                                   .requested = event->values[2],
                                   .allocated = event->values[3]};
-  if (allocation.address <= 16 || allocation.allocated == 0) return 0;  // NULL and ZERO_SIZE_PTR are no blocks
+  if (allocation.address <= 16 || allocation.allocated == 0) return 0;  // NULL and ZERO_SIZE_PTR
 #ifdef MEMSTAT_OWNER_OF_OBJECT
   struct scratch* scratch = scratch_of(kKmalloc);
   struct kmem_cache* cache = bpf_get_kmem_cache(allocation.address);
-  if (scratch && cache) {  // as a number, which the verifier lets no program make of the pointer: a store and a load do
+  if (scratch && cache) {  // stored and loaded as a number: the verifier does not let a program convert the pointer
     *(struct kmem_cache* volatile*)&scratch->number = cache;
     allocation.cache = *(volatile __u64*)&scratch->number;
   }

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* How programs on frequent events cost less: memstatd writes this while they run, and each of them reads it before anything
- * else. C for both of them. Thread safety: one writer, memstatd; a program that sees the old value counts one event by it.
- */
+/* Makes programs on frequent events cheaper. memstatd writes the mask while the programs run, and each program reads
+ * it before anything else. C, for both. Thread safety: one writer, memstatd; a program that sees the old value
+ * counts one event by it. */
 #pragma once
 
-#define MEMSTAT_SAMPLING_MOST 63 /* of a mask: one moment in 64 */
+#define MEMSTAT_SAMPLING_MOST 63 /* maximum mask: one moment in 64 */
 
 struct memstat_sampling {
-  unsigned int mask; /* 0: count always; 2^n - 1: in one moment of 2^n, and then each event 2^n times */
+  unsigned int mask; /* 0: count all events; 2^n - 1: count in one moment out of 2^n, each event 2^n times */
 };
 
 #ifdef __bpf__
 struct memstat_sampling sampling SEC(".data.sampling") = {0};
 
-/* How often the event at hand is to be counted; 0: not at all. A moment is a tick of the kernel's clock; which of them count
- * has no period that a program of the machine could have, too. */
+/* The weight of the current event; 0: skip it. A moment is a tick of the kernel's clock. The moments that count have
+ * no period, so they cannot be in step with a periodic program. */
 static __always_inline __u64 weight_now(void) {
   const __u32 mask = sampling.mask;
   if (mask == 0) return 1;
   return (bpf_jiffies64() * 0x9E3779B97F4A7C15ULL >> 58 & mask) == 0 ? mask + 1 : 0;
 }
 
-/* One kmalloc(), from the arguments of its event. */
+/* A kmalloc(), from the arguments of its event. */
 struct kmalloc_event {
   __u64 object; /* 0: it failed */
   __u64 allocated;
-  __u64 weight; /* of weight_now() */
+  __u64 weight; /* from weight_now() */
 };
 
-/* 0: it is not to be counted, because it asked for nothing or its moment is not. Failures always count. */
+/* Returns 0 if the event is not counted: nothing was requested, or sampling skips it. Failures always count. */
 static __always_inline int take_kmalloc(const struct raw_arguments* arguments, struct kmalloc_event* event) {
   event->object = arguments->values[1];
   event->allocated = arguments->values[3];

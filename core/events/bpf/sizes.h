@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The buckets of sizes of allocations and of times, for programs and memstatd: C for both of them. Thread safety: pure
- * functions. */
+/* Buckets for sizes of allocations and for times. C, for BPF programs and memstatd. Thread safety: pure functions. */
 #pragma once
 
-/* How many bits a number needs, 32 at most; of 0 none. A program in the kernel has no instruction for it. */
+/* Number of bits of a number, up to 32; 0 for 0. BPF has no instruction for it. */
 static inline __attribute__((always_inline)) unsigned int memstat_bits_of(unsigned long long rest) {
   unsigned int bits = 0;
   if (rest >> 16 != 0) {

@@ -49,7 +49,7 @@ struct kmem_cache_node {
   struct list_head partial;
   atomic64_t nr_slabs;
   atomic64_t total_objects;
-  struct node_barn* barn;  // until 6.19
+  struct node_barn* barn;  // before 6.19
 } KERNEL_TYPE;
 struct kmem_cache_per_node_ptrs {
   struct node_barn* barn;
@@ -58,7 +58,7 @@ struct kmem_cache_per_node_ptrs {
 
 struct kmem_cache_cpu {
   void* freelist;
-  unsigned long tid;  // changes whenever what is free in the CPU's slab does
+  unsigned long tid;  // changes whenever the free objects of the CPU's slab change
   struct slab* slab;
   struct slab* partial;
 } KERNEL_TYPE;
@@ -75,8 +75,8 @@ struct kmem_cache_order_objects {
   unsigned int x;
 } KERNEL_TYPE;
 struct kmem_cache {
-  struct kmem_cache_cpu* cpu_slab;          // until 6.19
-  struct slub_percpu_sheaves* cpu_sheaves;  // since 6.18
+  struct kmem_cache_cpu* cpu_slab;          // before 6.19
+  struct slub_percpu_sheaves* cpu_sheaves;  // 6.18 and later
   unsigned int size;
   unsigned int object_size;
   unsigned int offset;
@@ -84,7 +84,7 @@ struct kmem_cache {
   struct kmem_cache_order_objects oo;
   const char* name;
   unsigned long random;             // with CONFIG_SLAB_FREELIST_HARDENED
-  struct kmem_cache_node* node[1];  // until 6.19
+  struct kmem_cache_node* node[1];  // before 6.19
   struct kmem_cache_per_node_ptrs per_node[1];
 } KERNEL_TYPE;
 
@@ -101,41 +101,41 @@ extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
 
-enum { kMostBytes = 24576 };  // of a record, for which the kernel has 32 KiB
+enum { kMostBytes = 24576 };  // maximum size of a record; the kernel's buffer has 32 KiB
 
-// One pass at a time: memstatd makes them one after the other, and no other process has them. The record goes to the kernel
-// whole, in one call.
+// State of the current pass. There is one at a time: memstatd makes passes one after the other, and no other process
+// can. A record is written to the kernel in one call.
 struct {
   struct memstat_cache cache;
   char rows[kMostBytes];
 } record;
 struct {
-  __u64 cache;     // the struct kmem_cache
-  __u64 number;    // of it in this pass
-  __u64 cpu_slab;  // the cache's pointers of all CPUs, to which a CPU's offset is added
+  __u64 cache;     // address of the struct kmem_cache
+  __u64 number;    // index of the cache in this pass
+  __u64 cpu_slab;  // the cache's per-CPU pointer; a CPU's offset is added to it
   __u64 cpu_sheaves;
   __u64 random, offset;
   __u64 slab_bytes;
-  __u64 at;        // in a list or chain
-  __u64 back;      // in a list, from its end
-  __u64 list;      // its head
-  __u64 first;     // object of a list of free ones
+  __u64 at;        // current position in a list or chain
+  __u64 back;      // position in a list from its end
+  __u64 list;      // head of the list
+  __u64 first;     // first object of a free list
   __u64 steps;     // taken so far
-  __u64 free;      // objects found so far
-  __u64 is_whole;  // the ways from both ends of a list met
+  __u64 free;      // free objects found so far
+  __u64 is_whole;  // 1 once the walks from both ends of a list met
   __u64 size;      // of the record so far
   __u64 scratch;
 } now;
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __uint(max_entries, 1);  // set to the number of possible CPUs before loading
   __type(key, __u32);
   __type(value, __u64);
 } offset_of_cpu SEC(".maps");
 
-// What is free in the slab that a CPU allocates from stands in no counter: it takes a walk over the objects. Most caches
-// were not used on most CPUs since the last pass, and then it is what it was.
+// No counter has the number of free objects in the slab that a CPU allocates from. Counting takes a walk over the free
+// list. Most caches are idle on most CPUs between two passes, and then the previous number holds.
 struct known_list {
   __u64 freelist;
   __u64 tid;
@@ -143,19 +143,19 @@ struct known_list {
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);  // as many of each CPU where CPUs hold slabs, set before the program is loaded
+  __uint(max_entries, 1);  // set before loading to the number of CPUs, if CPUs hold slabs
   __type(key, __u32);
   __type(value, struct known_list);
 } known_lists SEC(".maps");
 
-// Walking a long list of partial slabs is what a pass costs most: each slab is memory that no CPU has in its cache. Its free
-// objects are counted anew at every MEMSTAT_CACHE_LIST_PASSES-th pass, and as soon as its length has changed by a sixteenth;
-// between, they are as many a slab as they were.
+// A walk over a long list of partial slabs is the most expensive part of a pass: each slab is a cache miss. Its free
+// objects are counted at every MEMSTAT_CACHE_LIST_PASSES-th pass, and when its length has changed by a sixteenth. In
+// between, the previous average per slab is used.
 struct walked_list {
-  __u64 node;    // the struct kmem_cache_node; 0: none yet
-  __u64 slabs;   // that it had
-  __u64 free;    // objects in these
-  __u64 passes;  // since
+  __u64 node;    // address of the struct kmem_cache_node; 0: unused
+  __u64 slabs;   // number of slabs then
+  __u64 free;    // free objects in these
+  __u64 passes;  // passes since
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -173,7 +173,8 @@ struct {
 
 #define AT(type, address) ((struct type*)bpf_rdonly_cast((const void*)(address), bpf_core_type_id_kernel(struct type)))
 
-// An address as a number, which the verifier lets no program make of a pointer: a store and a load do.
+// Converts an address to a number by a store and a load. The verifier does not let a program convert a pointer
+// directly.
 static __always_inline __u64 number_of(const volatile void* pointer) {
   *(const volatile void* volatile*)&now.scratch = pointer;
   return *(volatile __u64*)&now.scratch;
@@ -181,14 +182,15 @@ static __always_inline __u64 number_of(const volatile void* pointer) {
 
 static __always_inline __u64 word_at(__u64 address) { return number_of(AT(llist_node, address)->next); }
 
-// The least of both, as the verifier sees it as well: the compiler may not have the first from memory once more.
+// The minimum of both, in a form that the verifier follows. The compiler must not read `number` from memory a second
+// time.
 static __always_inline __u64 at_most(__u64 number, __u64 most) {
   asm volatile("" : "+r"(number));
   return number < most ? number : most;
 }
 
-// Where a row of that size goes: behind what the record has. All sizes are words of 8, as some machines want their
-// addresses.
+// Where a row of this size goes: the end of the record so far. All sizes are multiples of 8, for machines that need
+// aligned addresses.
 static __always_inline void* next_row(__u64 size) {
   char* row = (char*)&record + (at_most(now.size, kMostBytes - 8) & ~7ULL);
   now.size += size;
@@ -205,11 +207,11 @@ static __always_inline __u64 free_of(struct slab* slab) {
 
 static __always_inline int is_of_cache(struct slab* slab) { return (__u64)slab->slab_cache == now.cache; }
 
-enum { kAtOnce = 8 };  // pairs of slabs or objects of a step, which would cost more than they do
+enum { kAtOnce = 8 };  // pairs of slabs or objects per callback; a call costs more than a pair
 
 #define SLAB_OF(list) AT(slab, (const char*)(list)-bpf_core_field_offset(struct slab, slab_list))
 
-// Goes on from both ends of a list: what costs is to wait for memory that is not in a cache, and so two reads wait at once.
+// Walks a list from both ends. The cost is waiting for uncached memory, and this way two reads wait at the same time.
 static long next_on_list(__u64 index, void* unused) {
   const struct list_head* const head = AT(list_head, now.list);
   const struct list_head* front = AT(list_head, now.at);
@@ -218,7 +220,7 @@ static long next_on_list(__u64 index, void* unused) {
   __u64 steps = 0;
   int i = 0;
   for (; i < kAtOnce; ++i) {
-    if (front == head || back == head) break;  // they missed each other: the list changed
+    if (front == head || back == head) break;  // the walks missed each other: the list changed
     struct slab* first = SLAB_OF(front);
     struct slab* last = SLAB_OF(back);
     if (!is_of_cache(first) || !is_of_cache(last)) break;
@@ -240,7 +242,7 @@ static long next_on_list(__u64 index, void* unused) {
   return i < kAtOnce;
 }
 
-// Of a list that is longer than a walk, both ends are looked at: slabs that were freed to last stand at one of them.
+// For a list longer than a walk, looks at both ends: slabs with recent frees are at one of them.
 static __noinline __u64 walk_list(struct kmem_cache_node* node, __u64 slabs) {
   now.list = number_of(node) + bpf_core_field_offset(struct kmem_cache_node, partial);
   now.at = number_of(node->partial.next);
@@ -259,7 +261,7 @@ static __always_inline int is_about(__u64 slabs, __u64 before) {
   return (slabs > before ? slabs - before : before - slabs) <= before / 16;
 }
 
-// Free objects on a node's list of partial slabs.
+// Free objects in a node's list of partial slabs.
 static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
   if (slabs < MEMSTAT_CACHE_LONG_LIST) return walk_list(node, slabs);
   const __u64 address = number_of(node);
@@ -273,7 +275,7 @@ static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) 
     return list->free * slabs / list->slabs;
   }
   const __u64 free = walk_list(node, slabs);
-  // Not all long lists in the same pass.
+  // Spread the long lists over the passes.
   const __u64 passes = is_known ? 0 : key % MEMSTAT_CACHE_LIST_PASSES;
   *list = (struct walked_list){.node = address, .slabs = slabs, .free = free, .passes = passes};
   return free;
@@ -336,7 +338,8 @@ static long look_at_node(__u64 i, void* unused) {
 
 static __noinline __u64 random_of(struct kmem_cache* s) { return s->random; }
 
-// mm/slub.c, freelist_ptr_decode(): free objects of a slab are chained, and with that option each pointer is disguised.
+// mm/slub.c, freelist_ptr_decode(): the free objects of a slab are linked. With CONFIG_SLAB_FREELIST_HARDENED each
+// pointer is obfuscated.
 static long next_free_object(__u64 index, void* unused) {
   __u64 at = now.at;
   __u64 free = 0;
@@ -364,7 +367,7 @@ static long next_of_cpu(__u64 index, void* unused) {
 
 enum { kMostSlabsOfCpu = 1024 };
 
-// Free objects of the slab that a CPU allocates from, which count as used in the slab itself.
+// Free objects in the slab that a CPU allocates from. The slab itself counts them as used.
 static __always_inline __u64 free_of_cpu(struct kmem_cache_cpu* own, __u64 objects, __u32 cpu) {
   const __u64 tid = own->tid;
   const __u64 freelist = number_of(own->freelist);
@@ -386,7 +389,7 @@ static __noinline void look_at_store(struct kmem_cache_cpu* own) {
   bpf_loop(kMostSlabsOfCpu, next_of_cpu, 0, 0);
 }
 
-// Slabs that a CPU holds: the one that it allocates from, and partial ones in store.
+// The slabs that a CPU holds: the one that it allocates from, and its partial slabs.
 static __noinline void look_at_slabs(struct memstat_cache_cpu* cpu, __u64 offset) {
   struct kmem_cache_cpu* own = AT(kmem_cache_cpu, now.cpu_slab + offset);
   now.free = 0;
@@ -417,7 +420,7 @@ static long look_at_cpu(__u64 i, void* unused) {
   const __u64* offset = bpf_map_lookup_elem(&offset_of_cpu, &key);
   if (!offset) return 1;
   struct memstat_cache_cpu row = {.cpu = key};
-  // What this kernel lacks must be a constant here, so that the verifier leaves out what would read it.
+  // What this kernel lacks must be a constant here, so that the verifier removes the code that reads it.
   if (bpf_core_field_exists(struct kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
   if (bpf_core_field_exists(struct kmem_cache, cpu_sheaves) && now.cpu_sheaves != 0) look_at_sheaves(&row, *offset);
   if (row.slabs == 0 && row.in_sheaves == 0) return 0;
@@ -446,13 +449,13 @@ static __noinline __u64 slabs_of_cpus(struct kmem_cache* s) { return number_of(s
 static __noinline __u64 sheaves_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_sheaves); }
 
 enum { kSmallestPage = 4096 };
-enum { kMostWords = 8 };  // of a name that is copied by words, which takes a third of what the kernel does byte by byte
+enum { kMostWords = 8 };  // words; copying a name by words takes a third of the kernel's byte-by-byte time
 
 static __always_inline int has_zero_byte(__u64 word) {
   return ((word - 0x0101010101010101) & ~word & 0x8080808080808080) != 0;
 }
 
-// Gives the size of the name with the rest of its last word. No word may reach into the next page, which may not be there.
+// Returns the name's size, rounded up to a word. No read may cross into the next page, which may be unmapped.
 static __noinline __u32 copy_name(const char* name) {
   const __u64 address = number_of(name);
   if (address % kSmallestPage <= kSmallestPage - kMostWords * 8) {
@@ -488,7 +491,7 @@ int look_at_cache(struct bpf_iter__kmem_cache* context) {
   now.size = __builtin_offsetof(struct memstat_cache, name) + record.cache.name_size;
   bpf_loop(limits.node_count, look_at_node, 0, 0);
   if (record.cache.slabs != 0) bpf_loop(limits.cpu_count, look_at_cpu, 0, 0);
-  // Where the kernel's buffer has no room for it, it calls for this cache again.
+  // If the kernel's buffer is full, it calls the program again for this cache.
   bpf_seq_write(context->meta->seq, &record, (__u32)at_most(now.size, kMostBytes));
   return 0;
 }

@@ -31,8 +31,8 @@ struct memstat_cache {
   unsigned int object_size; /* B that a caller gets */
   unsigned int order;       /* a slab is 2^order pages */
   unsigned long long slabs;
-  unsigned long long objects;   /* places for objects, in use or free */
-  unsigned long long estimated; /* lists that were not counted whole at this pass, so that the rest was estimated */
+  unsigned long long objects;   /* free or in use */
+  unsigned long long estimated; /* lists with an estimated count in this pass, because they were not walked to the end */
   struct memstat_cache_free free;
   char name[MEMSTAT_CACHE_NAME_SIZE];
 };
@@ -54,9 +54,9 @@ struct memstat_cache_cpu {
   unsigned int in_sheaves; /* objects */
 };
 
-/* What memstatd fills in before the programs are loaded. */
+/* Set by memstatd before the programs are loaded. */
 struct memstat_cache_limits {
-  unsigned int node_count; /* one more than the highest node that may be */
-  unsigned int cpu_count;  /* the same of CPUs */
+  unsigned int node_count; /* the highest possible node plus one */
+  unsigned int cpu_count;  /* the highest possible CPU plus one */
   unsigned int page_size;  /* B */
 };

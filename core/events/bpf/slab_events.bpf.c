@@ -24,7 +24,7 @@ struct kmem_cache {
 extern struct kmem_cache* bpf_get_kmem_cache(__u64 address) __ksym;
 #endif
 
-// GFP flags of this kernel that choose the cache of a kmalloc(): their bits have moved.
+// This kernel's GFP flags that select the cache of a kmalloc(); their bits differ between versions.
 const volatile struct memstat_slab_flags gfp = {.reclaimable = 0x10, .account = 0x400000, .dma = 0x1, .has_sizes = 0};
 
 struct memstat_slab_slots shared;
@@ -32,16 +32,16 @@ struct memstat_slab_slots shared;
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __uint(max_entries, 1);  // set to the number of possible CPUs before loading
   __type(key, __u32);
   __type(value, struct memstat_slab_cpu);
 } by_cpu SEC(".maps");
 
 static __always_inline __u32 first_slot(__u64 key) {
-  return (__u32)((key * 0x9E3779B97F4A7C15ULL) >> 54);  // 10 bits, as many as there are slots
+  return (__u32)((key * 0x9E3779B97F4A7C15ULL) >> 54);  // 10 bits, for the 1024 slots
 }
 
-// Takes the free slot `at` for `key`. True when the slot is the key's, whoever took it.
+// Claims the free slot `at` for `key`. Returns true if the slot now belongs to the key, even if another CPU claimed it.
 static __noinline int claim(__u32 at, __u64 key) {
   at &= MEMSTAT_SLAB_SLOTS - 1;
   const __u64 before = __sync_val_compare_and_swap(&shared.keys[at], 0, key);
@@ -64,7 +64,7 @@ static __noinline int claim(__u32 at, __u64 key) {
   return 1;
 }
 
-// The slot of `key`, MEMSTAT_SLAB_SLOTS when there is no room.
+// The slot of `key`; MEMSTAT_SLAB_SLOTS if there is no room.
 static __always_inline __u32 slot_of(__u64 key) {
   __u32 at = first_slot(key);
   for (int i = 0; i < MEMSTAT_SLAB_PROBES; ++i) {
@@ -90,7 +90,7 @@ static __always_inline struct memstat_slab_row* row_of(struct memstat_slab_cpu* 
 
 enum { kNoNode = -1 };  // NUMA_NO_NODE
 
-// Failures are rare, so each of them is counted at any moment.
+// Failures are rare, so they are counted even when sampling skips events.
 SEC("raw_tp/kmem_cache_alloc")
 int on_kmem_cache_alloc(struct raw_arguments* arguments) {
   const __u64 weight = weight_now();
@@ -111,7 +111,7 @@ int on_kmem_cache_alloc(struct raw_arguments* arguments) {
   return 0;
 }
 
-// A cache that is destroyed gives its struct back. Its address may be another cache's tomorrow, so the slot is given up.
+// A destroyed cache frees its struct, and another cache may get the same address. So its slot is retired.
 static __noinline int forget(__u64 key) {
   __u32 at = first_slot(key);
   for (int i = 0; i < MEMSTAT_SLAB_PROBES; ++i) {
@@ -138,8 +138,8 @@ int on_kmem_cache_free(struct raw_arguments* arguments) {
 }
 
 #ifdef MEMSTAT_OWNER_OF_OBJECT
-// The cache of an object as a number, which the verifier lets no program make of the pointer: a store and a load do. 0: the
-// object is pages of their own (above two pages), or none. The two callers have scratch of their own.
+// The cache of an object as a number, converted by a store and a load as the verifier demands. 0: none, or the object
+// is whole pages (above two pages). The two callers have scratch memory of their own.
 static __always_inline __u64 cache_of(__u64 object, volatile __u64* scratch) {
   struct kmem_cache* cache = bpf_get_kmem_cache(object);
   if (!cache) return 0;
@@ -148,7 +148,7 @@ static __always_inline __u64 cache_of(__u64 object, volatile __u64* scratch) {
 }
 #endif
 
-// The key of a kmalloc() whose cache is not known.
+// The key of a kmalloc() whose cache is not reported.
 static __always_inline __u64 key_of_size(__u64 allocated, __u64 flags) {
   __u64 kind = 0;
   if (flags & gfp.account) kind = 2;
@@ -166,7 +166,7 @@ static __always_inline void count_size(struct memstat_slab_totals* totals, __u64
   if (gfp.has_sizes) totals->kmalloc_sizes[memstat_size_bucket(size)] += weight;
 }
 
-// Some kernels (6.12) report one of these twice: from within the allocator, and with its caller.
+// Some kernels (6.12) report such a kmalloc() twice: from inside the allocator, and with its caller.
 static __always_inline void count_large(struct memstat_slab_totals* totals, struct raw_arguments* arguments, __u64 weight) {
   const __u64 site = arguments->values[0];
   const __u64 object = arguments->values[1];
@@ -223,7 +223,7 @@ int on_kmalloc(struct raw_arguments* arguments) {
 SEC("raw_tp/kfree")
 int on_kfree(struct raw_arguments* arguments) {
   const __u64 object = arguments->values[1];
-  if (object <= 16) return 0;  // kfree(NULL) and kfree(ZERO_SIZE_PTR) are common, and free nothing
+  if (object <= 16) return 0;  // kfree(NULL) and kfree(ZERO_SIZE_PTR) are common no-ops
   const __u64 weight = weight_now();
   if (weight == 0) return 0;
   struct memstat_slab_cpu* cpu = this_cpu();

@@ -22,7 +22,7 @@ struct kernel_siginfo {
   int si_code;
 } __attribute__((preserve_access_index));
 
-// The registers at a probe, of x86 and of arm64.
+// The saved registers at a probe, for x86 and arm64.
 struct pt_regs {
   unsigned long ax;
   unsigned long dx;
@@ -44,7 +44,7 @@ struct memstat_vm_shared shared;
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
-  __uint(max_entries, 1);  // as many as there are possible CPUs, set before the program is loaded
+  __uint(max_entries, 1);  // set to the number of possible CPUs before loading
   __type(key, __u32);
   __type(value, struct memstat_vm_cpu);
 } by_cpu SEC(".maps");
@@ -61,7 +61,7 @@ static __always_inline void count(__u32 event, __u64 bytes) {
   cpu->events[event].bytes += bytes;
 }
 
-// Of an event that is not rare; 0: this moment does not count.
+// The weight of a frequent event; 0: skip it.
 static __always_inline __u64 vm_weight(void) { return constants.has_ticks ? weight_now() : 1; }
 
 static __always_inline void count_frequent(__u32 event, __u64 bytes) {
@@ -76,7 +76,7 @@ static __always_inline void count_frequent(__u32 event, __u64 bytes) {
   if (event == MEMSTAT_VM_VMALLOC) cpu->vmalloc_sizes[memstat_size_bucket(bytes)] += weight;
 }
 
-// A name to look for, with 0 behind its end.
+// A name to look up, padded with zeros.
 struct name {
   __u64 words[MEMSTAT_VM_NAME_SIZE / 8];
 };
@@ -88,7 +88,7 @@ static __always_inline int is_name(const struct memstat_vm_name* known, const st
   return difference == 0;
 }
 
-// Two CPUs that see a new name at once may both claim a place for it: readers add equal names up.
+// If two CPUs see a new name at the same time, both may claim an entry for it. Readers add up equal names.
 static __always_inline void count_name(struct memstat_vm_names* all, const struct name* name) {
   for (int at = 0; at < MEMSTAT_VM_NAMES; ++at) {
     struct memstat_vm_name* known = &all->names[at];
@@ -118,7 +118,7 @@ int on_mark_victim(struct raw_arguments* arguments) {
   return 0;
 }
 
-// The page allocator gave a slab cache nothing. Asked for before the kernel decides whether to print it.
+// The page allocator had no memory for a slab cache. Runs before the kernel decides whether to print a message.
 SEC("fentry/slab_out_of_memory")
 int on_slab_out_of_memory(__u64* arguments) {
   count(MEMSTAT_VM_SLAB_FAILURE, 0);
@@ -142,7 +142,7 @@ static __always_inline void move_on(struct window* window, char next) {
   window->last = window->last << 8 | (__u8)next;
 }
 
-// Reads a message of the kernel into `text`: 0 when there is none.
+// Reads a kernel message into `text`. Returns 0 if there is none.
 static __always_inline int read_message(const struct raw_arguments* arguments, char* text) {
   __u64 size = arguments->values[1];
   if (size == 0) return 0;
@@ -152,7 +152,7 @@ static __always_inline int read_message(const struct raw_arguments* arguments, c
   return 1;
 }
 
-// What slab_out_of_memory() prints: "  cache: dentry, object size: 192, ...".
+// Parses the message of slab_out_of_memory(): "  cache: dentry, object size: 192, ...".
 SEC("raw_tp/console")
 int on_slab_message(struct raw_arguments* arguments) {
   struct memstat_vm_cpu* cpu = this_cpu();
@@ -176,14 +176,14 @@ int on_slab_message(struct raw_arguments* arguments) {
     if (next == ',' || next == 0) break;
     to[length] = next;
   }
-  // A cache has a name, and the message goes on behind it.
+  // A cache has a name, and a comma follows it.
   if (length == 0 || text[(at + length) & (MEMSTAT_VM_TEXT - 1)] != ',') return 0;
   ++cpu->events[MEMSTAT_VM_SLAB_FAILURE].count;
   count_name(&shared.caches, &name);
   return 0;
 }
 
-// What warn_alloc() prints: "COMMAND: page allocation failure: order:3, mode:...".
+// Parses the message of warn_alloc(): "COMMAND: page allocation failure: order:3, mode:...".
 SEC("raw_tp/console")
 int on_page_message(struct raw_arguments* arguments) {
   struct memstat_vm_cpu* cpu = this_cpu();
@@ -212,28 +212,26 @@ int on_vmap_failure(struct raw_arguments* arguments) {
   return 0;
 }
 
-// ---- what is not rare
-// -----------------------------------------------------------------------------------------------------
+//  ---- frequent events ----
 
-// One of two arguments, both of which are read: the verifier lets no program choose the place to read from.
+// Selects one of two arguments after reading both: the verifier does not allow a variable index into the context.
 static __always_inline __u64 one_of(__u64 first, __u64 second, int is_second) {
   barrier_var(first);
   barrier_var(second);
   return is_second ? second : first;
 }
 
-// ---- how long page faults take
-// --------------------------------------------------------------------------------------------
+//  ---- durations of page faults ----
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);  // 2^MEMSTAT_VM_TASK_BITS where times are wanted, set before the program is loaded
+  __uint(max_entries, 1);  // set to 2^MEMSTAT_VM_TASK_BITS before loading, if times are enabled
   __type(key, __u32);
   __type(value, __u64);
 } begun_faults SEC(".maps");
 
-// A fault under way is one number, so that it is written at once: above the bits of the time those of the task that the
-// place does not tell.
+// A page fault in progress is one word, so that it is written atomically: the start time in the lower bits, and above
+// it the bits of the task's number that the index does not have.
 #define TIME_BITS 54
 #define TIME_MASK ((1ULL << TIME_BITS) - 1)
 
@@ -266,7 +264,7 @@ static __always_inline void end_fault(__u32 outcome) {
   *begun = 0;
   struct memstat_vm_cpu* cpu = this_cpu();
   if (!cpu) return;
-  const __u64 weight = constants.has_ticks ? (__u64)sampling.mask + 1 : 1;  // it began at a moment that counts
+  const __u64 weight = constants.has_ticks ? (__u64)sampling.mask + 1 : 1;  // the start time was sampled
   struct memstat_vm_times* times = &cpu->fault_times[outcome & (MEMSTAT_VM_OUTCOMES - 1)];
   times->sum_ns += weight * time;
   times->counts[memstat_time_bucket(time)] += weight;
@@ -279,14 +277,14 @@ static __always_inline void end_fault(__u32 outcome) {
 #define VM_FAULT_MAJOR 0x4
 #define VM_FAULT_RETRY 0x400
 
-// What a result of handle_mm_fault() means, as an offset from the events MEMSTAT_VM_FAULT_MINOR and MEMSTAT_VM_TIME_MINOR.
+// The outcome in a result of handle_mm_fault(), as an offset from MEMSTAT_VM_FAULT_MINOR and MEMSTAT_VM_TIME_MINOR.
 static __always_inline __u32 outcome_of(__u32 result) {
   if (result & VM_FAULT_OOM) return MEMSTAT_VM_FAULT_OOM - MEMSTAT_VM_FAULT_MINOR;
   if (result & VM_FAULT_SIGBUS) return MEMSTAT_VM_FAULT_SIGBUS - MEMSTAT_VM_FAULT_MINOR;
   return result & VM_FAULT_MAJOR ? MEMSTAT_VM_FAULT_MAJOR - MEMSTAT_VM_FAULT_MINOR : 0;
 }
 
-// A fault that is tried again goes on.
+// A retried fault keeps its start time.
 SEC("fentry/handle_mm_fault")
 int on_fault_begin(__u64* arguments) {
   if (!(arguments[2] & FAULT_FLAG_TRIED)) begin_fault();
@@ -296,7 +294,7 @@ int on_fault_begin(__u64* arguments) {
 SEC("fexit/handle_mm_fault")
 int on_fault(__u64* arguments) {
   const __u32 result = (__u32)arguments[4];
-  if (result & VM_FAULT_RETRY) return 0;  // it comes again
+  if (result & VM_FAULT_RETRY) return 0;  // the fault will be retried
   const __u32 outcome = outcome_of(result);
   end_fault(outcome);
   const __u64 weight = vm_weight();
@@ -312,7 +310,7 @@ int on_fault(__u64* arguments) {
   return 0;
 }
 
-// The same where functions have probes only. Access and other outcomes are counted otherwise.
+// Fallback for kernels that only support probes at functions. Accesses and other outcomes are then counted elsewhere.
 static __always_inline __u64 of_registers(const struct pt_regs* registers, int is_result) {
   if (bpf_core_field_exists(registers->ax)) return is_result ? BPF_CORE_READ(registers, ax) : BPF_CORE_READ(registers, dx);
   const struct user_pt_regs* of_arm64 = (const struct user_pt_regs*)registers;
@@ -331,8 +329,8 @@ int on_fault_return(struct pt_regs* registers) {
   return 0;
 }
 
-// The same where functions have no programs at all: the kernel's software events, the first of which comes once a fault,
-// however often it is tried.
+// Fallback for kernels that support no programs at functions: the kernel's software events. The first comes once per
+// fault, however often it is retried.
 SEC("perf_event")
 int on_fault_counted(void* context) {
   begin_fault();
@@ -349,8 +347,8 @@ int on_major_fault(void* context) {
   return 0;
 }
 
-// Of x86: the CPU's own word on the fault says whether it was a write. Each has counts of its own, because a fault in the
-// kernel may come within one of a program.
+// x86: the CPU's error code has the access. User and kernel faults have separate counters, because a kernel fault can
+// occur while a user fault is handled.
 #define IS_WRITE 2
 SEC("raw_tp/page_fault_user")
 int on_user_fault(struct raw_arguments* arguments) {
@@ -367,7 +365,7 @@ int on_kernel_fault(struct raw_arguments* arguments) {
   return 0;
 }
 
-// The kernel signals a fault beyond the end of a file so.
+// The signal for an access beyond the end of a mapped file.
 #define SIGBUS 7
 #define BUS_ADRERR 2
 SEC("raw_tp/signal_generate")

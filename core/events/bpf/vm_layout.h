@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The memory that bpf/vm_events.bpf.c writes and memstatd reads, without a system call: C for both of them. Each figure is
- * written by one program only, on its CPU's own row, and no program interrupts itself on a CPU, so that nothing needs a
- * lock; names, which are rare, are shared by all CPUs and claimed. Thread safety: as that says. */
+/* Events of virtual memory, counted by bpf/vm_events.bpf.c. memstatd reads them without a system call. C, for both.
+ * Each figure is written by one program on its CPU's own row, and a program never interrupts itself on a CPU; so
+ * nothing needs a lock. Names are rare: all CPUs share them and claim entries. Thread safety: as described here. */
 #pragma once
 
 #include "core/events/bpf/gfp.h"
 #include "core/events/bpf/sizes.h"
 
-/* What is counted, its word, and what there is beside its count: Bytes, its size; Fault, it is a kind of page fault; Times,
+/* Each event's name, its word, and what it has besides a count. Bytes: its size. Fault: a kind of page fault. Times:
  * how long these took. */
 #define MEMSTAT_VM_EVENT_LIST(EVENT)                                                 \
   EVENT(OOM_KILL, "oom_kill", Count)                                                 \
@@ -48,7 +48,7 @@ enum memstat_vm_event {
 };
 /* NOLINTEND(readability-identifier-naming) */
 
-#define MEMSTAT_VM_ORDERS 16       /* of page allocations, a power of two; kernels have 11 */
+#define MEMSTAT_VM_ORDERS 16       /* orders of page allocations, a power of two; kernels have 11 */
 #define MEMSTAT_VM_MIGRATE_TYPES 8 /* a power of two; kernels have 4 to 6 */
 
 struct memstat_vm_count {
@@ -56,40 +56,40 @@ struct memstat_vm_count {
   unsigned long long bytes; /* of events that have a size */
 };
 
-#define MEMSTAT_VM_OUTCOMES 4 /* of a page fault, in the order of MEMSTAT_VM_TIME_* */
+#define MEMSTAT_VM_OUTCOMES 4 /* outcomes of a page fault, in the order of MEMSTAT_VM_TIME_* */
 
-/* How long page faults of one outcome took. */
+/* Durations of page faults with one outcome. */
 struct memstat_vm_times {
   unsigned long long sum_ns;
   unsigned long long counts[MEMSTAT_TIMES];
 };
 
-/* Tasks whose page fault is under way have a place each, by the lower bits of their number, if times are wanted. */
+/* Each task with a page fault in progress has an entry, found by the lower bits of its number, if times are enabled. */
 #define MEMSTAT_VM_TASK_BITS 12
 
-#define MEMSTAT_VM_TEXT 256 /* B, of a message of the kernel that a program looks at */
+#define MEMSTAT_VM_TEXT 256 /* B of a kernel message that a program reads */
 
 struct memstat_vm_cpu {
   struct memstat_vm_count events[MEMSTAT_VM_EVENTS];
-  unsigned long long pages[MEMSTAT_VM_ORDERS][MEMSTAT_VM_MIGRATE_TYPES]; /* allocations that got pages */
+  unsigned long long pages[MEMSTAT_VM_ORDERS][MEMSTAT_VM_MIGRATE_TYPES]; /* successful allocations */
   unsigned long long page_failures[MEMSTAT_VM_ORDERS];
-  struct memstat_gfp_counts pages_by_gfp;         /* where classes are wanted */
-  unsigned long long percpu_sizes[MEMSTAT_SIZES]; /* where sizes are wanted */
+  struct memstat_gfp_counts pages_by_gfp;         /* if classes are enabled */
+  unsigned long long percpu_sizes[MEMSTAT_SIZES]; /* if sizes are enabled */
   unsigned long long vmalloc_sizes[MEMSTAT_SIZES];
-  unsigned long long user_faults[2]; /* reads, writes; where faults are seen as the CPU's exceptions */
+  unsigned long long user_faults[2]; /* reads, writes; if faults are seen as CPU exceptions */
   unsigned long long kernel_faults[2];
-  struct memstat_vm_times fault_times[MEMSTAT_VM_OUTCOMES]; /* where times are wanted */
-  unsigned long long untimed_faults; /* that began and whose end was not seen, as far as their task had another one */
-  char slab_text[MEMSTAT_VM_TEXT];   /* the programs' own */
+  struct memstat_vm_times fault_times[MEMSTAT_VM_OUTCOMES]; /* if times are enabled */
+  unsigned long long untimed_faults; /* the end was not seen, as far as a later fault of the task shows */
+  char slab_text[MEMSTAT_VM_TEXT];   /* private to the programs */
   char page_text[MEMSTAT_VM_TEXT];
 };
 
-#define MEMSTAT_VM_NAME_SIZE 64 /* B, with the NUL; what is longer is cut */
-#define MEMSTAT_VM_NAMES 64     /* of each kind; events of further names are counted as those of others */
+#define MEMSTAT_VM_NAME_SIZE 64 /* B, with the NUL; longer names are truncated */
+#define MEMSTAT_VM_NAMES 64     /* of each kind; further names are counted as "other" */
 
 /* The events of one name. */
 struct memstat_vm_name {
-  unsigned long long state; /* 0: free, 1: being claimed, 2: the name is whole */
+  unsigned long long state; /* 0: free, 1: being claimed, 2: complete */
   unsigned long long count;
   char name[MEMSTAT_VM_NAME_SIZE];
 };
@@ -99,20 +99,20 @@ struct memstat_vm_names {
   unsigned long long others;
 };
 
-/* All CPUs share this. */
+/* Shared by all CPUs. */
 struct memstat_vm_shared {
-  struct memstat_vm_names caches;  /* whose allocations failed */
-  struct memstat_vm_names victims; /* commands that were killed for memory */
+  struct memstat_vm_names caches;  /* caches whose allocations failed */
+  struct memstat_vm_names victims; /* commands killed for lack of memory */
 };
 
-/* What of this kernel the programs must know, told to them before they are loaded. */
+/* Properties of this kernel, set before the programs are loaded. */
 struct memstat_vm_constants {
-  unsigned int has_victim_task; /* mark_victim has the task, not its number */
+  unsigned int has_victim_task; /* mark_victim passes the task, not its number */
   unsigned int page_size;       /* B */
-  unsigned int percpu_size;     /* which argument of percpu_alloc_percpu is the size */
-  unsigned int brk_length;      /* which argument of do_brk_flags is the length */
-  unsigned int has_sizes;       /* sizes are wanted */
-  unsigned int has_times;       /* times are wanted */
+  unsigned int percpu_size;     /* index of the size argument of percpu_alloc_percpu */
+  unsigned int brk_length;      /* index of the length argument of do_brk_flags */
+  unsigned int has_sizes;       /* whether sizes are counted */
+  unsigned int has_times;       /* whether times are counted */
   struct memstat_gfp_flags gfp;
-  unsigned int has_ticks; /* programs may ask for the kernel's clock, so that they can count at some moments only */
+  unsigned int has_ticks; /* programs may read the kernel's clock, so they can sample */
 };

@@ -8,11 +8,11 @@
 
 namespace memstat::events {
 
-/// The caches of this machine. open() loads the program, which needs CAP_BPF and CAP_PERFMON (or root), and attaches it to
-/// no event: it runs when a read asks for it. read() needs no privilege, but bpf(2) with BPF_ITER_CREATE, and takes no lock
-/// of the allocator. The program goes with the table: nothing is pinned. Errors of open: kNotPresent (built without libbpf;
-/// no BTF, no such iterator, which Linux has from 6.13 on), kPermission (with what is needed), kIo. Never null. Thread
-/// safety: as TextTableSource.
+/// The slab caches of this machine. open() loads the program, which needs CAP_BPF and CAP_PERFMON (or root). It is
+/// attached to no event: it runs when read() asks for it. read() needs no privilege, only bpf(2) with BPF_ITER_CREATE,
+/// and takes none of the allocator's locks. Nothing is pinned, so the program goes away with the table. Errors of open:
+/// kNotPresent (built without libbpf, no BTF, or no such iterator, which Linux has since 6.13), kPermission (with the
+/// missing privilege), kIo. Never null. Thread safety: as TextTableSource.
 std::unique_ptr<TextTableSource> make_slab_caches();
 
 }  // namespace memstat::events

@@ -26,9 +26,9 @@ namespace {
 constexpr const char* kIterator = "iter/kmem_cache";
 constexpr const char* kNodesFile = "/sys/devices/system/node/possible";
 constexpr const char* kUnknownSlabs = "memstatd does not know how this kernel keeps its slabs";
-constexpr std::uint32_t kMostNodes = 1024;  // of any kernel (CONFIG_NODES_SHIFT 10)
+constexpr std::uint32_t kMostNodes = 1024;  // maximum of any kernel (CONFIG_NODES_SHIFT 10)
 
-/// One more than the highest possible NUMA node of this machine.
+/// The highest possible NUMA node of this machine, plus one.
 std::uint32_t possible_nodes() {
   const auto view = make_live_kernel_view();
   Buffer text;
@@ -36,9 +36,9 @@ std::uint32_t possible_nodes() {
   return std::min(highest_of_list(text.view()).value_or(0), kMostNodes - 1) + 1;
 }
 
-/// A descriptor that gives one pass when it is read.
+/// A descriptor from which one pass can be read.
 UniqueFd new_pass(int link) {
-  constexpr long kCreateIterator = 33;  // BPF_ITER_CREATE, a number so that no header of the kernel must be so new
+  constexpr long kCreateIterator = 33;  // BPF_ITER_CREATE; a number, since older kernel headers lack it
   struct {
     std::uint32_t link;
     std::uint32_t flags;
@@ -46,7 +46,6 @@ UniqueFd new_pass(int link) {
   return UniqueFd(static_cast<int>(::syscall(SYS_bpf, kCreateIterator, &request, sizeof request)));
 }
 
-/// The program, loaded. Thread safety: none.
 class SlabCaches final : public AttachedTable {
  public:
   SlabCaches() : AttachedTable(kSlabCachesTable) {}
@@ -62,7 +61,7 @@ class SlabCaches final : public AttachedTable {
   Buffer records_;
 };
 
-/// Whether this kernel has what the program counts on. What differs between kernels that have is the program's business.
+/// Whether this kernel has what the program requires. The program itself handles the other differences.
 Result<void> SlabCaches::check(const btf& types) {
   if (!has_function(types, "bpf_iter_kmem_cache")) {
     return not_present(kIterator, "this kernel has no iterator over its slab caches (Linux has it from 6.13 on)");
@@ -98,7 +97,7 @@ Result<void> SlabCaches::load(const btf& types) {
   }
   if (error != 0) return refused("the maps of the program", error);
   error = bpf_object__load(object_.get());
-  // So the verifier says, of a kernel that keeps its slabs in another way than those before it: no failure of ours at work.
+  // The verifier's errors on a kernel that keeps its slabs in a way unknown to this program.
   if (error == -EINVAL || error == -EACCES || error == -E2BIG) return not_present(kIterator, kUnknownSlabs);
   return error == 0 ? Result<void>() : refused("BPF_PROG_LOAD", error);
 }
@@ -108,7 +107,7 @@ Result<void> SlabCaches::attach(const btf& /*types*/) {
   if (program == nullptr) return refused("the program", EINVAL);
   link_.reset(bpf_program__attach(program));
   if (!link_) return refused(std::string("attaching to ") + kIterator, errno);
-  object_.reset();  // the link holds the program and its maps; their descriptors are of no more use
+  object_.reset();  // the link holds the program and its maps, so their descriptors are no longer needed
   return {};
 }
 

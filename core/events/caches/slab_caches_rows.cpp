@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kHeadSize = offsetof(memstat_cache, name);
 
-/// Copies the first `size` bytes of a struct off `records`. False: they are not there.
+/// Copies the first `size` bytes of a struct from `records` and consumes them. Returns false if there are fewer.
 template <typename Record>
 bool take_record(std::string_view& records, Record& record, std::size_t size = sizeof(Record)) {
   if (records.size() < size) return false;
@@ -53,7 +53,7 @@ bool add_record(TableWriter& rows, std::string_view& records) {
   std::string_view name = records.substr(0, cache.name_size);
   name = name.substr(0, name.find('\0'));
   records.remove_prefix(cache.name_size);
-  if (name.empty()) {  // it could not be read, and no figure has a place without it
+  if (name.empty()) {  // the name was unreadable, and figures need one
     const std::size_t size = std::size_t{cache.node_count} * sizeof(memstat_cache_node) +
                              std::size_t{cache.cpu_count} * sizeof(memstat_cache_cpu);
     if (records.size() < size) return false;

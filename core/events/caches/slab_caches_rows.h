@@ -12,12 +12,12 @@ namespace memstat::events {
 
 inline constexpr RowFormat kSlabCachesRows[] = {
     {"type", "nnnnnnnnnt"}, {"type_about", "nnnnnnnnnt"}, {"node", "nnnnnn"}, {"cpu", "nnnn"}};
-/// sources/linux_slab_bpf.cpp has the grammar.
+/// The grammar is in sources/linux_slab_bpf.cpp.
 inline constexpr TableFormat kSlabCachesTable{"linux_slab_bpf", "slab_caches 1", kSlabCachesRows,
                                               "is no type with its nine numbers, or node or CPU of one"};
 
-/// Writes the table into `out`, replacing what it held. Errors: kIo when the
-/// records are not whole, with the offset. Allocates nothing once `out` is large enough. Thread safety: none for `out`.
+/// Replaces the content of `out` with the table. Errors: kIo with the offset of an incomplete record. Does not allocate
+/// once `out` is large enough. Thread safety: none for `out`.
 Result<void> write_slab_caches_rows(std::string_view records, Buffer& out);
 
 }  // namespace memstat::events

@@ -8,9 +8,9 @@
 
 namespace memstat::events {
 
-/// The events of this machine, aggregated in the kernel by DTrace through libdtrace. open() needs root and the kernel module
-/// dtmalloc; read() needs the descriptors that it opened. The kernel ends the tracing when it was not read for half a
-/// minute, and with the process however that ends. Errors of open: kNotPresent (built without libdtrace, no kernel module),
+/// malloc(9) events of this machine, aggregated in the kernel by DTrace through libdtrace. open() needs root and the
+/// kernel module dtmalloc; read() uses the descriptors of open(). The kernel ends the tracing with the process, and
+/// after half a minute without a read. Errors of open: kNotPresent (built without libdtrace, or no kernel module),
 /// kPermission, kIo. Never null. Thread safety: as TextTableSource.
 std::unique_ptr<TextTableSource> make_malloc_events();
 

@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::string_view kProvider = "dtmalloc";
 
-// 65536 is KMEM_ZMAX (sys/kern/kern_malloc.c): beyond it pages are allocated, in more sizes than there is room to count.
+// 65536 is KMEM_ZMAX (sys/kern/kern_malloc.c). Above it malloc() allocates pages, in more sizes than there is room to
+// count.
 constexpr const char* kProgram =
     "dtmalloc:::malloc /arg3 <= 65536/ { @allocations[probefunc, cpu, arg3] = count(); }"
     "dtmalloc:::malloc /arg3 > 65536/"
@@ -35,7 +36,7 @@ constexpr const char* kProgram =
     "dtmalloc:::free /arg3 > 65536/"
     " { @large_frees[probefunc, cpu] = count(); @large_freed[probefunc, cpu] = sum(arg3); }";
 
-/// What an aggregation of the program holds.
+/// An aggregation of the program.
 struct Aggregation {
   std::string_view name;
   MallocAmount amount;
@@ -50,7 +51,7 @@ constexpr Aggregation kAggregations[] = {
     {"large_freed", MallocAmount::kFreedBytes, true},
 };
 
-/// The integer of one record of an element; nothing when it is no integer.
+/// The integer in one record of an element; empty for another type.
 std::optional<std::uint64_t> integer_of(const dtrace_aggdata_t& element, const dtrace_recdesc_t& record) {
   if (record.dtrd_offset > element.dtada_size || record.dtrd_size > element.dtada_size - record.dtrd_offset) {
     return std::nullopt;
@@ -67,14 +68,15 @@ std::optional<std::uint64_t> integer_of(const dtrace_aggdata_t& element, const d
   return number;
 }
 
-/// The text of one record of an element, up to its NUL.
+/// The text in one record of an element, up to its NUL.
 std::string_view text_of(const dtrace_aggdata_t& element, const dtrace_recdesc_t& record) {
   if (record.dtrd_offset > element.dtada_size || record.dtrd_size > element.dtada_size - record.dtrd_offset) return {};
   const char* const at = element.dtada_data + record.dtrd_offset;
   return {at, ::strnlen(at, record.dtrd_size)};
 }
 
-/// Takes one element: records are the variable, the keys (name, CPU, size unless large) and the value.
+/// Takes one element. Its records are the variable, the keys (name, CPU, and the size unless it is large) and the
+/// value.
 int take_element(const dtrace_aggdata_t* element, void* rows) {
   const dtrace_aggdesc_t& description = *element->dtada_desc;
   const dtrace_recdesc_t* const records = description.dtagd_rec;
@@ -106,7 +108,7 @@ int take_error(const dtrace_errdata_t* /*error*/, void* dropped) {
   return DTRACE_HANDLE_OK;
 }
 
-/// Errors of libdtrace begin here; smaller ones are those of the system.
+/// The first error number of libdtrace itself; smaller ones are errnos.
 constexpr int kFirstOwnError = 1000;
 
 Error error_of(dtrace_hdl_t* handle, int number) {
@@ -117,8 +119,8 @@ Error error_of(dtrace_hdl_t* handle, int number) {
   return system_error(kProvider, number < kFirstOwnError ? number : EIO, text);
 }
 
-/// dtrace_open loads twelve kernel modules where there is no DTrace yet. That is for the administrator to do, so it is not
-/// asked then: memstatd loads nothing, and who only looks (memstatctl doctor) changes nothing.
+/// On a system without DTrace, dtrace_open() loads twelve kernel modules. That is the administrator's decision, so it
+/// is not called then. memstatd loads no modules, and memstatctl doctor changes nothing.
 Result<void> check_modules() {
   if (::modfind(kProvider.data()) < 0) {
     return system_error(kProvider, ENOENT,
@@ -129,7 +131,6 @@ Result<void> check_modules() {
   return system_error(kProvider, ENOENT, "/dev/dtrace/dtrace is not there, as in a jail: run memstatd outside of it");
 }
 
-/// The program, running in the kernel. Thread safety: none.
 class MallocEvents final : public EventTable {
  public:
   MallocEvents() : EventTable(kMallocTable) {}
@@ -159,7 +160,8 @@ Result<void> MallocEvents::start() {
   int error = 0;
   handle_ = ::dtrace_open(DTRACE_VERSION, 0, &error);
   if (handle_ == nullptr) return error_of(nullptr, error);
-  // B a CPU: of the program's own records, which are none, and of the aggregations, room for some 15 000 elements.
+  // Bytes per CPU: bufsize for the program's own records, of which there are none; aggsize has room for some 15 000
+  // elements.
   constexpr const char* kOptions[][2] = {{"bufsize", "64k"}, {"aggsize", "4m"}, {"strsize", "192"}, {"aggrate", "100ms"}};
   for (const auto& [name, value] : kOptions) {
     if (::dtrace_setopt(handle_, name, value) != 0) return last_error();
@@ -180,7 +182,7 @@ Result<void> MallocEvents::start() {
 
 Result<void> MallocEvents::read(Buffer& out) {
   if (handle_ == nullptr) return system_error(kProvider, EPERM, "nothing is attached");
-  // Asked each time: it is also how the kernel knows that the program still has a reader.
+  // Called at every read: this is how the kernel notices that the program still has a reader.
   const int status = ::dtrace_status(handle_);
   if (status == DTRACE_STATUS_STOPPED || status == DTRACE_STATUS_EXITED) {
     return system_error(kProvider, EIO,

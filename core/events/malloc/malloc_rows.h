@@ -18,29 +18,29 @@ namespace memstat::events {
 
 inline constexpr RowFormat kMallocTableRows[] = {
     {"unplaced", "n"}, {"dropped", "n"}, {"probe", "t"}, {"size", "nnnn"}, {"large", "nnnnn"}};
-/// sources/freebsd_dtmalloc.cpp has the grammar.
+/// The grammar is in sources/freebsd_dtmalloc.cpp.
 inline constexpr TableFormat kMallocTable{"freebsd_dtmalloc", "dtmalloc 1", kMallocTableRows,
                                           "is neither a probe nor a size with its four numbers, or not in order"};
 
-/// What one element of an aggregation says of its row. The text has them in this order.
+/// The amounts of a row, in the order of the text.
 enum class MallocAmount : std::uint8_t { kAllocations, kAllocatedBytes, kFrees, kFreedBytes };
 
-/// The rows, one a probe, CPU and size. They stay from one reading of the aggregations to the next, so that only a row that
-/// was not there yet allocates. Thread safety: none.
+/// The rows, one for each probe, CPU and size. They persist between reads of the aggregations, so only new rows
+/// allocate. Thread safety: none.
 class MallocRows {
  public:
-  /// The size of the row for all allocations beyond the size classes.
+  /// The size that stands for all allocations above the size classes.
   static constexpr std::uint64_t kLarge = ~std::uint64_t{0};
-  /// There are no more rows than that: four thousand types on few CPUs, or some hundred on 64.
+  /// Maximum number of rows: four thousand types on few CPUs, or a few hundred on 64.
   static constexpr std::size_t kMostRows = 65536;
 
-  /// Before the elements of one reading.
+  /// Call before the elements of a read.
   void begin() { unplaced_ = 0; }
-  /// Sets one amount of a row, whose values only grow. `probe`: the name of the type as the probe has it; what is not
-  /// printable ASCII becomes '?', and at most 191 bytes are kept, which is the longest that the kernel has. An element
-  /// without room is counted by its value, where that is a number of events.
+  /// Sets one amount of a row. Amounts never shrink. `probe`: the type's name in the probe. Bytes that are not
+  /// printable ASCII become '?', and names are truncated to 191 bytes, the kernel's maximum. If there is no room for
+  /// the row and the amount counts events, it is added to the unplaced events.
   void set(std::string_view probe, std::uint32_t cpu, std::uint64_t size, MallocAmount amount, std::uint64_t value);
-  /// Writes the table into `out`, replacing what it held. `dropped`: events that DTrace had no room for.
+  /// Replaces the content of `out` with the table. `dropped`: events that DTrace dropped.
   void write(std::uint64_t dropped, Buffer& out) const;
 
  private:
@@ -58,7 +58,7 @@ class MallocRows {
     }
   };
   std::map<Key, std::array<std::uint64_t, 4>, Less> rows_;
-  std::string name_;  // of the element at hand
+  std::string name_;  // of the current element
   std::uint64_t unplaced_ = 0;
 };
 

@@ -22,13 +22,13 @@ bool is_there(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0;
 }
 
-/// The inode of a directory; 0: it is none.
+/// The inode of a directory; 0: not a directory.
 std::uint64_t inode_of(const std::string& path) {
   struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) ? facts.st_ino : 0;
 }
 
-/// Whether a hierarchy of version 2 has the memory controller.
+/// Whether a cgroup v2 hierarchy has the memory controller.
 bool controls_memory(const std::string& root) {
   std::ifstream file(root + "/cgroup.controllers");
   return std::find(std::istream_iterator<std::string>(file), std::istream_iterator<std::string>(), "memory") !=
@@ -59,7 +59,7 @@ std::string control_group_root(std::string_view mounts) {
   for (const std::string& root : {base, base + "/unified"}) {
     if (controls_memory(root)) return root;
   }
-  for (const std::string& name : directories_of(base)) {  // with other controllers: "cpu,memory"
+  for (const std::string& name : directories_of(base)) {  // mounted with other controllers: "cpu,memory"
     std::string root = base + "/" + name;
     if (is_there(root + kPresence1)) return root;
   }

@@ -12,25 +12,25 @@
 
 namespace memstat::events {
 
-/// Below it the hierarchies are mounted.
+/// Where the hierarchies are mounted.
 inline constexpr std::string_view kControlGroups = "/sys/fs/cgroup";
 
-/// A group that was found. Thread safety: a plain value.
+/// A control group. Thread safety: a plain value.
 struct ControlGroupPath {
-  std::uint64_t key = 0;  ///< Its number, never 0.
+  std::uint64_t key = 0;  ///< Its ID, never 0.
   std::string path = {};  ///< Below the root of the hierarchy, "/a/b"; "/": the root.
 };
 
-/// The directory of the hierarchy with the memory controller, of version 1 or 2, below `mounts`; "" where none is. Reads
+/// The directory of the hierarchy with the memory controller, v1 or v2, below `mounts`; "" if there is none. Reads
 /// directories. Thread safety: safe.
 std::string control_group_root(std::string_view mounts = kControlGroups);
 
-/// The number of a group, told by its path below the root, with or without the first slash, or by its whole path. Error:
-/// kNotPresent where there is no such group, or no hierarchy. Thread safety: safe.
+/// The ID of a control group. `group`: its path below the root, with or without the leading slash, or its full path.
+/// Error: kNotPresent if there is no such group, or no hierarchy. Thread safety: safe.
 Result<std::uint64_t> control_group_key(std::string_view group, std::string_view mounts = kControlGroups);
 
-/// Those of the numbers that are groups now, in no order. Looks through at most 100 000 groups, 32 levels deep, since
-/// containers may make as many as they like. Thread safety: safe.
+/// The groups that have these IDs, in no order. Searches at most 100 000 groups, 32 levels deep, since containers may
+/// create any number. Thread safety: safe.
 std::vector<ControlGroupPath> control_group_paths(const std::vector<std::uint64_t>& keys,
                                                   std::string_view mounts = kControlGroups);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kFile = "/proc/kallsyms";
 
-/// A function, of the kernel itself or weak; variables are not called.
+/// Functions, including weak ones. Symbols of variables are skipped.
 bool is_function(std::string_view kind) { return kind == "t" || kind == "T" || kind == "w" || kind == "W"; }
 
 }  // namespace
@@ -44,7 +44,7 @@ Result<void> KernelSymbols::parse(std::string text) {
 }
 
 std::string KernelSymbols::name_of_caller(std::uint64_t return_address) const {
-  // A call that does not return is the last instruction of a function, and the next one begins behind it.
+  // The return address of a call that never returns lies behind its function, so look up the call itself.
   const std::uint64_t call = return_address - 1;
   auto behind = std::upper_bound(functions_.begin(), functions_.end(), call,
                                  [](std::uint64_t address, const Function& function) { return address < function.address; });

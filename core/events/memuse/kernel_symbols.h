@@ -13,29 +13,28 @@
 
 namespace memstat::events {
 
-/// The functions of a kernel by address. Thread safety: once filled, may be read by several threads.
+/// Kernel functions by address. Thread safety: may be read by several threads once it is filled.
 class KernelSymbols {
  public:
-  /// Takes the text in place of what it held. Symbols at address 0, which the kernel shows to whom it hides them from, are
-  /// left out. Error: kData with the offset of a line that is none.
+  /// Replaces the symbols with those of this text. Skips symbols at address 0, which is how the kernel hides addresses.
+  /// Error: kData with the offset of a malformed line.
   Result<void> parse(std::string text);
 
-  /// "function" or "function [module]" for the function that the call before this return address is in; "" where none is
-  /// known.
+  /// "function" or "function [module]" of the call with this return address; "" if unknown.
   [[nodiscard]] std::string name_of_caller(std::uint64_t return_address) const;
   [[nodiscard]] bool empty() const { return functions_.empty(); }
 
  private:
   struct Function {
     std::uint64_t address;
-    std::size_t name;  // its place in the text, up to a blank or the line's end
+    std::size_t name;  // its offset in the text; it ends at a blank or the end of the line
   };
 
   std::string text_;
   std::vector<Function> functions_;  // by address
 };
 
-/// Of this machine. Errors: kNotPresent, kPermission, kIo, kData.
+/// The symbols of the running kernel. Errors: kNotPresent, kPermission, kIo, kData.
 Result<KernelSymbols> read_kernel_symbols();
 
 }  // namespace memstat::events

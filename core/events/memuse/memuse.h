@@ -14,60 +14,57 @@ namespace memstat::events {
 
 /// What to watch. Thread safety: a plain value.
 struct MemuseRequest {
-  std::size_t frames = 8;                     ///< Of a stack that are kept, from the allocator's caller on: at most 32.
-  std::int64_t older_ns = 10'000'000'000;     ///< From that age on a block is old.
-  std::uint64_t memory_bytes = 64ULL << 20U;  ///< Of the kernel, at most, for what is watched.
-  std::string type = {};                      ///< Blocks of this slab cache only; "": of all.
-  /// Blocks that processes of this control group and of those below it ask for only, by its path below the root of the
-  /// memory controller's hierarchy, or whole; "": of all.
+  std::size_t frames = 8;  ///< Maximum number of frames kept of a stack, from the allocator's caller on; up to 32.
+  std::int64_t older_ns = 10'000'000'000;     ///< Minimum age of an old block.
+  std::uint64_t memory_bytes = 64ULL << 20U;  ///< Maximum of kernel memory used for watching.
+  std::string type = {};                      ///< Only blocks of this slab cache; "": all.
+  /// Only blocks allocated by processes in or below this control group. A path below the root of the memory
+  /// controller's hierarchy, or a full path; "": all.
   std::string control_group = {};
 };
 
-/// A block in use. Thread safety: a plain value.
 struct MemuseBlock {
-  std::uint64_t stack = 0;          ///< The key of its stack; 0: not known.
-  std::uint64_t cache = 0;          ///< The key of its slab cache; 0: not known, its type then comes from its size.
-  std::int64_t age_ns = 0;          ///< When watching ended.
-  std::uint32_t bytes = 0;          ///< that it takes
-  std::uint32_t process = 0;        ///< that asked for it
-  std::uint64_t control_group = 0;  ///< The key of that process's control group; 0: it has none.
-  std::string command = {};         ///< The name of that process's task.
+  std::uint64_t stack = 0;          ///< The key of its stack; 0: unknown.
+  std::uint64_t cache = 0;          ///< The key of its slab cache; 0: unknown, and the type is derived from the size.
+  std::int64_t age_ns = 0;          ///< At the end of watching.
+  std::uint32_t bytes = 0;          ///< Allocated size.
+  std::uint32_t process = 0;        ///< The process that allocated it.
+  std::uint64_t control_group = 0;  ///< The key of that process's control group; 0: none.
+  std::string command = {};         ///< The name of the allocating task.
 };
 
-/// Who called the allocator, and what became of blocks of this stack. Thread safety: a plain value.
+/// A call stack of the allocator, and the history of its blocks.
 struct MemuseStack {
   std::uint64_t key = 0;
   std::vector<std::uint64_t> frames = {};  ///< Return addresses, the allocator's caller first.
   std::uint64_t allocations = 0;
-  std::uint64_t old_frees = 0;     ///< Blocks that were freed when they were old.
-  std::uint64_t silent_frees = 0;  ///< Blocks that were allocated again though no event had freed them.
+  std::uint64_t old_frees = 0;     ///< Freed blocks that had become old.
+  std::uint64_t silent_frees = 0;  ///< Blocks allocated again although no event had freed them.
 };
 
-/// A slab cache. Thread safety: a plain value.
 struct MemuseCache {
   std::uint64_t key = 0;
   std::string name = {};
   bool is_reclaimable = false;  ///< The kernel empties it when memory is short.
 };
 
-/// A control group of the memory controller. Thread safety: a plain value.
 struct MemuseControlGroup {
   std::uint64_t key = 0;
-  std::string path = {};  ///< below the root of the hierarchy; "/": the root
+  std::string path = {};  ///< Below the root of the hierarchy; "/": the root.
 };
 
-/// What happened while watching. Thread safety: a plain value.
+/// Counters of a watch.
 struct MemuseCounts {
   std::uint64_t blocks_in_use = 0;
-  std::uint64_t allocations = 0;    ///< that were kept
-  std::uint64_t other_frees = 0;    ///< Of blocks that were not kept: allocated before, or lost.
-  std::uint64_t silent_frees = 0;   ///< Blocks that were allocated again though no event had freed them.
-  std::uint64_t lost_blocks = 0;    ///< There was no room for them.
-  std::uint64_t lost_stacks = 0;    ///< There was no room for the stack of a block.
-  std::uint64_t missed_events = 0;  ///< That found a program busy on their CPU.
+  std::uint64_t allocations = 0;    ///< Allocations that were kept.
+  std::uint64_t other_frees = 0;    ///< Frees of blocks that were not kept: allocated earlier, or lost.
+  std::uint64_t silent_frees = 0;   ///< Blocks allocated again although no event had freed them.
+  std::uint64_t lost_blocks = 0;    ///< No room for the block.
+  std::uint64_t lost_stacks = 0;    ///< No room for a block's stack.
+  std::uint64_t missed_events = 0;  ///< Events missed because the program was already running on that CPU.
 };
 
-/// All of it, when watching has ended. Thread safety: a plain value.
+/// The result of a watch.
 struct MemuseTable {
   std::int64_t watched_ns = 0;
   std::int64_t older_ns = 0;
@@ -75,11 +72,11 @@ struct MemuseTable {
   std::vector<MemuseBlock> blocks = {};
   std::vector<MemuseStack> stacks = {};
   std::vector<MemuseCache> caches = {};
-  std::vector<MemuseControlGroup> control_groups = {};  ///< Those of blocks that are still there.
+  std::vector<MemuseControlGroup> control_groups = {};  ///< Of blocks that are still in use.
 };
 
-/// Watches from open() to finish(). The programs go with it, and with the process however that ends: nothing is pinned.
-/// Thread safety: none.
+/// Watches from open() to finish(). Nothing is pinned: the programs go away with this object or with the process,
+/// however it ends. Thread safety: none.
 class MemuseWatch {
  public:
   MemuseWatch() = default;
@@ -87,17 +84,17 @@ class MemuseWatch {
   MemuseWatch& operator=(const MemuseWatch&) = delete;
   virtual ~MemuseWatch() = default;
 
-  /// Loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or root). Errors: kNotPresent (built
-  /// without libbpf; no BTF, no BPF, no tracepoints that name the cache), kPermission (with what is needed), kNoMemory, kIo.
-  /// A control group that is not there is kNotPresent.
+  /// Loads and attaches the programs, which needs CAP_BPF and CAP_PERFMON (or root). Errors: kNotPresent (built without
+  /// libbpf; no BTF, no BPF, no tracepoints that report the cache; or no such control group), kPermission (with the
+  /// missing privilege), kNoMemory, kIo.
   virtual Result<void> open(const MemuseRequest& request) = 0;
-  /// How it stands, for who waits.
+  /// Progress, for display.
   virtual Result<MemuseCounts> counts() = 0;
-  /// Detaches, and gives what is in use.
+  /// Detaches, and returns the blocks in use.
   virtual Result<MemuseTable> finish() = 0;
 };
 
-/// Of this machine. Never null.
+/// For this machine. Never null.
 std::unique_ptr<MemuseWatch> make_memuse_watch();
 
 }  // namespace memstat::events

@@ -11,15 +11,16 @@
 namespace memstat::events {
 namespace {
 
-// A leak that goes on: of the time in which old blocks can have come, each of these parts left some.
+// The time in which old blocks can have been allocated is divided into this many parts. A growing leak left some in
+// each.
 constexpr std::size_t kParts = 4;
-// Less than one block in this many may go, and what is left still looks like a leak.
+// It looks like a leak if less than one block in this many was freed.
 constexpr std::uint64_t kFewFrees = 10;
-// One that stopped is known by its size: programs that start keep a few blocks of many kinds.
+// A leak that has stopped is recognized by its size: starting programs keep a few blocks of many kinds.
 constexpr std::uint64_t kManyBlocks = 100;
 
-// Who calls the allocator for the parts of what is cached, and for the allocator's own books: their caches are not marked
-// as reclaimable, but what they give goes with the inode, the directory entry or the slab.
+// Callers of the allocator for parts of cached objects, and for the allocator's own data. Their caches are not marked
+// as reclaimable, but the memory is freed with the inode, the directory entry or the slab.
 constexpr std::array<std::string_view, 5> kCachingFunctions{"alloc_inode", "inode_init_always", "inode_init_always_gfp",
                                                             "__d_alloc", "alloc_slab_obj_exts"};
 
@@ -30,18 +31,18 @@ struct Amount {
 
 using Process = std::pair<std::uint32_t, std::string>;
 
-/// A group while it is being put together.
+/// A group under construction.
 struct Collected {
   std::map<std::uint64_t, Amount> stacks;  // by key
   std::map<std::string, Amount> types;
   std::map<Process, Amount> processes;
   std::map<std::uint64_t, Amount> control_groups;  // by key
-  std::array<std::uint64_t, kParts> old_parts{};   // old blocks by when they came
+  std::array<std::uint64_t, kParts> old_parts{};   // old blocks by time of allocation
   std::uint64_t reclaimable_bytes = 0;
   MemuseGroup group;
 };
 
-/// The type of a block without a cache: what kmalloc() has for its size, where the kernel does not say which of those.
+/// The type of a block whose cache is unknown: the kmalloc() cache for its size.
 std::string type_of_size(std::uint32_t bytes) {
   constexpr std::uint32_t kLargest = 8192;
   if (bytes > kLargest) return "kmalloc above 8k";
@@ -105,7 +106,7 @@ class Grouping {
   }
 
  private:
-  /// The frames that two blocks of a group have in common.
+  /// The frames that identify a block's group.
   [[nodiscard]] std::vector<std::uint64_t> beginning_of(std::uint64_t stack) const {
     const auto found = stacks_.find(stack);
     if (found == stacks_.end()) return {};
@@ -113,7 +114,7 @@ class Grouping {
     return {frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(std::min(match_, frames.size()))};
   }
 
-  /// In which part of the time in which old blocks can have come a block of that age came.
+  /// The part of the time of old blocks in which a block of this age was allocated.
   [[nodiscard]] std::size_t part_of(std::int64_t age_ns) const {
     const std::int64_t span_ns = std::max<std::int64_t>(1, table_.watched_ns - table_.older_ns);
     const double place = static_cast<double>(table_.watched_ns - age_ns) / static_cast<double>(span_ns);

@@ -25,7 +25,7 @@
 namespace memstat::events {
 namespace {
 
-// What the kernel's hash tables take for an entry beside its value: its header, its key, and up to two heads of lists.
+// The kernel's memory per entry of a hash table beside the value: header, key, and up to two list heads.
 constexpr std::uint64_t kEntryBytes = 48 + 8 + 32;
 constexpr std::uint64_t kBlockBytes = kEntryBytes + sizeof(memstat_memuse_block);
 constexpr std::uint64_t kStackBytes = kEntryBytes + sizeof(memstat_memuse_stack);
@@ -34,7 +34,7 @@ constexpr std::uint64_t kBlocksOfAStack = 16;
 
 std::string text_of(const char* bytes, std::size_t size) { return {bytes, std::find(bytes, bytes + size, '\0')}; }
 
-/// All entries of a hash table that nothing changes any more.
+/// Reads all entries of a hash table that no longer changes.
 template <typename Value>
 Result<void> read_table(const bpf_map* map, std::vector<std::uint64_t>& keys, std::vector<Value>& values) {
   constexpr std::uint32_t kBatch = 4096;
@@ -56,7 +56,7 @@ Result<void> read_table(const bpf_map* map, std::vector<std::uint64_t>& keys, st
   }
 }
 
-/// Whether the first bytes of a file have that word.
+/// Whether the beginning of a file contains this word.
 bool has_word(const char* path, std::string_view word) {
   const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
   std::array<char, 4096> bytes;
@@ -64,7 +64,7 @@ bool has_word(const char* path, std::string_view word) {
   return size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(word) != std::string_view::npos;
 }
 
-/// Why the kernel did not take the programs. Locked down, it says EINVAL, since it then has no function for reading memory.
+/// Why the kernel rejected the programs. Under lockdown it reports EINVAL, because programs may then not read memory.
 Error not_loaded(int number) {
   if (has_word("/sys/kernel/security/lockdown", "[confidentiality]") ||
       has_word("/proc/cmdline", "lockdown=confidentiality")) {
@@ -93,13 +93,13 @@ class LinuxMemuse final : public MemuseWatch {
   static void take_control_groups(MemuseTable& table);
 
   ObjectPointer object_;
-  AttachedPrograms programs_;  // behind the object, so that they go first
+  AttachedPrograms programs_;  // declared after the object, so that they are destroyed first
   bpf_map* blocks_ = nullptr;
   bpf_map* stacks_ = nullptr;
   bpf_map* caches_ = nullptr;
   bpf_map* counts_ = nullptr;
   std::size_t cpu_count_ = 0;
-  bool has_owners_ = false;  // the kernel names the cache of what kmalloc() gives
+  bool has_owners_ = false;  // the kernel reports the cache of a kmalloc()
   std::int64_t start_ns_ = 0;
   std::int64_t older_ns_ = 0;
 };
@@ -260,7 +260,7 @@ void LinuxMemuse::take_control_groups(MemuseTable& table) {
 }
 
 Result<MemuseTable> LinuxMemuse::finish() {
-  auto counted = counts();  // before the programs go, with what the kernel says of them
+  auto counted = counts();  // read before the programs go, for the facts that the kernel keeps on them
   const std::int64_t end_ns = system_clock().monotonic_ns();
   programs_.detach();
   if (!counted) return counted.error();
@@ -285,7 +285,7 @@ std::unique_ptr<MemuseWatch> make_memuse_watch() { return std::make_unique<Linux
 namespace memstat::events {
 namespace {
 
-/// What stands for it where it cannot be had. Thread safety: none.
+/// Where watching is not available.
 class NoMemuse final : public MemuseWatch {
  public:
   Result<void> open(const MemuseRequest&) override {

@@ -12,8 +12,9 @@
 
 namespace memstat::events {
 
-/// The callers of this machine's allocator. `settings`, `budget`, rights and errors: as make_slab_events() (slab_events.h)
-/// has them; `limits`: how many rows the text has. read() needs no rights. Never null. Thread safety: as TextTableSource.
+/// The callers of this machine's allocator. `settings`, `budget`, privileges and errors: as for make_slab_events()
+/// (slab_events.h). `limits`: maximum numbers of rows. read() needs no privileges. Never null. Thread safety: as
+/// TextTableSource.
 std::unique_ptr<TextTableSource> make_call_sites(std::string_view settings, const SiteLimits& limits,
                                                  EventBudget& budget = process_budget());
 

@@ -16,7 +16,6 @@
 namespace memstat::events {
 namespace {
 
-/// Thread safety: none.
 class CallSites final : public GovernedTable {
  public:
   CallSites(const EventSettings& settings, const SiteLimits& limits, EventBudget& budget)
@@ -26,7 +25,7 @@ class CallSites final : public GovernedTable {
  private:
   Result<void> check(const btf& types) override;
   Result<void> load(const btf& types) override;
-  /// The rows have what came since the book's last look.
+  /// The book's events, plus what the rows have received since its last look.
   std::uint64_t events_now() override {
     const std::uint64_t in_rows = events_counted();
     return book_.events() + in_rows - std::min(in_rows, looked_at_);

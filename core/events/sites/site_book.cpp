@@ -12,7 +12,7 @@ namespace memstat::events {
 namespace {
 
 constexpr double kFailureWeight = 1 << 20U;
-/// A score loses half of itself in that time: what grew lately is what an operator asks for.
+/// Half-life of a score: an operator asks for what grew recently.
 constexpr double kHalfLifeNs = 600e9;
 constexpr std::string_view kNoCache = "kmalloc-large";
 constexpr std::string_view kRootGroup = "/";
@@ -23,7 +23,7 @@ std::uint64_t grown(std::uint64_t& before, std::uint64_t now) {
   return more;
 }
 
-/// A name of the kernel as a field of a line: no byte ends it too early. `size`: its array's.
+/// Appends a kernel name as a field of a line, without bytes that would end the field. `size`: of the name's array.
 void append_field(Buffer& out, const char* name, std::size_t size) {
   const char* const end = std::find(name, name + size, '\0');
   for (const char* at = name; at != end; ++at) {
@@ -32,7 +32,7 @@ void append_field(Buffer& out, const char* name, std::size_t size) {
   }
 }
 
-/// A task's name; kernel threads of which there is one a CPU have the number behind a slash.
+/// Appends a task's name. Per-CPU kernel threads have the CPU's number after a slash; it is dropped.
 void append_command(Buffer& out, const memstat_site_slot& facts) {
   const std::size_t begin = out.size();
   append_field(out, facts.command, sizeof facts.command);
@@ -48,7 +48,7 @@ void append_cache(Buffer& out, const memstat_site_slot& facts) {
   out.append(kmalloc_name(facts.size, facts.kind));
 }
 
-/// The path of a control group below the root of its hierarchy.
+/// Appends the path of a control group below the root of its hierarchy.
 void append_group(Buffer& out, const memstat_site_table& table, std::uint64_t id) {
   if (id == MEMSTAT_SITE_ANY_GROUP) return out.append(kOtherSites);
   std::size_t at = id * 0x9E3779B97F4A7C15ULL >> 40U;
@@ -80,7 +80,7 @@ void add_group(TableWriter& rows, std::string_view name, const GroupTally& tally
   rows.add("group", {tally.allocations, tally.allocated, tally.charged, tally.failures}, {name});
 }
 
-/// `origin`: group, command and function, with tabs between them.
+/// `origin`: group, command and function, separated by tabs.
 void add_origin(TableWriter& rows, std::string_view cache, std::string_view origin, const SiteTally& tally) {
   const std::size_t command = origin.find('\t') + 1;
   const std::size_t function = origin.find('\t', command) + 1;

@@ -21,66 +21,66 @@
 
 namespace memstat::events {
 
-/// How many rows the text has at most, beside those of all others.
+/// Maximum numbers of rows. The rest is summed in rows of their own.
 struct SiteLimits {
   std::size_t sites = 50;
   std::size_t groups = 50;
-  std::size_t caches = 192;  ///< that have origins of their own
+  std::size_t caches = 192;  ///< with origins of their own
   std::size_t origins_of_a_cache = 5;
 };
 
 inline constexpr RowFormat kSiteRows[] = {{"unplaced", "n"}, {"missed", "n"},    kGovernorRow,         {"site", "nnnnT"},
                                           {"got", "n*"},     {"group", "nnnnT"}, {"origin", "nnnTTTT"}};
-/// sources/linux_call_sites.cpp has the grammar.
+/// The grammar is in sources/linux_call_sites.cpp.
 inline constexpr TableFormat kSiteTable{"linux_call_sites", "call_sites 1", kSiteRows,
                                         "is no function, control group or origin with its numbers and names"};
 
-/// What stands in the text beside the rows. Thread safety: a plain value.
+/// What the text has besides rows.
 struct SiteFacts {
-  std::uint64_t missed_events = 0;             ///< That found the programs busy on their CPU.
-  std::optional<GovernorFacts> governor = {};  ///< Detached: the text has no figures. Nothing: there is none.
+  std::uint64_t missed_events = 0;             ///< Events missed because the programs were already running on that CPU.
+  std::optional<GovernorFacts> governor = {};  ///< Detached: the text has no figures. Empty: no governor.
 };
 
-/// Allocations of one name. Thread safety: a plain value.
+/// Allocations under one name.
 struct SiteTally {
   std::uint64_t allocations = 0;
-  std::uint64_t allocated = 0;  ///< B that they got
+  std::uint64_t allocated = 0;  ///< B allocated
   std::uint64_t failures = 0;
 
   SiteTally& operator+=(const SiteTally& other);
-  /// A failure counts as much as a MiB, so that it is seen.
+  /// A failure weighs as much as 1 MiB, so that failures are listed.
   [[nodiscard]] double weight() const;
 };
 struct GroupTally : SiteTally {
-  std::uint64_t charged = 0;  ///< B of `allocated` that are charged to the control group
+  std::uint64_t charged = 0;  ///< B of `allocated` charged to the control group
 
   GroupTally& operator+=(const GroupTally& other);
 };
 struct CallTally : SiteTally {
   std::uint64_t requested = 0;                          ///< B
-  std::array<std::uint64_t, MEMSTAT_SIZES> sizes = {};  ///< Allocations by kmalloc(), by what they got.
-  std::uint64_t size_bytes = 0;                         ///< B that these got
+  std::array<std::uint64_t, MEMSTAT_SIZES> sizes = {};  ///< kmalloc() allocations by allocated size.
+  std::uint64_t size_bytes = 0;                         ///< B of these
 
   CallTally& operator+=(const CallTally& other);
 };
 
-/// Thread safety: none.
+/// Callers by recent weight. Thread safety: none.
 class SiteBook {
  public:
   explicit SiteBook(const SiteLimits& limits);
   SiteBook(const SiteBook&) = delete;
   SiteBook& operator=(const SiteBook&) = delete;
 
-  /// Takes in what was counted since the last look, at that monotonic time. Where slots get scarce it takes back those that
-  /// had no events for kIdleLooks looks. The kernel may write meanwhile.
+  /// Takes the events since the last look, at the monotonic time `now_ns`. When slots get scarce, it reclaims those
+  /// without events for kIdleLooks looks. The kernel may write at the same time.
   void look(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::int64_t now_ns);
-  /// Writes the table into `out`, replacing what it held. Allocates nothing once `out` is large enough.
+  /// Replaces the content of `out` with the table. Does not allocate once `out` is large enough.
   void write(const SiteFacts& facts, Buffer& out) const;
-  /// Allocations that were looked at so far, as the governor counts them.
+  /// Allocations counted so far, for the governor.
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
   static constexpr std::uint32_t kIdleLooks = 6;
-  /// For how long a slot that is taken back keeps its rows, which a program may be writing.
+  /// How long a reclaimed slot keeps its rows, since a program may still be writing to them.
   static constexpr std::int64_t kRetiredNs = 1'000'000'000;
 
  private:
@@ -91,7 +91,7 @@ class SiteBook {
   using Call = TopList<CallTally>::Entry;
   using Group = TopList<GroupTally>::Entry;
   using Origin = TopList<SiteTally>::Entry;
-  /// What a row held at the last look.
+  /// The values of a row at the last look.
   struct Counted {
     std::uint64_t allocations = 0;
     std::uint64_t requested = 0;
@@ -102,16 +102,16 @@ class SiteBook {
     Counted counted;
     std::int64_t retired_ns = 0;
     std::uint32_t idle_looks = 0;
-    bool is_charged = false;  // and not to the root, of which the kernel keeps no account
+    bool is_charged = false;  // to a group other than the root, which the kernel does not account
     Call* call = nullptr;
-    Group* group = nullptr;  // nullptr: not known, as the origin
+    Group* group = nullptr;  // nullptr: unknown; so is the origin
     Origin* origin = nullptr;
   };
 
   void look_at_slot(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::size_t at, std::int64_t now_ns);
   void bind(const memstat_site_table& table, std::size_t at, Slot& slot);
   void release(Slot& slot);
-  /// Takes in what came since the last look; false: nothing.
+  /// Takes the events since the last look. Returns false if there were none.
   bool take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot);
   void take_unplaced(std::span<const memstat_site_cpu> cpus);
   void retire_idle(memstat_site_table& table, std::size_t first, std::size_t count, std::int64_t now_ns);
@@ -130,14 +130,14 @@ class SiteBook {
   std::uint64_t unplaced_ = 0;
   std::int64_t last_ns_ = 0;
   bool has_looked_ = false;
-  Buffer text_;                             // names of the slot at hand
-  std::vector<std::uint64_t> used_groups_;  // of the look at hand
+  Buffer text_;                             // names of the current slot
+  std::vector<std::uint64_t> used_groups_;  // of the current look
 };
 
-/// All allocations in the rows, before any look. Thread safety: any.
+/// Sum of all allocations in the rows. Works before the first look. Thread safety: any.
 std::uint64_t count_site_events(const memstat_site_table& table, std::span<const memstat_site_cpu> cpus);
 
-/// The words for what has no name of its own.
+/// Names for what has none of its own.
 inline constexpr std::string_view kOtherSites = "other";
 inline constexpr std::string_view kUnknownSite = "unknown";
 

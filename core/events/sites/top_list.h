@@ -15,31 +15,31 @@
 
 namespace memstat::events {
 
-/// `Tally` is a plain value with operator+= and weight(), a double: what it adds to a name's rank. Thread safety: none.
+/// The top names by weight. `Tally` is a plain value with operator+= and double weight(). Thread safety: none.
 template <typename Tally>
 class TopList {
  public:
   struct Entry {
-    Tally total = {};         ///< What was counted while the name was listed.
-    Tally pending = {};       ///< What was counted since the last settle().
-    double score = 0;         ///< The weight of all that was counted, of which time takes away.
-    std::uint32_t users = 0;  ///< Who keeps a pointer to it; at 0 it may go.
+    Tally total = {};         ///< Counted while the name was listed.
+    Tally pending = {};       ///< Counted since the last settle().
+    double score = 0;         ///< Weight of all that was counted, decaying over time.
+    std::uint32_t users = 0;  ///< Number of pointers to the entry; it may be removed at 0.
     bool is_listed = false;
   };
 
   explicit TopList(std::size_t most) : most_(most) {}
 
-  /// The entry of a name, which stays where it is while it has users.
+  /// The entry of a name. It does not move while it has users.
   Entry& of(std::string_view name) {
     auto found = entries_.find(name);
     if (found == entries_.end()) found = entries_.emplace(std::string(name), Entry()).first;
     return found->second;
   }
-  /// Counts for no name.
+  /// Counts without a name.
   void add_to_others(const Tally& tally) { others_ += tally; }
 
-  /// Puts what is pending where it belongs, once it is known which names are listed: as many as there may be, and a name in
-  /// another's place once it has twice its score. `kept`: the part of the scores that time left, 0 to 1.
+  /// Decides which names are listed, and moves pending counts to them or to the others. A new name replaces a listed
+  /// one once it has twice its score. `kept`: the fraction of the scores that remains, 0 to 1.
   void settle(double kept) {
     listed_.clear();
     waiting_.clear();
@@ -70,7 +70,7 @@ class TopList {
     }
   }
 
-  /// Calls visit(name, total) for each listed name, in their order.
+  /// Calls visit(name, total) for each listed name, in order.
   template <typename Visit>
   void for_each(Visit visit) const {
     for (const auto& [name, entry] : entries_) {
@@ -83,8 +83,8 @@ class TopList {
   std::size_t most_;
   std::map<std::string, Entry, std::less<>> entries_;
   Tally others_ = {};
-  std::vector<Entry*> listed_;   // of the settle() at hand
-  std::vector<Entry*> waiting_;  // likewise
+  std::vector<Entry*> listed_;   // of the current settle()
+  std::vector<Entry*> waiting_;  // of the current settle()
 };
 
 }  // namespace memstat::events

@@ -11,12 +11,12 @@
 
 namespace memstat::events {
 
-/// The events of this machine. `settings`: what option `events` has (event_settings.h); `budget`: what they share with the
-/// other tables, and outlives this. When the budget is not kept they are detached, and the text says so. open() loads the
-/// programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or root); read() needs nothing and makes no system call
-/// but a pread() a program. The programs go with the table, and with the process however it ends: nothing is pinned. Errors
-/// of open: kNotPresent (built without libbpf; no BTF, no BPF, no tracepoints that name the cache), kPermission (with what
-/// is needed), kIo. Never null. Thread safety: as TextTableSource.
+/// Slab events of this machine. `settings`: the text of option `events` (event_settings.h). `budget`: shared with the
+/// other tables; must outlive this one. If the budget is exceeded the programs are detached, and the text says so.
+/// open() loads and attaches the programs, which needs CAP_BPF and CAP_PERFMON (or root). read() needs no privileges,
+/// and its only system call is one pread() per program. Nothing is pinned: the programs go away with the table or with
+/// the process, however it ends. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF, no tracepoints that
+/// report the cache), kPermission (with the missing privilege), kIo. Never null. Thread safety: as TextTableSource.
 std::unique_ptr<TextTableSource> make_slab_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

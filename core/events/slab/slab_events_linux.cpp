@@ -21,7 +21,6 @@ namespace {
 
 constexpr const char* kStatisticsFile = "/sys/kernel/slab/kmem_cache/alloc_fastpath";
 
-/// Thread safety: none.
 class SlabEvents final : public GovernedTable {
  public:
   SlabEvents(const EventSettings& settings, EventBudget& budget) : GovernedTable(kSlabTable, settings, budget) {

@@ -11,14 +11,14 @@ namespace {
 constexpr std::string_view kOriginSource = "linux_call_sites";
 constexpr std::string_view kOriginAllocations = "memstat_slab_origin_allocations_total";
 constexpr std::string_view kOriginBytes = "memstat_slab_origin_allocated_bytes_total";
-/// Who asks waits for the answer, so it may cost half a CPU.
+/// A person is waiting for the answer, so it may cost half a CPU.
 constexpr std::string_view kOriginSettings = "full 500000";
 
 std::string label_text(const StagedStatistics& statistics, const StagedStatistics::Entry& entry, std::size_t label) {
   return std::string(statistics.label(entry, label));
 }
 
-/// The source adds the allocations of an origin just before its bytes.
+/// The source adds an origin's allocations just before its bytes.
 std::vector<SlabOrigin> origins_of(const StagedStatistics& statistics) {
   std::vector<SlabOrigin> origins;
   std::optional<std::uint64_t> allocations;

@@ -16,17 +16,18 @@
 
 namespace memstat::events {
 
-/// What one origin took from a cache. Names are valid UTF-8, of any characters. Thread safety: a plain value.
+/// Allocations of one origin from one cache. Names are valid UTF-8. Thread safety: a plain value.
 struct SlabOrigin {
   std::string cache;
-  std::string group;      ///< A path below the root of the memory controller's hierarchy; "other": all that are not listed.
-  std::string command;    ///< Likewise.
-  std::string call_site;  ///< Likewise.
-  std::optional<std::uint64_t> allocations;  ///< None: not known.
-  std::uint64_t bytes = 0;                   ///< That these allocations got.
+  std::string
+      group;  ///< A path below the root of the memory controller's hierarchy; "other": all groups that are not listed.
+  std::string command;                       ///< "other": all commands that are not listed.
+  std::string call_site;                     ///< "other": all functions that are not listed.
+  std::optional<std::uint64_t> allocations;  ///< Empty: unknown.
+  std::uint64_t bytes = 0;                   ///< Of these allocations.
 };
 
-/// What tells origins apart, in an order of names.
+/// The identity of an origin; orders by names.
 using OriginNames = std::tuple<std::string, std::string, std::string, std::string>;
 inline OriginNames names_of(const SlabOrigin& origin) {
   return {origin.cache, origin.group, origin.command, origin.call_site};
@@ -35,13 +36,13 @@ inline OriginNames names_of(const SlabOrigin& origin) {
 /// The origins of one kernel. Thread safety: none.
 class SlabOrigins {
  public:
-  /// Attaches to this machine's kernel, until this object goes, or opens the capture that `reference` names (open_view).
-  /// Errors: those of open_view and, live, of make_call_sites().
+  /// Attaches to the running kernel until this object is destroyed, or opens the capture named by `reference`
+  /// (open_view). Errors: those of open_view() and, live, of make_call_sites().
   static Result<std::unique_ptr<SlabOrigins>> open(const std::string& reference);
 
-  /// Counted since attaching, of a capture when it was recorded. Errors: kNotPresent where a capture has none of it; kData.
+  /// Allocations since attaching, or as recorded in the capture. Errors: kNotPresent if a capture has none; kData.
   Result<std::vector<SlabOrigin>> read();
-  /// Whether this is a kernel that runs.
+  /// Whether this is the running kernel.
   [[nodiscard]] bool is_live() const { return view_.capture == nullptr; }
 
  private:

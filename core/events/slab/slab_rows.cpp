@@ -10,7 +10,7 @@
 namespace memstat::events {
 namespace {
 
-/// The figures of one slot on one CPU, or of all.
+/// The figures of one slot on one CPU or on all CPUs.
 struct Sums {
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
@@ -27,7 +27,7 @@ Sums sums_of(const memstat_slab_row& row, const memstat_slab_slot& slot) {
       .failures = figure_now(row.cache_failures) + figure_now(row.kmalloc_failures)};
 }
 
-/// What all caches, and what is no cache's, come to.
+/// Totals over all caches, and of allocations without a cache.
 struct Events {
   std::uint64_t cache_allocations = 0;
   std::uint64_t cache_requested = 0;  // B
@@ -70,7 +70,7 @@ void add_totals(const memstat_slab_totals& totals, Events& events) {
   for (std::size_t i = 0; i < MEMSTAT_SIZES; ++i) events.sizes[i] += figure_now(totals.kmalloc_sizes[i]);
 }
 
-/// Slots are counted whatever became of their caches, so that these only grow.
+/// Includes slots of destroyed caches, so that the totals never shrink.
 Events events_of(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus) {
   Events events;
   for (const memstat_slab_cpu& cpu : cpus) add_totals(cpu.totals, events);
@@ -116,13 +116,13 @@ void add_caches(TableWriter& rows, const memstat_slab_slots& shared, std::span<c
     const memstat_slab_slot& slot = shared.slots[at];
     if (key <= MEMSTAT_SLAB_FORGOTTEN || __atomic_load_n(&slot.is_known, __ATOMIC_ACQUIRE) == 0) continue;
     const bool is_by_size = key >> 32U == 0;
-    if (!is_by_size && slot.name[0] == '\0') continue;  // the name could not be read
+    if (!is_by_size && slot.name[0] == '\0') continue;  // the name was unreadable
     std::string_view name = kernel_name(slot.name, sizeof slot.name);
     if (is_by_size) {
       name_by_size = kmalloc_name(key / MEMSTAT_SLAB_KINDS, key % MEMSTAT_SLAB_KINDS);
       name = name_by_size;
     }
-    // Of a kmalloc() that failed the kernel names no cache, so where frees are known this row has failures only.
+    // For a failed kmalloc() the kernel reports no cache. So where frees are known, this row has only failures.
     rows.add(is_by_size && !facts.has_kmalloc_frees ? "type_without_frees" : "type", {slot.size}, {name});
     for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) {
       const Sums sums = sums_of(cpus[cpu].rows[at], slot);

@@ -13,15 +13,15 @@
 
 namespace memstat::events {
 
-/// Header fields of the table. Thread safety: a plain value.
+/// Header of the table. Thread safety: a plain value.
 struct SlabFacts {
-  bool has_kmalloc_frees = false;  ///< kfree() is counted; else what it frees is not known by cache.
+  bool has_kmalloc_frees = false;  ///< kfree() is counted; otherwise it is unknown what it frees from which cache.
   bool is_counted_by_sysfs =
-      false;                        ///< The kernel counts allocations itself (CONFIG_SLUB_STATS): linux_slab_sysfs has them.
-  std::uint64_t missed_events = 0;  ///< That found the programs busy on their CPU.
-  bool has_gfp_classes = false;     ///< And by class of their GFP flags.
-  bool has_sizes = false;           ///< Allocations by size are counted, too.
-  std::optional<GovernorFacts> governor = {};  ///< Detached: the table has no figures. Nothing: there is none.
+      false;  ///< The kernel counts allocations itself (CONFIG_SLUB_STATS), and linux_slab_sysfs reports them.
+  std::uint64_t missed_events = 0;             ///< Events missed because the programs were already running on that CPU.
+  bool has_gfp_classes = false;                ///< Allocations by GFP class are counted.
+  bool has_sizes = false;                      ///< Allocations by size are counted.
+  std::optional<GovernorFacts> governor = {};  ///< Detached: the table has no figures. Empty: no governor.
 };
 
 inline constexpr RowFormat kSlabRows[] = {{"kmalloc_frees", "n"},
@@ -36,21 +36,20 @@ inline constexpr RowFormat kSlabRows[] = {{"kmalloc_frees", "n"},
                                           {"large", "nn"},
                                           kGfpRow,
                                           kSizesRow};
-/// sources/linux_slab_events.cpp has the grammar.
+/// The grammar is in sources/linux_slab_events.cpp.
 inline constexpr TableFormat kSlabTable{"linux_slab_events", "slab_events 1", kSlabRows,
                                         "is no type with its size, CPU with its five numbers, or event"};
 
-/// The name of the cache that serves kmalloc() of this size, in B, and kind, of MEMSTAT_SLAB_KINDS (mm/slab_common.c,
-/// kmalloc_info). It is short enough for a string that allocates nothing.
+/// The name of the kmalloc() cache for this size in B and this kind, of MEMSTAT_SLAB_KINDS (mm/slab_common.c,
+/// kmalloc_info). Short enough for a string without allocation.
 std::string kmalloc_name(std::uint64_t size, std::uint64_t kind);
 
-/// Allocations and frees so far, of all caches and of none, as the governor counts them. Thread safety: as
-/// write_slab_rows().
+/// Allocations and frees so far, with and without a cache, for the governor. Thread safety: as write_slab_rows().
 std::uint64_t count_slab_events(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus);
 
-/// Writes the table into `out`, replacing what it held. `cpus`: a CPU each, from 0 on. The
-/// kernel may write while this reads: each figure is whole, their sum is of no one moment. Allocates nothing once `out` is
-/// large enough. Thread safety: none for `out`.
+/// Replaces the content of `out` with the table. `cpus`: one per CPU, from 0 on. The kernel may write at the same time:
+/// each figure is intact, but they are not from a single moment. Does not allocate once `out` is large enough. Thread
+/// safety: none for `out`.
 void write_slab_rows(const memstat_slab_slots& shared, std::span<const memstat_slab_cpu> cpus, const SlabFacts& facts,
                      Buffer& out);
 

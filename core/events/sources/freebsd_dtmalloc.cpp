@@ -58,8 +58,8 @@ constexpr SourceOption kOptions[] = {
 struct State final : ReaderState {
   std::unique_ptr<TextTableSource> table = events::make_malloc_events();
   MallocProbeNames names;
-  std::uint32_t type_count = 0;  ///< Of the kernel when the names were read.
-  Buffer scratch;                ///< An integer.
+  std::uint32_t type_count = 0;  ///< Number of types in the kernel when the names were read.
+  Buffer scratch;                ///< For an integer.
 };
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return view.open_table(kTable, *state.table); }
@@ -69,7 +69,7 @@ Result<void> read_names(KernelView& view, State& state) {
   const bool is_known =
       state.names.size() != 0 && !view.wants_whole_polls() && (!state.is_stale || (count && *count == state.type_count));
   if (is_known) return {};
-  Buffer bytes;  // many megabytes, nearly all of them zeros
+  Buffer bytes;  // many megabytes, nearly all zeros
   if (auto result = read_sysctl_stream(view, kMallocStream, bytes, state.scratch); !result) return result;
   const auto stream = StatisticsStream::open(kMallocStream.name, bytes.view(), kMallocStream.record_header);
   if (!stream) return stream.error();
@@ -82,7 +82,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_names(view, state);
 }
 
-/// What one row, or several, come to.
+/// Sums of one or more rows.
 struct MallocSums {
   std::uint64_t allocations = 0;
   std::uint64_t allocated = 0;  // B
@@ -99,7 +99,6 @@ struct MallocSums {
   }
 };
 
-/// Parses one text. Thread safety: none.
 class Parser {
  public:
   Parser(const RawBytes& raw, const State& state, Staging& staging)
@@ -122,7 +121,7 @@ class Parser {
 
  private:
   static constexpr std::size_t kMostSeries = 20'000;
-  static constexpr std::size_t kMostSizes = 64;  // the kernel's masks of size classes have as many bits
+  static constexpr std::size_t kMostSizes = 64;  // a bit each in the kernel's masks of size classes
   static constexpr std::uint64_t kNoCpu = ~std::uint64_t{0};
 
   struct Size {
@@ -152,7 +151,7 @@ class Parser {
       label_ = type.name;
       failures_ = &type.figures[Field::kFailures];
     } else {
-      label_ = {};  // two probes whose types have the same first 31 bytes, of which one is left
+      label_ = {};  // two types with the same first 31 bytes, of which only one was kept
       is_any_shared_ = true;
     }
     const SourceOptionValue* const types = state_.options.empty() ? nullptr : &state_.options[0];
@@ -256,19 +255,19 @@ class Parser {
   events::TableReader rows_;
   const State& state_;
   Staging& staging_;
-  std::string_view probe_;             // the one at hand, as it is called; "" before the first
-  std::string_view label_;             // its type, or itself where that is not known; "" where it must not be shown
-  bool is_shown_ = false;              // by CPU and by size
-  std::uint64_t* failures_ = nullptr;  // of its type; lives until the next one
-  std::uint64_t cpu_ = kNoCpu;         // of the row at hand
-  MallocSums cpu_sums_;                // of the probe on it
+  std::string_view probe_;             // the current one, as a name; "" before the first
+  std::string_view label_;             // its type, or the probe's name if unknown; "" if it must not be shown
+  bool is_shown_ = false;              // whether it is shown by CPU and by size
+  std::uint64_t* failures_ = nullptr;  // of its type; valid until the next one
+  std::uint64_t cpu_ = kNoCpu;         // of the current row
+  MallocSums cpu_sums_;                // of the probe on this CPU
   MallocSums probe_sums_;
   MallocSums large_;
   bool has_large_ = false;
   std::array<Size, kMostSizes> sizes_{};
   std::size_t size_count_ = 0;
   MallocSums all_;
-  std::size_t series_count_ = 0;  // that there would be without a bound
+  std::size_t series_count_ = 0;  // without the limit
   bool is_any_shared_ = false;
 };
 

@@ -96,7 +96,6 @@ std::unique_ptr<TextTableSource> make_site_table(const ReaderState& state) {
                                                                .origins_of_a_cache = number_of(state, kOrigins)});
 }
 
-/// Reads one table. Thread safety: none.
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging) : rows_(events::kSiteTable, raw.parts[0].view()), staging_(staging) {}
@@ -130,7 +129,8 @@ class Parser {
     const std::size_t types = staging_.types().size();
     StagedType& type = staging_.merge(row.name[0]);
     site_ = type.name;
-    has_sizes_ = staging_.types().size() != types;  // functions of one name in two modules are one type, with one histogram
+    has_sizes_ =
+        staging_.types().size() != types;  // two modules' functions with the same name are one type, with one histogram
     type.fields = FieldMask(Field::kNumAllocs, Field::kRequestedBytes, Field::kMemAlloced, Field::kFailures);
     const auto add = [&type](Field field, std::uint64_t amount) {
       type.figures[field] = saturating_sum(type.figures[field], amount);
@@ -174,7 +174,7 @@ class Parser {
   Staging& staging_;
   std::size_t row_count_ = 0;
   std::string_view site_;   // the current function
-  bool has_sizes_ = false;  // it may still get them
+  bool has_sizes_ = false;  // sizes are still accepted
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }

@@ -37,13 +37,12 @@ constexpr SourceOption kModeOfPass[] = {
 
 std::unique_ptr<TextTableSource> make_pass(const ReaderState&) { return events::make_slab_caches(); }
 
-/// Reads one table. Thread safety: none.
 class PassParser {
  public:
   PassParser(const RawBytes& raw, Staging& staging)
       : table_(raw.parts[0].view()), page_size_(raw.page_size), cpu_count_(raw.cpu_count), staging_(staging) {}
 
-  /// Nodes stand behind the types that have figures on them, so it begins with as many as there were last time.
+  /// Nodes come after the types that have figures on them, so start with the previous number of nodes.
   Result<void> parse() {
     std::uint32_t nodes = staging_.node_count();
     while (true) {
@@ -83,7 +82,7 @@ class PassParser {
     cpu_rows_ = node_rows_ = 0;
     type_->fields = kFields;
     Figures& figures = type_->figures;
-    // Counters are read one after the other, so more may seem to be free than there are.
+    // The counters are read one after another, so more objects may seem free than exist.
     figures[Field::kFree] = std::min(free, objects);
     figures[Field::kCount] = objects - figures[Field::kFree];
     figures[Field::kSize] = object_size;
@@ -98,7 +97,7 @@ class PassParser {
     const auto [node, slabs, objects, partial_slabs] =
         std::to_array<std::uint64_t, 4>({row.number[0], row.number[1], row.number[2], row.number[3]});
     if (node >= kMaxNodes) return false;
-    // The kernel part leaves out what is beyond that many, so their sum is not known.
+    // The BPF program omits further nodes, so the sum is unknown.
     if (++node_rows_ == MEMSTAT_CACHE_NODES) type_->fields.remove(Field::kPartialSlabs);
     type_->figures[Field::kPartialSlabs] = saturating_sum(type_->figures[Field::kPartialSlabs], partial_slabs);
     node_count_ = std::max(node_count_, static_cast<std::uint32_t>(node) + 1);
@@ -114,7 +113,7 @@ class PassParser {
     if (++cpu_rows_ == MEMSTAT_CACHE_CPUS) type_->fields.remove(Field::kCpuSlabs);
     type_->figures[Field::kCpuSlabs] = saturating_sum(type_->figures[Field::kCpuSlabs], row.number[1]);
     have_cpus_slabs_ = have_cpus_slabs_ || row.number[1] != 0;
-    if (row.number[0] >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
+    if (row.number[0] >= cpu_count_) return true;  // hot-plugged after the CPUs were counted; shown next time
     staging_.set_cpu_figure(staging_.types().size() - 1, CpuField::kFree, static_cast<std::uint32_t>(row.number[0]),
                             saturating_sum(row.number[2], row.number[3]));
     return true;
@@ -127,9 +126,9 @@ class PassParser {
   std::uint64_t page_size_;
   std::uint32_t cpu_count_;
   Staging& staging_;
-  std::uint32_t node_count_ = 0;  // one more than the highest node of the table so far
+  std::uint32_t node_count_ = 0;  // the highest node of the table so far, plus one
   bool have_cpus_slabs_ = false;
-  // Of the type that is being read.
+  // The type being read.
   StagedType* type_ = nullptr;
   std::uint64_t slab_bytes_ = 0;
   std::uint32_t node_rows_ = 0;

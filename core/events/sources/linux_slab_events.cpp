@@ -47,7 +47,6 @@ std::unique_ptr<TextTableSource> make_slab_table(const ReaderState& state) {
   return events::make_slab_events(state.options[0].text + std::string(has_classes ? events::kGfpWord : ""));
 }
 
-/// Reads one table. Thread safety: none.
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging)
@@ -123,7 +122,7 @@ class Parser {
     add(Field::kMemFreed, freed);
     add(Field::kRequestedBytes, row.number[3]);
     add(Field::kFailures, row.number[4]);
-    if (row.number[0] >= cpu_count_) return true;  // plugged in since the CPUs were counted: next time
+    if (row.number[0] >= cpu_count_) return true;  // hot-plugged after the CPUs were counted; shown next time
     const auto cpu = static_cast<std::uint32_t>(row.number[0]);
     add(CpuField::kNumAllocs, cpu, allocations);
     add(CpuField::kNumFrees, cpu, frees);
@@ -146,8 +145,8 @@ class Parser {
   std::size_t event_count_ = 0;
   std::size_t size_count_ = 0;
   std::uint64_t size_ = 0;      // B, of the current type
-  std::size_t index_ = 0;       // of it
-  Figures* figures_ = nullptr;  // of it; lives until the next one
+  std::size_t index_ = 0;       // of the current type
+  Figures* figures_ = nullptr;  // of the current type; valid until the next one
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }

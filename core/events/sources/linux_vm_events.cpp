@@ -113,7 +113,6 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return view.read_table(kTable, table_of(view, state), raw.parts[0]);
 }
 
-/// Reads one table. Thread safety: none.
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging) : rows_(events::kVmTable, raw.parts[0].view()), staging_(staging) {}
@@ -162,7 +161,7 @@ class Parser {
       statistics.merge(kPageFailures, numbers[1], {numbers[0]});
       return true;
     }
-    // A command may be called "other", too, or look like another one once invalid bytes are replaced.
+    // A command may itself be called "other", or equal another one once invalid bytes are replaced.
     if (word == "victim" && ++victim_count_ > kMaxCommands) return false;
     if (word == "victim") statistics.merge(kVictims, numbers[0], {name});
     if (word == "other_victim" && numbers[0] != 0) statistics.merge(kVictims, numbers[0], {kOther});
@@ -171,7 +170,7 @@ class Parser {
       type.fields = FieldMask(Field::kFailures);
       type.figures[Field::kFailures] = saturating_sum(type.figures[Field::kFailures], numbers[0]);
     }
-    // The event has what other_cache counts.
+    // other_cache needs no more: the event's own count includes it.
     return word == "victim" || word == "other_victim" || word == "cache" || word == "other_cache";
   }
 
@@ -205,8 +204,8 @@ class Parser {
   }
 
   static constexpr std::size_t kMaxEvents = 64;
-  static constexpr std::size_t kMaxPages = 144;    // 16 orders of 8 migrate types, and their failures
-  static constexpr std::size_t kMaxCommands = 64;  // as many as the programs have room for
+  static constexpr std::size_t kMaxPages = 144;    // 16 orders by 8 migrate types, and failures
+  static constexpr std::size_t kMaxCommands = 64;  // the programs' limit
   static constexpr std::size_t kMaxSizes = 8;
   static constexpr std::size_t kMaxTimes = 8;
   static constexpr std::uint64_t kMaxCpu = 65535;

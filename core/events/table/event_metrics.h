@@ -18,7 +18,7 @@ inline constexpr SystemMetric kLostEvents =
                    "online later (untimed), or no room in DTrace's buffers (malloc_dropped).",
                    {"reason"});
 
-/// 8 B to 1 GiB, each twice the one before, as memstat_size_bucket() has them.
+/// 8 B to 1 GiB in powers of two, as in memstat_size_bucket().
 inline constexpr auto kSizeBounds = [] {
   std::array<double, MEMSTAT_SIZES - 1> bounds{};
   double bound = 8;
@@ -45,7 +45,7 @@ inline constexpr SystemMetric kGfpFailures = counter_metric(
     "memstat_gfp_failures_total", Tier::kDefault,
     "Those that got none, by the same classes. Needs option gfp_classes of the source.", {"allocator", "class"});
 
-/// 2^-22 s to 16 s, each twice the one before, as memstat_time_bucket() has them.
+/// 2^-22 s to 16 s in powers of two, as in memstat_time_bucket().
 inline constexpr auto kTimeBounds = [] {
   std::array<double, MEMSTAT_TIMES - 1> bounds{};
   double bound = 1.0 / (1U << 22U);

@@ -15,9 +15,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Packed rows begin so, which no text does.
+/// Packed rows begin with a NUL, which text never does.
 constexpr std::string_view kPackedMark = "\0"sv;
-constexpr std::size_t kHeadBytes = 3;  // kind, count of numbers, count of names
+constexpr std::size_t kHeadBytes = 3;  // kind, number of numbers, number of names
 constexpr std::size_t kLengthBytes = sizeof(std::uint16_t);
 
 std::size_t kind_of(const TableFormat& format, std::string_view word, std::size_t guess) {
@@ -64,7 +64,7 @@ bool take_number(std::string_view& line, TableRow& row) {
   return value.has_value();
 }
 
-/// Cuts a name off the line: of a field t all of it behind a blank, since it may have more blanks of its own.
+/// Takes a name off the line. A field of kind t is the rest of the line, and may contain blanks.
 bool take_name(char field, std::string_view& line, TableRow& row) {
   if (row.name_count == TableRow::kMaxNames) return false;
   std::string_view& name = row.name[row.name_count++];

@@ -19,15 +19,14 @@
 
 namespace memstat::events {
 
-/// One kind of row: its word, and a letter for each field behind it. n: a number; w: a word that is valid as a label; t:
-/// text to the end of the line; T: a name behind a tab, without tabs; *: any further numbers. Fields behind ? may be
-/// missing.
+/// A kind of row: its word, and a letter for each field. n: a number; w: a word that is a valid label; t: text up to
+/// the end of the line; T: a name after a tab, without tabs; *: any more numbers. Fields after ? are optional.
 struct RowFormat {
   std::string_view word;
   std::string_view fields;
 };
 
-/// One table: its source, the first line of its text, its kinds of rows, and what a wrong line "is" in an error.
+/// A table: its source, the first line of its text, its kinds of rows, and the error text for a malformed line.
 struct TableFormat {
   std::string_view source;
   std::string_view version;
@@ -40,7 +39,7 @@ inline constexpr RowFormat kEventRow{"event", "wn?n"};
 inline constexpr RowFormat kGfpRow{"gfp", "wwnn"};
 inline constexpr RowFormat kSizesRow{"sizes", "wn*"};
 
-/// A row as read. Thread safety: a plain value; names live as long as the table's bytes.
+/// A parsed row. Thread safety: a plain value; the names point into the table's bytes.
 struct TableRow {
   static constexpr std::size_t kMaxNumbers = 32;
   static constexpr std::size_t kMaxNames = 4;
@@ -53,12 +52,12 @@ struct TableRow {
   [[nodiscard]] std::span<const std::uint64_t> numbers() const { return {number.data(), number_count}; }
 };
 
-/// Packs rows into a buffer. Allocates nothing once the buffer is large enough. Thread safety: none.
+/// Packs rows into a buffer. Does not allocate once the buffer is large enough. Thread safety: none.
 class TableWriter {
  public:
-  /// Empties `out`. Both must outlive the writer.
+  /// Empties `out`. Both arguments must outlive the writer.
   TableWriter(const TableFormat& format, Buffer& out);
-  /// The word must be one of the format. Line feeds in names, which end a line of the text, become question marks.
+  /// The word must be one of the format's. Line feeds in names become question marks, because they end a line of text.
   void add(std::string_view word, std::span<const std::uint64_t> numbers,
            std::initializer_list<std::string_view> names = {});
   void add(std::string_view word, std::initializer_list<std::uint64_t> numbers,
@@ -69,22 +68,22 @@ class TableWriter {
  private:
   const TableFormat& format_;
   Buffer& out_;
-  std::size_t kind_ = 0;  // of the row before: rows of one kind follow each other
+  std::size_t kind_ = 0;  // of the previous row: rows of one kind are consecutive
 };
 
-/// Writes packed rows as the text of a recording, replacing what `text` held. Bytes that are text already are copied.
+/// Replaces `text` with the text form of packed rows, for a recording. Rows that are text already are copied.
 void write_table_text(const TableFormat& format, std::string_view rows, Buffer& text);
 
-/// Reads a table, packed or as text. Errors name the source and, of text, the line's offset. Thread safety: none.
+/// Reads a packed table or its text. Errors name the source and, for text, the line's offset. Thread safety: none.
 class TableReader {
  public:
   TableReader(const TableFormat& format, std::string_view bytes);
 
-  /// Takes the version. Error: kVersion.
+  /// Consumes the version line. Error: kVersion.
   Result<void> take_version();
-  /// Takes the next row, which is `word` and a number.
+  /// Consumes the next row, which must be `word` and a number.
   Result<void> take_figure(std::string_view word, std::uint64_t& figure);
-  /// Calls take(ROW) for each further row. Errors: kData where that returns false, and for text without its end.
+  /// Calls take(ROW) for each remaining row. Errors: kData if it returns false, or if text ends without its last line.
   template <typename Take>
   Result<void> take_rest(Take take) {
     while (true) {
@@ -100,7 +99,7 @@ class TableReader {
 
  private:
   [[nodiscard]] std::size_t offset() const { return bytes_.size() - rest_.size(); }
-  Result<bool> next();  // false: the table has ended
+  Result<bool> next();  // false: end of the table
   bool unpack();
   bool parse(std::string_view line);
 
@@ -112,7 +111,7 @@ class TableReader {
   TableRow row_;
 };
 
-/// A table of events on this machine: packed for its source, text for a recording. Thread safety: as TextTableSource.
+/// A live table of events: packed for its source, text for a recording. Thread safety: as TextTableSource.
 class EventTable : public TextTableSource {
  public:
   explicit EventTable(const TableFormat& format) : format_(format) {}
@@ -122,24 +121,24 @@ class EventTable : public TextTableSource {
   const TableFormat& format_;
 };
 
-// ---- rows that several tables have ----
+//  ---- rows that several tables share ----
 
-/// A figure that the kernel may be changing. Thread safety: any.
+/// Reads a figure that the kernel may be writing. Thread safety: any.
 inline std::uint64_t figure_now(const unsigned long long& figure) { return __atomic_load_n(&figure, __ATOMIC_RELAXED); }
 
-/// A name of the kernel up to its NUL, or all `size` bytes.
+/// A kernel name up to its NUL, or all `size` bytes.
 std::string_view kernel_name(const char* name, std::size_t size);
 
-/// Allocations by size, of memstat_size_bucket().
+/// Allocations by size, in the buckets of memstat_size_bucket().
 using SizeCounts = std::span<const std::uint64_t, MEMSTAT_SIZES>;
 void add_sizes(TableWriter& rows, std::string_view allocator, std::uint64_t bytes, SizeCounts counts);
-/// Adds what the kernel counted, and may be changing, to `sums`.
+/// Adds counters, which the kernel may be writing, to `sums`.
 void add_gfp_counts(const memstat_gfp_counts& counts, memstat_gfp_counts& sums);
 void add_gfp_rows(TableWriter& rows, std::string_view allocator, const memstat_gfp_counts& counts);
 
-/// Takes "event EVENT COUNT [BYTES]". The same event twice is added up. False: the row is wrong, here and below.
+/// Takes "event EVENT COUNT [BYTES]". Repeated events are added up. Here and below, false means a malformed row.
 bool take_event(const TableRow& row, Staging& staging);
-/// Takes "sizes ALLOCATOR BYTES COUNT...", once for an allocator.
+/// Takes "sizes ALLOCATOR BYTES COUNT...", once per allocator.
 bool take_sizes(const TableRow& row, Staging& staging);
 
 /// Takes "gfp ALLOCATOR CLASS ALLOCATIONS FAILURES" of one allocator. Thread safety: none.
@@ -153,8 +152,8 @@ class GfpRows {
   std::size_t count_ = 0;
 };
 
-/// Takes "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]", at most once: what counting costs, and
-/// whether all is counted. Thread safety: none.
+/// Takes "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]", at most once: the cost of counting, and
+/// the sampling. Thread safety: none.
 class GovernorRow {
  public:
   bool take(const TableRow& row, std::string_view source, Staging& staging);

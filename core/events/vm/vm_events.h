@@ -11,22 +11,24 @@
 
 namespace memstat::events {
 
-/// A table of these events. Thread safety: as TextTableSource.
+/// A live table of virtual memory events. Thread safety: as TextTableSource.
 class VmTable : public EventTable {
  public:
   using EventTable::EventTable;
-  /// Whether read() also writes what each CPU counted; false before the first call.
+  /// Whether read() also writes counts per CPU; off by default.
   virtual void show_cpus(bool is_wanted) = 0;
-  /// The view that open() and read() read /proc/vmstat through. Until it is set, only the programs count page faults.
+  /// The view through which open() and read() read /proc/vmstat. Before this is set, only the programs count page
+  /// faults.
   virtual void set_view(KernelView& view) = 0;
 };
 
-/// The events of this machine. `settings`: what option `events` has (event_settings.h); in mode failures only what is rare
-/// is attached to. `budget`: what they share with the other tables, and outlives this; when it is not kept, what is not rare
-/// is detached, and the text says so. open() loads the programs and attaches them, which needs CAP_BPF and CAP_PERFMON (or
-/// root); an event that this kernel or its policy does not give is left out, and the text says why. read() needs nothing and
-/// makes no system call but a pread() a program. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF; no event
-/// at all), kPermission (with what is needed), kIo. Never null. Thread safety: as TextTableSource.
+/// Virtual memory events of this machine. `settings`: the text of option `events` (event_settings.h); mode failures
+/// attaches only to rare events. `budget`: shared with the other tables; must outlive this one. If it is exceeded,
+/// programs on frequent events are detached, and the text says so. open() loads and attaches the programs, which needs
+/// CAP_BPF and CAP_PERFMON (or root). Events that this kernel or its policy does not allow are omitted, and the text
+/// says why. read() needs no privileges, and its only system call is one pread() per program. Errors of open:
+/// kNotPresent (built without libbpf; no BTF, no BPF; no event at all), kPermission (with the missing privilege), kIo.
+/// Never null. Thread safety: as TextTableSource.
 std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

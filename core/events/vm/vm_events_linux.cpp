@@ -28,21 +28,21 @@
 namespace memstat::events {
 namespace {
 
-/// A program that sees an event. The ways to see one event follow each other, the best first.
+/// A program that counts an event. The alternatives for one event are consecutive, the best first.
 struct Way {
   enum class At : std::uint8_t { kTracepoint, kFunction, kProbe, kCall, kSoftware, kStatistics };
   enum class From : std::uint8_t {
     kRare,
     kCounters,
     kFull
-  };  // kRare: attached in every mode; the others in this mode and above
+  };  // kRare: attached in every mode; otherwise in this mode and above
   memstat_vm_event event;
   From from = From::kCounters;
   At at = At::kTracepoint;
-  const char* program = nullptr;    // nullptr: the kernel counts it by itself
+  const char* program = nullptr;    // nullptr: counted by the kernel itself
   const char* place = nullptr;      // raw tracepoint, function, system call, software event or file
-  int arguments = 0;                // of the tracepoint, at least
-  const char* companion = nullptr;  // a second program, without which the first counts half
+  int arguments = 0;                // minimum number of the tracepoint's arguments
+  const char* companion = nullptr;  // a second program, without which the first would count half
 };
 using enum Way::At;
 using enum Way::From;
@@ -93,7 +93,7 @@ constexpr std::array kWays{
     Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
     Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kTracepoint, "on_signal", "signal_generate", 2, "on_fault_counted"},
 };
-/// Programs at the kernel's software events, and their events (linux/perf_event.h).
+/// Programs on software events of the kernel, and these events (linux/perf_event.h).
 struct SoftwareEvent {
   std::string_view program;
   std::uint64_t number;
@@ -111,7 +111,7 @@ bool has_call_event(const char* call) {
   });
 }
 
-/// The words of this kernel's migrate types by their number, without what only counts them.
+/// Reads this kernel's names of migrate types by number, except those that only count them.
 void take_migrate_types(const btf& types, VmFacts& facts) {
   const int id = btf__find_by_name_kind(&types, "migratetype", BTF_KIND_ENUM);
   if (id < 0) return;
@@ -129,7 +129,7 @@ void take_migrate_types(const btf& types, VmFacts& facts) {
   }
 }
 
-/// Page faults that /proc/vmstat has counted since open(). Thread safety: none.
+/// Page faults in /proc/vmstat since open(). Thread safety: none.
 class CountedFaults {
  public:
   void set_view(KernelView& view) { view_ = &view; }
@@ -159,7 +159,6 @@ class CountedFaults {
   std::uint64_t first_major_ = 0;
 };
 
-/// The programs, attached. Thread safety: none.
 class VmEvents final : public VmTable {
  public:
   VmEvents(const EventSettings& settings, EventBudget& budget)
@@ -197,15 +196,15 @@ class VmEvents final : public VmTable {
   const EventSettings settings_;
   const bool are_all_counted_;
   ObjectPointer object_;
-  AttachedPrograms rare_;      // behind the object, so that they go first
-  AttachedPrograms frequent_;  // these are governed
+  AttachedPrograms rare_;      // declared after the object, so that they are destroyed first
+  AttachedPrograms frequent_;  // governed
   std::bitset<MEMSTAT_VM_EVENTS> frequent_events_;
   std::vector<std::string_view> attached_names_;
   SharedMap shared_;
   SharedMap by_cpu_;
   std::size_t cpu_count_ = 0;
   std::string functions_refused_;  // why programs at functions cannot be loaded; "": they can
-  bool is_refused_ = false;        // an event for want of a privilege
+  bool is_refused_ = false;        // an event was refused for lack of a privilege
   CountedFaults counted_faults_;
   bool are_faults_from_vmstat_ = false;
   Governor governor_;
@@ -214,7 +213,7 @@ class VmEvents final : public VmTable {
   VmFacts facts_;
 };
 
-/// Why this kernel does not have a way, "" when it has.
+/// Why this kernel does not support a way; "" if it does.
 std::string VmEvents::why_not(const btf& types, const Way& way) const {
   const std::string place = way.place;
   switch (way.at) {
@@ -238,7 +237,7 @@ Result<void> VmEvents::set_constants(const btf& types) {
   bpf_map* constants = bpf_object__find_map_by_name(object_.get(), ".rodata");
   if (constants == nullptr) return refused("the maps of the programs", EINVAL);
   facts_.has_victims = points_to(types, "mark_victim", 0, "task_struct");
-  constexpr int kArgumentsWithCaller = 10;  // since 5.19, f67bed134a05; brk's since 6.1
+  constexpr int kArgumentsWithCaller = 10;  // since Linux commit f67bed134a05 (v5.19); brk's since v6.1
   const memstat_vm_constants values{
       .has_victim_task = facts_.has_victims ? 1U : 0U,
       .page_size = static_cast<unsigned>(::sysconf(_SC_PAGESIZE)),
@@ -290,7 +289,7 @@ Result<void> VmEvents::map_memory() {
   return by_cpu_.open(by_cpu, cpu_count_ * sizeof(memstat_vm_cpu));
 }
 
-/// Attaches a program once, however many events it counts; 0 or an errno.
+/// Attaches a program once, even if it counts several events. Returns 0 or an errno.
 int VmEvents::attach(const char* name, Way::From from) {
   if (name == nullptr || is_attached(name)) return 0;
   bpf_program* program = bpf_object__find_program_by_name(object_.get(), name);
@@ -303,7 +302,7 @@ int VmEvents::attach(const char* name, Way::From from) {
   return error;
 }
 
-/// Memory that is there for a moment: a fault, a page, and the calls.
+/// Causes each event once: a page fault, a page allocation, and the system calls.
 void touch_fresh_page() {
   constexpr std::size_t kSize = 4096;
   void* const memory = ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -358,7 +357,7 @@ Result<void> VmEvents::open() {
   if (!types) return types.error();
   has_ticks_ = are_all_counted_ && has_ticks();
   auto result = load(**types);
-  if (!result && functions_refused_.empty()) {  // a policy may allow tracepoints only: once more without functions
+  if (!result && functions_refused_.empty()) {  // a security policy may allow only tracepoints: retry without functions
     const int number = result.error().system_errno;
     functions_refused_ = std::strerror(number);
     if (number == EPERM) functions_refused_ += ", by lockdown or another policy of this kernel";
@@ -385,7 +384,7 @@ Result<void> VmEvents::open() {
   return result;
 }
 
-/// Lets the governor judge what is not rare. Rare events stay attached whatever it says.
+/// Lets the governor judge the frequent events. Rare ones stay attached.
 void VmEvents::look() {
   governed_.look(count_vm_events(cpus()), frequent_, governor_);
   facts_.counted = governor_.is_attached() ? facts_.counted | frequent_events_ : facts_.counted & ~frequent_events_;

@@ -23,7 +23,7 @@ void add_names(TableWriter& rows, const memstat_vm_names& all, std::string_view 
   if (const std::uint64_t others = figure_now(all.others); others != 0) rows.add(word_of_others, {others});
 }
 
-/// What there is of an event beside its own counter, on one CPU.
+/// Counts of an event besides its own counter, on one CPU.
 std::uint64_t more_faults(memstat_vm_event event, const memstat_vm_cpu& cpu) {
   if (event == MEMSTAT_VM_FAULT_READ) return figure_now(cpu.user_faults[0]) + figure_now(cpu.kernel_faults[0]);
   if (event == MEMSTAT_VM_FAULT_WRITE) return figure_now(cpu.user_faults[1]) + figure_now(cpu.kernel_faults[1]);
@@ -48,7 +48,7 @@ void add_event(TableWriter& rows, memstat_vm_event event, std::span<const memsta
   rows.add(is_fault ? "fault" : "event", std::span(numbers).first(has_bytes ? 2 : 1), {word.word});
 }
 
-/// How long page faults of one outcome took.
+/// Durations of page faults with one outcome.
 void add_times(TableWriter& rows, memstat_vm_event event, std::span<const memstat_vm_cpu> cpus) {
   std::array<std::uint64_t, 1 + MEMSTAT_TIMES> numbers{};
   std::uint64_t& sum_ns = numbers[0];
@@ -61,7 +61,7 @@ void add_times(TableWriter& rows, memstat_vm_event event, std::span<const memsta
   rows.add("fault_times", numbers, {kWords[event].word});
 }
 
-/// Orders and kinds that were never asked for have no line.
+/// Omits orders and migrate types without requests.
 void add_pages(TableWriter& rows, std::span<const memstat_vm_cpu> cpus, const VmFacts& facts) {
   for (std::size_t order = 0; order < MEMSTAT_VM_ORDERS; ++order) {
     std::uint64_t failures = 0;
@@ -77,7 +77,7 @@ void add_pages(TableWriter& rows, std::span<const memstat_vm_cpu> cpus, const Vm
   }
 }
 
-/// Allocations of one allocator by size, where they are counted.
+/// Allocations of one allocator by size, if enabled.
 void add_sizes_of(TableWriter& rows, std::string_view allocator, memstat_vm_event event,
                   std::span<const memstat_vm_cpu> cpus, const VmFacts& facts) {
   if (!facts.counted[event]) return;

@@ -17,35 +17,35 @@
 
 namespace memstat::events {
 
-/// How an event is called, and what else there is to it.
+/// An event's word in the table, and what it has besides a count.
 struct VmEventWord {
-  /// kBytes: with a size; kFault: a kind of page fault; kTimes: how long these took.
+  /// kBytes: a size; kFault: a kind of page fault; kTimes: durations of page faults.
   enum class Kind : std::uint8_t { kCount, kBytes, kFault, kTimes };
   std::string_view word;
   Kind kind = Kind::kCount;
 };
 /// Of an event below MEMSTAT_VM_EVENTS.
 const VmEventWord& word_of(memstat_vm_event event);
-/// The word, and of times "seconds of WORD", as reasons have it.
+/// The word; for durations "seconds of WORD". Used in messages.
 std::string name_of(memstat_vm_event event);
 
-/// Header fields of the table. Thread safety: a plain value.
+/// Header of the table. Thread safety: a plain value.
 struct VmFacts {
-  std::bitset<MEMSTAT_VM_EVENTS> counted;  ///< Events that this kernel gives; the others have no line.
+  std::bitset<MEMSTAT_VM_EVENTS> counted;  ///< Events available in this kernel; the others have no line.
   std::vector<std::string> unsupported;    ///< "EVENT: REASON".
-  bool has_cache_failures = false;         ///< By name of the cache, and no other source has them.
-  bool has_victims = false;                ///< By name of the command.
-  bool has_brk_length = true;              ///< Where system calls are seen, brk()'s length is not known.
-  bool has_sizes = false;                  ///< Allocations by size, of the allocators that are counted.
-  bool has_cpus = false;                   ///< Counts of each CPU, too.
-  bool has_gfp_classes = false;            ///< Pages by class of their GFP flags, where they are counted.
+  bool has_cache_failures = false;         ///< By cache; no other source has them.
+  bool has_victims = false;                ///< By command.
+  bool has_brk_length = true;              ///< False: from the system call, brk()'s length is unknown.
+  bool has_sizes = false;                  ///< Allocations by size, for the allocators that are counted.
+  bool has_cpus = false;                   ///< Counts per CPU.
+  bool has_gfp_classes = false;            ///< Pages by GFP class, if pages are counted.
   bool has_pages = false;                  ///< Page allocations by order and migrate type.
-  std::array<std::string, MEMSTAT_VM_MIGRATE_TYPES> migrate_types;  ///< Their words; "": there is none of this number.
+  std::array<std::string, MEMSTAT_VM_MIGRATE_TYPES> migrate_types;  ///< Names by number; "": unused.
   std::uint64_t page_size = 4096;                                   ///< B
-  std::uint64_t minor_faults = 0;              ///< That the kernel counted, beside what the programs did.
-  std::uint64_t major_faults = 0;              ///< The same.
-  std::uint64_t missed_events = 0;             ///< That found the programs busy on their CPU.
-  std::optional<GovernorFacts> governor = {};  ///< Where frequent events are counted, too.
+  std::uint64_t minor_faults = 0;              ///< Counted by the kernel, in addition to the programs' count.
+  std::uint64_t major_faults = 0;              ///< Counted by the kernel, in addition to the programs' count.
+  std::uint64_t missed_events = 0;             ///< Events missed because the programs were already running on that CPU.
+  std::optional<GovernorFacts> governor = {};  ///< Present if frequent events are counted, too.
 };
 
 inline constexpr RowFormat kVmRows[] = {{"missed", "n"},
@@ -66,16 +66,16 @@ inline constexpr RowFormat kVmRows[] = {{"missed", "n"},
                                         {"other_victim", "n"},
                                         {"cache", "nt"},
                                         {"other_cache", "n"}};
-/// sources/linux_vm_events.cpp has the grammar.
+/// The grammar is in sources/linux_vm_events.cpp.
 inline constexpr TableFormat kVmTable{"linux_vm_events", "vm_events 1", kVmRows,
                                       "is neither an event nor a name with its count"};
 
-/// Events so far that programs on frequent events saw, each once. Thread safety: as write_vm_rows().
+/// Frequent events so far, each counted once, for the governor. Thread safety: as write_vm_rows().
 std::uint64_t count_vm_events(std::span<const memstat_vm_cpu> cpus);
 
-/// Writes the table into `out`, replacing what it held. `cpus`: a CPU each. The
-/// kernel may write while this reads: each figure is whole, their sum is of no one moment. Allocates nothing once `out` is
-/// large enough. Thread safety: none for `out`.
+/// Replaces the content of `out` with the table. `cpus`: one per CPU. The kernel may write at the same time: each
+/// figure is intact, but they are not from a single moment. Does not allocate once `out` is large enough. Thread
+/// safety: none for `out`.
 void write_vm_rows(const memstat_vm_shared& shared, std::span<const memstat_vm_cpu> cpus, const VmFacts& facts, Buffer& out);
 
 }  // namespace memstat::events
