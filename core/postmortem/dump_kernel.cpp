@@ -10,7 +10,7 @@
 namespace memstat::postmortem {
 namespace {
 
-/// FreeBSD's dumps are opened with each kernel file that may be theirs.
+/// Tries the kernel files that may belong to a FreeBSD dump.
 Result<DumpKernel> open_freebsd_kernel(const DumpFile& dump) {
   using Opened = Result<std::unique_ptr<FreeBsdKernel>>;
   const auto open = [&dump](KernelFile kernel) -> Opened {
@@ -34,7 +34,7 @@ Result<DumpKernel> open_dump_kernel(const DumpFile& dump) {
   if (dump.format == DumpFormat::kMinidump) return open_freebsd_kernel(dump);
   auto memory = open_dump_memory(dump);
   if (!memory) return std::move(memory.error());
-  // Where there is no kernel file, Linux says what is missing.
+  // Without a kernel file, try Linux: its error says what is missing.
   if ((*memory)->vmcoreinfo().empty() && !kernel_candidates(dump.file.name()).empty()) return open_freebsd_kernel(dump);
   auto image = KernelImage::open(*std::move(memory));
   if (!image) return std::move(image.error());

@@ -12,11 +12,12 @@
 
 namespace memstat::postmortem {
 
-/// Linux, or FreeBSD; never a null pointer. Thread safety: none.
+/// The kernel in a dump, never null. Thread safety: none.
 using DumpKernel = std::variant<std::unique_ptr<KernelImage>, std::unique_ptr<FreeBsdKernel>>;
 
-/// A minidump is of FreeBSD; a dump of all memory is, when it has no VMCOREINFO and there is a kernel file for it. Errors:
-/// those of open_dump_memory, KernelImage::open, FreeBsdMinidump::open, open_with_kernel and open_freebsd_image.
+/// Detects the system: minidumps are FreeBSD's, and so are full dumps without VMCOREINFO for which a kernel file
+/// exists. Errors: those of open_dump_memory, KernelImage::open, FreeBsdMinidump::open, open_with_kernel and
+/// open_freebsd_image.
 Result<DumpKernel> open_dump_kernel(const DumpFile& dump);
 
 }  // namespace memstat::postmortem

@@ -15,17 +15,17 @@
 
 namespace memstat::postmortem {
 
-/// A slab cache of Linux, or a zone of FreeBSD's uma. Thread safety: a plain value.
+/// A Linux slab cache, or a FreeBSD uma zone. Thread safety: a plain value.
 struct DumpType {
   std::string name;
-  std::uint64_t object_size = 0;  ///< B that a caller gets.
-  std::string damage;             ///< What of it is missing, for people; "" as a rule.
+  std::uint64_t object_size = 0;  ///< B usable by the caller.
+  std::string damage;             ///< What could not be read, for display; usually "".
 };
 
-/// One dump. Thread safety: none; one thread at a time.
+/// The allocated objects in a dump. Thread safety: none; one thread at a time.
 class DumpObjects {
  public:
-  /// `dump`: PATH, or PATH@0. Errors: kNotPresent for what is no dump; those of open_dump_file, open_dump_kernel,
+  /// `dump`: PATH, or PATH@0. Errors: kNotPresent if it is not a dump; those of open_dump_file, open_dump_kernel,
   /// walk_slab_caches and walk_uma_zones.
   static Result<std::unique_ptr<DumpObjects>> open(const std::string& dump);
   DumpObjects(const DumpObjects&) = delete;
@@ -34,11 +34,12 @@ class DumpObjects {
 
   /// "slab" or "uma".
   [[nodiscard]] virtual std::string_view allocator() const = 0;
-  /// In the kernel's order; names may be there twice.
+  /// In the kernel's order. Names may repeat.
   [[nodiscard]] const std::vector<DumpType>& types() const { return types_; }
-  /// What of the dump is damaged and does not belong to one type, for people.
+  /// Damage that does not belong to one type, for display.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// Those of types()[number], at most `most` of them one by one. Errors: those of read_slab_objects and read_uma_objects.
+  /// The objects of types()[number], at most `most` of them listed. Errors: those of read_slab_objects and
+  /// read_uma_objects.
   virtual Result<SlabObjects> objects_of(std::size_t number, std::uint64_t most) = 0;
 
  protected:

@@ -9,13 +9,13 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr unsigned kEntryShift = 3;  // an entry has 8 bytes
+constexpr unsigned kEntryShift = 3;  // 8-byte entries
 constexpr std::uint64_t kPresent = 1;
-// Of x86 entries above the last level: a page of 2 MiB or 1 GiB; of arm64 entries: a table (or in the last level a page).
+// x86, above the last level: a page of 2 MiB or 1 GiB. arm64: a table, or in the last level a page.
 constexpr std::uint64_t kX86Large = 1U << 7U;
 constexpr std::uint64_t kArmTable = 2;
 constexpr std::uint64_t kX86AddressBits = 0x000f'ffff'ffff'f000;
-constexpr std::uint64_t kArmAddressBits = 0x0000'ffff'ffff'f000;  // LPA2's four bits more are not read
+constexpr std::uint64_t kArmAddressBits = 0x0000'ffff'ffff'f000;  // the four additional bits of LPA2 are not supported
 constexpr std::uint64_t kX86KernelMap = 0xffff'ffff'8000'0000;    // __START_KERNEL_map: where the image is mapped
 
 constexpr std::uint64_t low_bits(unsigned count) {
@@ -47,7 +47,8 @@ Result<PageTables> find_arm64(const VmCoreInfo& info, std::string_view dump) {
   if (!root) return no_key(dump, "SYMBOL(swapper_pg_dir)");
   const auto offset = info.number("kimage_voffset");
   if (!offset) return no_key(dump, "NUMBER(kimage_voffset)");
-  // T1SZ is what the machine was set up with; VA_BITS alone is what the kernel could do (before Linux 5.11, bbdbc11804ff).
+  // T1SZ is what was configured at boot; VA_BITS alone is the kernel's maximum. Exported since Linux commit
+  // bbdbc11804ff ("arm64/crash_core: Export TCR_EL1.T1SZ in vmcoreinfo") (v5.11).
   const auto unused_bits = info.number("TCR_EL1_T1SZ");
   const auto address_bits = unused_bits ? 64 - *unused_bits : info.number("VA_BITS");
   if (!address_bits) return no_key(dump, "NUMBER(VA_BITS)");
@@ -75,7 +76,8 @@ Result<PageTables> find_page_tables(Machine machine, const VmCoreInfo& info, std
 
 Result<Translation> translate(PhysicalMemory& memory, const PageTables& tables, std::uint64_t address) {
   const auto unmapped = [&](std::string_view why) { return missing_memory(memory.name(), "virtual", address, why); };
-  // The kernel's half: on arm64 all bits above are set, on x86 they repeat the highest one, which is set there, too.
+  // The kernel's half of the address space: on arm64 all upper bits are set; on x86 they repeat the highest translated
+  // bit, which is set, too.
   if ((address | low_bits(tables.address_bits - (tables.is_arm64 ? 0 : 1))) != ~std::uint64_t{0}) {
     return unmapped("is not an address of the kernel");
   }

@@ -13,36 +13,36 @@
 
 namespace memstat::postmortem {
 
-/// pread(2) with a cache of kBlocks blocks, 8 MiB. Not mmap(2): a file that is cut short while it is read would end the
-/// process. Thread safety: none; one thread at a time.
+/// pread(2) with a cache of kBlocks blocks, 8 MiB. Not mmap(2): if the file is truncated while it is read, SIGBUS would
+/// end the process. Thread safety: none; one thread at a time.
 class BlockFile {
  public:
   static constexpr std::size_t kBlockBytes = 4096;
   static constexpr std::size_t kBlocks = 2048;
 
-  /// Errors: system_error; kData for what is no plain file.
+  /// Errors: system_error; kData if it is not a regular file.
   static Result<BlockFile> open(const std::string& path);
-  /// The same of a file that is open already; `name` is for people.
+  /// Same for an open file; `name` is for messages.
   static Result<BlockFile> adopt(std::string name, UniqueFd fd);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// B when it was opened.
+  /// B, at the time of opening.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::int64_t changed_ns() const { return changed_ns_; }
-  /// Lives as long as this.
+  /// Valid as long as this object.
   [[nodiscard]] int descriptor() const { return fd_.get(); }
 
-  /// Reads exactly `size` bytes. Errors: kKvmShortRead when the file ends before, kIo.
+  /// Reads exactly `size` bytes. Errors: kKvmShortRead if the file ends earlier, kIo.
   Result<void> read(std::uint64_t offset, char* to, std::size_t size);
 
  private:
   BlockFile(std::string name, UniqueFd fd) : name_(std::move(name)), fd_(std::move(fd)) {}
-  // Of the bytes at `offset`, as many as there are up to `size`.
+  // Reads up to `size` bytes at `offset`. Returns how many there were.
   Result<std::size_t> read_some(std::uint64_t offset, char* to, std::size_t size) const;
 
   struct Block {
-    std::uint64_t number = ~std::uint64_t{0};  // of the file; this one: none
-    std::size_t size = 0;                      // B; less than a whole one at the end of the file
+    std::uint64_t number = ~std::uint64_t{0};  // index in the file; the initial value: none
+    std::size_t size = 0;                      // B; less than a full block at the end of the file
   };
 
   std::string name_;

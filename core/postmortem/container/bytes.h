@@ -15,7 +15,7 @@ constexpr bool holds(std::string_view bytes, std::uint64_t offset, std::uint64_t
   return offset <= bytes.size() && size <= bytes.size() - offset;
 }
 
-/// The number at `offset`, 0 when it does not lie within `bytes`: ask holds() first where that matters.
+/// The number at `offset`; 0 if it is out of bounds. Check with holds() where that matters.
 template <typename Number>
 Number number_at(std::string_view bytes, std::uint64_t offset) {
   Number number = 0;

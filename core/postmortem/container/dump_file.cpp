@@ -20,7 +20,7 @@
 namespace memstat::postmortem {
 namespace {
 
-/// The name of a dump as savecore(8) gives it: what is packed under another name may be a capture.
+/// Whether the file is named as savecore(8) names dumps. A compressed file of another name may be a capture.
 bool has_name_of_dump(const std::string& path) {
   return path.compare(path.rfind('/') + 1, std::string_view("vmcore").size(), "vmcore") == 0;
 }

@@ -13,13 +13,14 @@
 
 namespace memstat::postmortem {
 
-/// How a file begins. The last two are recognized and not read: their pieces are in no order, or they are packed as a whole.
+/// The format of a dump file. The last two are recognized but not read: the pieces are in no order, or the whole file
+/// is compressed.
 enum class DumpFormat : std::uint8_t { kNone, kElf, kCompressed, kMinidump, kFlattened, kPacked };
 
-/// Whether the file is a crash dump, by how it begins. One that cannot be read is none; a FIFO is not waited for.
+/// Whether the file is a crash dump, by its first bytes. Unreadable files are not. Does not block on a FIFO.
 bool is_dump_file(const std::string& path);
 
-/// PATH, or PATH@POLL when only that is there: what users write for a dump and its only poll.
+/// PATH, or PATH@POLL if only PATH exists: a dump has exactly one poll.
 CaptureReference parse_dump_reference(const std::string& reference);
 
 /// A dump and its format. Thread safety: none.
@@ -28,14 +29,14 @@ struct DumpFile {
   DumpFormat format = DumpFormat::kNone;
 };
 
-/// Errors: system_error; kVersion for a file in flattened form or packed as a whole, with the command that helps.
+/// Errors: system_error; kVersion for a flattened or compressed file, with the command that converts it.
 Result<DumpFile> open_dump_file(const std::string& path);
 
-/// The same file for another reader. Error: system_error.
+/// Opens the same file again, for another reader. Error: system_error.
 Result<BlockFile> open_again(const DumpFile& dump);
 
-/// The memory in a dump of Linux, or of all memory. Errors: those of open_elf_core and open_kdump_file; kVersion for a
-/// minidump.
+/// The memory of a Linux dump, or of a full memory dump. Errors: those of open_elf_core and open_kdump_file; kVersion
+/// for a minidump.
 Result<std::unique_ptr<PhysicalMemory>> open_dump_memory(const DumpFile& dump);
 
 }  // namespace memstat::postmortem

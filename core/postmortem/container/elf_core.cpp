@@ -22,16 +22,16 @@ constexpr std::uint8_t kLittleEndian = 1;
 constexpr std::uint16_t kCoreFile = 4;
 constexpr std::uint16_t kMachineX86 = 62;
 constexpr std::uint16_t kMachineArm64 = 183;
-constexpr std::uint16_t kManyHeaders = 0xffff;  // PN_XNUM: their number is in sh_info of the first section header
+constexpr std::uint16_t kManyHeaders = 0xffff;  // PN_XNUM: the actual number is in sh_info of the first section header
 constexpr std::uint32_t kLoad = 1;
 constexpr std::uint32_t kNote = 4;
 
-constexpr std::uint64_t kMaxHeaders = 1U << 20U;  // some dozens of ranges of memory; QEMU's -p writes one for each mapping
+constexpr std::uint64_t kMaxHeaders = 1U << 20U;  // usually a few dozen ranges of memory; QEMU's -p writes one per mapping
 constexpr std::uint64_t kMaxNoteBytes = 16U << 20U;  // registers of each CPU, about 1 KiB each
 constexpr std::uint64_t kMaxInfoBytes = 1U << 20U;   // the kernel keeps one page
 
-/// Physical addresses that lie in the file one after the other. Those behind what is stored are zeros: makedumpfile leaves
-/// such pages out.
+/// Physical addresses that are stored consecutively in the file. Addresses after the stored bytes are zeros:
+/// makedumpfile omits zero pages.
 struct Segment {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
@@ -143,7 +143,7 @@ class ElfCore final : public PhysicalMemory {
     return {};
   }
 
-  /// A dump may have several PT_NOTE headers; the first VMCOREINFO counts.
+  /// A dump may have several PT_NOTE headers; the first VMCOREINFO is used.
   Result<void> take_notes(const Segment& segment) {
     if (!info_.empty() || segment.stored == 0) return {};
     if (segment.stored > kMaxNoteBytes) {
@@ -151,14 +151,14 @@ class ElfCore final : public PhysicalMemory {
                                        std::to_string(kMaxNoteBytes) + " are read");
     }
     std::string notes(static_cast<std::size_t>(segment.stored), '\0');
-    // A dump that was cut short may have its memory all the same.
+    // Not fatal: a truncated dump may still have its memory.
     if (auto read = file_.read(segment.offset, notes.data(), notes.size()); !read) return read;
     info_ = find_note(notes, "VMCOREINFO").substr(0, kMaxInfoBytes);
     return {};
   }
 
-  /// Sorts the segments; of addresses that stand in the dump twice (/proc/vmcore has the kernel's own text in a segment of
-  /// its own, too) the segment that begins first counts.
+  /// Sorts the segments and removes overlaps. If an address is in the dump twice, the segment that begins first is
+  /// used. (/proc/vmcore has an extra segment for the kernel's text.)
   void separate_segments() {
     std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) {
       return a.address != b.address ? a.address < b.address : a.size > b.size;

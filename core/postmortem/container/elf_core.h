@@ -11,13 +11,13 @@
 
 namespace memstat::postmortem {
 
-/// Whether a file that begins like this is an ELF core file, of any machine. Thread safety: safe.
+/// Whether these are the first bytes of an ELF core file, for any machine. Thread safety: safe.
 bool is_elf_core(std::string_view head);
 
-/// Opens a dump; it is read when asked for, and 10 MiB are held whatever its size. Errors: system_error, kVersion for
-/// another machine's or 32-bit dumps, kData with the offset of what is wrong in its headers.
+/// Opens a dump. It is read on demand, with 10 MiB of memory whatever its size. Errors: system_error; kVersion for
+/// other machines and 32-bit dumps; kData with the offset of a malformed header.
 Result<std::unique_ptr<PhysicalMemory>> open_elf_core(const std::string& path);
-/// The same of a file that is open.
+/// Same for an open file.
 Result<std::unique_ptr<PhysicalMemory>> open_elf_core(BlockFile file);
 
 }  // namespace memstat::postmortem

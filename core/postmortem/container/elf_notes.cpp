@@ -8,7 +8,7 @@
 namespace memstat::postmortem {
 
 std::string_view find_note(std::string_view notes, std::string_view name) {
-  constexpr std::uint64_t kHeader = 12;  // length of the name, of the content, and a type
+  constexpr std::uint64_t kHeader = 12;  // length of the name, length of the content, type
   const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
   for (std::uint64_t at = 0; holds(notes, at, kHeader);) {
     const std::uint64_t name_size = number_at<std::uint32_t>(notes, at);

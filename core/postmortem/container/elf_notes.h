@@ -6,8 +6,8 @@
 
 namespace memstat::postmortem {
 
-/// The content of the first note of that name in the bytes of a PT_NOTE segment, "" when there is none or it does not lie
-/// within them. Points into `notes`. Thread safety: safe.
+/// The content of the first note with this name in a PT_NOTE segment; "" if there is none, or it is out of bounds.
+/// Points into `notes`. Thread safety: safe.
 std::string_view find_note(std::string_view notes, std::string_view name);
 
 }  // namespace memstat::postmortem

@@ -15,23 +15,23 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::string_view kKdumpMagic = "KDUMP   ";
-constexpr std::uint32_t kFirstVersion = 3;  // the one that brought VMCOREINFO, of 2008
-constexpr std::uint32_t kWideVersion = 6;   // brought numbers of pages with 64 bits
-// Offsets into the header, of a machine with 64 bits.
+constexpr std::uint32_t kFirstVersion = 3;  // the first with VMCOREINFO (2008)
+constexpr std::uint32_t kWideVersion = 6;   // the first with 64-bit page numbers
+// Offsets in the header of a 64-bit machine.
 constexpr std::uint64_t kVersionAt = 8, kMachineAt = 12 + 4 * 65, kBlockBytesAt = 428, kMoreBlocksAt = 432,
                         kBitmapBlocksAt = 436, kPagesAt = 440;
 constexpr std::size_t kMachineBytes = 65;
-// And into what follows it.
+// Offsets in the second header.
 constexpr std::uint64_t kSplitAt = 12, kInfoAt = 32, kInfoBytesAt = 40, kWidePagesAt = 96;
 
 constexpr std::uint64_t kMinBlock = 4096;
 constexpr std::uint64_t kMaxBlock = 65536;
-constexpr std::uint64_t kMaxBitmapBytes = 512U << 20U;  // 16 TiB of pages of 4 KiB
+constexpr std::uint64_t kMaxBitmapBytes = 512U << 20U;  // 16 TiB in pages of 4 KiB
 constexpr std::uint64_t kMaxMoreBlocks = 1U << 16U;
 constexpr std::uint64_t kMaxKdumpInfo = 1U << 20U;
 constexpr std::size_t kDescriptorBytes = 24;
 constexpr std::size_t kCacheBytes = 4U << 20U;
-constexpr std::size_t kCountedBytes = 4096;  // of the bitmap, for which bits are counted once
+constexpr std::size_t kCountedBytes = 4096;  // of the bitmap; for each such part the bits are counted once
 
 class KdumpFile final : public PhysicalMemory {
  public:
@@ -79,7 +79,8 @@ class KdumpFile final : public PhysicalMemory {
  private:
   [[nodiscard]] Error wrong(std::uint64_t at, std::string_view what) const { return data_error(name(), at, what); }
 
-  /// Counts the pages of the dump, part by part of the bitmap: which descriptor is a page's, depends on those before it.
+  /// Counts the dump's pages before each part of the bitmap. The index of a page's descriptor is the number of pages
+  /// before it.
   Result<void> count_pages() {
     std::array<char, kCountedBytes> bits;
     const std::uint64_t bytes = (layout_.pages + 7) / 8;
@@ -100,7 +101,7 @@ class KdumpFile final : public PhysicalMemory {
     return {};
   }
 
-  /// Where the bytes of the page with this descriptor end; where the descriptor does, when it is not in the file.
+  /// The end of the data of the page with this descriptor; the end of the descriptor if the file does not have it.
   std::uint64_t end_of_page(std::uint64_t number) {
     const std::uint64_t at = layout_.descriptors_at + number * kDescriptorBytes;
     std::array<char, kDescriptorBytes> bytes;
@@ -109,7 +110,7 @@ class KdumpFile final : public PhysicalMemory {
     return number_at<std::uint64_t>(descriptor, 0) + number_at<std::uint32_t>(descriptor, 8);
   }
 
-  /// The bytes of a page; they live until the next call.
+  /// The content of a page, valid until the next call.
   Result<std::string_view> load(std::uint64_t number) {
     if (number >= layout_.pages) return wrong(0, "is not in the dump");
     const std::size_t place = static_cast<std::size_t>(number % cached_.size());
@@ -124,7 +125,7 @@ class KdumpFile final : public PhysicalMemory {
     return std::string_view(page.data(), page.size());
   }
 
-  /// Where the descriptor of a page is in the file.
+  /// The file offset of a page's descriptor.
   Result<std::uint64_t> find_descriptor(std::uint64_t page) {
     const std::uint64_t byte = page / 8;
     const std::uint64_t part = byte / kCountedBytes;
@@ -158,8 +159,8 @@ class KdumpFile final : public PhysicalMemory {
   KdumpLayout layout_;
   std::string info_;
   std::string damage_;
-  std::vector<std::uint64_t> before_;  // how many pages of the dump come before each part of the bitmap
-  std::vector<std::uint64_t> cached_;  // the number of the page in each place, and 1; 0: none
+  std::vector<std::uint64_t> before_;  // pages in the dump before each part of the bitmap
+  std::vector<std::uint64_t> cached_;  // page number plus one in each cache slot; 0: empty
   std::string pages_;
   std::string packed_ = std::string(static_cast<std::size_t>(kMaxBlock), '\0');
 };

@@ -19,28 +19,28 @@
 
 namespace memstat::postmortem {
 
-/// What the header says. Thread safety: a plain value.
+/// The content of the headers. Thread safety: a plain value.
 struct KdumpLayout {
   static constexpr std::size_t kHeaderBytes = 464;
-  static constexpr std::size_t kMoreBytes = 104;  ///< Of block 1.
+  static constexpr std::size_t kMoreBytes = 104;  ///< In block 1.
 
   Machine machine = Machine::kX86;
-  std::uint64_t block_bytes = 0;  ///< Of a page, too: 4096 to 65536.
-  std::uint64_t pages = 0;        ///< One more than the highest page that the second bitmap has a bit for.
-  std::uint64_t bitmap_at = 0;    ///< B in the file: the second bitmap.
+  std::uint64_t block_bytes = 0;  ///< Also the page size: 4096 to 65536.
+  std::uint64_t pages = 0;        ///< The highest page in the second bitmap plus one.
+  std::uint64_t bitmap_at = 0;    ///< File offset of the second bitmap.
   std::uint64_t descriptors_at = 0;
-  std::uint64_t info_at = 0;  ///< VMCOREINFO.
+  std::uint64_t info_at = 0;  ///< Of VMCOREINFO.
   std::uint64_t info_bytes = 0;
 };
 
-/// Takes the first bytes of block 0; where block 1 begins is in `block_bytes`. `more` are its first bytes, "" before they
-/// are known, when only machine and block size are of use. Errors: kVersion, kData with the offset of what is wrong.
+/// Parses the first bytes of block 0. `more`: the first bytes of block 1, whose offset is `block_bytes`; "" on the
+/// first call, which returns only machine and block size. Errors: kVersion, kData with the offset of a malformed field.
 Result<KdumpLayout> parse_kdump_header(std::string_view header, std::string_view more, std::string_view file);
 
-/// Whether a file that begins like this is a compressed dump.
+/// Whether these are the first bytes of a compressed dump.
 bool is_kdump_file(std::string_view head);
 
-/// Opens a dump; pages are unpacked when they are asked for, and 4 MiB of them are held. Errors: those of reading and of
+/// Opens a dump. Pages are unpacked on demand, with a cache of 4 MiB. Errors: read errors, and those of
 /// parse_kdump_header.
 Result<std::unique_ptr<PhysicalMemory>> open_kdump_file(BlockFile file);
 

@@ -18,7 +18,7 @@
 namespace memstat::postmortem {
 namespace {
 
-/// How many bytes of the page came out, nothing when these are not what they should be.
+/// Returns the unpacked size; empty for corrupt data.
 using Unpack = std::optional<std::size_t> (*)(std::string_view bytes, std::span<char> page);
 
 struct Packing {

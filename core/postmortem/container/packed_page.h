@@ -10,11 +10,11 @@
 
 namespace memstat::postmortem {
 
-/// How a page is packed, as its descriptor says; 0 for one that is not.
+/// The compression of a page, from its descriptor; 0 for none.
 enum PagePackings : std::uint32_t { kPackedByZlib = 0x1, kPackedByLzo = 0x2, kPackedBySnappy = 0x4, kPackedByZstd = 0x20 };
 
-/// Unpacks any bytes into the whole of `page`. `dump` and `at` are for errors: kData for bytes that do not make a page,
-/// kVersion for a packing that is not known or that this build has no library for. Thread safety: safe.
+/// Unpacks untrusted bytes, which must fill `page`. `dump` and `at` are for errors: kData for corrupt bytes, kVersion
+/// for a compression that is unknown or missing in this build. Thread safety: safe.
 Result<void> unpack_page(std::uint32_t packing, std::string_view bytes, std::span<char> page, std::string_view dump,
                          std::uint64_t at);
 

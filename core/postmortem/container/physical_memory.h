@@ -12,13 +12,13 @@
 
 namespace memstat::postmortem {
 
-/// Whose page tables a dump holds.
+/// Architectures whose page tables are supported.
 enum class Machine : std::uint8_t { kX86, kArm64 };
 
-/// Both 64 bits wide and little endian. "x86_64" or "aarch64", as uname(3) has it.
+/// "x86_64" or "aarch64", as in uname(3).
 std::string_view to_string(Machine machine);
 
-/// Reads a dump without loading it. Thread safety: none; one thread at a time.
+/// Reads a dump without loading it as a whole. Thread safety: none; one thread at a time.
 class PhysicalMemory {
  public:
   PhysicalMemory() = default;
@@ -26,23 +26,23 @@ class PhysicalMemory {
   PhysicalMemory& operator=(const PhysicalMemory&) = delete;
   virtual ~PhysicalMemory() = default;
 
-  /// What people call this dump: its path.
+  /// The path of the dump, for messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual Machine machine() const = 0;
-  /// The kernel's description of itself, "KEY=VALUE" a line (Linux: kernel/vmcore_info.c, kernel/crash_core.c before 6.9).
-  /// "" when the dump has none. Lives as long as this.
+  /// The kernel's own description, "KEY=VALUE" per line (Linux: kernel/vmcore_info.c, kernel/crash_core.c before 6.9).
+  /// "" if the dump has none. Valid as long as this object.
   [[nodiscard]] virtual std::string_view vmcoreinfo() const = 0;
-  /// Nanoseconds since 1970 of the last change to the dump's file.
+  /// Modification time of the dump, in ns since 1970.
   [[nodiscard]] virtual std::int64_t changed_ns() const = 0;
-  /// What of the whole dump is missing, for people; "" as a rule.
+  /// What is missing from the dump, for display; usually "".
   [[nodiscard]] virtual std::string damage() const { return {}; }
 
-  /// Reads exactly `size` bytes from a physical address on. Errors: kKvmShortRead where the dump does not hold all of them,
-  /// kIo. `to` may hold anything then.
+  /// Reads exactly `size` bytes at a physical address. On error the content of `to` is unspecified. Errors:
+  /// kKvmShortRead if the dump lacks some of them, kIo.
   virtual Result<void> read(std::uint64_t address, char* to, std::size_t size) = 0;
 };
 
-/// The error of a read that a dump cannot answer: `space` is "physical" or "virtual".
+/// The error for memory that is not in a dump. `space`: "physical" or "virtual".
 Error missing_memory(std::string_view dump, std::string_view space, std::uint64_t address, std::string_view why);
 
 /// "0xffff888000001000"

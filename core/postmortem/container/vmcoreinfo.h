@@ -15,21 +15,20 @@
 
 namespace memstat::postmortem {
 
-/// Takes any bytes: lines that are no pair are left out, and so is all behind the first kMaxPairs. Of two lines with one key
-/// the first counts. Thread safety: a plain value.
+/// Accepts any bytes. Ignores malformed lines, and all lines after the first kMaxPairs. The first line with a key is
+/// used. Thread safety: a plain value.
 class VmCoreInfo {
  public:
-  static constexpr std::size_t kMaxPairs = 4096;  // a kernel has some 150
+  static constexpr std::size_t kMaxPairs = 4096;  // a kernel has about 150
 
   explicit VmCoreInfo(std::string_view text);
 
-  /// The value of a key, nothing when it is not there.
   [[nodiscard]] std::optional<std::string_view> text(std::string_view key) const;
   /// SYMBOL(name): the virtual address of a symbol of the kernel.
   [[nodiscard]] std::optional<std::uint64_t> symbol(std::string_view name) const;
-  /// NUMBER(name), decimal or hexadecimal; a negative one wraps as the kernel's own arithmetic does.
+  /// NUMBER(name), decimal or hexadecimal. Negative values wrap, as in the kernel.
   [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
-  /// PAGESIZE; 4096 where it is not there or no page has that many bytes.
+  /// PAGESIZE; 4096 if missing or not a valid page size.
   [[nodiscard]] std::uint64_t page_bytes() const;
 
  private:

@@ -14,14 +14,14 @@ namespace {
 constexpr std::uint16_t kBtfMagic = 0xeb9f;
 constexpr std::uint8_t kBtfVersion = 1;
 constexpr std::uint64_t kBtfHeaderBytes = 24;
-constexpr std::uint64_t kTypeBytes = 12;  // three words: name; how many, kind and flag; size or type
+constexpr std::uint64_t kTypeBytes = 12;  // three words: name; count, kind and flag; size or type
 constexpr std::uint64_t kMemberBytes = 12;
 constexpr std::uint64_t kEnumBytes = 8;
 constexpr std::uint64_t kEnum64Bytes = 12;
-constexpr unsigned kMaxDepth = 32;      // of typedefs, arrays and anonymous structs within each other
-constexpr unsigned kMaxStructs = 1024;  // that are looked into for one member: anonymous ones may name each other twice over
-constexpr std::size_t kMaxNameBytes = 512;  // as the kernel's own
-constexpr std::uint64_t kPointerBytes = 8;  // of the machines that we read
+constexpr unsigned kMaxDepth = 32;      // nesting of typedefs, arrays and anonymous structs
+constexpr unsigned kMaxStructs = 1024;  // structs searched for one member; anonymous ones may refer to each other repeatedly
+constexpr std::size_t kMaxNameBytes = 512;  // the kernel's own maximum
+constexpr std::uint64_t kPointerBytes = 8;  // on the supported machines
 constexpr std::uint32_t kKindMask = 0x1f;
 
 enum Kind : std::uint32_t {
@@ -47,7 +47,7 @@ enum Kind : std::uint32_t {
   kKindCount
 };
 
-/// Bytes behind a type's three words: some, and some more for each of its parts.
+/// Bytes after a type's three words: a fixed part, and a part per element.
 struct Extra {
   std::uint64_t fixed = 0;
   std::uint64_t each = 0;
@@ -65,13 +65,13 @@ constexpr std::array<Extra, kKindCount> kExtra = {{{},
                                                    {},                   // const
                                                    {},                   // restrict
                                                    {},                   // function
-                                                   {0, 8},               // type of a function
+                                                   {0, 8},               // function prototype
                                                    {4, 0},               // variable
                                                    {0, 12},              // data section
                                                    {},                   // float
-                                                   {4, 0},               // tag of a declaration
-                                                   {},                   // tag of a type
-                                                   {0, kEnum64Bytes}}};  // enum of 64 bits
+                                                   {4, 0},               // declaration tag
+                                                   {},                   // type tag
+                                                   {0, kEnum64Bytes}}};  // 64-bit enum
 
 bool is_compound(std::uint32_t kind) { return kind == kStruct || kind == kUnion; }
 

@@ -12,14 +12,14 @@
 namespace memstat::postmortem {
 namespace {
 
-// ctf(5): a header of nine words, then labels, objects, functions, types and strings at offsets from the header's end.
+// ctf(5): a header of nine words. Labels, objects, functions, types and strings follow at offsets from its end.
 constexpr std::uint16_t kCtfMagic = 0xcff1;
 constexpr std::uint8_t kPackedFlag = 1;
 constexpr std::uint64_t kCtfHeaderBytes = 36;
 constexpr std::uint64_t kCtfEnumBytes = 8;
-constexpr std::uint32_t kExternalName = 0x8000'0000;  // of a name that is in another table of strings
-constexpr std::uint32_t kNoBits = 0xffff;             // of an integer: its size in bits
-constexpr std::size_t kMaxCtfBytes = 64U << 20U;      // unpacked; FreeBSD 15's kernel has 3 MiB
+constexpr std::uint32_t kExternalName = 0x8000'0000;  // the name is in another string table
+constexpr std::uint32_t kNoBits = 0xffff;             // mask for the size of an integer in bits
+constexpr std::size_t kMaxCtfBytes = 64U << 20U;      // uncompressed; FreeBSD 15's kernel has 3 MiB
 constexpr std::uint32_t kMaxBtfParts = 0xffff;
 
 enum CtfKind : std::uint32_t {
@@ -40,16 +40,16 @@ enum CtfKind : std::uint32_t {
   kCtfKindCount
 };
 
-// The same kinds as BTF numbers them.
+// The corresponding kinds of BTF.
 constexpr std::uint32_t kBtfKinds[kCtfKindCount] = {7, 1, 16, 2, 3, 13, 4, 5, 6, 7, 8, 9, 10, 11};
 
-/// How a version lays out its records.
+/// The record layout of a version.
 struct CtfLayout {
-  std::uint64_t word = 4;  // B of an info, a size and a number of a type
+  std::uint64_t word = 4;  // B of an info, a size and a type number
   unsigned kind_shift = 26;
   std::uint32_t count_mask = 0x00ff'ffff;
-  std::uint32_t size_is_behind = 0xffff'ffff;  // the size did not fit its word, and has 64 bits of its own
-  std::uint64_t large_struct = 1U << 29U;      // B, from which members have offsets of 64 bits
+  std::uint32_t size_is_behind = 0xffff'ffff;  // marker: a 64-bit size follows
+  std::uint64_t large_struct = 1U << 29U;      // B; larger structs have members with 64-bit offsets
 };
 constexpr CtfLayout kVersion2{
     .word = 2, .kind_shift = 11, .count_mask = 0x3ff, .size_is_behind = 0xffff, .large_struct = 1U << 13U};
@@ -63,7 +63,7 @@ Error ctf_error(std::string_view file, std::uint64_t offset, std::string_view wh
 
 void put_word(std::string& to, std::uint32_t word) { to.append(reinterpret_cast<const char*>(&word), sizeof word); }
 
-/// Goes through the types once and writes each as BTF has it.
+/// Converts the types to BTF in one pass.
 class Converter {
  public:
   Converter(std::string_view types, const CtfLayout& layout, std::string_view file)
@@ -81,7 +81,7 @@ class Converter {
     std::uint32_t name = 0;
     std::uint32_t kind = 0;
     std::uint32_t count = 0;
-    std::uint32_t type = 0;  // also the size, when that is small
+    std::uint32_t type = 0;  // also the size, if small
     std::uint64_t size = 0;
   };
 
@@ -90,13 +90,13 @@ class Converter {
   }
   static std::uint32_t name_of(std::uint32_t name) { return (name & kExternalName) != 0 ? 0 : name; }
 
-  /// B behind the head of a record.
+  /// B after the head of a record.
   [[nodiscard]] std::uint64_t bytes_behind(const Record& record) const {
     switch (record.kind) {
       case kCtfInteger:
       case kCtfFloat: return 4;
       case kCtfArray: return 2 * layout_.word + 4;
-      // Arguments are as wide as a word, with one more where they are odd in number and two bytes wide.
+      // An argument takes a word. With two-byte words, an odd number of them is padded by one.
       case kCtfFunction: return (layout_.word * record.count + 3) / 4 * 4;
       case kCtfStruct:
       case kCtfUnion: return member_bytes(record) * record.count;
@@ -143,7 +143,7 @@ class Converter {
     const bool has_size = has_parts || record.kind == kCtfInteger || record.kind == kCtfFloat;
     put_word(btf_, record.name);
     put_word(btf_, kBtfKinds[record.kind] << 24U | parts);
-    // Sizes beyond 4 GiB, which no struct has, are those of no struct.
+    // No struct exceeds 4 GiB, so a larger size belongs to something else and does not matter.
     const std::uint64_t size = record.size > 0xffff'ffffU ? 0 : record.size;
     switch (record.kind) {
       case kCtfUnknown:
@@ -168,7 +168,7 @@ class Converter {
     }
   }
 
-  /// Bit fields are as wide as their own integer types, so members have no width.
+  /// CTF bit fields have integer types of their width, so the members carry none.
   void write_member(const Record& record, std::uint64_t at) {
     put_word(btf_, name_of(number_at<std::uint32_t>(types_, at)));
     put_word(btf_, word_at(at + 4));
@@ -178,7 +178,7 @@ class Converter {
     } else {
       offset = word_at(at + 4 + layout_.word);
     }
-    // One that cannot be: as far away as can be, where no reader of structs looks.
+    // An impossible offset becomes the largest one, where no reader looks.
     put_word(btf_, offset > 0xffff'ffffU ? 0xffff'ffffU : static_cast<std::uint32_t>(offset));
   }
 
@@ -189,7 +189,7 @@ class Converter {
   std::string btf_;
 };
 
-/// What follows the header, unpacked when it is packed: `size` bytes.
+/// The `size` bytes after the header, uncompressed if necessary.
 Result<std::string> body_of(std::string_view section, std::uint64_t size, std::string_view file) {
   const std::string_view packed = section.substr(kCtfHeaderBytes);
   if ((number_at<std::uint8_t>(section, 3) & kPackedFlag) == 0) return std::string(packed);
@@ -203,7 +203,7 @@ Result<std::string> body_of(std::string_view section, std::uint64_t size, std::s
   return body;
 }
 
-/// BTF: a header of six words, types, strings.
+/// A BTF header of six words, then types, then strings.
 std::string with_btf_header(std::string_view types, std::string_view strings) {
   std::string btf;
   btf.reserve(24 + types.size() + strings.size());

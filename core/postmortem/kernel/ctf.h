@@ -10,10 +10,9 @@
 
 namespace memstat::postmortem {
 
-/// Takes the bytes of the section, which may be any, and makes of them the types as all else here reads them: those of
-/// BTF, with the same numbers. Versions 2 (until FreeBSD 13) and 3, packed by zlib or not. `file` is for errors: kVersion
-/// for another version, and for packed types in a build without zlib; kData with the offset of what does not fit.
-/// Thread safety: safe.
+/// Converts an untrusted CTF section to BTF, with the same type numbers. Supports version 2 (until FreeBSD 13) and 3,
+/// with or without zlib. `file` is for errors: kVersion for other versions, and for compressed types in a build without
+/// zlib; kData with the offset of malformed data. Thread safety: safe.
 Result<Btf> parse_ctf(std::string_view section, std::string_view file);
 
 }  // namespace memstat::postmortem

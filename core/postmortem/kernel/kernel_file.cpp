@@ -18,8 +18,8 @@ constexpr std::size_t kFileHeaderBytes = 64;
 constexpr std::size_t kSectionBytes = 64;
 constexpr std::size_t kElfSymbolBytes = 24;
 constexpr std::uint32_t kSymbolTable = 2;
-constexpr unsigned kGlobal = 1;        // the binding of a symbol
-constexpr std::uint32_t kNoBytes = 8;  // a section that takes no room in the file
+constexpr unsigned kGlobal = 1;        // a symbol's binding
+constexpr std::uint32_t kNoBytes = 8;  // SHT_NOBITS: takes no room in the file
 constexpr std::uint64_t kMaxSections = 4096;
 constexpr std::uint64_t kMaxStrings = 64U << 20U;  // B; FreeBSD 15's kernel has 3 MiB
 constexpr std::uint64_t kMaxSymbols = 1U << 22U;   // FreeBSD 15's kernel has 100 000
@@ -123,9 +123,9 @@ class KernelFile::Reader {
       if (auto read = file_.read(table->offset + at, bytes.data(), bytes.size()); !read) return read;
       const std::string_view name = text_at(*strings, number_at<std::uint32_t>(symbol, 0));
       if (name != kVersionSymbol && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
-      if (number_at<std::uint16_t>(symbol, 6) == 0) continue;  // of another file
+      if (number_at<std::uint16_t>(symbol, 6) == 0) continue;  // defined in another file
       const KernelSymbol found{.address = number_at<std::uint64_t>(symbol, 8), .size = number_at<std::uint64_t>(symbol, 16)};
-      // A driver may have a `version` of its own; the kernel's is global.
+      // A driver may have a local `version`; the kernel's is global.
       const bool is_global = number_at<std::uint8_t>(symbol, 4) >> 4U == kGlobal;
       if (is_global) kernel_.symbols_.insert_or_assign(std::string(name), found);
       if (!is_global) kernel_.symbols_.try_emplace(std::string(name), found);
@@ -150,7 +150,7 @@ class KernelFile::Reader {
     return {};
   }
 
-  /// The section of that name that has bytes, or nullptr.
+  /// The section with this name if it has bytes, else nullptr.
   [[nodiscard]] const Section* section_of(std::string_view name) const {
     const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& candidate) {
       return candidate.type != kNoBytes && text_at(names_, candidate.name) == name;

@@ -15,19 +15,19 @@
 
 namespace memstat::postmortem {
 
-/// A symbol of the file: where it is in the running kernel, and its size in bytes, 0 when the file does not say.
-/// Thread safety: a plain value.
+/// A symbol: its address in the running kernel, and its size in bytes (0 if the file has none). Thread safety: a plain
+/// value.
 struct KernelSymbol {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };
 
-/// What is needed of a kernel file; the file is closed once it is read. Thread safety: a plain value.
+/// The required parts of a kernel file. The file is closed after reading. Thread safety: a plain value.
 class KernelFile {
  public:
-  /// Reads symbols of these names, also local ones, the types (.SUNW_ctf), and `version`. Errors:
-  /// system_error; kVersion for what is no 64-bit little-endian program of amd64 or arm64; kKvmNoSymbol for a stripped one
-  /// and for one without types; kData with the offset of what does not fit; those of parse_ctf.
+  /// Reads the symbols with these names (including local ones), the types (.SUNW_ctf), and `version`. Errors:
+  /// system_error; kVersion unless it is a 64-bit little-endian program for amd64 or arm64; kKvmNoSymbol if it is
+  /// stripped or has no types; kData with the offset of malformed data; those of parse_ctf.
   static Result<KernelFile> open(const std::string& path, std::span<const std::string_view> symbols);
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -35,7 +35,7 @@ class KernelFile {
   [[nodiscard]] const Btf& types() const { return types_; }
   /// Error: kKvmNoSymbol.
   [[nodiscard]] Result<KernelSymbol> symbol(std::string_view name) const;
-  /// The variable `version` as the file has it: "FreeBSD 15.0-RELEASE ..."; "" when it has none.
+  /// The content of the variable `version`, "FreeBSD 15.0-RELEASE ..."; "" if there is none.
   [[nodiscard]] const std::string& version() const { return version_; }
 
  private:

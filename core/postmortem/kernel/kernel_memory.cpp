@@ -11,7 +11,7 @@ Result<std::string> KernelMemory::read_string(std::uint64_t address, std::size_t
   constexpr std::uint64_t kPiece = 64;
   std::string text;
   while (text.size() < most) {
-    std::array<char, kPiece> piece;  // never across the end of a page, behind which nothing may be mapped
+    std::array<char, kPiece> piece;  // never crosses a page boundary: the next page may be unmapped
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece - address % kPiece, most - text.size()));
     if (auto result = read(address, piece.data(), wanted); !result) return result.error();
     const std::string_view got(piece.data(), wanted);

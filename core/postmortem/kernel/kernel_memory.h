@@ -11,7 +11,7 @@
 
 namespace memstat::postmortem {
 
-/// A kernel that stopped, or one that is read while it runs. Thread safety: none; one thread at a time.
+/// The memory of a crashed kernel, or of the running one. Thread safety: none; one thread at a time.
 class KernelMemory {
  public:
   KernelMemory() = default;
@@ -21,11 +21,11 @@ class KernelMemory {
 
   [[nodiscard]] virtual const Btf& types() const = 0;
 
-  /// Reads exactly `size` bytes of the kernel's virtual memory. Errors: kKvmShortRead, kIo.
+  /// Reads exactly `size` bytes of kernel virtual memory. Errors: kKvmShortRead, kIo.
   virtual Result<void> read(std::uint64_t address, char* to, std::size_t size) = 0;
-  /// A string that ends with a NUL, cut off after `most` bytes. Errors: those of read.
+  /// Reads a NUL-terminated string, truncated to `most` bytes. Errors: those of read().
   Result<std::string> read_string(std::uint64_t address, std::size_t most);
-  /// An integer of the kernel. Errors: those of read.
+  /// Reads an integer. Errors: those of read().
   template <typename Number>
   Result<Number> read_number(std::uint64_t address) {
     Number number = 0;

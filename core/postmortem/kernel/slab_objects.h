@@ -10,29 +10,30 @@
 
 namespace memstat::postmortem {
 
-/// One object. Thread safety: a plain value.
+/// An allocated object. Thread safety: a plain value.
 struct SlabObject {
-  /// Who allocated it, where the kernel keeps that.
+  /// The allocation, if the kernel recorded it.
   struct Origin {
-    std::string caller;              ///< "function+0x1f/0x80", "0x..." where no function is known.
-    std::vector<std::string> stack;  ///< The same of each call, the innermost first; may be empty.
+    std::string caller;              ///< "function+0x1f/0x80"; "0x..." if the function is unknown.
+    std::vector<std::string> stack;  ///< The call stack in the same form, innermost first; may be empty.
     std::uint64_t pid = 0;           ///< Of the thread.
     std::uint64_t cpu = 0;
     std::optional<std::uint64_t> age_ns;
   };
-  std::uint64_t address = 0;         ///< As the kernel uses it.
-  std::vector<std::uint64_t> words;  ///< The first kWords of 64 bits, or as many as it has; none where the dump lacks them.
+  std::uint64_t address = 0;  ///< Virtual address.
+  std::vector<std::uint64_t>
+      words;  ///< The object's first kWords 64-bit words, or fewer if it is smaller; empty if they are not in the dump.
   std::optional<Origin> origin;
 };
 
 struct SlabObjects {
   static constexpr std::size_t kWords = 4;
 
-  std::uint64_t count = 0;          ///< All that are allocated.
-  std::uint64_t counted = 0;        ///< How many that must be by the counters of the cache or zone.
-  std::vector<SlabObject> objects;  ///< The first of these by address, as many as were asked for.
-  bool has_origins = false;         ///< Whether the kernel keeps who allocated these objects.
-  std::vector<std::string> notes;   ///< What was wrong with the slabs, for people; none as a rule.
+  std::uint64_t count = 0;          ///< All allocated objects.
+  std::uint64_t counted = 0;        ///< The expected number, by the counters of the cache or zone.
+  std::vector<SlabObject> objects;  ///< The requested number of objects, lowest addresses first.
+  bool has_origins = false;         ///< Whether the kernel recorded who allocated these objects.
+  std::vector<std::string> notes;   ///< Problems with the slabs, for display; usually none.
 };
 
 }  // namespace memstat::postmortem

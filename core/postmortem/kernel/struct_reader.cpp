@@ -8,7 +8,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kMaxStructBytes = 1U << 16U;  // of a hostile description of types; struct kmem_cache has 8 KiB
+constexpr std::uint64_t kMaxStructBytes = 1U << 16U;  // bound for hostile type information; struct kmem_cache has 8 KiB
 
 }  // namespace
 
@@ -20,7 +20,7 @@ StructField StructReader::field(std::string_view path) {
     const auto size = image_.types().size_of(member->type);
     field.bits = static_cast<std::uint32_t>(std::min<std::uint64_t>(size.value_or(0), 8) * 8);
   }
-  // A bit field lies within the 64 bits that begin with its byte.
+  // A bit field must fit into the 64 bits that begin with its first byte.
   if (field.bits == 0 || field.bit_offset % 8 + field.bits > 64 || field.end() > kMaxStructBytes) return {};
   size_ = std::max(size_, field.end());
   return field;

@@ -11,7 +11,7 @@
 
 namespace memstat::postmortem {
 
-/// An integer (or pointer, or bit field) of at most 64 bits in a struct, or nothing. Thread safety: a plain value.
+/// An integer, pointer or bit field of up to 64 bits in a struct; or missing. Thread safety: a plain value.
 struct StructField {
   std::uint64_t bit_offset = 0;
   std::uint32_t bits = 0;  ///< 0: the struct has no such member.
@@ -21,25 +21,25 @@ struct StructField {
   [[nodiscard]] std::uint64_t end() const { return (bit_offset + bits + 7) / 8; }
 };
 
-/// One struct type; holds the bytes of one instance at a time. Thread safety: none.
+/// A struct type. Holds the bytes of one instance at a time. Thread safety: none.
 class StructReader {
  public:
-  /// A struct of `name`; fields of one that the kernel does not have are not there.
+  /// The struct with this name. If the kernel has none, all its fields are missing.
   StructReader(KernelMemory& image, std::string_view name) : StructReader(image, image.types().find_struct(name)) {}
-  /// A struct without a name, by its number.
+  /// An anonymous struct, by its type number.
   StructReader(KernelMemory& image, std::optional<std::uint32_t> type) : image_(image), type_(type) {}
 
   [[nodiscard]] bool exists() const { return type_.has_value(); }
-  /// The whole struct, B; 0 when there is none.
+  /// Size of the struct in B; 0 if it is missing.
   [[nodiscard]] std::uint64_t size() const;
-  /// The member with this path (Btf::find_member), which load() reads from now on. At most 64 bits of it count.
+  /// Adds a member, by its path (Btf::find_member), to what load() reads. Must not exceed 64 bits.
   StructField field(std::string_view path);
-  /// The offset of a member that is read by other means, B.
+  /// The offset of a member in B, for reading it by other means.
   [[nodiscard]] std::optional<std::uint64_t> offset_of(std::string_view path) const;
 
-  /// Reads the fields of the instance at `address`: from its start to the last of them. Errors: those of KernelMemory::read.
+  /// Reads the instance at `address`, up to the last added field. Errors: those of KernelMemory::read.
   Result<void> load(std::uint64_t address);
-  /// The value in what load() read; 0 for a field that is not there.
+  /// A field's value in the loaded instance; 0 for a missing field.
   [[nodiscard]] std::uint64_t get(StructField field) const;
 
  private:

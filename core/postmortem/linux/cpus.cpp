@@ -8,10 +8,10 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint32_t kMostCpus = 8192;   // CONFIG_NR_CPUS is at most that on x86
-constexpr std::uint32_t kMostNodes = 1024;  // and 2^CONFIG_NODES_SHIFT that
+constexpr std::uint32_t kMostCpus = 8192;   // maximum of CONFIG_NR_CPUS on x86
+constexpr std::uint32_t kMostNodes = 1024;  // maximum of 2^CONFIG_NODES_SHIFT
 
-/// A 32-bit variable of the kernel, at most `most`; 1 when it is not there or cannot be so.
+/// A 32-bit variable of the kernel. 1 if it is missing or out of the range 1 to `most`.
 std::uint32_t small_number(KernelImage& image, std::string_view name, std::uint32_t most, std::string& damage) {
   const auto address = image.symbol(name);
   if (!address) return 1;

@@ -10,27 +10,27 @@
 
 namespace memstat::postmortem {
 
-/// What was there when the kernel stopped. Thread safety: a plain value.
+/// The CPUs and nodes of the crashed machine. Thread safety: a plain value.
 struct LinuxMachine {
   struct Cpu {
     std::uint32_t number = 0;
-    std::uint64_t offset = 0;  ///< What is added to the address of a per-CPU variable (__per_cpu_offset).
+    std::uint64_t offset = 0;  ///< Added to the address of a per-CPU variable (__per_cpu_offset).
     bool is_online = true;
   };
-  std::vector<Cpu> cpus;    ///< Those present, at least one.
-  std::uint32_t nodes = 1;  ///< nr_node_ids: one more than the highest node.
-  std::string damage;       ///< What could not be read, for people; "" as a rule.
+  std::vector<Cpu> cpus;    ///< Present CPUs, at least one.
+  std::uint32_t nodes = 1;  ///< nr_node_ids: the highest node plus one.
+  std::string damage;       ///< What could not be read, for display; usually "".
 
   /// "0-3,6"
   [[nodiscard]] std::string cpu_list() const;
 };
 
-/// Nodes are numbered in the highest bits of the flags of each page and slab: in how many (NODES_SHIFT), as the array of
-/// nodes that each slab cache has says. 0: not known, or there is one node.
+/// NODES_SHIFT: the width of the node number, which is in the highest bits of the flags of each page and slab. Derived
+/// from the size of the node array in struct kmem_cache. 0: unknown, or only one node.
 unsigned node_bits(const Btf& types);
 
-/// Reads nr_cpu_ids, __cpu_present_mask, __cpu_online_mask, __per_cpu_offset and nr_node_ids. A kernel for one CPU or one
-/// node has none of them.
+/// Reads nr_cpu_ids, __cpu_present_mask, __cpu_online_mask, __per_cpu_offset and nr_node_ids. A kernel built for one
+/// CPU and one node lacks all of them.
 LinuxMachine read_linux_machine(KernelImage& image);
 
 }  // namespace memstat::postmortem

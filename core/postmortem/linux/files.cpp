@@ -35,7 +35,7 @@ std::uint64_t sum_of(const SlabCache& cache, NodeFigure figure) {
   return sum;
 }
 
-/// "TOTAL N0=... N1=...", nodes without any left out, as show_slab_objects of mm/slub.c prints it.
+/// "TOTAL N0=... N1=...", without nodes that have none; as printed by show_slab_objects() in mm/slub.c.
 std::string by_node(const SlabCache& cache, std::uint64_t total, NodeFigure figure) {
   std::string text = std::to_string(total);
   for (const SlabCache::Node& node : cache.nodes) {
@@ -48,7 +48,7 @@ std::string by_node(const SlabCache& cache, std::uint64_t total, NodeFigure figu
 
 std::string by_node(const SlabCache& cache, NodeFigure figure) { return by_node(cache, sum_of(cache, figure), figure); }
 
-/// A name as it may stand in a line: damaged memory holds any bytes.
+/// Makes a name safe for a line: damaged memory may hold any bytes.
 std::string printable(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\177'; }, '?');
@@ -79,14 +79,15 @@ void add_directory_of(MemoryFiles& files, const SlabCache& cache) {
       {"cpu_slabs", by_node(cache, cpu_slabs, cpu_slabs_of)},
   }};
   for (const auto& [file, text] : contents) {
-    // A second cache of one name has no directory, as in the kernel; nor has one whose name is no file's.
+    // As in the kernel, a second cache with the same name has no directory. Names that cannot be file names have none
+    // either.
     if (!files.add_file(directory + "/" + std::string(file), text)) return;
   }
 }
 
 std::int64_t time_of(KernelImage& image) {
   constexpr std::int64_t kNanoseconds = 1'000'000'000;
-  constexpr std::int64_t kLastSecond = 9'000'000'000;  // year 2255, which 64 bits hold in nanoseconds
+  constexpr std::int64_t kLastSecond = 9'000'000'000;  // year 2255, the limit of nanoseconds in 64 bits
   const auto seconds = parse_i64(image.info().text("CRASHTIME").value_or(""));
   if (seconds && *seconds > 0 && *seconds < kLastSecond) return *seconds * kNanoseconds;
   return image.memory().changed_ns();
@@ -104,8 +105,8 @@ std::string manifest_of(KernelImage& image, const LinuxMachine& machine) {
   return format_manifest(manifest);
 }
 
-/// Adds the files of the page allocator and of vmalloc, and a note for what of them is damaged. `note` takes a subject and
-/// what is wrong with it, which may be nothing.
+/// Adds the files of the page allocator and of vmalloc, and notes on damage. `note` takes a subject and a problem,
+/// which may be "".
 template <typename Note>
 Result<void> add_memory_files(KernelImage& image, const LinuxMachine& machine, std::uint64_t page_bytes, MemoryFiles& files,
                               Note note) {
@@ -138,7 +139,7 @@ std::string slabinfo_text(const std::vector<SlabCache>& caches) {
       "<sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
   for (const SlabCache& cache : caches) {
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-    std::array<char, 256> figures;  // nine numbers of at most 20 digits
+    std::array<char, 256> figures;  // for nine numbers of up to 20 digits
     const unsigned long long slabs = sum_of(cache, slabs_of);
     std::snprintf(figures.data(), figures.size(),
                   " %6llu %6llu %6llu %4llu %4llu : tunables    0    0    0 : slabdata %6llu %6llu      0\n",

@@ -12,22 +12,22 @@
 
 namespace memstat::postmortem {
 
-/// What is below is no address of the kernel's, on both machines: addresses have 57 or 52 bits.
+/// Smaller values are not kernel addresses on either machine, whose addresses have up to 57 or 52 bits.
 inline constexpr std::uint64_t kFirstKernelAddress = 0xff00'0000'0000'0000;
 
-/// How a cache links them: each free object has the address of the next, with CONFIG_SLAB_FREELIST_HARDENED mixed with a
-/// random number and with where it stands (freelist_ptr_decode; bytes swapped since Linux 5.7, 1ad53d9fa3f6).
-/// Thread safety: a plain value.
+/// How a cache links its free objects: each holds the address of the next. With CONFIG_SLAB_FREELIST_HARDENED the
+/// address is XORed with a random number and with its location (freelist_ptr_decode), byte-swapped since Linux commit
+/// 1ad53d9fa3f6 ("slub: improve bit diffusion for freelist ptr obfuscation") (v5.7). Thread safety: a plain value.
 struct FreeListFormat {
-  std::uint64_t offset = 0;             ///< Of the next one's address in an object, B.
-  std::optional<std::uint64_t> random;  ///< None: addresses are as they are.
+  std::uint64_t offset = 0;             ///< Offset of the next address within an object, in B.
+  std::optional<std::uint64_t> random;  ///< Empty: addresses are stored as they are.
 };
 
-/// Fields of a struct kmem_cache that say so.
+/// The fields of struct kmem_cache with the format.
 class FreeListFields {
  public:
   explicit FreeListFields(StructReader& cache) : offset_(cache.field("offset")), random_(cache.field("random")) {}
-  /// Of the cache that was loaded.
+  /// For the loaded cache.
   [[nodiscard]] FreeListFormat of(const StructReader& cache) const {
     FreeListFormat format{.offset = cache.get(offset_), .random = {}};
     if (random_) format.random = cache.get(random_);
@@ -38,8 +38,8 @@ class FreeListFields {
   StructField offset_, random_;
 };
 
-/// Visits the objects of a list that begins with `object` (0: it is empty), at most `most`, until `visit` says false. "" or
-/// where the list leads that is no object.
+/// Visits up to `most` objects of a list from `object` on (0: empty list), until `visit` returns false. Returns "", or
+/// the problem if the list leads to an invalid object.
 std::string walk_free_list(KernelImage& image, const FreeListFormat& format, std::uint64_t object, std::uint64_t most,
                            const std::function<bool(std::uint64_t)>& visit);
 

@@ -25,7 +25,7 @@ Result<void> SymbolNames::for_each(std::uint32_t count,
     const std::uint64_t begin = at;
     if (!holds(names_, at, 1)) return data_error("kallsyms_names", at, "ends before symbol " + std::to_string(symbol));
     std::uint64_t length = number_at<std::uint8_t>(names_, at++);
-    if ((length & 0x80U) != 0) {  // two bytes of seven bits, since Linux 6.1 (73bbb94466fd)
+    if ((length & 0x80U) != 0) {  // two bytes with seven bits each, since Linux commit 73bbb94466fd (v6.1)
       length = (length & 0x7fU) | (std::uint64_t{number_at<std::uint8_t>(names_, at++)} << 7U);
     }
     if (length == 0 || !holds(names_, at, length)) {

@@ -12,15 +12,15 @@ namespace {
 constexpr std::uint64_t kAlignment = 8;
 constexpr std::uint64_t kIndexBytes = SymbolNames::kTokens * 2;
 constexpr std::uint64_t kMostTokenBytes =
-    64;  // of one token, with its NUL; the kernel's are letters that stand together often
+    64;  // of a token with its NUL; the kernel's tokens are frequent sequences of letters
 constexpr std::uint64_t kSymbolsPerMarker = 256;
-constexpr std::uint64_t kMostNameBytes = 256;  // of one name in the table
-constexpr std::uint64_t kFewestSymbols = 16;   // a kernel that does something has tens of thousands
+constexpr std::uint64_t kMostNameBytes = 256;  // of a name in the table
+constexpr std::uint64_t kFewestSymbols = 16;   // a real kernel has tens of thousands
 
 std::uint64_t rounded_up(std::uint64_t number) { return (number + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Whether an index of tokens begins at `at`: it ascends from 0, each token has at least its NUL, and the strings stand
-/// before it.
+/// Whether a token index begins at `at`: it ascends from 0, each token has at least its NUL, and the tokens precede the
+/// index.
 bool is_index(std::string_view bytes, std::uint64_t at, std::uint64_t& tokens_at) {
   if (!holds(bytes, at, kIndexBytes) || number_at<std::uint16_t>(bytes, at) != 0) return false;
   std::uint64_t before = 0;
@@ -29,7 +29,7 @@ bool is_index(std::string_view bytes, std::uint64_t at, std::uint64_t& tokens_at
     if (next <= before || next - before > kMostTokenBytes) return false;
     before = next;
   }
-  // The last token ends somewhere before the index, and zeros fill the room to a multiple of 8.
+  // The last token ends before the index, with zeros up to a multiple of 8.
   for (std::uint64_t size = rounded_up(before + 2); size <= before + kMostTokenBytes && size <= at; size += kAlignment) {
     const std::string_view tokens = bytes.substr(static_cast<std::size_t>(at - size), static_cast<std::size_t>(size));
     const std::size_t end = tokens.find('\0', static_cast<std::size_t>(before));
@@ -46,10 +46,10 @@ bool is_index(std::string_view bytes, std::uint64_t at, std::uint64_t& tokens_at
   return false;
 }
 
-/// The markers before the tokens: they ascend to `end`, from a 0. How many there are; 0: these are none.
+/// Counts the markers before the tokens: an ascending array that starts with 0 and ends at `end`. 0: there are none.
 std::uint64_t count_markers(std::string_view bytes, std::uint64_t end) {
   std::uint64_t at = end;
-  // Zeros may fill up the room behind the last one.
+  // There may be padding after the last one.
   if (at >= 4 && number_at<std::uint32_t>(bytes, at - 4) == 0) at -= 4;
   std::uint64_t count = 0;
   for (std::uint64_t after = ~std::uint64_t{0}; at >= 4; at -= 4) {
@@ -62,7 +62,7 @@ std::uint64_t count_markers(std::string_view bytes, std::uint64_t end) {
   return 0;
 }
 
-/// Where the names are that fill the bytes up to the markers, behind a number of symbols that goes with both.
+/// Finds the names: they end at the markers, and before them is a number of symbols that matches both.
 std::optional<std::uint64_t> find_names(std::string_view bytes, std::uint64_t markers_at, std::uint64_t markers) {
   const std::uint64_t last = number_at<std::uint32_t>(bytes, markers_at + (markers - 1) * 4);
   const std::uint64_t most = last + kSymbolsPerMarker * kMostNameBytes;

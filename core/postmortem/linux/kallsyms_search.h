@@ -20,7 +20,7 @@
 
 namespace memstat::postmortem {
 
-/// Offsets into the bytes that were searched.
+/// Offsets into the searched bytes.
 struct FoundSymbolTables {
   std::uint64_t offsets = 0;
   std::uint64_t relative_base = 0;
@@ -30,8 +30,8 @@ struct FoundSymbolTables {
   std::uint64_t index = 0;
 };
 
-/// Searches the read-only data of a kernel, any bytes. Nothing when the tables are not in there, or not whole.
-/// Thread safety: safe.
+/// Searches a kernel's read-only data, untrusted bytes. Empty if the tables are missing or incomplete. Thread safety:
+/// safe.
 std::optional<FoundSymbolTables> find_symbol_tables(std::string_view bytes);
 
 }  // namespace memstat::postmortem

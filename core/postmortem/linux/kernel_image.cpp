@@ -13,7 +13,7 @@
 namespace memstat::postmortem {
 namespace {
 
-/// What anything here asks for.
+/// All symbols that any reader here looks up.
 constexpr std::string_view kWantedSymbols[] = {
     "__start_BTF", "__stop_BTF", "_stext", "_end",
     // linux_cpus, linux_slab
@@ -32,7 +32,7 @@ constexpr std::size_t kMaxNameTable = 64U << 20U;   // B of kallsyms_names; Debi
 constexpr std::size_t kMaxImageBytes = 64U << 20U;  // of code and read-only data, from _stext on
 constexpr std::size_t kMaxTokenTable = 64U << 10U;  // B of kallsyms_token_table: 256 parts of names
 constexpr std::uint32_t kMaxAddresses = 1U << 20U;  // Debian's kernels have 200 000
-constexpr std::size_t kNameBytesEach = 64;          // at most, on average: real ones have 13
+constexpr std::size_t kNameBytesEach = 64;          // maximum average; real names have 13
 
 constexpr std::array<SymbolAddresses, 3> kAddressKinds = {SymbolAddresses::kPerCpuAbsolute, SymbolAddresses::kRelative,
                                                           SymbolAddresses::kPlace};
@@ -142,7 +142,7 @@ Result<void> KernelImage::search_symbol_tables(std::uint64_t& count_at) {
   const auto stext = info_.symbol("_stext");
   if (!stext) return no_symbol(name(), "_stext", "is not in VMCOREINFO");
   std::string bytes(kMaxImageBytes, '\0');
-  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {  // between code and data there may be nothing
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {  // there may be unmapped holes between code and data
     if (!read(*stext + at, bytes.data() + at, kPiece))
       std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kPiece, '\0');
   }
@@ -192,7 +192,7 @@ Result<std::vector<std::uint64_t>> KernelImage::addresses_of_symbols() {
 Result<void> KernelImage::find_symbols() {
   if (auto found = find_symbol_tables(); !found) return found;
   SymbolTables& tables = symbol_tables_;
-  // The number of each wanted symbol. A name may stand for several symbols: the first counts, as in the kernel.
+  // The number of each wanted symbol. If several symbols share a name, the first is used, as in the kernel.
   std::map<std::string, std::uint32_t, std::less<>> numbers;
   auto walked = for_each_symbol([&](std::uint32_t number, std::string_view symbol_name) {
     const bool is_wanted =
@@ -208,7 +208,7 @@ Result<void> KernelImage::find_symbols() {
     if (!offset) return offset.error();
     offsets.emplace(symbol_name, *offset);
   }
-  // Which of the ways it is: the one that gives _stext, which VMCOREINFO has as well.
+  // Select the encoding that yields the right _stext, whose address is also in VMCOREINFO.
   const auto stext = info_.symbol("_stext");
   const auto known = offsets.find("_stext");
   if (!stext || known == offsets.end()) return no_symbol(name(), "_stext", "is not both in VMCOREINFO and in kallsyms");

@@ -20,15 +20,15 @@
 
 namespace memstat::postmortem {
 
-/// Reads one dump. Thread safety: none; one thread at a time.
+/// A Linux kernel in a dump. Thread safety: none; one thread at a time.
 class KernelImage final : public KernelMemory {
  public:
-  /// Names that are looked up when the image is opened; others are not known.
+  /// The names that are looked up on opening; others are unknown.
   using Symbols = std::map<std::string, std::uint64_t, std::less<>>;
 
-  /// Finds page tables, symbols and types. Symbols come from kallsyms, which VMCOREINFO names since Linux 6.0
-  /// (5fd8fea935a1 and those before it); before, its tables are searched for. Errors: kKvmNoSymbol with what is missing and
-  /// since when kernels have it, kVersion, kData, kKvmShortRead.
+  /// Finds page tables, symbols and types. The symbols are in kallsyms. VMCOREINFO has its address since Linux commit
+  /// 5fd8fea935a1 ("vmcoreinfo: include kallsyms symbols") (v6.0); in older kernels the tables are searched for.
+  /// Errors: kKvmNoSymbol with what is missing and since which version kernels have it, kVersion, kData, kKvmShortRead.
   static Result<std::unique_ptr<KernelImage>> open(std::unique_ptr<PhysicalMemory> memory);
 
   [[nodiscard]] const std::string& name() const { return memory_->name(); }
@@ -38,18 +38,18 @@ class KernelImage final : public KernelMemory {
   /// The address of one of kWantedSymbols. Error: kKvmNoSymbol.
   [[nodiscard]] Result<std::uint64_t> symbol(std::string_view name) const;
 
-  /// The addresses of all symbols by their number, and their names one after the other, until `visit(number, name)` says
-  /// false. Read anew each time. Errors: those of read; kData with the offset where a name does not fit.
+  /// The addresses of all symbols by number; and a visit of all names in order, until `visit(number, name)` returns
+  /// false. Both read the dump again each time. Errors: those of read(); kData with the offset of a malformed name.
   Result<std::vector<std::uint64_t>> addresses_of_symbols();
   Result<void> for_each_symbol(const std::function<bool(std::uint32_t, std::string_view)>& visit);
 
-  /// Reads exactly `size` bytes of the kernel's virtual memory. Errors: kKvmShortRead, kIo.
+  /// Reads exactly `size` bytes of kernel virtual memory. Errors: kKvmShortRead, kIo.
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override;
 
  private:
   KernelImage(std::unique_ptr<PhysicalMemory> memory, VmCoreInfo info)
       : memory_(std::move(memory)), info_(std::move(info)) {}
-  /// Where the kernel's tables of symbols are, and how to read them.
+  /// Location and encoding of the kernel's symbol tables.
   struct SymbolTables {
     std::uint64_t names = 0;
     std::uint64_t tokens = 0;
@@ -60,7 +60,7 @@ class KernelImage final : public KernelMemory {
     SymbolAddresses how = SymbolAddresses::kRelative;
   };
   Result<void> find_symbol_tables();
-  // The same by what they look like, for kernels that do not say where they are.
+  // Finds them by their structure, for kernels without their addresses in VMCOREINFO.
   Result<void> search_symbol_tables(std::uint64_t& count_at);
   Result<void> find_symbols();
   Result<void> load_types();

@@ -11,7 +11,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kMaxInodes = 1U << 20U;  // of block devices; a machine has some dozens
+constexpr std::uint64_t kMaxInodes = 1U << 20U;  // of block devices; a machine has a few dozen
 constexpr std::uint64_t kMaxHugeSizes = 16;
 constexpr std::uint64_t kMaxHugeOrder = 40;
 
@@ -48,7 +48,7 @@ class MeminfoReader {
 
   [[nodiscard]] Pages counter(std::string_view name) const { return statistics_.find(name); }
 
-  /// A counter of 64 bits that is a variable of its own; nothing when the kernel has none of that name.
+  /// A global 64-bit counter; empty if the kernel has none of this name.
   Pages variable(std::string_view name) {
     const auto address = image_.symbol(name);
     if (!address) return std::nullopt;
@@ -61,7 +61,7 @@ class MeminfoReader {
     if (!kilobytes) return;
     std::string line = std::string(name) + ":";
     const std::string number = std::to_string(*kilobytes);
-    line.resize(std::max(line.size(), std::size_t{16}), ' ');  // the kernel's columns
+    line.resize(std::max(line.size(), std::size_t{16}), ' ');  // to the kernel's columns
     if (number.size() < 8) line.append(8 - number.size(), ' ');
     meminfo_.text += line + number + " kB\n";
   }
@@ -70,7 +70,7 @@ class MeminfoReader {
     if (pages) add_kilobytes(name, saturating_product(*pages, page_bytes_ / 1024));
   }
 
-  /// What Cached has is not counted as such: pages of files, without those of block devices and the swap cache.
+  /// Cached has no counter: it is file pages minus block device pages minus the swap cache.
   void add_cache() {
     const Pages buffers = count_buffers();
     const Pages files = counter("nr_file_pages");
@@ -83,7 +83,7 @@ class MeminfoReader {
     add("SwapCached", swapped);
   }
 
-  /// nr_blockdev_pages (block/bdev.c): every inode of the file system that block devices are files of.
+  /// nr_blockdev_pages() (block/bdev.c): sums over all inodes of the block devices' file system.
   Pages count_buffers() {
     const auto symbol = image_.symbol("blockdev_superblock");
     const auto super = symbol ? image_.read_number<std::uint64_t>(*symbol) : Result<std::uint64_t>(symbol.error());
@@ -140,7 +140,7 @@ class MeminfoReader {
     if (reclaimable && unreclaimable) add("Slab", saturating_sum(*reclaimable, *unreclaimable));
     add("SReclaimable", reclaimable);
     add("SUnreclaim", unreclaimable);
-    add_kilobytes("KernelStack", counter("nr_kernel_stack"));  // in kB, not in pages
+    add_kilobytes("KernelStack", counter("nr_kernel_stack"));  // in kB, not pages
     add("PageTables", counter("nr_page_table_pages"));
     add("SecPageTables", counter("nr_sec_page_table_pages"));
     add("Bounce", counter("nr_bounce"));
@@ -149,7 +149,7 @@ class MeminfoReader {
     add("VmallocUsed", areas ? areas : variable("nr_vmalloc_pages"));
     add_percpu();
     add("HardwareCorrupted", variable("num_poisoned_pages"));
-    if (image_.symbol("cma_areas")) {  // CONFIG_CMA; its counters are there without
+    if (image_.symbol("cma_areas")) {  // with CONFIG_CMA; the counters exist without it
       add("CmaTotal", variable("totalcma_pages"));
       add("CmaFree", counter("nr_free_cma"));
     }
@@ -168,7 +168,7 @@ class MeminfoReader {
     if (units && populated) add("Percpu", saturating_product(*units, *populated));
   }
 
-  /// The pool of the usual size has lines of its own, and all pools together have one.
+  /// Separate lines for the default pool, and one line for all pools together.
   void add_huge_pages() {
     const auto states = image_.symbol("hstates");
     const auto count_at = image_.symbol("hugetlb_max_hstate");

@@ -9,14 +9,13 @@
 
 namespace memstat::postmortem {
 
-/// Thread safety: a plain value.
+/// /proc/meminfo of the dumped kernel. Thread safety: a plain value.
 struct LinuxMeminfo {
-  std::string text;    ///< Without the lines that cannot be read; "" when MemTotal or MemFree is among them.
-  std::string damage;  ///< What could not be read, for people; "" as a rule.
+  std::string text;    ///< Without unreadable lines; "" if MemTotal or MemFree is one of them.
+  std::string damage;  ///< What could not be read, for display; usually "".
 };
 
-/// Reads it. Left out are lines that no source of ours asks for (Dirty, Committed_AS, Direct Map*, ...), Zswap,
-/// MemAvailable.
+/// Omits lines that no source reads (Dirty, Committed_AS, Direct Map*, ...), Zswap, and MemAvailable.
 LinuxMeminfo read_linux_meminfo(KernelImage& image, const LinuxStatistics& statistics, std::uint64_t page_bytes);
 
 }  // namespace memstat::postmortem

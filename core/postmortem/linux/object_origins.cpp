@@ -11,7 +11,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kStoreUser = 0x10000;        // SLAB_STORE_USER until Linux 6.8; since then its bit is an enumerator
+constexpr std::uint64_t kStoreUser = 0x10000;        // SLAB_STORE_USER until Linux 6.8; since then the bit is an enumerator
 constexpr std::uint64_t kMaxFrames = 64;             // of a stack
 constexpr unsigned kRecordAlignment = 4;             // DEPOT_STACK_ALIGN: 2^4 bytes
 constexpr std::uint64_t kShortestTick = 500'000;     // ns; HZ is 24 to 1200
@@ -54,7 +54,7 @@ ObjectOrigins::ObjectOrigins(KernelImage& image, StructReader& cache)
 }
 
 void ObjectOrigins::read_clock() {
-  // The clock that counts jiffies has how long one is: mult >> shift.
+  // The clock source for jiffies has the length of a jiffy: mult >> shift.
   StructReader clock{image_, "clocksource"};
   const StructField mult = clock.field("mult");
   const StructField shift = clock.field("shift");
@@ -72,7 +72,7 @@ void ObjectOrigins::read_clock() {
 bool ObjectOrigins::select(const StructReader& cache) {
   if (!caller_ || !cache_flags_ || !cache_used_ || !cache_offset_) return false;
   if ((cache.get(cache_flags_) & flag_of_owners(image_.types())) == 0) return false;
-  // get_info_end(): the address of the next free object may stand behind the object, and the track is behind that.
+  // As get_info_end(): if the free pointer is behind the object, the track is behind the pointer.
   const std::uint64_t used = cache.get(cache_used_);
   distance_ = cache.get(cache_offset_) >= used ? used + sizeof(std::uint64_t) : used;
   return true;
@@ -102,7 +102,7 @@ std::vector<std::uint64_t> ObjectOrigins::read_stack(std::uint64_t track) {
   const auto place = place_of(handle);
   const auto table = image_.symbol(image_.symbol("stack_pools") ? "stack_pools" : "stack_slabs");
   if (!place || !table) return {};
-  // The table of parts is a variable, or what a variable points to: a record that has the handle says which.
+  // The table of pools is a variable, or the target of a pointer variable. The right one has a record with this handle.
   const auto allocated = image_.read_number<std::uint64_t>(*table);
   for (const std::uint64_t begin : {*table, allocated ? *allocated : 0}) {
     const auto part = image_.read_number<std::uint64_t>(begin + place->first * sizeof(std::uint64_t));

@@ -13,30 +13,30 @@
 
 namespace memstat::postmortem {
 
-/// One allocation. Thread safety: a plain value.
+/// The allocation of an object. Thread safety: a plain value.
 struct ObjectOrigin {
-  std::uint64_t caller = 0;          ///< The address that the allocator returned to.
-  std::vector<std::uint64_t> stack;  ///< Return addresses, the innermost first; empty where none can be read.
+  std::uint64_t caller = 0;          ///< Return address of the allocator.
+  std::vector<std::uint64_t> stack;  ///< Return addresses, innermost first; empty if unreadable.
   std::uint64_t pid = 0;             ///< Of the thread.
   std::uint64_t cpu = 0;
-  std::optional<std::uint64_t> age_ns;  ///< By jiffies; none: how long one is is not known.
+  std::optional<std::uint64_t> age_ns;  ///< From jiffies; empty if the length of a jiffy is unknown.
 };
 
-/// Reads them. Thread safety: none; one thread at a time.
+/// Reads the allocation tracks of objects. Thread safety: none; one thread at a time.
 class ObjectOrigins {
  public:
-  /// Declares the fields of `cache`, a struct kmem_cache, that select() looks at.
+  /// Adds the fields that select() needs to `cache`, a struct kmem_cache.
   ObjectOrigins(KernelImage& image, StructReader& cache);
 
-  /// Makes read() answer for the cache that was loaded. False when the kernel keeps nothing of its objects.
+  /// Selects the loaded cache for read(). Returns false if the kernel keeps no tracks for its objects.
   bool select(const StructReader& cache);
-  /// Of the object at `address`; nothing where the kernel kept nothing or it cannot be read.
+  /// The origin of the object at `address`; empty if the kernel recorded none or it is unreadable.
   std::optional<ObjectOrigin> read(std::uint64_t address);
 
  private:
   void read_clock();
   [[nodiscard]] std::vector<std::uint64_t> read_stack(std::uint64_t track);
-  // The part of the depot and the place in it that a handle names.
+  // The pool and the offset in it that a handle refers to.
   [[nodiscard]] std::optional<std::pair<std::uint64_t, std::uint64_t>> place_of(std::uint64_t handle) const;
   std::vector<std::uint64_t> read_record(std::uint64_t address, std::uint64_t handle);
 
@@ -44,13 +44,13 @@ class ObjectOrigins {
   StructReader track_;
   StructReader record_;
   StructField caller_, when_, pid_, cpu_, handle_;
-  StructField pool_part_, offset_part_;  // of a handle
-  std::uint64_t first_pool_ = 0;         // how handles number the first part of the depot
+  StructField pool_part_, offset_part_;  // in a handle
+  std::uint64_t first_pool_ = 0;         // how handles number the first pool
   StructField record_handle_, record_size_;
   StructField cache_flags_, cache_used_, cache_offset_;
   std::uint64_t distance_ = 0;  // from an object to its track
   std::uint64_t now_ = 0;       // jiffies
-  std::uint64_t tick_ns_ = 0;   // 0: not known
+  std::uint64_t tick_ns_ = 0;   // 0: unknown
 };
 
 }  // namespace memstat::postmortem

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t kMaxObjectNotes = 20;
 constexpr std::uint64_t kMaxInSheaf = 4096;
-constexpr std::uint64_t kMaxFullSheaves = 1U << 16U;  // of a barn; the kernel keeps ten
-constexpr std::uint64_t kMaxInSlab = 0x7fff;          // 15 bits of struct slab
-constexpr std::size_t kMaxCpuFree = 1U << 22U;        // of all CPUs and barns
+constexpr std::uint64_t kMaxFullSheaves = 1U << 16U;  // in a barn; the kernel keeps ten
+constexpr std::uint64_t kMaxInSlab = 0x7fff;          // 15 bits in struct slab
+constexpr std::size_t kMaxCpuFree = 1U << 22U;        // on all CPUs and in all barns
 
 class ObjectReader {
  public:
@@ -62,7 +62,7 @@ class ObjectReader {
     if (found_.notes.size() < kMaxObjectNotes) found_.notes.push_back(std::move(what));
   }
 
-  /// All that CPUs and barns keep for themselves, which the slabs count as used.
+  /// Collects the free objects that CPUs and barns keep. The slabs count them as used.
   void collect_cpu_free() {
     for (const SlabCache::Cpu& cpu : cache_.cpus) {
       const std::string damage = walk_free_list(image_, list_format_, cpu.free_list, kMaxInSlab, [&](std::uint64_t object) {
@@ -101,20 +101,20 @@ class ObjectReader {
     }
   }
 
-  /// Since Linux 6.11 a slab is a page of that type, before a page with that flag; 6.10 is left to the pointer.
+  /// Since Linux 6.11 slabs have a page type, before 6.10 a page flag. In 6.10 the pointer decides.
   [[nodiscard]] bool is_slab() const {
     if (type_of_slabs_ && page_type_) return page_.get(page_type_) >> 24U == *type_of_slabs_;
     if (flag_of_slabs_ && *flag_of_slabs_ < 64 && page_flags_) return (page_.get(page_flags_) >> *flag_of_slabs_ & 1U) != 0;
     return true;
   }
 
-  /// The slab whose struct page is at `page` and whose first page at `memory`.
+  /// Reads a slab. `page`: the address of its struct page; `memory`: of its first page.
   void read_slab(std::uint64_t memory, std::uint64_t page, std::uint64_t page_bytes) {
     if (!page_.load(page) || !slab_.load(page) || !is_slab()) return;
     const std::uint64_t objects = slab_.get(slab_objects_);
     const std::uint64_t fewest = kmem_cache_.get(cache_fewest_) & kMaxInSlab;
     if (objects != cache_.objects_per_slab && objects != fewest) {
-      // KFENCE's pages look like slabs of one object, but no cache counts them.
+      // KFENCE's pages look like slabs with one object, but no cache counts them.
       if (objects != 1) note("the slab at " + hex(memory) + " has " + std::to_string(objects) + " objects, which cannot be");
       return;
     }
@@ -131,7 +131,7 @@ class ObjectReader {
     }
   }
 
-  /// Marks the object free; false when there is none at that address, or it is free already.
+  /// Marks an object as free. Returns false if there is no object at this address, or it is already free.
   bool mark_free(std::uint64_t object) {
     const std::uint64_t distance = object - begin_;
     if (distance % cache_.size != 0 || distance / cache_.size >= is_free_.size()) return false;
@@ -175,7 +175,7 @@ class ObjectReader {
     found_.objects.push_back(std::move(object));
   }
 
-  /// What the counters of the cache say must have been found.
+  /// Compares the result with the cache's own counters.
   void compare_counts() {
     std::uint64_t objects = 0;
     std::uint64_t free = 0;
@@ -208,7 +208,7 @@ class ObjectReader {
   const std::uint64_t most_;
   StructReader kmem_cache_{image_, "kmem_cache"};
   StructReader page_{image_, "page"};
-  StructReader slab_{image_, image_.types().find_struct("slab") ? "slab" : "page"};  // since Linux 5.17, before
+  StructReader slab_{image_, image_.types().find_struct("slab") ? "slab" : "page"};  // struct slab since Linux 5.17
   StructReader sheaf_{image_, "slab_sheaf"};
   StructReader barn_{image_, "node_barn"};
   const FreeListFields free_lists_{kmem_cache_};
@@ -230,8 +230,8 @@ class ObjectReader {
 
   FreeListFormat list_format_;
   std::vector<std::uint64_t> cpu_free_;  // sorted
-  std::uint64_t begin_ = 0;              // the first object of the slab that is read
-  std::vector<bool> is_free_;            // each of its objects
+  std::uint64_t begin_ = 0;              // first object of the current slab
+  std::vector<bool> is_free_;            // for each of its objects
   std::vector<std::optional<ObjectOrigin>> raw_origins_;
   SlabObjects found_;
 };

@@ -13,8 +13,8 @@
 
 namespace memstat::postmortem {
 
-/// Finds them, with at most `most` of them one by one. `cache` is what walk_slab_caches() found. Errors: those of
-/// PageMap::find and of KernelImage::read; kVersion. What is wrong with one slab is a note.
+/// Finds the allocated objects of a cache from walk_slab_caches(), and lists at most `most`. Errors: those of
+/// PageMap::find and KernelImage::read; kVersion. Problems with a single slab become notes.
 Result<SlabObjects> read_slab_objects(KernelImage& image, const SlabCache& cache, std::uint64_t most);
 
 }  // namespace memstat::postmortem

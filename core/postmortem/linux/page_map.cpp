@@ -15,8 +15,8 @@ constexpr std::uint64_t kHasPages = 2;                        // SECTION_HAS_MEM
 constexpr std::uint64_t kMaxRoots = 1U << 18U;                // 2^52 bytes in sections of 2^27
 constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 30U;  // 4 TiB
 constexpr std::uint64_t kMaxPageStruct = 512;
-constexpr std::uint64_t kReadBytes = 64U << 10U;  // B read at once
-constexpr std::uint64_t kPartBytes = 4096;        // of a piece with a hole
+constexpr std::uint64_t kReadBytes = 64U << 10U;  // read at once
+constexpr std::uint64_t kPartBytes = 4096;        // granularity for skipping holes
 
 Error unknown_model(std::string_view dump, std::string_view why) {
   Error error;
@@ -51,7 +51,7 @@ Result<PageMap> PageMap::find(KernelImage& image) {
   return map;
 }
 
-/// arch/x86/include/asm/page_64_types.h and arch/arm64/include/asm/memory.h have where it begins.
+/// The start of the direct map: arch/x86/include/asm/page_64_types.h and arch/arm64/include/asm/memory.h.
 Result<void> PageMap::find_direct_map() {
   constexpr std::uint64_t kFourLevels = 0xffff'8880'0000'0000;
   constexpr std::uint64_t kFiveLevels = 0xff11'0000'0000'0000;
@@ -79,7 +79,7 @@ std::string PageMap::for_each(const Visit& visit) {
   const StructField map = section.field("section_mem_map");
   const std::uint64_t stride = image_->types().size_of(image_->types().find_struct("mem_section").value_or(0)).value_or(0);
   if (!map || stride == 0 || stride > page_bytes_) return "the table of all pages has entries that are not known";
-  const std::uint64_t sections = page_bytes_ / stride;  // of a root
+  const std::uint64_t sections = page_bytes_ / stride;  // per root
   visited_ = 0;
   std::string damage;
   for (std::uint64_t root = 0; root < root_count_; ++root) {

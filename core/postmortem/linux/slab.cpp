@@ -12,13 +12,13 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::size_t kMaxCaches = 1U << 16U;
-constexpr std::uint64_t kMaxSlabsWalked = 1U << 26U;  // of the whole dump; 2^26 slabs of a page are 256 GiB
-constexpr std::uint64_t kMaxCpuPartial = 1U << 16U;   // slabs on a CPU's list; the kernel stops at some dozens
-constexpr std::uint64_t kMaxObjectsPerSlab = 0x7fff;  // OO_MASK, 15 bits of struct slab
+constexpr std::uint64_t kMaxSlabsWalked = 1U << 26U;  // in the whole dump; 2^26 slabs of one page are 256 GiB
+constexpr std::uint64_t kMaxCpuPartial = 1U << 16U;   // slabs on a CPU's list; the kernel keeps a few dozen at most
+constexpr std::uint64_t kMaxObjectsPerSlab = 0x7fff;  // OO_MASK; 15 bits in struct slab
 constexpr std::uint64_t kMaxOrder = 20;
 constexpr std::size_t kMaxCacheName = 256;
 
-/// Structs of the kernel, with the fields that are read of them.
+/// Kernel structs with the fields that are read.
 struct CacheType : StructReader {
   explicit CacheType(KernelImage& image) : StructReader(image, "kmem_cache") {}
   StructField name = field("name"), list = field("list.next"), previous = field("list.prev"), footprint = field("size"),
@@ -30,7 +30,7 @@ struct NodeType : StructReader {
   StructField slabs = field("nr_slabs"), objects = field("total_objects"), partial = field("nr_partial"),
               first = field("partial.next"), barn = field("barn");
 };
-/// Until Linux 5.16 what is now struct slab was part of struct page: commit d122019bf061 ("mm: Split slab into its own
+/// Until Linux 5.16, struct slab was part of struct page: Linux commit d122019bf061 ("mm: Split slab into its own
 /// type") (v5.17).
 struct SlabType : StructReader {
   SlabType(KernelImage& image, bool has_slab)
@@ -43,7 +43,7 @@ struct SlabType : StructReader {
 struct CpuType : StructReader {
   explicit CpuType(KernelImage& image) : StructReader(image, "kmem_cache_cpu") {}
   StructField freelist = field("freelist"), partial = field("partial");
-  StructField slab = field(offset_of("slab") ? "slab" : "page");  // a page before Linux 5.17 (bb192ed9aa71)
+  StructField slab = field(offset_of("slab") ? "slab" : "page");  // a page before Linux commit bb192ed9aa71 (v5.17)
 };
 struct SheavesType : StructReader {
   explicit SheavesType(KernelImage& image) : StructReader(image, "slub_percpu_sheaves") {}
@@ -106,7 +106,7 @@ class SlabWalker {
     return error;
   }
 
-  /// Where a cache's nodes are: pointers, or since Linux 7.0 structs with a pointer `node` and one to the barn.
+  /// Finds the nodes of a cache: pointers, or since Linux 7.0 structs with a pointer `node` and one to the barn.
   bool find_nodes() {
     const Btf& types = image_.types();
     const auto cache_type = types.find_struct("kmem_cache");
@@ -136,7 +136,7 @@ class SlabWalker {
     if (cache.damage.empty()) cache.damage = what;
   }
 
-  /// The cache in `cache_`, which is at `address`.
+  /// Reads the loaded cache, whose address is `address`.
   SlabCache read_cache(std::uint64_t address) {
     SlabCache cache;
     cache.address = address;
@@ -195,7 +195,7 @@ class SlabWalker {
     node.barn_free = barn_.get(barn_.full) * cache_.get(cache_.sheaf_capacity);
   }
 
-  /// Every slab of a list must point back to the one before: so no list leads around in a circle.
+  /// The previous pointer of each slab must match, so that a circular list ends.
   void walk_partial(SlabCache& cache, SlabCache::Node& node, std::uint64_t head, std::uint64_t entry) {
     std::uint64_t before = head;
     std::uint64_t count = 0;
@@ -215,7 +215,8 @@ class SlabWalker {
       before = entry;
       entry = slab_.get(slab_.next);
     }
-    // The counter is set before the list, or after: one more or less says only when the kernel stopped.
+    // The counter is updated just before or after the list, so a difference of one only means that the crash came in
+    // between.
     if (node_.partial && (count > node.partial + 1 || node.partial > count + 1))
       torn("the counter and the list do not agree");
   }
@@ -238,7 +239,8 @@ class SlabWalker {
     if (auto read = load(cpu_, address); !read) return wrong("the slabs", read.error().detail);
     if (const std::uint64_t slab = cpu_.get(cpu_.slab); slab != 0) {
       if (auto read = load(slab_, slab); !read) return wrong("the active slab", read.error().detail);
-      // inuse counts all objects that were on the slab's list when the CPU took it; its own list has those still free.
+      // inuse includes all objects that were free when the CPU took the slab. The CPU's own list has those that still
+      // are.
       cpu.free_list = cpu_.get(cpu_.freelist);
       cpu.free += free_in_slab() + length_of_freelist(cache, cpu.free_list, slab_.get(slab_.objects));
       take_cpu_slab(cache, cpu);
@@ -260,7 +262,7 @@ class SlabWalker {
     return objects - std::min(objects, slab_.get(slab_.used));
   }
 
-  /// Counts the slab in `slab_` for a CPU and for the node that it is of.
+  /// Counts the loaded slab for a CPU and for its node.
   void take_cpu_slab(SlabCache& cache, SlabCache::Cpu& cpu) {
     ++cpu.slabs;
     std::uint64_t number = 0;
@@ -305,10 +307,10 @@ class SlabWalker {
   BarnType barn_{image_};
   const FreeListFields free_lists_{cache_};
 
-  std::uint64_t nodes_at_ = 0;                 // in a cache
+  std::uint64_t nodes_at_ = 0;                 // offset in a cache
   std::uint64_t node_stride_ = 8;              // B from one node's pointers to the next
-  std::uint64_t node_pointer_ = 0;             // in these
-  std::optional<std::uint64_t> barn_pointer_;  // in these
+  std::uint64_t node_pointer_ = 0;             // offset in a node's pointers
+  std::optional<std::uint64_t> barn_pointer_;  // offset in a node's pointers
   const unsigned node_bits_ = node_bits(image_.types());
   std::uint64_t slabs_walked_ = 0;
 };

@@ -13,10 +13,10 @@ constexpr std::size_t kMaxWords = 1U << 16U;
 constexpr std::size_t kMaxCounterName = 64;
 constexpr std::string_view kFirstNode = "nr_inactive_anon";
 constexpr std::string_view kFirstEvent = "pgpgin";
-/// Counters that are neither a zone's nor a node's.
+/// Counters that belong to neither zones nor nodes.
 constexpr std::array<std::string_view, 2> kVariables = {"nr_memmap_pages", "nr_memmap_boot_pages"};
 
-/// How many elements the array has that is this member.
+/// The number of elements of an array member.
 std::size_t length_of(const Btf& types, std::string_view owner, std::string_view member) {
   const auto type = types.find_struct(owner);
   const auto found = type ? types.find_member(*type, member) : std::nullopt;
@@ -31,7 +31,7 @@ class StatisticsReader {
   LinuxStatistics run() {
     read_names();
     fill(statistics_.zones, "vm_zone_stat");
-    // Events had another name until Linux 5.13 (f19298b9516c).
+    // Renamed by Linux commit f19298b9516c ("mm/vmstat: convert NUMA statistics to basic NUMA counters") (v5.14).
     fill(statistics_.numa, image_.symbol("vm_numa_event") ? "vm_numa_event" : "vm_numa_stat");
     fill(statistics_.nodes, "vm_node_stat");
     fill_others();
@@ -42,7 +42,7 @@ class StatisticsReader {
  private:
   void note(std::string_view what, std::string_view why) {
     if (!statistics_.damage.empty()) return;
-    statistics_.damage = why.starts_with(what) ? "" : std::string(what) + ": ";  // an error of a symbol names it
+    statistics_.damage = why.starts_with(what) ? "" : std::string(what) + ": ";  // errors about symbols already name them
     statistics_.damage += why;
   }
 
@@ -100,7 +100,7 @@ class StatisticsReader {
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i].value = shown((*words)[i]);
   }
 
-  /// Thresholds that the kernel computes when it is asked are left out.
+  /// Omits thresholds, which the kernel computes on demand.
   void fill_others() {
     std::vector<NamedCount> known;
     for (NamedCount& count : statistics_.others) {

@@ -17,32 +17,31 @@
 
 namespace memstat::postmortem {
 
-/// A counter. Thread safety: a plain value.
 struct NamedCount {
   std::string name;
   std::uint64_t value = 0;
 };
 
-/// The counters of the whole machine. Thread safety: a plain value.
+/// Machine-wide counters. Thread safety: a plain value.
 struct LinuxStatistics {
   std::vector<NamedCount> zones;   ///< vm_zone_stat, sums over zones.
-  std::vector<NamedCount> numa;    ///< vm_numa_event, without what CPUs have not yet added; empty without CONFIG_NUMA.
+  std::vector<NamedCount> numa;    ///< vm_numa_event, without the CPUs' pending counts; empty without CONFIG_NUMA.
   std::vector<NamedCount> nodes;   ///< vm_node_stat, sums over nodes.
-  std::vector<NamedCount> others;  ///< Those that are variables of their own.
+  std::vector<NamedCount> others;  ///< Counters in variables of their own.
   std::vector<NamedCount> events;  ///< vm_event_states, sums over CPUs; empty without CONFIG_VM_EVENT_COUNTERS.
-  std::string damage;              ///< What could not be read, for people; "" as a rule.
+  std::string damage;              ///< What could not be read, for display; usually "".
 
-  /// The value of the one of that name among zones, nodes and others.
+  /// The value of a counter, searched in zones, nodes and others.
   [[nodiscard]] std::optional<std::uint64_t> find(std::string_view name) const;
 };
 
-/// Reads them. What cannot be read is missing and said in `damage`.
+/// Omits what cannot be read, and reports it in `damage`.
 LinuxStatistics read_linux_statistics(KernelImage& image, const LinuxMachine& machine);
 
-/// `count` numbers of 64 bits in a row. Errors: those of KernelImage::read; kData for more than 65536.
+/// Reads an array of `count` 64-bit numbers. Errors: those of KernelImage::read; kData above 65536.
 Result<std::vector<std::uint64_t>> read_words(KernelImage& image, std::uint64_t address, std::size_t count);
 
-/// A counter of pages as the kernel shows it: one that went below 0 between two CPUs is 0.
+/// A page counter as the kernel prints it: a sum that is momentarily negative is shown as 0.
 constexpr std::uint64_t shown(std::uint64_t counter) { return static_cast<std::int64_t>(counter) < 0 ? 0 : counter; }
 
 /// /proc/vmstat.

@@ -13,14 +13,14 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::size_t kMaxModules = 4096;
-constexpr std::uint32_t kMaxRegions = 16;  // of a module
+constexpr std::uint32_t kMaxRegions = 16;  // per module
 constexpr std::size_t kMaxModuleName = 64;
 constexpr std::uint64_t kMaxModuleSymbols = 1U << 18U;
 constexpr std::uint64_t kMaxModuleBytes = 1U << 30U;
 constexpr std::size_t kMaxSymbolName = 512;
-constexpr std::uint64_t kSymbolBytes = 24;  // of an ELF symbol: name, kind, section, value, size
+constexpr std::uint64_t kSymbolBytes = 24;  // an ELF symbol: name, kind, section, value, size
 
-/// As it may stand in a line of words.
+/// Makes a name a single word.
 std::string as_word(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\177'; }, '?');
@@ -54,7 +54,7 @@ void Symbolizer::resolve_kernel() {
   const auto first = places_.lower_bound(*begin);
   const auto last = places_.lower_bound(*end);
   if (first == last) return;
-  // The kernel names the first of symbols that share an address.
+  // If symbols share an address, the kernel uses the first.
   const auto addresses = image_.addresses_of_symbols();
   if (!addresses) return;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
@@ -110,7 +110,8 @@ void Symbolizer::resolve_modules() {
   }
 }
 
-/// One region until Linux 6.3, several since (ac3b43283923).
+/// One region until Linux 6.3; several since Linux commit ac3b43283923 ("module: replace module_layout with
+/// module_memory") (v6.4).
 Symbolizer::Regions Symbolizer::find_regions() {
   const Btf& types = image_.types();
   const auto type = types.find_struct("module");

@@ -12,16 +12,15 @@
 
 namespace memstat::postmortem {
 
-/// Names addresses as the kernel's %pS does: "function+0x1f/0x80", or "function+0x1f/0x80 [module]"; "0x..." for one that is
-/// in no function. What of the tables cannot be read is left out. At most kMaxAddresses are named.
-/// Thread safety: none; one thread at a time.
+/// Names addresses like the kernel's %pS: "function+0x1f/0x80" or "function+0x1f/0x80 [module]"; "0x..." outside
+/// functions. Unreadable tables are skipped. Names at most kMaxAddresses. Thread safety: none; one thread at a time.
 class Symbolizer {
  public:
   static constexpr std::size_t kMaxAddresses = 1U << 16U;
 
   explicit Symbolizer(KernelImage& image) : image_(image) {}
 
-  /// Notes an address that name_of() is to be asked for. All must be added before the first of these.
+  /// Registers an address for name_of(). Call before resolve().
   void add(std::uint64_t address);
   /// Reads the tables once.
   void resolve();
@@ -29,12 +28,12 @@ class Symbolizer {
 
  private:
   struct Place {
-    std::uint64_t begin = 0;  // of the function; 0: none is known
+    std::uint64_t begin = 0;  // of the function; 0: unknown
     std::uint64_t end = 0;
     std::uint32_t number = 0;
     std::string name;
   };
-  // Where a module says which memory is its.
+  // Where struct module describes its memory.
   struct Regions {
     std::uint64_t at = 0;
     std::uint32_t count = 0;

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t kMaxAreas = 1U << 20U;
 constexpr std::uint32_t kMaxNodesOfAreas = 4096;
-constexpr std::uint64_t kMaxPagesLookedAt = 1U << 22U;  // for the node of each, of all areas: 16 GiB
+constexpr std::uint64_t kMaxPagesLookedAt = 1U << 22U;  // for counting by node, over all areas: 16 GiB
 constexpr std::uint64_t kMaxPagesAtOnce = 4096;
-// vm_struct.flags (include/linux/vmalloc.h). An area that is being set up has no line.
+// vm_struct.flags (include/linux/vmalloc.h). Areas under construction are not printed.
 constexpr std::uint64_t kUnfinished = 0x20;
 struct FlagWord {
   std::uint64_t flag;
@@ -27,7 +27,7 @@ struct FlagWord {
 };
 constexpr std::array<FlagWord, 6> kFlagWords = {
     {{0x1, "ioremap"}, {0x2, "vmalloc"}, {0x4, "vmap"}, {0x8, "user"}, {0x10, "dma-coherent"}, {0x1000, "sparse"}}};
-constexpr std::uint64_t kMapRamFlag = 0x1;  // of vmap_area.flags
+constexpr std::uint64_t kMapRamFlag = 0x1;  // in vmap_area.flags
 
 struct Area {
   std::uint64_t begin = 0;
@@ -83,7 +83,7 @@ class AreaReader {
     for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + lazy->bit_offset / 8, true);
   }
 
-  /// Each area must point back to the one before: so no list leads around in a circle.
+  /// The previous pointer of each area must match, so that a circular list ends.
   void walk(std::uint64_t head, bool is_purged) {
     const auto first = image_.read_number<std::uint64_t>(head);
     if (!first) return note(first.error().detail);
@@ -98,7 +98,7 @@ class AreaReader {
     }
   }
 
-  /// The area in `area_`.
+  /// Takes the loaded area.
   void take(bool is_purged) {
     Area area{.begin = area_.get(begin_), .end = area_.get(end_), .by_node = {}};
     area.size = area.end - area.begin;
@@ -125,7 +125,7 @@ class AreaReader {
     areas_.push_back(std::move(area));
   }
 
-  /// Nodes are numbered in the highest bits of a page's flags, see node_bits().
+  /// Counts an area's pages by node. The node is in the highest bits of a page's flags, see node_bits().
   void count_nodes(Area& area) {
     if (area.pages == 0) return;
     if (machine_.nodes == 1) {

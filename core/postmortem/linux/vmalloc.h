@@ -14,13 +14,13 @@
 
 namespace memstat::postmortem {
 
-/// Thread safety: a plain value.
+/// /proc/vmallocinfo of the dumped kernel. Thread safety: a plain value.
 struct LinuxVmallocinfo {
-  std::string text;    ///< "" when no area could be read.
-  std::string damage;  ///< What was first found wrong, for people; "" as a rule.
+  std::string text;    ///< "" if no area was readable.
+  std::string damage;  ///< The first problem found, for display; usually "".
 };
 
-/// Reads it: a line for each area, as s_show prints it.
+/// One line per area, as printed by s_show().
 LinuxVmallocinfo read_linux_vmallocinfo(KernelImage& image, const LinuxMachine& machine);
 
 }  // namespace memstat::postmortem

@@ -10,12 +10,12 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kMaxZones = 16;  // of a node; kernels have up to six kinds
+constexpr std::size_t kMaxZones = 16;  // per node; kernels have up to six kinds
 constexpr std::size_t kMaxOrders = 32;
 constexpr std::size_t kMaxZoneName = 32;
 constexpr std::array<const char*, 4> kWatermarkNames = {"min", "low", "high", "promo"};
 
-/// An array that is a member of a struct: where it begins there, how many elements it has, and of how many bytes each.
+/// An array member of a struct: its offset, number of elements, and element size in bytes.
 struct MemberArray {
   std::uint64_t offset = 0;
   std::size_t count = 0;
@@ -48,7 +48,7 @@ class NodeReader {
     const auto table = image_.symbol("node_data");
     for (std::uint32_t number = 0; number < machine_.nodes; ++number) {
       auto address = table ? image_.read_number<std::uint64_t>(*table + std::uint64_t{number} * 8)
-                           : image_.symbol("contig_page_data");  // a kernel for one node only
+                           : image_.symbol("contig_page_data");  // a kernel built for one node
       if (!address) note("node " + std::to_string(number), address.error().detail);
       if (address && *address != 0) read_node(number, *address);
       if (!table) break;
@@ -81,7 +81,8 @@ class NodeReader {
     spanned_ = zone_.field("spanned_pages");
     present_ = zone_.field("present_pages");
     name_ = zone_.field("name");
-    // A set was a member of struct per_cpu_pageset until Linux 5.13 (28f836b6777b).
+    // Until Linux 5.13 the pages were a member of struct per_cpu_pageset: Linux commit 28f836b6777b ("mm/page_alloc:
+    // split per cpu page lists and zone stats") (v5.14).
     sets_ = zone_.field(zone_.offset_of("per_cpu_pageset") ? "per_cpu_pageset" : "pageset");
     count_ = set_.field(has_pages_ ? "count" : "pcp.count");
     zone_cpus_ = zone_.field("per_cpu_zonestats");
@@ -102,7 +103,7 @@ class NodeReader {
     found_.nodes.push_back(std::move(node));
   }
 
-  /// At most `most` numbers of an array of 64-bit numbers.
+  /// Reads up to `most` elements of an array of 64-bit numbers.
   std::vector<std::uint64_t> words(std::uint64_t owner, const MemberArray& array, std::size_t most, const char* what) {
     if (array.stride != sizeof(std::uint64_t)) return {};
     auto found = read_words(image_, owner + array.offset, std::min(array.count, most));
@@ -111,7 +112,7 @@ class NodeReader {
     return {};
   }
 
-  /// The zone in `zone_`, which is at `address`.
+  /// Reads the loaded zone, whose address is `address`.
   LinuxZone read_zone(std::uint64_t address) {
     LinuxZone zone;
     const auto name = image_.read_string(zone_.get(name_), kMaxZoneName);
@@ -144,7 +145,7 @@ class NodeReader {
     }
   }
 
-  /// What CPUs counted and have not yet added is added, as the kernel does before it prints.
+  /// Adds the CPUs' pending counts, as the kernel does before printing.
   void read_numa(std::uint64_t address, LinuxZone& zone) {
     if (!numa_ || statistics_.numa.empty()) return;
     zone.numa = words(address, *numa_, statistics_.numa.size(), "NUMA events");

@@ -13,39 +13,39 @@
 
 namespace memstat::postmortem {
 
-/// One zone. Amounts are pages. Thread safety: a plain value.
+/// A zone. Amounts are in pages. Thread safety: a plain value.
 struct LinuxZone {
   struct PageSet {
     std::uint32_t cpu = 0;
     std::int32_t count = 0;
   };
   std::string name;
-  std::uint64_t boost = 0;                ///< Already in the watermarks.
-  std::vector<std::uint64_t> watermarks;  ///< min, low, high and since 5.18 promo.
+  std::uint64_t boost = 0;                ///< Included in the watermarks.
+  std::vector<std::uint64_t> watermarks;  ///< min, low, high and, since Linux 5.18, promo.
   std::uint64_t spanned = 0;
   std::uint64_t present = 0;
   std::uint64_t managed = 0;
   std::uint64_t start_pfn = 0;
   std::vector<std::uint64_t> reserve;      ///< lowmem_reserve
-  std::vector<std::uint64_t> counts;       ///< In the order of LinuxStatistics::zones; the first is free pages.
+  std::vector<std::uint64_t> counts;       ///< In the order of LinuxStatistics::zones; the first one is free pages.
   std::vector<std::uint64_t> numa;         ///< In the order of LinuxStatistics::numa; may be empty.
   std::vector<std::uint64_t> free_blocks;  ///< By order.
-  std::vector<PageSet> page_sets;          ///< Of CPUs that are online.
+  std::vector<PageSet> page_sets;          ///< Online CPUs only.
 };
 
-/// One node, and all of them. Thread safety: plain values.
+/// Nodes. Thread safety: plain values.
 struct LinuxNode {
   std::uint32_t number = 0;
   std::vector<std::uint64_t> counts;  ///< In the order of LinuxStatistics::nodes.
-  std::vector<LinuxZone> zones;       ///< All that the kernel was built with, from low to high addresses.
+  std::vector<LinuxZone> zones;       ///< All zones of the kernel's configuration, by ascending address.
 };
 
 struct LinuxNodes {
   std::vector<LinuxNode> nodes;
-  std::string damage;  ///< What could not be read, for people; "" as a rule.
+  std::string damage;  ///< What could not be read, for display; usually "".
 };
 
-/// Reads them. What cannot be read is missing and said in `damage`.
+/// Omits what cannot be read, and reports it in `damage`.
 LinuxNodes read_linux_nodes(KernelImage& image, const LinuxMachine& machine, const LinuxStatistics& statistics);
 
 /// /proc/zoneinfo and /proc/buddyinfo, as mm/vmstat.c prints them.
