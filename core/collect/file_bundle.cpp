@@ -19,7 +19,7 @@ Result<void> FileBundleWriter::add(std::string_view name, std::string_view conte
   if (name.size() > kMax || content.size() > kMax) return data_error(name.substr(0, 200), kMax, "4 GiB or longer");
   const auto prefix = std::bit_cast<std::array<char, kPrefix>>(
       std::array{static_cast<std::uint32_t>(name.size()), static_cast<std::uint32_t>(content.size())});
-  // All or nothing, should there be no memory.
+  // Reserve first, so that a record is appended completely or, without memory, not at all.
   if (const std::size_t size = bundle_.size() + kPrefix + name.size() + content.size(); size > bundle_.capacity())
     bundle_.reserve(2 * size);
   bundle_.append({prefix.data(), kPrefix});

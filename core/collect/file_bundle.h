@@ -14,23 +14,23 @@
 
 namespace memstat {
 
-/// Appends records to a buffer. `scratch` holds one file at a time. Steady state: no allocation.
-/// Thread safety: none.
+/// Appends records to a buffer. `scratch` holds one file at a time. Does not allocate in the steady state. Thread
+/// safety: none.
 class FileBundleWriter {
  public:
-  /// Both must outlive this. Clears `bundle`.
+  /// Clears `bundle`. Both arguments must outlive the writer.
   FileBundleWriter(Buffer& bundle, Buffer& scratch) : bundle_(bundle), scratch_(scratch) { bundle.clear(); }
 
-  /// Reads the file and appends it as `name`. An error leaves the bundle as it was, so that the rest is not lost: whether a
-  /// file that is missing or refused matters is the caller's business.
+  /// Reads a file and appends it as record `name`. On error the bundle is unchanged, so the caller can decide whether a
+  /// missing or unreadable file matters.
   Result<void> add_file(KernelView& view, std::string_view path, std::string_view name);
   Result<void> add_file(KernelView& view, std::string_view path) { return add_file(view, path, path); }
   Result<void> add_sysctl(KernelView& view, std::string_view name, std::size_t size_hint = 0);
-  /// KernelView::read_numbers with the scratch of this; `take` may add().
+  /// KernelView::read_numbers with this writer's scratch buffer; `take` may call add().
   void add_numbers(KernelView& view, std::span<const std::string> names, const KernelView::TakeNumber& take) {
     view.read_numbers(names, scratch_, take);
   }
-  /// Appends a record with content that is at hand. kData beyond 2^32 - 1 bytes.
+  /// Appends a record. kData above 2^32 - 1 bytes.
   Result<void> add(std::string_view name, std::string_view content);
 
  private:
@@ -38,12 +38,12 @@ class FileBundleWriter {
   Buffer& scratch_;
 };
 
-/// Walks the records of a bundle. Never reads outside of the bytes, whatever they are. Thread safety: none.
+/// Iterates over the records of a bundle. Safe for untrusted bytes. Thread safety: none.
 class FileBundleReader {
  public:
   explicit FileBundleReader(std::string_view bundle) : rest_(bundle) {}
 
-  /// The next record; false after the last. A record that is cut short ends the walk; is_cut() is then true.
+  /// The next record; false after the last. A truncated record ends the iteration and sets is_cut().
   bool next(std::string_view& name, std::string_view& content);
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
@@ -52,14 +52,14 @@ class FileBundleReader {
   bool is_cut_ = false;
 };
 
-/// Looks up what an earlier bundle has of things that come in the same order: each begins with a record without name, whose
-/// content names the thing. Thread safety: none.
+/// Looks up things in an earlier bundle that lists them in the same order. Each thing begins with a record without a
+/// name, whose content is the thing's name. Thread safety: none.
 class LastBundle {
  public:
-  /// `file`: which record of a thing is wanted. Both are borrowed.
+  /// `file`: the record wanted of each thing. Both arguments are borrowed.
   LastBundle(std::string_view bundle, std::string_view file) : reader_(bundle), file_(file) {}
 
-  /// The record of the next thing; "" when there is none, and for all that follow once the next thing is another one.
+  /// The record of the next thing; "" if it has none. Once the next thing is a different one, always "".
   std::string_view content_of(std::string_view thing);
 
  private:

@@ -7,10 +7,10 @@
 namespace memstat {
 namespace {
 
-/// Whether no file could be opened, whichever it was.
+/// Whether the process or system is out of descriptors, so that no file could have been opened.
 bool lacks_descriptors(const Error& error) { return error.system_errno == ENFILE || error.system_errno == EMFILE; }
 
-/// Whether the other files of a source are worth reading all the same.
+/// Whether to continue with the source's other files.
 bool may_be_skipped(const Error& error) {
   return error.code == ErrorCode::kNotPresent || error.code == ErrorCode::kPermission || lacks_descriptors(error);
 }
@@ -39,7 +39,7 @@ Result<void> list_known_files(KernelView& view, ListTime when, std::span<const s
   std::optional<Error> first;
   for (const std::string_view path : paths) {
     Result<void> result = when == ListTime::kWhenOpened ? Result<void>{} : view.read_file(path, scratch);
-    // A file that fails now, but is there, is listed: reading it says what is wrong.
+    // List a file that exists but fails now: reading it will report the reason.
     if (result || result.error().code != ErrorCode::kNotPresent) result = list_file(view, when, path, list);
     if (result) continue;
     if (path == needed) {
@@ -94,14 +94,14 @@ Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& 
     auto result = writer.add_file(view, path);
     if (result) continue;
     files.are_read = were_read && lacks_descriptors(result.error());
-    if (files.are_read) return {};  // the bundle is as it was
+    if (files.are_read) return {};  // the bundle keeps its previous content
     are_all_there = false;
     if (!may_be_skipped(result.error())) return result;
   }
   files.are_read = are_all_there;
   if (auto ended = writer.add(kEndOfListedFiles, "\n"); !ended) return ended;
   bundle.swap(files.fresh);
-  files.fresh.reserve(bundle.capacity());  // now, since the next read of them is not the next read
+  files.fresh.reserve(bundle.capacity());  // reserve now: the next read of settings is several reads away
   return {};
 }
 

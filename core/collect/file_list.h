@@ -16,67 +16,66 @@
 
 namespace memstat {
 
-/// Paths in the order in which they are read.
+/// Paths in reading order.
 using FileList = std::vector<std::string>;
 
-/// When files are found: a source that is being opened keeps them open, one that is read without having been opened may not.
+/// When files are looked up. Only a source that is being opened keeps them open.
 enum class ListTime { kWhenOpened, kWhenRead };
 
-/// Appends `path` to `list`, unless the source is being opened and cannot keep it open (that error is returned).
+/// Appends `path` to `list`. While the source is being opened, also keeps the file open, and returns the error if it
+/// cannot.
 Result<void> list_file(KernelView& view, ListTime when, std::string_view path, FileList& list);
 
-/// Name of the record that ends the bundle of read_listed_files, so that a bundle that was cut short is known as such.
+/// Name of the last record of a bundle from read_listed_files; without it the bundle was truncated.
 inline constexpr std::string_view kEndOfListedFiles = "end";
 
-/// Adds every file of `list` to `bundle`, then the record kEndOfListedFiles. Where a file cannot be read `is_error` says,
-/// from its path and the error's code, whether that error is returned or the file left out; without a figure that says so,
-/// only a file that is gone (kNotPresent) may be left out: a read that fails must show. Allocates nothing in the steady
-/// state.
+/// Adds every file of `list` to `bundle`, then the record kEndOfListedFiles. For an unreadable file, `is_error` decides
+/// from its path and error code whether to return the error or omit the file. Unless a figure reports it, only a
+/// missing file (kNotPresent) may be omitted: failed reads must be visible. Does not allocate in the steady state.
 Result<void> read_listed_files(KernelView& view, const FileList& list, FileBundleWriter& bundle,
                                bool (*is_error)(std::string_view path, ErrorCode code));
 
-/// Fills `list` with those of `paths` that the kernel has, in their order: while the source is being opened those that can
-/// be kept open, else those that can be read now, or may be later. Errors: when there is none, that of the first; when
-/// `needed` cannot be had, its.
+/// Fills `list` with the files of `paths` that this kernel has, in order: those that can be kept open while the source
+/// is being opened, otherwise those that are readable now or may become so. Errors: that of the first file if there is
+/// none; that of `needed` if it is not available.
 Result<void> list_known_files(KernelView& view, ListTime when, std::span<const std::string_view> paths,
                               std::string_view needed, Buffer& scratch, FileList& list);
 
-/// How many reads of a source lie between two looks for files that came with a module: 40 s at the default interval.
+/// Number of a source's reads between two searches for files that came with a module: 40 s at the default interval.
 inline constexpr std::uint32_t kReadsBetweenLooks = 4;
-/// Puts those of `paths` that `list`, which list_known_files made of them, lacks and that can be read by now into their
-/// places. They are not kept open, so the source names their directory in `reopened_directories`. Does nothing but at every
-/// kReadsBetweenLooks-th read; `reads` are those before this one. Files that are still absent cost no allocation where the
-/// view's may_read costs none.
+/// Adds files of `paths` that are missing from `list` (from list_known_files) and have become readable, in their order.
+/// They are not kept open, so the source must name their directory in `reopened_directories`. Only every
+/// kReadsBetweenLooks-th call does anything; `reads`: number of reads before this one. Absent files do not allocate
+/// unless the view's may_read() does.
 void look_for_known_files(KernelView& view, std::uint32_t reads, std::span<const std::string_view> paths, Buffer& scratch,
                           FileList& list);
 
-/// As read_listed_files, for independent files: one that has vanished (its module was unloaded), is refused, or cannot be
-/// opened because there are too many open files is skipped. Any other error is returned, and so is that of `needed`, and the
-/// first when nothing could be read.
+/// Like read_listed_files, for independent files. Skips files that have vanished (module unloaded), are not permitted,
+/// or cannot be opened for lack of descriptors. Returns any other error, any error of `needed`, and the first error if
+/// nothing was readable.
 Result<void> read_known_files(KernelView& view, const FileList& list, std::string_view needed, FileBundleWriter& bundle);
 
-/// Whether what seldom changes need not be read now: it is at each kReadsBetweenLooks-th read, and where every poll must be
-/// whole or the kernel is a captured one. `reads` are those before this one.
+/// Whether slowly changing data may be skipped in this read: all but every kReadsBetweenLooks-th read, unless each poll
+/// must be complete or the kernel is a captured one. `reads`: number of reads before this one.
 bool may_leave_out(const KernelView& view, std::uint32_t reads);
 
-/// Files with settings that an administrator makes, which seldom change. Part of a source's state.
-/// Thread safety: none.
+/// Files with administrator's settings, which rarely change. Part of a source's state. Thread safety: none.
 struct SettingFiles {
   FileList list;
-  bool are_read = false;  ///< All of them, at the last read.
-  Buffer fresh = {};      ///< What is being read.
+  bool are_read = false;  ///< All of them, in the last read.
+  Buffer fresh = {};      ///< The bundle under construction.
 };
-/// As read_listed_files, for settings: leaves `bundle` as it is where they may be left out and none was missing the last
-/// time, and where no file can be opened. Files that have vanished or are refused are skipped.
+/// Like read_listed_files, for settings. Leaves `bundle` unchanged if they may be skipped and the last read was
+/// complete, or if no file can be opened. Skips files that have vanished or are not permitted.
 Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle);
 
-/// The content of each of `paths` in a bundle of these functions; nothing for one that is not in it. Quickest when both have
-/// the same order. False when the bundle was cut short. Requires as many contents as paths.
+/// Finds the content of each path in a bundle from these functions; empty if it is not there. Fastest if both have the
+/// same order. Returns false for a truncated bundle. `contents` must have as many elements as `paths`.
 bool find_contents(std::string_view bundle, std::span<const std::string_view> paths,
                    std::span<std::optional<std::string_view>> contents);
 
-/// The component of `path` that follows `prefix`, up to the next slash, and in `rest` what follows that slash. Empty when
-/// `path` does not begin with `prefix`.
+/// The component of `path` after `prefix`, up to the next slash; `rest` gets what follows that slash. Empty if `path`
+/// does not begin with `prefix`.
 std::string_view component_after(std::string_view path, std::string_view prefix, std::string_view& rest);
 
 }  // namespace memstat

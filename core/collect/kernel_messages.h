@@ -11,20 +11,21 @@
 
 namespace memstat {
 
-/// Thread safety: none; one reader.
+/// Reads the kernel's log. Thread safety: none; one reader.
 class KernelMessages {
  public:
   static constexpr std::string_view kPath = "/dev/kmsg";
 
-  /// From the oldest record on that the kernel still has. Errors: kPermission also where the file is hidden, as a container
-  /// or a service manager does.
+  /// Starts at the oldest record in the kernel. Error: kPermission also if a container or service manager hides the
+  /// file.
   Result<void> open();
-  /// The next record; "" when there is none now. Lives until the next call. Never waits. Opens the file if that failed.
+  /// The next record; "" if there is none yet. Valid until the next call. Does not block. Opens the file if open()
+  /// failed.
   Result<std::string_view> next();
 
  private:
   UniqueFd file_;
-  std::array<char, 8192> record_;  // the kernel's longest (CONSOLE_EXT_LOG_MAX)
+  std::array<char, 8192> record_;  // the kernel's maximum (CONSOLE_EXT_LOG_MAX)
 };
 
 }  // namespace memstat

@@ -31,14 +31,14 @@ Error not_told(std::string_view path, std::string detail) {
   return error;
 }
 
-/// A zone from its first page to its last, holes included.
+/// A zone from its first to its last page, including holes.
 struct Span {
   std::uint32_t node = 0;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
 };
 
-/// The spans of all zones that have any page. `offset` is that of the line where reading them ended early, nothing else.
+/// The spans of all zones with pages. Sets `offset` to the malformed line if parsing stopped early.
 std::vector<Span> spans_of(std::string_view text, std::uint64_t page_size, std::optional<std::size_t>& offset) {
   std::vector<Span> spans;
   std::optional<std::uint64_t> node;
@@ -85,7 +85,7 @@ std::string join(const std::vector<std::uint32_t>& nodes) {
   return text;
 }
 
-/// What the zones report for an address. `of_nodes`: only these come into question, and all where it is empty.
+/// Finds an address in the zones. `of_nodes`: only these nodes are candidates; empty: all.
 Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std::vector<std::uint32_t>& of_nodes) {
   Buffer bytes;
   if (auto result = view.read_file(kZones, bytes); !result) return result.error();
@@ -112,7 +112,7 @@ Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std
                               (address > last ? ": it lies beyond the end of memory, " + hex(last) : ": it lies in a hole"));
 }
 
-/// One file of a block's directory, without its newline. An error becomes nothing where the file is not there.
+/// Reads a file in a block's directory, without the newline. A missing file gives an empty text.
 Result<std::string> block_file(KernelView& view, const std::string& directory, std::string_view name) {
   Buffer bytes;
   if (auto result = view.read_file(directory + "/" + std::string(name), bytes); !result) {
@@ -122,7 +122,7 @@ Result<std::string> block_file(KernelView& view, const std::string& directory, s
   return std::string(trim(bytes.view()));
 }
 
-/// The nodes that a block's directory has links to, "node0" and so on.
+/// The nodes linked from a block's directory ("node0", ...).
 std::vector<std::uint32_t> nodes_among(const std::vector<std::string>& names) {
   constexpr std::string_view kNode = "node";
   std::vector<std::uint32_t> nodes;
@@ -134,7 +134,7 @@ std::vector<std::uint32_t> nodes_among(const std::vector<std::string>& names) {
   return nodes;
 }
 
-/// One past the highest block that there is; 0: there is none.
+/// The highest block number plus one; 0: no blocks.
 std::uint64_t block_count(KernelView& view) {
   constexpr std::string_view kBlock = "memory";
   std::vector<std::string> names;
@@ -157,7 +157,7 @@ Error no_block(KernelView& view, std::uint64_t address, std::uint64_t size) {
   return not_told(kBlocks, hex(address) + " is not memory: no memory block is there");
 }
 
-/// The zone decides; what is known of the block stays.
+/// Takes the node from the zones, and keeps the rest of `block`.
 Result<MemoryBlock> with_node_of_zone(KernelView& view, std::uint64_t address, MemoryBlock block,
                                       const std::vector<std::uint32_t>& nodes) {
   const auto zone = find_zone(view, address, nodes);

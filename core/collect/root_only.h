@@ -8,11 +8,11 @@
 
 namespace memstat {
 
-/// What to do about one, for the detail of an error.
+/// Advice for the detail of an error.
 inline constexpr std::string_view kRootOnly =
     "the kernel lets only root (or CAP_DAC_READ_SEARCH) open it: start this program as root";
 
-/// As KernelView::keep_open; that it is refused is explained.
+/// KernelView::keep_open with an explained permission error.
 inline Result<void> keep_root_only_open(KernelView& view, std::string_view path) {
   auto result = view.keep_open(path);
   if (!result && result.error().code == ErrorCode::kPermission) result.error().detail = kRootOnly;

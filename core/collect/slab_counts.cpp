@@ -20,7 +20,7 @@ bool has_one_node(KernelView& view, Buffer& scratch) {
 }
 
 Result<void> keep_slab_counts_open(KernelView& view) {
-  (void)view.keep_open(kOnlineNodes);  // kernels without nodes have none
+  (void)view.keep_open(kOnlineNodes);  // ignored: kernels without NUMA have no such file
   return view.keep_open(kSlabinfo);
 }
 
@@ -49,7 +49,7 @@ std::string_view SlabCounts::text_of(std::uint64_t count) {
   char* const end = begin + text_.size();
   char* at = std::to_chars(begin, end, count).ptr;
   constexpr std::string_view kNode = " N0=";
-  if (has_nodes_ && count != 0) {  // a node without any is left out
+  if (has_nodes_ && count != 0) {  // nodes without objects are omitted
     at += kNode.copy(at, kNode.size());
     at = std::to_chars(at, end, count).ptr;
   }

@@ -15,23 +15,24 @@
 
 namespace memstat {
 
-/// Whether this kernel has no more than one node of memory, number 0.
+/// Whether this kernel has only memory node 0.
 bool has_one_node(KernelView& view, Buffer& scratch);
 
-/// Opens what SlabCounts reads and keeps it, as KernelView::keep_open. Errors: those of slabinfo.
+/// Keeps the files of SlabCounts open, like KernelView::keep_open. Errors: those of slabinfo.
 Result<void> keep_slab_counts_open(KernelView& view);
 
-/// Thread safety: none.
+/// The files `slabs` and `total_objects` of caches, derived from /proc/slabinfo. Thread safety: none.
 class SlabCounts {
  public:
   /// Reads slabinfo. Errors: those of reading it.
   Result<void> read(KernelView& view);
 
-  /// Moves to the cache of that name: cheap for caches in the order of the file. False when it is not listed.
+  /// Moves to the cache with this name. Cheap if caches come in the order of the file. Returns false if it is not
+  /// listed.
   bool find(std::string_view cache);
 
-  /// The files of the cache that was found, as the kernel writes them: "12 N0=12\n", without nodes "12\n". The second call
-  /// overwrites what the first gave.
+  /// The content of the current cache's files as the kernel writes it: "12 N0=12\n", without NUMA "12\n". The second
+  /// call overwrites the result of the first.
   [[nodiscard]] std::string_view slabs() { return text_of(line_.slabs); }
   [[nodiscard]] std::string_view total_objects() { return text_of(line_.slots); }
 
@@ -42,7 +43,7 @@ class SlabCounts {
   Buffer slabinfo_;
   Buffer scratch_;
   bool has_nodes_ = false;
-  SlabinfoReader next_{{}};  // behind the cache found last
+  SlabinfoReader next_{{}};  // after the current cache
   SlabinfoLine line_;
   std::array<char, 64> text_;
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSlabCaches = "/sys/kernel/slab/";
 constexpr std::size_t kLongestFileName = 255;
 
-/// The entry of a cache of that name; "" when it can be no file's.
+/// The directory entry of a cache; "" if its name cannot be a file name.
 std::string entry_of(std::string_view cache) {
   if (cache.empty() || cache == "." || cache == ".." || cache.size() > kLongestFileName ||
       cache.find('\0') != std::string_view::npos) {
@@ -24,7 +24,7 @@ std::string entry_of(std::string_view cache) {
   return entry;
 }
 
-/// The directory that an entry is or leads to.
+/// The directory of an entry, after following a link.
 std::string target_of(KernelView& view, const std::string& entry) {
   const auto link = view.read_link(std::string(kSlabCaches) + entry);
   return link ? link->substr(link->rfind('/') + 1) : entry;

@@ -18,13 +18,13 @@ namespace memstat {
 
 /// A cache of /proc/slabinfo. Thread safety: a plain value.
 struct SlabDirectory {
-  std::string cache;      ///< Its name as slabinfo has it: any bytes but blanks at both ends. Not unique.
-  std::string directory;  ///< Its entry of /sys/kernel/slab; "": there is none, or it is not sure to be this cache's.
+  std::string cache;      ///< As in slabinfo: any bytes, except blanks at both ends. Not unique.
+  std::string directory;  ///< Its entry in /sys/kernel/slab; "": none, or it may be another cache's.
 };
 
-/// The caches of slabinfo in its order, lines that are no cache's left out, and their directories. A directory is sure when
-/// its slab_size is what slabinfo says and no other name leads there. `scratch` holds one file at a time. Errors: those of
-/// reading slabinfo, and of a slab_size that is there but cannot be read.
+/// The caches in slabinfo, in order, without malformed lines, and their directories. A directory is certain if its
+/// slab_size matches slabinfo and no other name leads to it. `scratch` holds one file at a time. Errors: those of
+/// reading slabinfo, and of an existing but unreadable slab_size.
 Result<std::vector<SlabDirectory>> find_slab_directories(KernelView& view, Buffer& scratch);
 
 }  // namespace memstat

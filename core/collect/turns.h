@@ -8,15 +8,16 @@
 
 namespace memstat {
 
-/// The turns of one read. Things are numbered from 0 in the order in which next_thing() is called. Thread safety: none.
+/// Distributes a time budget over several reads: each read takes the next things in turn. Things are numbered from 0 in
+/// the order of next_thing() calls. Thread safety: none.
 class Turns {
  public:
-  /// `first`: the thing whose turn it is first; what next_first() of the read before gave. The clock must outlive this.
+  /// `first`: the first thing of this read; next_first() of the previous read. The clock must outlive this object.
   Turns(const Clock& clock, std::int64_t budget_ns, std::uint32_t first)
       : clock_(clock), budget_ns_(budget_ns), first_(first), next_first_(first) {}
 
   void next_thing() { ++number_; }
-  /// Whether it is the turn of this thing. At least one has its turn at each read, however long it takes.
+  /// Whether it is this thing's turn. At least one thing per read is, however long it takes.
   bool take() {
     if (number_ - 1 < first_ || is_over_) return false;
     const std::int64_t now = clock_.monotonic_ns();
@@ -30,7 +31,7 @@ class Turns {
     has_taken_ = true;
     return true;
   }
-  /// The thing that the next read begins with.
+  /// The first thing of the next read.
   [[nodiscard]] std::uint32_t next_first() const { return is_over_ ? next_first_ : 0; }
 
  private:
@@ -39,7 +40,7 @@ class Turns {
   std::uint32_t first_;
   std::uint32_t next_first_;
   std::int64_t end_ns_ = 0;
-  std::uint32_t number_ = 0;  // one more than the thing's
+  std::uint32_t number_ = 0;  // the current thing's number plus one
   bool has_taken_ = false;
   bool is_over_ = false;
 };

@@ -14,29 +14,29 @@
 
 namespace memstat {
 
-/// Where a channel's answers are: in `out`, and then in memory that goes to the other end. Thread safety: none.
+/// Memory for a channel's answers: `out`, then shared memory for the peer. Thread safety: none.
 class AnswerMemory {
  public:
   Buffer out;
   Buffer scratch;
 
-  /// Before an answer of about that many bytes: where it is large, `out` is that memory.
+  /// Prepares for an answer of about this size. For a large one, `out` becomes the shared memory.
   void expect(std::uint64_t bytes) {
     out.clear();
     if (bytes < kMaxKeptMemory) return;
     auto made = SharedMemory::make_for_one(static_cast<std::size_t>(bytes));
-    if (!made) return;  // put() makes it, or says why not
+    if (!made) return;  // put() will make it, or report the error
     once_ = *std::move(made);
     place_ = once_.take_mapping();
     out.adopt(place_, once_.size(), 0);
   }
 
-  /// Puts what `out` holds into memory. After the answer is sent: done().
+  /// Moves the content of `out` to shared memory. Call done() after sending the answer.
   Result<void> put() {
     size_ = out.size();
     if (size_ > kMaxKeptMemory / 2) return put_once();
     if (size_ > kept_.size()) {
-      auto grown = SharedMemory::make(size_ + size_ / 8);  // so that it need not grow at each read
+      auto grown = SharedMemory::make(size_ + size_ / 8);  // with reserve, so that it does not grow at each read
       if (!grown) return grown.error();
       kept_ = *std::move(grown);
     }
@@ -55,7 +55,7 @@ class AnswerMemory {
   [[nodiscard]] const SharedMemory& sent() const { return *sent_; }
 
  private:
-  /// In memory of its own, without a copy where the kernel wrote it there.
+  /// Uses separate memory, without a copy if the kernel wrote into it.
   Result<void> put_once() {
     if (out.data() != place_) {
       auto made = SharedMemory::make_for_one(size_);
@@ -64,14 +64,14 @@ class AnswerMemory {
       std::memcpy(once_.data(), out.data(), size_);
       unmap_memory(once_.take_mapping(), once_.size());
     }
-    out.give_back_if_large();  // so that it is mapped to be written no more
+    out.give_back_if_large();  // so that no writable mapping remains
     sent_ = &once_;
     return once_.seal_content();
   }
 
   SharedMemory kept_;
   SharedMemory once_;
-  char* place_ = nullptr;  // of once_, where `out` is
+  char* place_ = nullptr;  // mapping of once_, which `out` uses
   const SharedMemory* sent_ = nullptr;
   std::size_t size_ = 0;
 };

@@ -35,7 +35,7 @@ std::optional<std::int64_t> parse_boottime(std::string_view bytes) {
 }
 
 void keep_boot_time(KernelView& view) {
-  if (view.os() == OperatingSystem::kLinux) (void)view.keep_open(kStatFile);  // without it the time is not known
+  if (view.os() == OperatingSystem::kLinux) (void)view.keep_open(kStatFile);  // ignored: the boot time is then unknown
 }
 
 std::int64_t boot_time_ns(KernelView& view) {

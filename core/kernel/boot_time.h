@@ -10,19 +10,19 @@
 
 namespace memstat {
 
-/// Nanoseconds since 1970 at which the kernel shown started; 0 when it does not report it, or reports an impossible time.
-/// Reads /proc/stat or the sysctl kern.boottime.
+/// Boot time of the kernel in ns since 1970; 0 if it is not reported or impossible. Reads /proc/stat or the sysctl
+/// kern.boottime.
 std::int64_t boot_time_ns(KernelView& view);
 
-/// Makes later calls of boot_time_ns work, too, when files cannot be opened any more. Before the first read, as
+/// Keeps what boot_time_ns() reads open, for later calls without privileges. Call before the first read, like
 /// KernelView::keep_open.
 void keep_boot_time(KernelView& view);
 
-/// Line `btime` of /proc/stat, in nanoseconds; nothing when there is no such line, or no possible time in it.
+/// The line `btime` of /proc/stat in ns; empty if it is missing or impossible.
 std::optional<std::int64_t> parse_btime(std::string_view stat);
 
-/// kern.boottime, a struct timeval with fields of 8 bytes, in nanoseconds; nothing when it is shorter, or no possible time.
-/// (FreeBSD on 32-bit machines has other widths: their boot time is not known.)
+/// kern.boottime, a struct timeval with 8-byte fields, in ns; empty if it is shorter or impossible. (32-bit FreeBSD has
+/// other widths; the boot time is unknown there.)
 std::optional<std::int64_t> parse_boottime(std::string_view bytes);
 
 }  // namespace memstat

@@ -11,11 +11,11 @@
 
 namespace memstat {
 
-/// read_numbers is not passed on, so that a view that changes read_sysctl changes each of them. Errors and thread safety:
-/// those of the view inside.
+/// Forwards every read to another view, except read_numbers, so that a view that overrides read_sysctl sees each
+/// number. Errors and thread safety: those of the inner view.
 class ForwardingKernelView : public KernelView {
  public:
-  /// `inner` must outlive this.
+  /// `inner` must outlive this object.
   explicit ForwardingKernelView(KernelView& inner) : inner_(inner) {}
 
   [[nodiscard]] OperatingSystem os() const override { return inner_.os(); }
@@ -29,7 +29,7 @@ class ForwardingKernelView : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return inner_.list_directory(path, names);
   }
-  /// A view that overrides list_directory and wants it used here, too, overrides this with KernelView::list_directories.
+  /// A view that overrides list_directory should override this with KernelView::list_directories.
   Result<void> list_directories(std::string_view path, Buffer& names) override {
     return inner_.list_directories(path, names);
   }

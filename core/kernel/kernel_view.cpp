@@ -55,7 +55,7 @@ Result<void> KernelView::list_directories(std::string_view path, Buffer& names) 
     if (!inside.assign(path == "/" ? "" : path) || !inside.append("/") || !inside.append(entry))
       continue;  // too long for any view
     if (auto result = list_directory(inside.view(), ignored); !result) {
-      if (result.error().code == ErrorCode::kNotPresent) continue;  // no directory, or gone by now
+      if (result.error().code == ErrorCode::kNotPresent) continue;  // not a directory, or gone
       if (result.error().code != ErrorCode::kPermission) return result;
     }
     names.append(entry);

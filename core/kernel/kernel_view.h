@@ -21,18 +21,18 @@
 
 namespace memstat {
 
-/// Which kernel a view shows (for a capture: the captured one, not the one that we run on).
+/// The kernel that a view shows; for a capture, the captured one.
 enum class OperatingSystem { kLinux, kFreeBsd, kOther };
 
-/// Ends each name of KernelView::list_directories; no name holds it.
+/// Terminates each name in KernelView::list_directories; no name contains it.
 inline constexpr char kEndOfName = '\0';
 
-/// "linux", "freebsd" or "other", as in a capture's manifest.
+/// "linux", "freebsd" or "other", as in the manifest of a capture.
 std::string_view to_string(OperatingSystem os);
 
-/// A data source that is neither a file nor a sysctl (counters, events): a table, which its source makes of descriptors of
-/// its own. A view of this machine calls it. A capture has the table as text and never does. Thread safety: none; the kernel
-/// view's caller sees to it, one table a reader.
+/// A data source that is neither a file nor a sysctl (counters, events): a table, which its source makes from its own
+/// descriptors. Live views call it; captures have the table as text. Thread safety: none; the view's caller ensures one
+/// reader per table.
 class TextTableSource {
  public:
   TextTableSource() = default;
@@ -40,24 +40,25 @@ class TextTableSource {
   TextTableSource& operator=(const TextTableSource&) = delete;
   virtual ~TextTableSource() = default;
 
-  /// Opens what later reads need, with the privileges that they will not have. Errors: kNotPresent, kPermission, kIo.
+  /// Acquires what later reads need, while privileges are available. Errors: kNotPresent, kPermission, kIo.
   virtual Result<void> open() = 0;
-  /// Writes the table as it is now into `out`. Errors: as open.
+  /// Writes the current table to `out`. Errors: those of open().
   virtual Result<void> read(Buffer& out) = 0;
-  /// Writes what read() gave as the text of a recording, replacing what `text` held. By default read() gives text.
+  /// Converts the result of read() to text for a recording, replacing `text`. The default is for tables that are text
+  /// already.
   virtual void write_text(std::string_view table, Buffer& text) const { text.assign(table); }
-  /// Looks after what it has attached to the kernel, between two reads. Returns whether it wants to be asked again soon.
+  /// Maintains what is attached to the kernel, between two reads. Returns whether it should be called again soon.
   virtual bool tend() { return false; }
 };
 
-/// Read access to one kernel's figures.
+///  Read access to the statistics of one kernel.
 ///
-/// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
-/// A view overrides what its kernel has; every read that it does not override is kNotPresent.
-/// On an error `out` may hold anything. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
-/// Thread safety: reads may run in several threads at once, of the same path as well (a source that hangs keeps its thread
-/// while a fresh one reads the other sources, which may want the same file). keep_open and open_table are called before the
-/// first read only.
+///  Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
+///  A view overrides the reads that its kernel supports; the others return kNotPresent.
+///  On error the content of `out` is unspecified. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
+///  Thread safety: reads may run in several threads at once, even of the same path: a hanging source keeps its thread while
+///  a new thread reads the other sources, which may need the same file. keep_open and open_table are called before the first
+///  read only.
 class KernelView {
  public:
   /// See read_numbers.
@@ -69,85 +70,83 @@ class KernelView {
   virtual ~KernelView() = default;
 
   [[nodiscard]] virtual OperatingSystem os() const = 0;
-  /// Bytes in a page of the kernel shown. Never 0.
+  /// Page size of this kernel in bytes. Never 0.
   [[nodiscard]] virtual std::uint64_t page_size() const = 0;
-  /// One more than the highest CPU number present. At least 1. CPU numbers may have holes.
+  /// The highest present CPU number plus one; at least 1. CPU numbers may have gaps.
   [[nodiscard]] virtual std::uint32_t cpu_count() const = 0;
-  /// Release of the kernel shown as uname(3) has it, such as "6.12.43+deb13-amd64"; "" when it is not known.
+  /// The kernel's release as in uname(3), such as "6.12.43+deb13-amd64"; "" if unknown.
   [[nodiscard]] virtual std::string os_release() const { return {}; }
 
-  /// What reads of this view are timed with.
+  /// The clock for timing reads.
   [[nodiscard]] virtual const Clock& clock() const { return system_clock(); }
 
-  /// The whole file, read to its end in a loop (one read of /proc/slabinfo gives at most 4 KiB whatever the buffer).
+  /// Reads the whole file in a loop (one read of /proc/slabinfo returns at most 4 KiB, whatever the buffer).
   virtual Result<void> read_file(std::string_view path, Buffer& out);
-  /// Whether reading the file is worth a try: false means that it cannot be opened now. For files that are mostly absent and
-  /// are looked for again and again: the Linux view allocates nothing, a read that fails allocates its error. This one,
-  /// which any view has, is true.
+  /// Whether the file may be readable; false means that it cannot be opened now. For files that are usually absent and
+  /// looked for repeatedly: on Linux this does not allocate, whereas a failed read allocates its error. The default is
+  /// true.
   [[nodiscard]] virtual bool may_read(std::string_view path);
-  /// Where a symbolic link points, as written in the link.
+  /// The target of a symbolic link, as stored in the link.
   virtual Result<std::string> read_link(std::string_view path);
   /// Names in a directory without "." and "..", sorted.
   virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
-  /// Names of the directories in a directory of /proc or /sys, in any order, each followed by a NUL, which no name holds.
-  /// Links to directories need not be among them. For trees that are walked at every read: the Linux view allocates nothing
-  /// in the steady state, and where the kernel counts no sub-directories it does not list the files either. This one, which
-  /// any view has, tries each name that list_directory gives.
+  /// Names of the directories within a directory of /proc or /sys, in any order, each followed by a NUL. May omit links
+  /// to directories. For trees that are walked at every read: on Linux it does not allocate in the steady state, and it
+  /// skips directories whose link count shows no sub-directories. The default tries each name from list_directory().
   virtual Result<void> list_directories(std::string_view path, Buffer& names);
-  /// The raw bytes of one sysctl. `size_hint` is the size expected, in bytes (0: not known); a stream that grew meanwhile is
-  /// read again with more room, a bounded number of times.
+  /// The raw bytes of a sysctl. `size_hint`: the expected size in bytes (0: unknown). If it has grown, it is read again
+  /// with more room, a bounded number of times.
   virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);
-  /// Calls `take` with what read_sysctl brings of each of `names`, numbers that are read together; in that order, until it
-  /// gives false. This one, which any view has, reads them one by one into `scratch`. A view that another process reads for
-  /// asks once for all of them.
+  /// Reads sysctls that are numbers and calls `take` for each, in the order of `names`, until it returns false. The
+  /// default reads them one by one into `scratch`. A view with a reader process requests all of them at once.
   virtual void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take);
-  /// Names of the sysctls below a prefix ("vm.uma"), sorted, complete with the prefix.
+  /// The full names of all sysctls below a prefix ("vm.uma"), sorted.
   virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
 
-  /// Opens the table of a source that reads no files, on this machine; a capture says whether it has it.
+  /// Opens a source's table on this machine. For a capture: checks that it has the table.
   virtual Result<void> open_table(std::string_view source, TextTableSource& table);
-  /// The table's text: of this machine, what `table` reads; of a capture, NNNNNN/source/SOURCE.
+  /// Reads a table: from `table` on this machine, from NNNNNN/source/SOURCE in a capture.
   virtual Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out);
 
-  /// Whether every poll must be whole: while polls are recorded, since a replay may begin with any of them. Sources then
-  /// read again what they know already.
+  /// Whether each poll must be complete, because polls are being recorded and a replay may start with any of them.
+  /// Sources then read again even what they already know.
   [[nodiscard]] virtual bool wants_whole_polls() const { return false; }
 
-  /// Whether reads show this machine as it is now, so that what seldom changes need not be read each time. A capture shows
-  /// another moment at each poll, and may go back.
+  /// Whether reads show this machine now, so that slowly changing data can be skipped. A capture shows another moment
+  /// at each poll, and may go back in time.
   [[nodiscard]] virtual bool reads_this_machine() const { return false; }
 
-  /// Opens a file now and keeps it, so that read_file of it goes on working after privileges are dropped.
-  /// Views without descriptors only say whether the file can be read.
+  /// Opens a file now and keeps it open, so that read_file() works after privileges are dropped. Views without
+  /// descriptors only check that the file is readable.
   virtual Result<void> keep_open(std::string_view path);
-  /// How many files are kept open. Views without descriptors: 0.
+  /// Number of files kept open; 0 for views without descriptors.
   [[nodiscard]] virtual std::size_t kept_count() const { return 0; }
-  /// Closes what was kept after the first `count` files: the files of a source that could not be opened. Before the first
-  /// read only, as keep_open.
+  /// Closes all kept files after the first `count`: those of a source that could not be opened. Call before the first
+  /// read only, like keep_open.
   virtual void close_kept_after(std::size_t count);
 };
 
-/// What this process uses itself, for the process_* series. Fields that the system does not report are 0.
+/// Resource usage of this process, for the process_* series. Unavailable fields are 0.
 struct ProcessStats {
-  double cpu_seconds = 0;            ///< User and system time since start.
+  double cpu_seconds = 0;            ///< User and system time since the start.
   std::uint64_t resident_bytes = 0;  ///< Physical memory now.
   std::uint64_t virtual_bytes = 0;   ///< Address space now.
   std::uint64_t open_files = 0;      ///< Open descriptors now.
-  std::uint64_t max_files = 0;       ///< Limit on them.
+  std::uint64_t max_files = 0;       ///< Maximum number of open descriptors.
   double start_time_seconds = 0;     ///< Unix time.
 };
 
-/// Reads ProcessStats again and again; opens what it needs when it is made, before privileges are dropped.
-/// Thread safety: none; one thread at a time.
+/// Reads ProcessStats repeatedly. The constructor opens what is needed, before privileges are dropped. Thread safety:
+/// none; one thread at a time.
 class ProcessStatsReader {
  public:
   virtual ~ProcessStatsReader() = default;
   virtual ProcessStats read() = 0;
 };
 
-/// This machine's kernel, or nothing known of it on systems that we have no view for (kNotPresent).
+/// A view of this machine. Its reads return kNotPresent on unsupported operating systems.
 Result<std::unique_ptr<KernelView>> make_live_kernel_view();
-/// This process. Never null.
+/// For this process. Never null.
 std::unique_ptr<ProcessStatsReader> make_process_stats_reader();
 
 }  // namespace memstat

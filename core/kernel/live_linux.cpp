@@ -69,8 +69,8 @@ class LinuxKernelView final : public KernelView {
   void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
  private:
-  /// Files of sysfs and of control groups (fs/kernfs/file.c) give all they have to one read, or whole records of a page at a
-  /// time, none of which is half a page long.
+  /// Files of sysfs and control groups (fs/kernfs/file.c) return everything in one read, or whole records in pages, no
+  /// record being as long as half a page.
   static ReadManner manner_of(std::string_view path) {
     if (path.starts_with("/proc/sys/")) return ReadManner::kInOne;
     const bool is_kernfs =
@@ -81,7 +81,7 @@ class LinuxKernelView final : public KernelView {
     return system_error(name, ENOENT, "Linux has no sysctls by name; its files are under /proc/sys");
   }
 
-  // CPUs that may be plugged in later count, so that columns need not grow.
+  // Includes CPUs that may be hot-plugged later, so that columns need not grow.
   std::uint32_t count_cpus() {
     Buffer text;
     if (files_.read_file("/sys/devices/system/cpu/possible", text, ReadManner::kToTheEnd)) {
@@ -136,8 +136,8 @@ class LinuxProcessStatsReader final : public ProcessStatsReader {
     return count;
   }
 
-  // Field 22 of /proc/self/stat is the start in clock ticks since boot; the file's second field, in parentheses, may hold
-  // blanks and parentheses itself.
+  // Field 22 of /proc/self/stat is the start time in clock ticks since boot. Field 2, in parentheses, may itself
+  // contain blanks and parentheses.
   static double find_start_time(const std::string& path) {
     PosixFiles files;
     Buffer stat;

@@ -12,10 +12,10 @@ MergedSlabs MergedSlabs::read(KernelView& view) {
   std::vector<std::string> entries;
   if (view.os() != OperatingSystem::kLinux || !view.list_directory(kMergedCaches, entries)) return merged;
   for (std::string& entry : entries) {
-    if (entry.starts_with(':')) continue;  // made up by the kernel for a directory
+    if (entry.starts_with(':')) continue;  // an artificial name for a directory
     const auto link = view.read_link(std::string(kMergedCaches) + "/" + entry);
-    if (!link) continue;                                 // the directory of a cache that is not merged
-    std::replace(entry.begin(), entry.end(), '!', '/');  // as kobject_set_name() does the other way round
+    if (!link) continue;                                 // a directory of its own: the cache is not merged
+    std::replace(entry.begin(), entry.end(), '!', '/');  // reverses kobject_set_name()
     std::string directory = link->substr(link->rfind('/') + 1);
     merged.names_[directory].push_back(entry);
     merged.directories_.emplace(std::move(entry), std::move(directory));

@@ -13,19 +13,20 @@
 
 namespace memstat {
 
-/// As of when they were read. Thread safety: immutable once read.
+/// The names of merged slab caches, as of reading. Thread safety: immutable once read.
 class MergedSlabs {
  public:
-  /// Reads a link for each cache, some 400, which everybody may. Empty where the kernel has no such directory. Allocates.
+  /// Reads a link for each of some 400 caches; needs no privileges. Empty if the kernel has no such directory.
+  /// Allocates.
   static MergedSlabs read(KernelView& view);
 
-  /// All names of the cache that has this one, sorted, this one among them; empty when it has no other.
+  /// All names of the cache with this name, sorted and including it; empty if it has no other.
   [[nodiscard]] const std::vector<std::string>& names_of(std::string_view cache) const;
   [[nodiscard]] bool empty() const { return names_.empty(); }
 
  private:
   std::map<std::string, std::string, std::less<>> directories_;         // by name
-  std::map<std::string, std::vector<std::string>, std::less<>> names_;  // by directory; two at least
+  std::map<std::string, std::vector<std::string>, std::less<>> names_;  // by directory; at least two each
 };
 
 }  // namespace memstat

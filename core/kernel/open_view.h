@@ -16,54 +16,54 @@ namespace memstat {
 
 class ReplayKernelView;
 
-/// How much of a capture is read into memory or unpacked unless told otherwise, B: a small archive can hold anything.
+/// Default maximum for reading a capture into memory, or unpacking it: small archives can have any size unpacked.
 inline constexpr std::uint64_t kMaxCaptureBytes = 512ULL << 20;
 
-/// What users write for this machine's kernel. A directory of that name is `./live`.
+/// The reference to this machine's kernel. For a directory of this name, write `./live`.
 inline constexpr std::string_view kLiveReference = "live";
 
 struct ViewOptions {
-  /// Whether "@POLL" at the end of a capture's name selects a poll, by default the last. False: it belongs to the name, and
-  /// the capture is at its first poll, for a replay of all of them.
+  /// Whether "@POLL" at the end of a reference selects a poll (default: the last). False: it is part of the name, and
+  /// the capture starts at its first poll, to replay all of them.
   bool takes_poll = true;
   /// Reads the whole capture now, for a process that is about to give up the right to read it.
   bool load_now = false;
-  /// B, of an archive unpacked, and of what is read now.
+  /// Maximum size in B of an unpacked archive, and of what load_now reads.
   std::uint64_t max_bytes = kMaxCaptureBytes;
 };
 
 struct OpenedView {
   std::unique_ptr<KernelView> view;     ///< Never null.
-  ReplayKernelView* capture = nullptr;  ///< The same view when it is a capture, else nullptr.
-  std::vector<std::string> notes = {};  ///< What of it is damaged and so incomplete, a line each for people; as a rule none.
+  ReplayKernelView* capture = nullptr;  ///< The view if it is a capture, else nullptr.
+  std::vector<std::string> notes = {};  ///< Damage that makes it incomplete, one line each, for display; usually none.
 };
 
-/// Which statistics must be there for a kernel behind libkvm to be opened; what else is missing is a note.
+/// The statistics that a kernel behind libkvm must have to be opened. Others that are missing become notes.
 struct KvmNeeds {
   bool malloc = false;
   bool uma = false;
 };
 
-/// A kind of recorded kernel. A target that brings one adds its name to VIEW_OPENERS in CMakeLists.txt and defines it in
-/// namespace memstat::view_openers.
+/// A kind of recorded kernel. To add one, define it in namespace memstat::view_openers and add its name to VIEW_OPENERS
+/// in CMakeLists.txt.
 struct ViewOpener {
-  /// Whether the reference names something of this kind, by what is there and not by its name.
+  /// Whether the reference is of this kind, by its content rather than its name.
   bool (*recognizes)(const std::string& reference);
   Result<OpenedView> (*open)(const std::string& reference, const ViewOptions& options);
-  /// Opens what is behind a kvm_t of libkvm; nullptr where there is no libkvm.
+  /// Opens the kernel of a kvm_t; nullptr if this kind does not support libkvm.
   Result<OpenedView> (*open_kvm)(void* kvm, KvmNeeds needs) = nullptr;
 };
 
-/// Every kind of this build, in the order in which they are tried; the last one, captures, takes what no other does.
+/// All kinds in this build, in the order in which they are tried. The last, captures, accepts everything else.
 std::span<const ViewOpener* const> all_view_openers();
 
-/// Opens what `reference` names: kLiveReference; CAPTURE or CAPTURE@POLL; or what another opener knows (a crash dump).
-/// Errors: kNotPresent (no such file, no such poll, or no view of this system's kernel) and those of open_capture.
+/// Opens `reference`: kLiveReference; CAPTURE or CAPTURE@POLL; or what another opener recognizes (a crash dump).
+/// Errors: kNotPresent (no such file, no such poll, or an unsupported operating system) and those of open_capture.
 /// Thread safety: safe.
 Result<OpenedView> open_view(const std::string& reference, const ViewOptions& options = {});
 
-/// Opens the kernel behind a kvm_t of libkvm. Errors: kKvm where this build has no libkvm, for no handle, and with what
-/// libkvm says; kKvmNoSymbol, kKvmShortRead, kVersion. Thread safety: that of the handle.
+/// Opens the kernel of a libkvm handle. Errors: kKvm if this build has no libkvm, for a null handle, and with libkvm's
+/// own message; kKvmNoSymbol, kKvmShortRead, kVersion. Thread safety: that of the handle.
 Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs);
 
 }  // namespace memstat

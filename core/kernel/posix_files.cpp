@@ -49,21 +49,20 @@ int open_for_reading(const FixedPath& path, int more_flags = 0, int directory = 
   return fd;
 }
 
-/// Whether a file can be read at an offset. Reads nothing.
+/// Whether a file supports reads at an offset. Reads nothing.
 bool has_offsets(int fd) {
   char nothing = 0;
   return ::pread(fd, &nothing, 0, 0) >= 0 || errno != ESPIPE;
 }
 
-/// The directory and the name in it.
+/// Splits a path into directory and name.
 std::pair<std::string_view, std::string_view> split(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return {".", path};
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// Whether a descriptor is one of those that are left to the rest of the process. The kernel gives out the lowest number
-/// that is free.
+/// Whether a descriptor must be left for the rest of the process. The kernel assigns the lowest free number.
 bool is_reserved(int fd) {
   constexpr rlim_t kMaxReserved = 256;
   rlimit limit{};

@@ -16,20 +16,20 @@
 
 namespace memstat {
 
-/// How to read. All in bytes; only the last may be 0. Thread safety: a plain value.
+/// How to read a file. All in bytes; only the last may be 0. Thread safety: a plain value.
 struct ReadLimits {
-  std::size_t first_capacity = 64UL << 10;  ///< Room for a buffer that has none yet.
-  std::size_t max_chunk = 1UL << 20;        ///< The most that one call asks for.
-  std::size_t max_bytes = 1UL << 30;        ///< A file longer than this is kData: no kernel file is.
-  std::size_t whole_below = 0;              ///< A read of fewer bytes got all there was. 0: only one of none shows the end.
+  std::size_t first_capacity = 64UL << 10;  ///< Initial capacity of an empty buffer.
+  std::size_t max_chunk = 1UL << 20;        ///< Maximum size of a read call.
+  std::size_t max_bytes = 1UL << 30;        ///< A longer file is kData: no kernel file is that long.
+  std::size_t whole_below = 0;  ///< A read of fewer bytes is the whole file. 0: only an empty read marks the end.
 };
 
 inline Error too_long_error(std::string_view path, std::size_t max_bytes) {
   return data_error(path, max_bytes, "longer than " + std::to_string(max_bytes) + " bytes, which no kernel file is");
 }
 
-/// Reads to the end of the file: one read of a seq_file gives at most 4 KiB whatever the buffer.
-/// Allocates nothing when `out` has grown before. Errors: system_error of the read, kData beyond max_bytes, kNoMemory.
+/// Reads to the end of the file: a read of a seq_file returns at most 4 KiB, whatever the buffer. Does not allocate if
+/// `out` is large enough. Errors: system_error of the read, kData above max_bytes, kNoMemory.
 template <typename Read>
 Result<void> read_all(std::string_view path, Buffer& out, const ReadLimits& limits, Read&& read) {
   out.clear();
@@ -52,10 +52,10 @@ Result<void> read_all(std::string_view path, Buffer& out, const ReadLimits& limi
   }
 }
 
-/// Reads a file that gives all it has to the first read, or cuts it short, and nothing to a second one (/proc/sys: integer
-/// vectors end after one read even when it was too small). Asks for little first, because that kernel clears what is asked
-/// for, and starts again from offset 0 with more room when the room was filled. `Read` is called for offset 0 each time.
-/// Errors: as read_all; kData beyond 1 MiB.
+/// Reads a file that returns everything, possibly truncated, in the first read and nothing in a second (/proc/sys:
+/// integer vectors end after one read even if it was too small). Requests little at first, because the kernel clears
+/// the requested size; starts again at offset 0 with more room if the buffer was filled. `Read` is always called for
+/// offset 0. Errors: as read_all; kData above 1 MiB.
 template <typename Read>
 Result<void> read_in_one(std::string_view path, Buffer& out, Read&& read) {
   constexpr std::size_t kFirst = 256;

@@ -20,7 +20,7 @@
 namespace memstat {
 namespace {
 
-/// Whether the entry of that type is a directory. File systems may leave the type out (DT_UNKNOWN); the kernel's own do not.
+/// Whether an entry is a directory. Some file systems do not report the type (DT_UNKNOWN); the kernel's own do.
 bool is_directory(int parent, const char* name, unsigned char type) {
   if (type != DT_UNKNOWN) return type == DT_DIR;
   struct stat status {};
@@ -51,8 +51,9 @@ Result<void> list_kernel_directories(std::string_view path, Buffer& names) {
   struct stat status {};
   if (::stat(terminated.c_str(), &status) != 0) return system_error(path, errno);
   if (!S_ISDIR(status.st_mode)) return system_error(path, ENOTDIR);
-  // A directory has a link in its parent, its own ".", and the ".." of each sub-directory. Most control groups have none,
-  // and their dozens of files cost six times this call. (File systems that do not count say 1.)
+  // A directory has one link from its parent, one from its own ".", and one from each sub-directory's "..". Most
+  // control groups have no sub-directories, and listing their dozens of files takes six times as long as this call.
+  // (File systems that do not count links report 1.)
   if (status.st_nlink == 2) return {};
   int opened = -1;
   do {

@@ -16,27 +16,27 @@
 
 namespace memstat {
 
-/// The number path of one sysctl. Thread safety: a plain value.
+/// The numeric path (MIB) of a sysctl. Thread safety: a plain value.
 struct SysctlNumbers {
   std::array<int, 24> numbers{};  ///< FreeBSD's CTL_MAXNAME
   std::size_t length = 0;
 };
 
-/// Keeps number paths by name. Allocates when a name is new, and at no other time. Thread safety: safe.
+/// Caches MIBs by name. Allocates only for new names. Thread safety: safe.
 class KeptSysctlNumbers {
  public:
-  /// Far more names than all sources read; from there on every name is looked up each time.
+  /// Far more names than all sources read. Above this, names are looked up each time.
   static constexpr std::size_t kMaxNames = 65536;
 
-  /// Calls `read(path)` with the path of `name`, which `look_up(path)` finds where it is not kept or leads nowhere any more.
-  /// Both give 0 or an errno, and so does this: ENOENT when there is no such sysctl. May throw std::bad_alloc.
+  /// Calls `read(path)` with the MIB of `name`. `look_up(path)` finds it if it is not cached or has become invalid.
+  /// Both return 0 or an errno, and so does this function: ENOENT if there is no such sysctl. May throw std::bad_alloc.
   template <typename LookUp, typename Read>
   int read(std::string_view name, LookUp&& look_up, Read&& read) {
     SysctlNumbers path;
     if (find(name, path)) {
       const int failure = read(path);
       if (failure != ENOENT) return failure;
-      forget(name);  // gone; one of the same name may have taken its place
+      forget(name);  // gone; another one may have taken its number
     }
     if (const int failure = look_up(path); failure != 0) return failure;
     const int failure = read(path);
@@ -71,7 +71,7 @@ class KeptSysctlNumbers {
     if (const auto found = kept_.find(name); found != kept_.end()) kept_.erase(found);
   }
 
-  mutable Mutex mutex_;  // never held while the kernel is asked
+  mutable Mutex mutex_;  // not held during system calls
   std::unordered_map<std::string, SysctlNumbers, Hash, std::equal_to<>> kept_ MEMSTAT_GUARDED_BY(mutex_);
 };
 

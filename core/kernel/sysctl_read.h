@@ -15,12 +15,12 @@
 
 namespace memstat {
 
-/// `call` mimics sysctl(3): `int call(void* to, std::size_t* length)` gives 0 or an errno. `*length` is the room at `to` on
-/// entry and the bytes stored on return; with `to` null it returns the room that the kernel thinks is needed.
-/// `size_hint` in bytes, 0: ask the kernel first. After ENOMEM the room grows by at least an eighth, at most 8 times.
-/// Allocates nothing when `out` has grown before. Asks for no more room than needed, because the kernel wires all of it.
-/// Errors: kNoMemory when it stays too small (ENOMEM) or we have no memory (errno 0), kData when the kernel claims more than
-/// it had room for, system_error.
+/// `call` behaves like sysctl(3): `int call(void* to, std::size_t* length)` returns 0 or an errno. On entry `*length`
+/// is the room at `to`, on return the bytes stored; if `to` is null it returns the estimated size. `size_hint`: in
+/// bytes, 0: ask the kernel first. After ENOMEM the room grows by at least an eighth, up to 8 times. Does not allocate
+/// if `out` is large enough. Requests no more room than necessary, because the kernel wires all of it. Errors:
+/// kNoMemory if it is still too small (ENOMEM) or the process has no memory (errno 0), kData if the kernel reports more
+/// than fits, system_error.
 template <typename Call>
 Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size_hint, Call&& call) {
   constexpr int kMaxRetries = 8;
@@ -46,7 +46,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
       }
       if (failure != ENOMEM && failure != EINTR) return system_error(name, failure);
       if (failure == EINTR) continue;
-      std::size_t needed = 0;  // a hint may be far too small; the kernel's own guess saves retries
+      std::size_t needed = 0;  // a hint may be far too small; the kernel's estimate saves retries
       if (call(nullptr, &needed) != 0) needed = 0;
       room = std::max(with_margin(room), needed < kMax ? with_margin(needed) : kMax);
     }
