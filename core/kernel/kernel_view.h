@@ -51,14 +51,14 @@ class TextTableSource {
   virtual bool tend() { return false; }
 };
 
-///  Read access to the statistics of one kernel.
+/// Read access to the statistics of one kernel.
 ///
-///  Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
-///  A view overrides the reads that its kernel supports; the others return kNotPresent.
-///  On error the content of `out` is unspecified. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
-///  Thread safety: reads may run in several threads at once, even of the same path: a hanging source keeps its thread while
-///  a new thread reads the other sources, which may need the same file. keep_open and open_table are called before the first
-///  read only.
+/// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
+/// A view overrides the reads that its kernel supports; the others return kNotPresent.
+/// On error the content of `out` is unspecified. Paths are absolute; sysctl names are dotted ("kern.malloc_stats").
+/// Thread safety: reads may run in several threads at once, even of the same path: a hanging source keeps its thread while
+/// a new thread reads the other sources, which may need the same file. keep_open and open_table are called before the first
+/// read only.
 class KernelView {
  public:
   /// See read_numbers.

@@ -22,15 +22,16 @@ enum class ReadManner {
   kInOne,     ///< everything in one read at offset 0
 };
 
-///  Reads files by path, through a kept descriptor if there is one.
+/// Reads files by path, through a kept descriptor if there is one.
 ///
-///  A kept file without reads at an offset (numbers in debugfs, a FIFO) returns its content only once per descriptor. So its
-///  directory is kept instead, and the file is opened in it at every read. That needs no permission for the directories
-///  above: debugfs itself belongs to root, but its files are world-readable.
+/// A kept file without reads at an offset (numbers in debugfs, a FIFO) returns its content only once per descriptor. So its
+/// directory is kept instead, and the file is opened in it at every read. That needs no permission for the directories
+/// above: debugfs itself belongs to root, but its files are world-readable.
 ///
-///  Kept files leave a quarter of the process's descriptors, at most 256, for connections and short-lived files. Thread
-///  safety: keep_open and close_kept_after only before the first read; after that the set of kept files is fixed, and reads
-///  take no lock. Reads may run at the same time, even of the same path: none moves a file offset that another one uses.
+/// Kept files leave a quarter of the process's descriptors, at most 256, for connections and short-lived files.
+///
+/// Thread safety: keep_open and close_kept_after only before the first read; after that the set of kept files is fixed, and
+/// reads take no lock. Reads may run at the same time, even of the same path: none moves a file offset that another uses.
 class PosixFiles {
  public:
   /// Errors: system_error, with advice if the process is out of descriptors; kIo for a path that is too long or

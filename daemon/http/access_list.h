@@ -11,13 +11,13 @@
 
 namespace memstat {
 
-/// An error of code kData about a configured value: "key: value: why".
+/// A kData error for a configured value: "key: value: why".
 Error option_error(std::string_view key, std::string_view value, std::string_view why);
 
-/// The addresses that may connect: loopback and the networks of a configuration. Thread safety: a plain value.
+/// The addresses that may connect: loopback and the configured networks. Thread safety: a plain value.
 class AccessList {
  public:
-  /// No network means loopback only.
+  /// Without networks, only loopback.
   explicit AccessList(std::vector<IpNetwork> allow) : networks_(std::move(allow)) {}
 
   [[nodiscard]] bool admits(const IpAddress& address) const;

@@ -18,13 +18,13 @@ namespace {
 thread_local CivetwebLinks* starting = nullptr;
 thread_local CivetwebLinks* accepting = nullptr;
 
-// The links that a call asks for, if it returns to civetweb.
+// The links, if the call comes from civetweb.
 CivetwebLinks* links_for(CivetwebLinks* links, const void* return_address) {
   Dl_info caller{};
   Dl_info civetweb{};
   if (links == nullptr) return nullptr;
   const void* start = ::dlsym(RTLD_DEFAULT, "mg_start2");
-  if (start == nullptr) start = reinterpret_cast<const void*>(&mg_start2);  // linked in, of which dlsym knows nothing
+  if (start == nullptr) start = reinterpret_cast<const void*>(&mg_start2);  // statically linked, so dlsym does not find it
   const bool is_civetweb =
       ::dladdr(return_address, &caller) != 0 && ::dladdr(start, &civetweb) != 0 && caller.dli_fbase == civetweb.dli_fbase;
   return is_civetweb ? links : nullptr;
@@ -43,7 +43,7 @@ void become_accepting_thread(CivetwebLinks& links) {
 }  // namespace memstat
 
 #define LINKS(of) memstat::links_for(memstat::of, __builtin_return_address(0))
-#define SAME_AS(call) noexcept(noexcept(call))  // the system's headers differ from system to system
+#define SAME_AS(call) noexcept(noexcept(call))  // the declarations differ between systems
 #define EXPORTED __attribute__((visibility("default")))
 
 extern "C" {

@@ -20,7 +20,7 @@ bool CivetwebLinks::listen(int descriptor) {
   return true;
 }
 
-// Waits for descriptors. False when stopping.
+// Waits for free descriptors. Returns false when stopping.
 bool CivetwebLinks::make_pair(std::array<int, 2>& ends) {
   while (!stopping_) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0) return true;
@@ -35,7 +35,7 @@ void CivetwebLinks::ring() {
   std::array<int, 2> ends{};
   if (listener_ < 0 || !make_pair(ends)) return;
   ::dup3(ends[0], listener_, O_CLOEXEC);
-  for (const int end : ends) ::close(end);  // the end of the listener's bytes can always be read
+  for (const int end : ends) ::close(end);  // at end of file, and so always readable
 }
 
 int CivetwebLinks::next(sockaddr* address, socklen_t* length) {

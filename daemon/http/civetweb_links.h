@@ -15,28 +15,28 @@
 
 namespace memstat {
 
-/// Thread safety: safe.
+/// Connections between the front and civetweb's workers, which replace civetweb's own listener. Thread safety: safe.
 class CivetwebLinks {
  public:
-  /// `release_files` is called, on a thread of civetweb's, while there are no descriptors for a link.
+  /// `release_files` is called on a civetweb thread when there are no descriptors for a link.
   CivetwebLinks(std::size_t workers, std::function<void()> release_files)
       : release_files_(std::move(release_files)), missing_(workers) {}
 
-  /// Our end of the link that civetweb has just given to the calling worker; none when stopping.
+  /// This end of the link that the calling worker has just received; none when stopping.
   UniqueFd claim();
-  /// civetweb is about to close the calling worker's link, and gets another one.
+  /// civetweb is about to close the calling worker's link, and will get a new one.
   void renew();
-  /// From now on next() fails.
+  /// After this, next() fails.
   void stop();
 
   // For civetweb_calls.cpp.
 
-  /// civetweb listens with `descriptor`. False when it has a listener already.
+  /// civetweb listens on `descriptor`. Returns false if it already has a listener.
   bool listen(int descriptor);
-  /// Makes poll(2) report civetweb's listener as ready, always. Called by the thread that accepts.
+  /// Makes civetweb's listener always ready for poll(2). Called by the accepting thread.
   void ring();
   [[nodiscard]] bool has_listener() const { return listener_ >= 0; }
-  /// As accept(2): waits until a worker needs a link and has claimed the one before. -1 when stopping.
+  /// Like accept(2): waits until a worker needs a link and the previous one has been claimed. Returns -1 when stopping.
   int next(sockaddr* address, socklen_t* length);
 
  private:
@@ -51,7 +51,7 @@ class CivetwebLinks {
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
 };
 
-/// While one lives, what civetweb asks on this thread for a listener goes to `links`: put it around mg_start2.
+/// While an instance exists, civetweb's calls for a listener on this thread go to `links`. Use it around mg_start2.
 class CivetwebStart {
  public:
   explicit CivetwebStart(CivetwebLinks& links);
@@ -60,7 +60,7 @@ class CivetwebStart {
   CivetwebStart& operator=(const CivetwebStart&) = delete;
 };
 
-/// civetweb's thread that accepts calls this first: from then on its accept(2) asks `links`.
+/// Called first by civetweb's accepting thread: from then on its accept(2) uses `links`.
 void become_accepting_thread(CivetwebLinks& links);
 
 }  // namespace memstat

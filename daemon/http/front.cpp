@@ -26,9 +26,9 @@ constexpr int kAcceptsInARow = 64;
 // A client whose request waits this long for a worker has given up.
 constexpr milliseconds kReadyDeadline{10'000};
 constexpr milliseconds kRefillPause{500};
-// No event reports that a client has acknowledged everything.
+// Acknowledgements cause no event, so check at this interval.
 constexpr milliseconds kAcknowledgedPause{1000};
-// The kernel reports room in the send buffer and takes nothing while the memory of all sockets is used up.
+// When the memory for all sockets is used up, the kernel reports room in the send buffer but accepts nothing.
 constexpr milliseconds kNoMemoryPause{50};
 constexpr std::size_t kMaxDropped = 64 * 1024;
 
@@ -96,7 +96,7 @@ bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
 }
 
 void HttpFront::wake() const {
-  [[maybe_unused]] const ssize_t ignored = ::write(wake_write_.get(), "", 1);  // full pipe: awake anyway
+  [[maybe_unused]] const ssize_t ignored = ::write(wake_write_.get(), "", 1);  // a full pipe also wakes it
 }
 
 // ---- for workers --------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ void HttpFront::respond(HttpConnection& connection, bool head_only) {
   } else {
     connections_.change(connection, State::kWriting, options_.clock.now());
     connection.retry = {};
-    // A page that others share costs no memory of its own.
+    // A page that is shared with other connections costs no memory of its own.
     if (connection.response.owner.use_count() <= 1) connections_.note_unsent(connection, connection.outgoing.left());
     limit_unsent();
     wake();
@@ -178,7 +178,7 @@ void HttpFront::run() {
   }
 }
 
-// Order: the pipe, listeners, connections. Returns when to wake up without an event.
+// Order: the pipe, listeners, connections. Returns the time to wake up without an event.
 TimePoint HttpFront::collect_descriptors(TimePoint now) {
   TimePoint wake = TimePoint::max();
   polled_.clear();
@@ -226,14 +226,14 @@ void HttpFront::wait_until(TimePoint wake) {
 }
 
 void HttpFront::serve(HttpConnection& connection) {
-  if (connection.descriptor < 0) return;  // dropped since it was polled
+  if (connection.descriptor < 0) return;  // closed since it was polled
   switch (connection.state) {
     case State::kWriting: send(connection); break;
     case State::kSent: connection.closes ? drop_input(connection) : receive(connection); break;
     case State::kReading:
     case State::kIdle: receive(connection); break;
     case State::kReady:
-    case State::kAnswering: connection.has_more = true; break;  // for when the response is sent
+    case State::kAnswering: connection.has_more = true; break;  // look at it after the response is sent
   }
 }
 
@@ -258,7 +258,7 @@ void HttpFront::accept_from(std::size_t listener) {
   }
 }
 
-// Out of descriptors: closes the connection that has waited longest for its header.
+// Out of descriptors: close the connection that has waited longest for its header.
 bool HttpFront::release_a_file() {
   const MutexLock lock(mutex_);
   HttpConnection* const waiting = connections_.oldest(State::kReading);
@@ -278,7 +278,7 @@ void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener) {
   {
     const MutexLock lock(mutex_);
     if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {
-      // One client that does not read is worth as much as the next, and the newest costs least.
+      // Clients that do not read are equally worthless, and the newest costs least.
       if (has_small_window(descriptor)) {
         ++evictions_;
         reset_on_close(descriptor);
@@ -312,7 +312,7 @@ void HttpFront::receive(HttpConnection& connection) {
   examine(connection, seen);
 }
 
-// While the client has a response to take, only its acknowledgement ends the connection.
+// While a response is unacknowledged, only the acknowledgement ends the connection.
 void HttpFront::end_of_input(HttpConnection& connection, bool is_reset) {
   if (is_reset || connection.state != State::kSent || unacknowledged_bytes(connection.descriptor) == 0) {
     drop(connection);
@@ -334,18 +334,18 @@ void HttpFront::drop_input(HttpConnection& connection) {
   if (connection.dropped > kMaxDropped) drop(connection, true);
 }
 
-// Looks for a request in what was received; the first `seen` bytes hold none.
+// Searches the received bytes for a complete header; the first `seen` bytes contain no end.
 void HttpFront::examine(HttpConnection& connection, std::size_t seen) {
   const std::string& input = connection.input;
   std::size_t length = header_length(input, seen);
-  if (length == 0 && input.size() >= kMaxHeaderBytes) length = input.size();  // the worker refuses it
+  if (length == 0 && input.size() >= kMaxHeaderBytes) length = input.size();  // the worker will reject it
   if (length == 0) return;
   connection.header_bytes = length;
   connections_.change(connection, State::kReady, options_.clock.now());
   ++new_requests_;
 }
 
-// Without the mutex, which the worker takes next.
+// Without holding the mutex, which the worker needs next.
 void HttpFront::call_workers() {
   for (unsigned count = new_requests_.exchange(0); count > 0; --count) request_ready_.notify_one();
 }
@@ -365,9 +365,9 @@ void HttpFront::send(HttpConnection& connection) {
   }
 }
 
-// The kernel has the whole response. True when the front has to look at the connection at once: to poll it, or because it
-// polls it, which keeps a closed one open. One that ends and only awaits its client's acknowledgement can wait until the
-// front looks again, which it does while a worker has a connection.
+// The kernel has the whole response. Returns true if the front must look at the connection at once: to poll it, or
+// because it is polling it already, which keeps a closed connection open. A connection that only awaits its client's
+// acknowledgement can wait for the front's next look; there is one while a worker has a connection.
 bool HttpFront::finish(HttpConnection& connection) {
   const TimePoint now = options_.clock.now();
   connection.outgoing.clear();
@@ -405,7 +405,7 @@ TimePoint HttpFront::deadline(const HttpConnection& connection) const {
 }
 
 void HttpFront::expire(TimePoint now) {
-  // Removing moves the last one to the place of the removed, and the last has been looked at.
+  // Backwards, because removal moves the last connection into the gap.
   for (std::size_t i = connections_.all().size(); i-- > 0;) {
     HttpConnection& connection = *connections_.all()[i];
     if (now >= deadline(connection)) expire(connection, now);
@@ -438,11 +438,12 @@ void HttpFront::expire(HttpConnection& connection, TimePoint now) {
   }
 }
 
-// Responses in memory that slow clients hold up.
+// Limits the memory held by responses to slow clients.
 void HttpFront::limit_unsent() {
   while (connections_.unsent_bytes() > options_.unsent_bytes) {
     HttpConnection* const largest = connections_.largest_unsent();
-    if (largest == nullptr || largest->unsent == connections_.unsent_bytes()) return;  // a single one may be larger
+    if (largest == nullptr || largest->unsent == connections_.unsent_bytes())
+      return;  // a single response may exceed the limit
     evict(*largest);
   }
 }

@@ -34,25 +34,23 @@ class HttpFront {
 
   /// Starts the thread.
   Result<void> start();
-  /// Ends the thread and closes everything but connections that workers have: each is closed when it comes back.
-  /// Idempotent.
+  /// Ends the thread and closes all connections except those that workers have; these are closed on return. Idempotent.
   void stop();
 
-  /// Takes a connection that was not accepted, as if it had come from `peer` to the first listener. False when there is no
-  /// room, or when stopping. Thread safety: safe.
+  /// Adds a connection that was not accepted, as if it came from `peer` to the first listener. Returns false if there
+  /// is no room, or when stopping. Thread safety: safe.
   bool adopt(UniqueFd& connection, Endpoint peer);
 
   // For workers. Thread safety: safe.
 
-  /// Waits for a request and hands it over; nullptr when stopping.
+  /// Waits for a request; nullptr when stopping.
   HttpConnection* next_request();
-  /// Sends the worker's response, which is in `head` and `response`, without its body if `head_only`, and takes the
-  /// connection back.
+  /// Takes the connection back, and sends the response in `head` and `response` (without body if `head_only`).
   void respond(HttpConnection& connection, bool head_only);
-  /// Takes a connection back that gets no response, and closes it.
+  /// Takes the connection back without a response, and closes it.
   void abandon(HttpConnection& connection);
 
-  /// Closes the connection that has waited longest for its header. False when there is none. Thread safety: safe.
+  /// Closes the connection that has waited longest for its header. Returns false if there is none. Thread safety: safe.
   bool release_a_file();
 
   [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return listeners_.endpoints(); }
@@ -94,13 +92,13 @@ class HttpFront {
   HttpConnections connections_ MEMSTAT_GUARDED_BY(mutex_);
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
   std::atomic<std::size_t> evictions_{0};
-  std::atomic<unsigned> new_requests_{0};  // no worker is called for them yet
+  std::atomic<unsigned> new_requests_{0};  // for which no worker has been notified
   // Used by run() only.
   std::vector<pollfd> polled_;
   std::vector<HttpConnection*> polled_connections_;
   std::vector<char> received_;
-  TimePoint listening_again_;  // out of descriptors: no accept before this
-  TimePoint refill_;           // when the spare descriptors are opened again
+  TimePoint listening_again_;  // out of descriptors: no accept before this time
+  TimePoint refill_;           // time to reopen the spare descriptors
 };
 
 }  // namespace memstat

@@ -43,7 +43,7 @@ Error bind_error(const Endpoint& endpoint, int system_errno) {
   return system_error(format_endpoint(endpoint), system_errno, advice);
 }
 
-// 0 when no process listens on the socket at this path and it is removed; else an errno.
+// Removes a unix socket that no process listens on. Returns 0, or an errno if it is still there.
 int remove_stale(const Endpoint& endpoint) {
   struct stat file {};
   if (::lstat(endpoint.path.c_str(), &file) != 0) return errno;
@@ -55,11 +55,11 @@ int remove_stale(const Endpoint& endpoint) {
   return ::unlink(endpoint.path.c_str()) == 0 ? 0 : errno;
 }
 
-// As bind(2) of a unix socket: makes a missing directory for the owner, and gives the file its owner and mode before anyone
-// can listen on it.
+// bind(2) for a unix socket. Creates a missing directory, for the owner only, and sets the file's owner and mode before
+// anyone can listen on it.
 int bind_unix(int descriptor, const Endpoint& endpoint, const UnixSocketFile& file) {
   const std::string directory = endpoint.path.substr(0, std::max<std::size_t>(endpoint.path.rfind('/'), 1));
-  const auto user = static_cast<uid_t>(file.user);  // -1: as it is
+  const auto user = static_cast<uid_t>(file.user);  // -1: unchanged
   const auto group = static_cast<gid_t>(file.group);
   if (::mkdir(directory.c_str(), 0755) == 0 && file.user >= 0 && ::chown(directory.c_str(), user, group) != 0) return errno;
   const SocketAddress address(endpoint);
@@ -75,7 +75,7 @@ int bind_unix(int descriptor, const Endpoint& endpoint, const UnixSocketFile& fi
   return ::chmod(endpoint.path.c_str(), static_cast<mode_t>(file.mode)) == 0 ? 0 : errno;
 }
 
-// 0, or the errno. Sets the real port.
+// Returns 0 or an errno. Sets the real port.
 int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<UniqueFd>& descriptors) {
   SocketAddress address(endpoint);
   const int descriptor = ::socket(address.get()->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -87,8 +87,8 @@ int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<Un
   }
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by the connections that it accepts
-  // IPv4 clients have addresses of their own in the access list, so [::] is not for them.
+  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by accepted connections
+  // IPv4 clients have their own addresses in the access list, so [::] must not accept them.
   if (!endpoint.address.is_v4()) ::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   if (::bind(descriptor, address.get(), address.length) != 0 || ::listen(descriptor, kBacklog) != 0 ||
       ::getsockname(descriptor, address.get(), &address.length) != 0) {
@@ -103,7 +103,7 @@ int open_listener(Endpoint& endpoint, const UnixSocketFile& file, std::vector<Un
 void SpareFiles::fill() {
   files_.reserve(kCount);
   while (!full()) {
-    // A pipe needs no path and no right, so it can be had behind the sandbox, too.
+    // A pipe needs no path and no permission, so this works within the sandbox, too.
     int ends[2];
     if (::pipe(ends) != 0) return;
     for (const int end : ends) {
@@ -149,7 +149,7 @@ SocketFile::SocketFile(const std::string& path) : name_(path.substr(path.rfind('
 SocketFile::~SocketFile() {
   struct stat file {};
   if (!directory_ || ::fstatat(directory_.get(), name_.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (file.st_ino == inode_) ::unlinkat(directory_.get(), name_.c_str(), 0);  // or another memstatd has replaced it
+  if (file.st_ino == inode_) ::unlinkat(directory_.get(), name_.c_str(), 0);  // unless another memstatd has replaced it
 }
 
 }  // namespace memstat

@@ -16,15 +16,15 @@
 
 namespace memstat {
 
-/// Open files that are kept for a moment when none can be had: one is closed, and what takes its place can be opened.
-/// Files, not only descriptors, because the table that is full may be the system's. Thread safety: none.
+/// Spare open files. When the process or the system is out of files, one is closed so that another can be opened. Files
+/// rather than descriptors, because the system-wide table may be the full one. Thread safety: none.
 class SpareFiles {
  public:
   static constexpr std::size_t kCount = 4;
 
-  /// Opens what is missing, as far as the system allows.
+  /// Opens the missing ones, as far as the system permits.
   void fill();
-  /// Closes one. False when there is none.
+  /// Closes one. Returns false if there is none.
   bool give();
   void give_all() { files_.clear(); }
   [[nodiscard]] bool full() const { return files_.size() >= kCount; }
@@ -33,15 +33,15 @@ class SpareFiles {
   std::vector<UniqueFd> files_;
 };
 
-/// The owner and mode of the files of unix sockets. -1: as they are made. Thread safety: a plain value.
+/// Owner and mode of unix sockets' files. -1: unchanged. Thread safety: a plain value.
 struct UnixSocketFile {
   std::int64_t user = -1;
   std::int64_t group = -1;
   std::uint32_t mode = 0660;
 };
 
-/// The file of a unix socket, removed at the end unless another has taken its place. Works behind the sandbox, too, where
-/// the account may remove files of the directory. Thread safety: none.
+/// The file of a unix socket. Removed at the end unless it was replaced. Works within the sandbox if the account may
+/// delete files in the directory. Thread safety: none.
 class SocketFile {
  public:
   explicit SocketFile(const std::string& path);
@@ -55,12 +55,12 @@ class SocketFile {
   ino_t inode_ = 0;
 };
 
-/// Sockets that listen. Clients that connect wait in the kernel until an HttpServer takes them. Movable; closes at its end.
-/// Thread safety: none.
+/// Listening sockets. New clients wait in the kernel until an HttpServer accepts them. Movable; closes the sockets on
+/// destruction. Thread safety: none.
 class HttpListeners {
  public:
-  /// Listens there: at least one, at most 64. A unix socket that no process listens on is replaced. The error's `path` names
-  /// the address that cannot be had.
+  /// Listens on 1 to 64 addresses. Replaces a unix socket that no process listens on. The error's `path` is the failing
+  /// address.
   static Result<HttpListeners> open(std::vector<Endpoint> endpoints, const UnixSocketFile& file = {});
 
   /// In the order of the addresses, with real ports.

@@ -63,7 +63,7 @@ std::size_t header_length(std::string_view bytes, std::size_t seen) {
   for (std::size_t i = seen; i < bytes.size(); ++i) {
     const auto c = static_cast<unsigned char>(bytes[i]);
     if (c == '\n') {
-      // "\n\n" and "\n\r\n" end a header for civetweb, too; is_strict_header refuses the bare line feeds.
+      // civetweb also accepts "\n\n" and "\n\r\n" as the end of a header. is_strict_header rejects the bare line feeds.
       const std::string_view before = bytes.substr(0, i);
       if (before.ends_with('\n') || before.ends_with("\n\r")) return i + 1;
     } else if ((c < 0x20 && c != '\r') || c == 0x7f) {

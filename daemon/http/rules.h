@@ -9,34 +9,33 @@
 
 namespace memstat {
 
-/// Decodes the percent escapes of `raw` into `text` (its old content goes), and '+' as a blank where queries want it. False
-/// when an escape is malformed.
+/// Decodes percent escapes of `raw` into `text`, replacing its content; for queries also '+' as a blank. Returns false
+/// for a malformed escape.
 bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text);
 
-/// The same of a path. False also when an escape stands for NUL, or when the path does not start with '/'.
+/// Same, for a path. Also returns false for an escaped NUL, or if the path does not begin with '/'.
 bool decode_path(std::string_view raw, std::string& path);
 
-/// Whether a Host header (or the authority of a URL) names this machine's loopback: localhost, 127.x.x.x or [::1], with any
-/// port or none. A web page that had its own name resolve to 127.0.0.1 fails this.
+/// Whether a Host header (or the authority of a URL) is this machine's loopback: localhost, 127.x.x.x or [::1], with or
+/// without a port. This rejects web pages whose own host name resolves to 127.0.0.1 (DNS rebinding).
 bool is_loopback_host(std::string_view host);
 
-/// Whether the text may be the name of a header: letters, digits and the marks that no list or quotation needs (a token of
-/// RFC 9110).
+/// Whether the text is a valid header name: a token of RFC 9110.
 bool is_header_name(std::string_view text);
 
-/// Whether the comma-separated list of a header contains `token`, regardless of case.
+/// Whether a header's comma-separated list contains `token`, case-insensitive.
 bool list_contains(std::string_view list, std::string_view token);
 
-/// The length of the first request header in `bytes`, of which the first `seen` hold no end; 0 while it is incomplete. A
-/// control character ends it: is_strict_header refuses what comes of it.
+/// Length of the first request header in `bytes`; 0 while it is incomplete. The first `seen` bytes contain no end. A
+/// control character ends it, and is_strict_header then rejects it.
 std::size_t header_length(std::string_view bytes, std::size_t seen);
 
-/// Whether a complete header is written as RFC 9112 wants it: three words and one blank each between them, a header name
-/// directly before each colon, CR LF after each line, no control characters and no folded lines. civetweb forgives each of
-/// these; each has been used to make two readers see different requests.
+/// Whether a complete header conforms to RFC 9112: three words separated by single blanks, header names immediately
+/// followed by a colon, CR LF after each line, no control characters and no folded lines. civetweb tolerates each of
+/// these, and each has been used to make two parsers see different requests (request smuggling).
 bool is_strict_header(std::string_view header);
 
-/// The standard's words for a status ("Not Found"); "Unknown" for one that this server does not use.
+/// The reason phrase of a status ("Not Found"); "Unknown" for one that this server does not use.
 std::string_view status_words(int status);
 
 }  // namespace memstat

@@ -34,14 +34,14 @@
 namespace memstat {
 namespace {
 
-// civetweb counts initialisations, but not thread-safely.
+// civetweb counts initializations, but not thread-safely.
 Mutex library_mutex;
 
-// What one worker thread owns. Only that thread touches it.
+// A worker thread's own data.
 struct WorkerData {
-  HttpConnection* connection = nullptr;  // the one whose request is being answered
-  UniqueFd link;                         // our end of the link
-  bool link_closes = false;              // after this request
+  HttpConnection* connection = nullptr;  // of the current request
+  UniqueFd link;                         // this end of the link
+  bool link_closes = false;              // after the current request
   std::optional<std::string> authority;  // of a request in absolute form
   std::string path;
   std::string remote_address;
@@ -50,17 +50,17 @@ struct WorkerData {
   std::array<char, 32> date{};
 };
 
-// The first header line that civetweb gets. Whether the client's connection stays open is the front's business; the link
-// does.
+// The first header line for civetweb. The link always stays open; whether the client's connection does is decided by
+// the front.
 constexpr std::string_view kStay = "Connection: keep-alive\r\n";
 
-// A request as far as it could be read, and what the server itself has to say to it.
+// A request as far as it could be parsed, and the server's own response if it rejects it.
 struct ValidatedRequest {
   HttpRequest request;
   bool head_only = false;
   bool keep_alive = false;
   bool is_upgrade = false;
-  int refusal = 0;  // status, or 0 when the handler is to answer
+  int refusal = 0;  // status; 0: the handler answers
   std::string_view why;
 
   ValidatedRequest& refuse(int status, std::string_view words) {
@@ -81,7 +81,7 @@ ValidatedRequest check_request(const mg_request_info& info, WorkerData& worker, 
   worker.remote_address = peer.port == 0 ? "unix" : format_ip(peer.address);
   request.remote_address = worker.remote_address;
   request.is_own = worker.connection->is_own;
-  if (info.num_headers >= MG_MAX_HEADERS) return validated.refuse(431, "too many header lines");  // civetweb reads no more
+  if (info.num_headers >= MG_MAX_HEADERS) return validated.refuse(431, "too many header lines");  // civetweb's maximum
 
   const bool http_11 = std::strcmp(info.http_version, "1.1") == 0;
   validated.keep_alive = http_11;
@@ -128,7 +128,7 @@ std::string_view date_of_now(const Clock& clock, WorkerData& worker) {
     static constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
     std::tm parts{};
     ::gmtime_r(&now, &parts);
-    // strftime would ask the locale for the names.
+    // strftime() would use the locale's names.
     std::strftime(worker.date.data(), worker.date.size(), "---, %d --- %Y %H:%M:%S GMT", &parts);
     kDays.copy(worker.date.data(), 3, static_cast<std::size_t>(parts.tm_wday) * 3);
     kMonths.copy(worker.date.data() + 8, 3, static_cast<std::size_t>(parts.tm_mon) * 3);
@@ -150,14 +150,14 @@ void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& respo
   append_number(head, static_cast<std::uint64_t>(response.status));
   head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(clock, worker));
   if (!response.content_type.empty()) head.append("\r\nContent-Type: ").append(response.content_type);
-  if (response.status != 304) {  // which ends with its header
+  if (response.status != 304) {  // 304 ends with its header
     head.append("\r\nContent-Length: ");
     append_number(head, body_bytes);
   }
   head.append(keep_alive ? "\r\nConnection: keep-alive" : "\r\nConnection: close");
   head.append("\r\nX-Content-Type-Options: nosniff\r\nCache-Control: ").append(response.cache_control).append("\r\n");
   for (const auto& [name, value] : response.headers) {
-    if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) continue;  // would forge another header
+    if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) continue;  // it would inject another header
     head.append(name).append(": ").append(value).append("\r\n");
   }
   head.append("\r\n");
@@ -204,7 +204,7 @@ class CivetwebServer final : public HttpServer {
     return *static_cast<WorkerData*>(mg_get_thread_pointer(connection));
   }
 
-  // civetweb's callbacks. None may throw: C stands above them.
+  // civetweb's callbacks. They must not throw into C code.
   static void* on_thread(const mg_context* context, int type) noexcept;
   static int on_link(const mg_connection* connection, void** data) noexcept;
   static int on_request(mg_connection* connection) noexcept;
@@ -218,12 +218,12 @@ class CivetwebServer final : public HttpServer {
     worker.link_closes = true;
   }
   void log(std::string_view line) noexcept;
-  /// The options of the front, which logs by log().
+  /// Sets the front's log function to log().
   HttpServerOptions with_log(HttpServerOptions options) {
     options.log = [this](std::string_view line) { log(line); };
     return options;
   }
-  // A web page may have its own name resolve to loopback, but cannot reach a unix socket.
+  // A web page's host name may resolve to loopback, but a web page cannot reach a unix socket.
   [[nodiscard]] bool checks_host(const HttpConnection& connection) const {
     return is_loopback(front_.endpoints()[connection.listener].address);
   }
@@ -256,7 +256,7 @@ Result<void> CivetwebServer::begin() {
   }
   const std::string threads = std::to_string(options_.threads);
   const std::string bytes = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
-  // Names and values in turn. The port is never bound: civetweb_calls.cpp answers.
+  // Alternating names and values. The port is never bound: civetweb_calls.cpp intercepts that.
   std::array<const char*, 17> settings = {"listening_ports",
                                           "127.0.0.1:0",
                                           "num_threads",
@@ -319,7 +319,7 @@ void CivetwebServer::shut_down() {
 
 bool CivetwebServer::answers(std::string_view path, std::chrono::milliseconds patience) {
   const Endpoint kOwnPeer{IpAddress::v4(0x7FFFFFFF),
-                          1};  // the broadcast address of the loopback network, which no client can have
+                          1};  // the loopback network's broadcast address, which no client can have
   const TimePoint due = options_.clock.now() + patience;
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
@@ -385,7 +385,7 @@ int CivetwebServer::on_request(mg_connection* connection) noexcept {
   } catch (...) {
     server.log("unknown exception while a request was answered");
   }
-  return 200;  // answered; civetweb does nothing more with it
+  return 200;  // answered; civetweb does nothing more
 }
 
 void CivetwebServer::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
@@ -393,7 +393,7 @@ void CivetwebServer::on_request_end(const mg_connection* connection, int /*statu
   if (!worker.link_closes) of(connection).wait_for_request(worker);
 }
 
-// civetweb cannot parse the request. It closes the link after this.
+// civetweb could not parse the request. It closes the link after this call.
 int CivetwebServer::on_error(mg_connection* connection, int status, const char* message) noexcept {
   WorkerData& worker = worker_of(connection);
   CivetwebServer& server = of(connection);
@@ -413,14 +413,14 @@ void CivetwebServer::on_close(const mg_connection* connection) noexcept {
   server.links_.renew();
 }
 
-// Blocks until civetweb has a request to read from this worker's link, or until the end of the link when stopping.
+// Blocks until this worker's link has a request for civetweb, or the link ends when stopping.
 void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
-  // Left by a request that could not be answered for lack of memory.
+  // Left over from a request that could not be answered for lack of memory.
   if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
   for (;;) {
     try {
       worker.connection = front_.next_request();
-      if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads its end
+      if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads the end of the link
       if (worker.connection == nullptr || pass_on(worker)) return;
     } catch (...) {
       log("no memory to read a request");
@@ -429,7 +429,8 @@ void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
   }
 }
 
-// Sends the header of the worker's request to civetweb, in origin form and behind kStay. False when it was refused.
+// Sends the header of the worker's request to civetweb, in origin form and after kStay. Returns false if it was
+// rejected.
 bool CivetwebServer::pass_on(WorkerData& worker) {
   HttpConnection& connection = *worker.connection;
   const std::string_view header = std::string_view(connection.input).substr(0, connection.header_bytes);

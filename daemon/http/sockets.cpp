@@ -151,7 +151,7 @@ void refuse_now(int descriptor, std::string_view response) {
 bool has_small_window(int descriptor) {
   std::uint32_t window = 0;
 #if defined(__linux__)
-  // tcpi_snd_wnd (Linux 5.4). The C library's structure ends before it, and <linux/tcp.h> conflicts with <netinet/tcp.h>.
+  // tcpi_snd_wnd (Linux 5.4). The C library's struct ends before it, and <linux/tcp.h> conflicts with <netinet/tcp.h>.
   constexpr std::size_t kWindow = 228;
   std::array<char, kWindow + sizeof window> info{};
   socklen_t length = info.size();

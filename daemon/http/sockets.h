@@ -14,10 +14,10 @@
 
 namespace memstat {
 
-/// Until a descriptor is asked for again when the process or the system had none left.
+/// Pause before retrying when the process or the system was out of descriptors.
 inline constexpr std::chrono::milliseconds kPauseWithoutDescriptors{20};
 
-/// An endpoint in the form that the system's calls take. Thread safety: a plain value.
+/// An endpoint as a sockaddr. Thread safety: a plain value.
 class SocketAddress {
  public:
   SocketAddress() = default;
@@ -26,53 +26,55 @@ class SocketAddress {
   [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage_); }
   [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
   socklen_t length = sizeof(sockaddr_storage);
-  /// The client or address; of a unix socket an endpoint without anything.
+  /// The client or address; for a unix socket, an empty endpoint.
   [[nodiscard]] Endpoint endpoint() const;
 
  private:
   sockaddr_storage storage_{};
 };
 
-/// The part of a response that is not sent yet. The bytes are borrowed. Thread safety: none.
+/// The unsent part of a response. Does not own the bytes. Thread safety: none.
 class Outgoing {
  public:
   enum class Status {
     kDone,    ///< Everything is sent.
-    kMore,    ///< The socket's send buffer is full, or the turn is over.
+    kMore,    ///< The send buffer is full, or the turn is over.
     kFailed,  ///< The client is gone.
   };
 
   void clear();
   void add(std::string_view piece);
-  /// Sends to a non-blocking socket until its send buffer is full, or for one turn: 1 MiB, at most 64 KiB a system call.
+  /// Sends to a non-blocking socket until its send buffer is full, or for one turn: 1 MiB, in system calls of up to 64
+  /// KiB.
   Status send(int descriptor);
   [[nodiscard]] std::size_t left() const { return left_; }
 
  private:
   std::vector<std::string_view> pieces_;
-  std::size_t piece_ = 0;   // the first one not sent completely
-  std::size_t offset_ = 0;  // bytes of it that are sent
+  std::size_t piece_ = 0;   // first piece that is not completely sent
+  std::size_t offset_ = 0;  // bytes of it that were sent
   std::size_t left_ = 0;
 };
 
-/// The process at the other end of a unix socket, as an address that no host has: each process has a share of its own. On
+/// The peer process of a unix socket, as an address that no host has, so that each process has its own share. On
 /// systems that do not report the process, each user has one.
 IpAddress peer_process(int descriptor);
 
-/// Limits what the kernel buffers for a client that does not read.
+/// Limits how much the kernel buffers for a client that does not read.
 void use_small_send_buffer(int descriptor);
 
-/// The close that follows discards what the client has not acknowledged and resets the connection.
+/// Makes the following close discard unacknowledged data and reset the connection.
 void reset_on_close(int descriptor);
 
-/// Sends `response` as far as the send buffer takes it, and drops what the client has sent. Close the socket afterwards.
+/// Sends as much of `response` as fits into the send buffer, and discards what the client sent. Close the socket
+/// afterwards.
 void refuse_now(int descriptor, std::string_view response);
 
-/// Whether the client's kernel takes so little at a time that a response would mostly wait here. No system's default window
-/// is so small. False when the system does not report it, and for other sockets than TCP's.
+/// Whether the client's receive window is so small that a response would mostly wait here. No system's default is that
+/// small. False if unknown, and for sockets other than TCP.
 bool has_small_window(int descriptor);
 
-/// Bytes sent that the client has not acknowledged; 0 also when the client is gone or the system does not report it.
+/// Bytes sent but not acknowledged by the client; 0 also if the client is gone or the number is unknown.
 std::size_t unacknowledged_bytes(int descriptor);
 
 }  // namespace memstat

@@ -121,7 +121,7 @@ class EventTable : public TextTableSource {
   const TableFormat& format_;
 };
 
-//  ---- rows that several tables share ----
+// ---- rows that several tables share ----
 
 /// Reads a figure that the kernel may be writing. Thread safety: any.
 inline std::uint64_t figure_now(const unsigned long long& figure) { return __atomic_load_n(&figure, __ATOMIC_RELAXED); }

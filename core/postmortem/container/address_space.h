@@ -27,10 +27,10 @@ struct Translation {
   std::uint64_t bytes = 0;
 };
 
-///  Finds the page tables through VMCOREINFO:
-///    x86_64: SYMBOL(swapper_pg_dir), NUMBER(phys_base), NUMBER(pgtable_l5_enabled), NUMBER(sme_mask)
-///    arm64: SYMBOL(swapper_pg_dir), NUMBER(kimage_voffset), NUMBER(TCR_EL1_T1SZ) or NUMBER(VA_BITS), PAGESIZE
-///  Errors: kKvmNoSymbol with the missing key; kData for an impossible page size or address width.
+/// Finds the page tables through VMCOREINFO:
+///   x86_64: SYMBOL(swapper_pg_dir), NUMBER(phys_base), NUMBER(pgtable_l5_enabled), NUMBER(sme_mask)
+///   arm64: SYMBOL(swapper_pg_dir), NUMBER(kimage_voffset), NUMBER(TCR_EL1_T1SZ) or NUMBER(VA_BITS), PAGESIZE
+/// Errors: kKvmNoSymbol with the missing key; kData for an impossible page size or address width.
 Result<PageTables> find_page_tables(Machine machine, const VmCoreInfo& info, std::string_view dump);
 
 /// Walks the tables. Errors: kKvmShortRead if the address is not mapped or a table is not in the dump. Thread safety:
