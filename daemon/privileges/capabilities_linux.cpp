@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::string_view kCallFilterAdvice = "if memstatd runs under a system call filter, allow capset and capget";
 
-/// The kernel's numbers, the last two of which headers before 5.8 lack.
+/// The kernel's numbers; headers before 5.8 lack the last two.
 struct Capability {
   std::string_view name;
   unsigned number;
 };
-/// Those that open what memstatd reads.
+/// The capabilities with which memstatd opens files.
 constexpr std::array kNamed{Capability{"CAP_DAC_OVERRIDE", 1}, Capability{"CAP_DAC_READ_SEARCH", 2},
                             Capability{"CAP_SYS_ADMIN", 21},   Capability{"CAP_SYSLOG", 34},
                             Capability{"CAP_PERFMON", 38},     Capability{"CAP_BPF", 39}};
@@ -86,7 +86,7 @@ void empty_bounding_set(PrivilegeReport& report) {
 }
 
 Result<void> keep_capabilities(std::uint64_t kept) {
-  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // Fails only where there is no ambient set.
+  (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);  // fails only on kernels without an ambient set
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   Sets sets{};
   sets[0].effective = sets[0].permitted = static_cast<std::uint32_t>(kept);

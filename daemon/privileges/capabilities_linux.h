@@ -13,22 +13,23 @@
 
 namespace memstat {
 
-/// Those of these names; nothing when one is not known here: only what a helper process may need is.
+/// The set of these capabilities. Empty if a name is unknown; only those that a helper process may need are known.
 std::optional<std::uint64_t> capabilities_of(std::span<const std::string> names);
 
 /// "with CAP_BPF and CAP_PERFMON", "without capabilities", "with all capabilities that memstatd uses".
 std::string capabilities_text(std::uint64_t capabilities);
 
-/// What this thread may use. Errors: kPermission.
+/// This thread's permitted capabilities. Errors: kPermission.
 Result<std::uint64_t> permitted_capabilities();
 
-/// Nothing that is executed gains any. Needs CAP_SETPCAP, so it comes before the user changes; a note says what remains.
+/// Prevents executed programs from gaining capabilities. Needs CAP_SETPCAP, so call it before changing the user. Adds a
+/// note if some remain.
 void empty_bounding_set(PrivilegeReport& report);
 
-/// Gives up all but `kept`, which must be permitted, for good, and verifies it. Errors: kPermission.
+/// Permanently drops all capabilities but `kept`, which must be permitted, and verifies it. Errors: kPermission.
 Result<void> keep_capabilities(std::uint64_t kept);
 
-/// kPermission: a step without which privileges would remain.
+/// A kPermission error for a step without which privileges would remain.
 Error privilege_refused(std::string what, int system_errno, std::string_view advice);
 
 }  // namespace memstat

@@ -6,8 +6,8 @@
 
 namespace memstat {
 
-/// Raises the soft limit of open files to the hard one. Where that is refused the limit stays: then the source that has no
-/// room says so. Call before the sources are opened. Thread safety: safe.
+/// Raises the soft limit of open files to the hard limit. If this fails the limit stays, and a source that runs into it
+/// reports it. Call before the sources are opened. Thread safety: safe.
 void raise_open_file_limit();
 
 }  // namespace memstat

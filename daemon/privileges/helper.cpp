@@ -24,8 +24,8 @@
 namespace memstat {
 namespace {
 
-constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};  // its filter is made in another process again
-constexpr int kSocket = 3;                                // in the helper: behind the standard streams, which lead nowhere
+constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};  // a helper may have to build its filter in another process
+constexpr int kSocket = 3;                                // in the helper: after the standard streams, which are /dev/null
 constexpr std::string_view kReady = "ready";
 
 Error not_made(std::string why, int system_errno) {
@@ -37,7 +37,7 @@ Error not_made(std::string why, int system_errno) {
                .detail = std::move(why)};
 }
 
-/// Leaves nothing open but the socket, as descriptor kSocket. False: that cannot be.
+/// Closes all descriptors except the socket, which becomes kSocket. Returns false on failure.
 bool close_all_but(int socket) {
   const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) return false;
@@ -55,7 +55,7 @@ bool close_all_but(int socket) {
   return true;
 }
 
-/// "" when nothing is left that is not to be.
+/// Drops all other privileges. Returns "", or what could not be dropped.
 std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
   const auto report = drop_privileges({.user = options.user,
                                        .sandbox = options.sandbox,
@@ -86,7 +86,7 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
   ::_exit(0);
 }
 
-/// Whether this process has the capabilities that a helper is to keep.
+/// Whether this process has the capabilities that the helper should keep.
 Result<void> can_keep(const std::vector<std::string>& capabilities) {
   if (capabilities.empty()) return {};
 #if defined(__linux__)

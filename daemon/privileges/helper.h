@@ -16,33 +16,32 @@
 
 namespace memstat {
 
-/// A plain value.
 struct HelperOptions {
   std::string user;                       ///< As PrivilegeOptions::user.
   bool sandbox = true;                    ///< As PrivilegeOptions::sandbox.
-  std::vector<std::string> capabilities;  ///< What it keeps, by name.
-  /// Runs in it; when this returns, it ends. Must return when the socket's end comes.
+  std::vector<std::string> capabilities;  ///< Names of the capabilities to keep.
+  /// Runs in the helper, which exits when it returns. Must return when the socket's peer closes it.
   std::function<void(int socket)> serve = {};
-  /// False: `serve` gives up privileges, when it has done what needs them. `capabilities` are then of no use.
+  /// False: `serve` drops privileges itself once it no longer needs them. `capabilities` is then ignored.
   bool gives_up_first = true;
 };
 
-/// A helper process, as its parent sees it. Thread safety: none. It ends when the other end of its socket is closed, and on
-/// Linux also with the thread that made it.
+/// A helper process, from its parent's point of view. It exits when the parent's socket is closed, and on Linux also
+/// with the thread that created it. Thread safety: none.
 class HelperProcess {
  public:
-  /// Forks it, and waits until it has given up everything else: no files, no network, no system calls but a few, under
-  /// `sandbox`, as drop_privileges() does it, and signals that ask to stop do not reach it. Call before any thread exists.
-  /// Errors: kNotPresent (capabilities, which are Linux's), kPermission (this process has not these capabilities itself),
-  /// kIo with the reason why it could not be made.
+  /// Forks the helper, and waits until it has dropped everything else as in drop_privileges(): no files, no network,
+  /// and under `sandbox` only a few system calls. Stop signals do not reach it. Call before any thread exists. Errors:
+  /// kNotPresent (capabilities exist only on Linux), kPermission (this process lacks the capabilities itself), kIo with
+  /// the reason.
   static Result<HelperProcess> start(const HelperOptions& options);
 
   [[nodiscard]] pid_t number() const { return number_; }
-  /// The daemon's end of a pair of SOCK_SEQPACKET. Once.
+  /// The daemon's end of a SOCK_SEQPACKET pair. Call once.
   UniqueFd take_socket() { return std::move(socket_); }
-  /// Whether it has ended. Lets the kernel forget it then. Does not wait.
+  /// Whether it has exited; also reaps it. Does not wait.
   [[nodiscard]] bool has_ended();
-  /// The same, but waits for it: its socket must be closed.
+  /// Same, but waits. The socket must be closed.
   void wait();
 
  private:

@@ -12,67 +12,67 @@
 
 namespace memstat {
 
-/// Which system calls stay under the filter.
+/// The system calls that the filter permits.
 enum class SystemCalls {
-  kServing,    ///< What the daemon needs.
-  kAttaching,  ///< What the helper process needs that attaches programs to events: nothing that opens or connects.
+  kServing,    ///< For the daemon.
+  kAttaching,  ///< For the helper process that attaches programs to events: nothing that opens or connects.
 };
 
-/// What to give up. A plain value.
+/// Which privileges to drop.
 struct PrivilegeOptions {
-  /// Account to become (key `user`); its primary group comes with it and all other groups go. "" keeps the present one.
-  /// Only root can change: for anyone else it is a note, not an error.
+  /// Account to become (key `user`), with its primary group and no others. "" keeps the current one. Only root can
+  /// change accounts; otherwise a note is added.
   std::string user;
-  /// Key `sandbox`: no_new_privs, Landlock and the filter of system calls (Linux). Capabilities go in any case.
+  /// Key `sandbox`: no_new_privs, Landlock and the system call filter (Linux). Capabilities are dropped in any case.
   bool sandbox = true;
-  /// Key `lock_memory`: keep the daemon's pages out of swap, as far as RLIMIT_MEMLOCK allows.
+  /// Key `lock_memory`: keep the daemon's pages out of swap, as far as RLIMIT_MEMLOCK permits.
   bool lock_memory = true;
-  /// What stays readable under Landlock: files, or directories with everything below. A file is bound by its inode, so name
-  /// the *directory* of a configuration that is to survive being replaced by rename, as editors do. The daemon's own figures
-  /// need
-  /// "/proc/self". Absent paths are noted and stay out of reach. Descriptors already open are not affected at all.
+  /// What stays readable under Landlock: files, or directories with everything below them. A file is identified by its
+  /// inode. So for a configuration file, name the *directory*: editors replace files by renaming. The daemon's own
+  /// statistics need "/proc/self". Missing paths are noted and will not be accessible. Open descriptors are not
+  /// affected.
   std::vector<std::string> readable_paths;
-  /// Directories below which files may be read, written, created, renamed and removed under Landlock (recordings, text
-  /// file). They must exist by now. The account of `user` needs the ordinary permissions as well.
+  /// Directories in which files may be read, written, created, renamed and deleted under Landlock (recordings, text
+  /// file). They must exist. The account `user` needs the usual permissions, too.
   std::vector<std::string> writable_paths;
-  /// Linux: capabilities that stay, by name ("CAP_BPF"): those of a helper process.
+  /// Linux: names of the capabilities to keep ("CAP_BPF"), for a helper process.
   std::vector<std::string> kept_capabilities = {};
   SystemCalls system_calls = SystemCalls::kServing;
-  /// FreeBSD: this process reads the kernel itself, which capability mode refuses, so that it cannot enter it.
+  /// FreeBSD: this process itself reads the kernel, which is not possible in capability mode, so it must not enter it.
   bool reads_kernel = false;
-  /// The process that reads the kernel for this one, for the report; 0: none does.
+  /// The process that reads the kernel on behalf of this one, for the report; 0: none.
   pid_t reader = 0;
 };
 
-/// What was done. Every `false` has a line in `notes`. A plain value.
+/// What was done. Each `false` has a line in `notes`.
 struct PrivilegeReport {
-  bool user_changed = false;       ///< User and group are those of the key `user`, for good.
-  bool no_new_privileges = false;  ///< Linux: an exec can no longer gain anything.
-  bool seccomp = false;            ///< Linux: the filter of system calls is in force.
-  bool landlock = false;           ///< Linux: the file rules are in force.
-  bool capability_mode = false;    ///< FreeBSD: this process has nothing but its descriptors.
-  bool memory_locked = false;      ///< At least what is mapped now stays in memory once touched; a note says when not more.
-  std::vector<std::string> notes;  ///< One line for people for each thing not done and why; for the log, at level info.
+  bool user_changed = false;       ///< User and group are permanently those of the key `user`.
+  bool no_new_privileges = false;  ///< Linux: exec can no longer gain privileges.
+  bool seccomp = false;            ///< Linux: the system call filter is active.
+  bool landlock = false;           ///< Linux: the Landlock rules are active.
+  bool capability_mode = false;    ///< FreeBSD: this process can use only its descriptors.
+  bool memory_locked = false;      ///< At least current mappings stay in memory once touched; a note says if not more.
+  std::vector<std::string> notes;  ///< One line for each step not done and why; for the log, at level info.
 };
 
-/// Who this process is and what it may do, for people: "root with all capabilities that memstatd uses", "user 998
-/// (_memstatd) with CAP_DAC_READ_SEARCH". `name`: of its account, which is not looked up; "" for none.
+/// Account and privileges of this process, for display: "root with all capabilities that memstatd uses", "user 998
+/// (_memstatd) with CAP_DAC_READ_SEARCH". `name`: the account's name, which is not looked up; "" for none.
 std::string present_privileges(const std::string& name);
 
-/// Gives up privileges. Call once, after every kernel file, probe and socket is open and before any thread exists:
-/// capabilities, seccomp and Landlock belong to a thread and are inherited only by its children.
+/// Drops privileges. Call once, after all kernel files, probes and sockets are open and before any thread exists:
+/// capabilities, seccomp and Landlock belong to a thread, and only its children inherit them.
 ///
-/// Linux: all capability sets are emptied (whether root or not), except for what is to stay, and that is verified;
-/// afterwards new programs, processes and listeners, outgoing connections, local sockets, datagrams and executable memory
-/// are refused, and what only an intruder would call (execve, ptrace, mount, keyctl, loading modules or BPF, ...) kills the
-/// process. FreeBSD: user, groups, memory, and then capability mode, in which nothing can be opened, connected or read of
-/// the kernel but through a descriptor that is open by now. Neither the sandbox nor memory locking is applied under a
-/// sanitizer, whose run-time needs what they refuse.
+/// Linux: empties all capability sets, even root's, except for those to keep, and verifies that. From then on, new programs,
+/// processes and listeners, outgoing connections, local sockets, datagrams and executable memory are refused. Calls that
+/// only an intruder makes (execve, ptrace, mount, keyctl, loading modules or BPF, ...) kill the process.
 ///
-/// Errors: kData when `user` (only looked up by root) or a capability is unknown, or when other threads exist; kPermission
-/// when the kernel refuses a step without which privileges would remain, or when they turn out to remain. After an error the
-/// process may have given up a part and must end. A missing kernel feature is a note, never an error. Thread safety:
-/// requires a process of one thread.
+/// FreeBSD: user, groups, memory; then capability mode, in which everything must go through an open descriptor. Sandbox and
+/// memory locking are skipped under sanitizers, whose runtime needs what they refuse.
+///
+/// Errors: kData if `user` (looked up only by root) or a capability is unknown, or if other threads exist. kPermission if
+/// the kernel refuses a step without which privileges would remain, or if some do remain. After an error, some privileges
+/// may be gone, and the process must end. Missing kernel features are notes, never errors. Thread safety: the process must
+/// have one thread.
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options);
 
 }  // namespace memstat

@@ -37,8 +37,8 @@ Error refused(const char* call, int system_errno, const char* advice) {
 }
 
 #if !defined(MEMSTAT_SANITIZED)
-// Libraries that are called at start or in a replay, if at all: civetweb brings OpenSSL's along, which nothing here uses.
-// They are most of what mlockall would make resident.
+// Libraries that are used only at the start or in a replay, if at all: civetweb links OpenSSL's, which nothing here
+// uses. They are most of what mlockall() would keep in memory.
 constexpr std::array<std::string_view, 4> kNotLocked = {"libcrypto.", "libssl.", "libyaml-cpp", "libzstd."};
 
 bool is_locked(std::string_view path) {
@@ -47,13 +47,13 @@ bool is_locked(std::string_view path) {
                       [name](std::string_view other) { return name.starts_with(other); });
 }
 
-/// Locks the segments of one loaded object. `failure` gets the errno. Not 0: no more objects.
+/// Locks the segments of one loaded object. On failure stores the errno in `failure`, and returns non-zero to stop.
 int lock_object(dl_phdr_info* object, std::size_t, void* failure) {
   if (!is_locked(object->dlpi_name == nullptr ? "" : object->dlpi_name)) return 0;
   for (std::size_t i = 0; i < object->dlpi_phnum; ++i) {
     const auto& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is what the loader reports
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader reports an integer
     if (mlock(reinterpret_cast<const void*>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz) != 0) {
       *static_cast<int*>(failure) = errno;
       return 1;
@@ -63,16 +63,16 @@ int lock_object(dl_phdr_info* object, std::size_t, void* failure) {
 }
 #endif
 
-// Code and data of the program and of the libraries that polls and scrapes run: under memory pressure the kernel takes code
-// away first, and each page of it would have to be read from the disk. Not mlockall: there is no MCL_ONFAULT here, so it
-// makes resident whatever is mapped, used or not (16 MB), and with MCL_FUTURE every reserved thread stack and allocator
-// chunk.
+// Locks code and data of the program and of the libraries that polls and scrapes run: under memory pressure the kernel
+// evicts code first, and each page would have to be read from disk again. Not mlockall(): FreeBSD has no MCL_ONFAULT,
+// so it would load everything that is mapped, used or not (16 MB), and with MCL_FUTURE every reserved thread stack and
+// allocator chunk.
 void lock_memory(PrivilegeReport& report) {
 #if defined(MEMSTAT_SANITIZED)
   report.notes.push_back("lock_memory: off under a sanitizer, whose shadow memory is larger than the machine's");
 #else
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
-  if (geteuid() == 0) (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);  // A refusal shows in mlock.
+  if (geteuid() == 0) (void)setrlimit(RLIMIT_MEMLOCK, &unlimited);  // a failure shows in mlock()
   int failure = 0;
   dl_iterate_phdr(lock_object, &failure);
   if (failure != 0) {
@@ -109,7 +109,7 @@ Result<void> change_user(const std::string& user, PrivilegeReport& report) {
         .detail = "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user"};
   }
   const char* const advice = "start memstatd as root, or set the key user to \"\"";
-  // The group list of FreeBSD holds the effective group first.
+  // On FreeBSD the group list begins with the effective group.
   if (setgroups(1, &entry.pw_gid) != 0) return refused("setgroups", errno, advice);
   if (setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) != 0) return refused("setresgid", errno, advice);
   if (setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid) != 0) return refused("setresuid", errno, advice);
@@ -131,7 +131,7 @@ Result<void> enter_capability_mode(const PrivilegeOptions& options, PrivilegeRep
     report.notes.push_back("sandbox: none; memstatd reads the kernel itself, which capability mode refuses");
     return {};
   }
-  tzset();  // The log's local time comes from /etc/localtime, which is read once, and soon out of reach.
+  tzset();  // the log's local time needs /etc/localtime, which will be inaccessible; it is read once
   if (cap_enter() != 0) {
     if (errno != ENOSYS) return refused("cap_enter", errno, "set the key sandbox to false to go without");
     report.notes.push_back("sandbox: none; this kernel has no capability mode (options CAPABILITY_MODE)");

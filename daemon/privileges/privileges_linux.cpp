@@ -50,7 +50,7 @@ Error wrong(std::string detail) {
                .detail = std::move(detail)};
 }
 
-// 0 when /proc does not report it.
+// Number of threads; 0 if /proc does not report it.
 unsigned list_threads() {
   const OpenDirectory directory(::opendir("/proc/self/task"));
   if (!directory) return 0;
@@ -59,7 +59,7 @@ unsigned list_threads() {
   return count;
 }
 
-// A thread that has been joined, such as the one that read the configuration, may still be on its way out of the list.
+// A joined thread, such as the one that read the configuration, may be listed for a moment longer.
 unsigned count_threads() {
   constexpr int kLooks = 200;
   constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 1'000'000};
@@ -74,7 +74,7 @@ unsigned count_threads() {
 // ---- memory ------------------------------------------------------------------------------------------------------------
 
 constexpr rlim_t kSmallestFiniteLimitBytes = rlim_t{64} << 20;
-constexpr rlim_t kHeadroomBytes = rlim_t{16} << 20;  // More than the main thread's stack may still grow (8 MiB).
+constexpr rlim_t kHeadroomBytes = rlim_t{16} << 20;  // more than the main thread's stack can grow (8 MiB)
 
 rlim_t address_space_bytes() {
   unsigned long long pages = 0;
@@ -86,10 +86,10 @@ rlim_t address_space_bytes() {
 }
 
 // MCL_ONFAULT keeps untouched pages out of memory, but the limit counts address space, touched or not. So:
-// - no limit (root lifts it): lock everything, now and later;
-// - a finite limit: lock only what is mapped now. With MCL_FUTURE each thread stack and each allocator arena (64 MiB of
-//   address space reserved for one thread) would count in full, and at the limit mmap, hence malloc, would fail: a
-//   monitor that swaps is better than one that dies. Growth of the main stack and heap must still fit, hence the headroom.
+// - no limit (root removes it): lock everything, now and later;
+// - a finite limit: lock only current mappings. With MCL_FUTURE, each thread stack and allocator arena (64 MiB of reserved
+//   address space for one thread) would count in full, and at the limit mmap(), hence malloc(), would fail. A monitor that
+//   swaps is better than one that dies. The headroom is for growth of the main stack and heap.
 void lock_memory(PrivilegeReport& report) {
   if (kSanitized) {
     report.notes.emplace_back("lock_memory: off under a sanitizer, whose shadow memory is larger than the machine's");
@@ -97,7 +97,7 @@ void lock_memory(PrivilegeReport& report) {
   }
   const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
   rlimit limit{};
-  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) {  // Needs CAP_SYS_RESOURCE unless there was no limit anyway.
+  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) {  // needs CAP_SYS_RESOURCE unless there was no limit anyway
     limit = unlimited;
   } else if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) {
     limit.rlim_cur = 0;
@@ -139,7 +139,7 @@ Result<Account> find_account(const std::string& user) {
     text.resize(text.size() * 2);
   }
   if (found == nullptr) {
-    // Accounts are unknown, which is not an error, or cannot be looked up, which says nothing about this one.
+    // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
     Error error =
         status == 0 || status == ENOENT || status == ESRCH
             ? wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user")
@@ -207,15 +207,14 @@ void allow_path(int ruleset, const std::string& path, std::uint64_t access, Priv
     report.notes.push_back("sandbox: " + path + ": not accessible from now on (" + errno_text(errno) + ")");
     return;
   }
-  if (!S_ISDIR(status.st_mode)) access &= kForFiles;  // The kernel refuses rights on directories for a file.
+  if (!S_ISDIR(status.st_mode)) access &= kForFiles;  // the kernel rejects directory rights for a file
   const LandlockPathBeneathAttr rule{.allowed_access = access, .parent_fd = target.get()};
   if (syscall(kSysLandlockAddRule, ruleset, kLandlockRulePathBeneath, &rule, 0) != 0) {
     report.notes.push_back("sandbox: " + path + ": not accessible from now on (Landlock: " + errno_text(errno) + ")");
   }
 }
 
-// Prepared while still root, so that a path below a private directory can be named; in force only with
-// landlock_restrict_self.
+// Prepared as root, so that paths below private directories can be named. It takes effect in landlock_restrict_self.
 std::optional<UniqueFd> prepare_landlock(const PrivilegeOptions& options, PrivilegeReport& report) {
   const long abi = syscall(kSysLandlockCreateRuleset, nullptr, 0, kLandlockVersionQuery);
   if (abi < 1) {
@@ -243,7 +242,7 @@ std::optional<UniqueFd> prepare_landlock(const PrivilegeOptions& options, Privil
   return ruleset;
 }
 
-/// The account to become; nothing where the user stays, which the report says.
+/// The account to become; empty if the user stays, with a note in the report.
 Result<std::optional<Account>> account_to_become(const PrivilegeOptions& options, PrivilegeReport& report) {
   if (options.user.empty()) {
     report.notes.push_back("user: the key is empty, uid " + std::to_string(geteuid()) + " stays");
@@ -258,7 +257,7 @@ Result<std::optional<Account>> account_to_become(const PrivilegeOptions& options
   return std::optional<Account>(*found);
 }
 
-/// From here on: no new privileges, no files beyond `ruleset`, no system calls beyond the filter.
+/// Enables no_new_privs, the Landlock `ruleset` and the system call filter.
 Result<void> enter_sandbox(const std::optional<UniqueFd>& ruleset, SystemCalls calls, PrivilegeReport& report) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
     report.no_new_privileges = true;
@@ -288,7 +287,7 @@ std::string present_privileges(const std::string& name) {
 
 Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   PrivilegeReport report;
-  // A sanitizer's run-time may keep a thread of its own, which never touches our data.
+  // A sanitizer's runtime may have a thread of its own, which never touches the program's data.
   if (const unsigned threads = count_threads(); threads > 1 && !kSanitized) {
     return wrong("privileges must be dropped before threads start, but there are " + std::to_string(threads) +
                  "; the others would keep them");
@@ -303,12 +302,12 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   } else {
     report.notes.emplace_back("lock_memory: off by configuration");
   }
-  tzset();  // The log's local time comes from /etc/localtime, which is read once, and soon out of reach.
+  tzset();  // the log's local time needs /etc/localtime, which will be inaccessible; it is read once
   const std::optional<UniqueFd> ruleset = options.sandbox && !kSanitized ? prepare_landlock(options, report) : std::nullopt;
 
   empty_bounding_set(report);
   if (*account) {
-    if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // beyond the change of the user
+    if (*kept != 0) prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);  // across the change of the user
     if (const Result<void> changed = become(**account); !changed) return changed.error();
     report.user_changed = true;
   }
@@ -317,7 +316,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
     report.notes.emplace_back(
         "user: still uid 0, which owns the kernel's files even without capabilities; set the key user");
   }
-  // A changed user cannot be traced, not even by the leak checker of its own process.
+  // After a change of user a process cannot be traced, not even by its own leak checker.
   if (kSanitized) (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 
   if (!options.sandbox) {

@@ -13,7 +13,7 @@ namespace memstat {
 void name_process(const char* name) { (void)::prctl(PR_SET_NAME, name, 0, 0, 0); }
 void end_with_parent() { (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
 bool close_from(int first) {
-  constexpr long kCloseRange = 436;  // older headers lack the name
+  constexpr long kCloseRange = 436;  // missing from older headers
   return ::syscall(kCloseRange, first, ~0U, 0) == 0;
 }
 

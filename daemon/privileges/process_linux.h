@@ -4,11 +4,11 @@
 
 namespace memstat {
 
-/// What ps(1) calls this process, at most 15 bytes.
+/// Sets the name of this process in ps(1), up to 15 bytes.
 void name_process(const char* name);
-/// This process is killed when the thread that made it ends. A change of the user undoes it.
+/// Kills this process when the thread that created it ends. Undone by a change of the user.
 void end_with_parent();
-/// Closes this descriptor and those after it. False: this kernel (before 5.9) cannot.
+/// Closes this descriptor and all higher ones. Returns false on kernels before 5.9.
 bool close_from(int first);
 
 }  // namespace memstat

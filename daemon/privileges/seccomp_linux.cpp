@@ -45,7 +45,7 @@ long load_program(sock_filter* instructions, std::size_t count) {
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
-// By name, because a name that this architecture or this libseccomp lacks is then simply skipped. Separated by blanks.
+// Names separated by blanks, because names that this architecture or this libseccomp lacks are then simply skipped.
 constexpr std::string_view kAllowed =
     // Memory.
     "brk mremap munmap madvise mlock mlock2 munlock "
@@ -60,7 +60,7 @@ constexpr std::string_view kAllowed =
     // Time.
     "clock_gettime clock_gettime64 clock_getres clock_getres_time64 clock_nanosleep clock_nanosleep_time64 "
     "nanosleep gettimeofday time times timerfd_create timerfd_settime timerfd_settime64 timerfd_gettime "
-    // The machine and the daemon's own consumption.
+    // The machine and the daemon's own resource usage.
     "uname sysinfo getrusage getrlimit ugetrlimit getrandom "
     // Reading and writing.
     "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek _llseek sendfile sendfile64 "
@@ -72,17 +72,17 @@ constexpr std::string_view kAllowed =
     "fstatfs fstatfs64 access faccessat faccessat2 readlink readlinkat getcwd getdents getdents64 mkdir mkdirat "
     "rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat ftruncate ftruncate64 fallocate fsync "
     "fdatasync sync_file_range fadvise64 fadvise64_64 chmod fchmod fchmodat umask utimensat utimensat_time64 "
-    // Sockets. No connect: nothing in the daemon calls out, and what reads root's figures should not be able to. No bind
-    // and no listen: HttpListeners has done both before.
+    // Sockets. No connect: the daemon makes no outgoing connections, and what reads root's statistics should not be
+    // able to. No bind and no listen: HttpListeners has done both before.
     "accept accept4 getsockname getpeername getsockopt setsockopt shutdown recv recvfrom "
     "recvmsg recvmmsg send ";
 
-// Of the helper process: it waits, answers, attaches, and ends.
+// For the helper process: wait, answer, attach, exit.
 constexpr std::string_view kAllowedToAttach =
     "brk mremap munmap madvise futex membarrier exit exit_group getpid gettid getppid rt_sigaction rt_sigprocmask "
     "rt_sigreturn restart_syscall clock_gettime clock_gettime64 recvmsg close perf_event_open ";
 
-// Calls that no bug of memstatd makes: the code that makes one is not memstatd's.
+// Calls that memstatd never makes, not even by a bug: they come from injected code.
 constexpr std::string_view kKilled =
     "execve execveat ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp userfaultfd "
     "io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key mount umount umount2 pivot_root "
@@ -91,7 +91,7 @@ constexpr std::string_view kKilled =
     "open_by_handle_at settimeofday clock_settime clock_adjtime adjtimex stime sethostname setdomainname syslog "
     "vhangup quotactl personality uselib lookup_dcookie nfsservctl fanotify_init ";
 
-// The same for calls whose arguments matter: one that the filter must allow, so that the daemon can work.
+// Same, for calls whose arguments matter: the filter must permit these for the daemon to work.
 struct NeededCall {
   const char* name;
   unsigned argument;
@@ -103,8 +103,8 @@ constexpr unsigned kCloneFlagsArgument = 1;
 #else
 constexpr unsigned kCloneFlagsArgument = 0;
 #endif
-// BPF_ITER_CREATE, a number because older headers lack the name. It takes the descriptor of a program that was loaded before
-// the privileges went, and makes one that runs it when it is read: linux_slab_bpf does at each poll.
+// BPF_ITER_CREATE; a number, because older headers lack it. It takes the descriptor of a program loaded with
+// privileges, and returns one that runs it when read. linux_slab_bpf does this at every poll.
 constexpr std::uint64_t kCreateIterator = 33;
 constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
                                   {"mmap", 2, PROT_READ | PROT_WRITE},
@@ -115,7 +115,7 @@ constexpr NeededCall kNeeded[] = {{"clone", kCloneFlagsArgument, kCloneThread},
                                   {"ioctl", 1, TIOCOUTQ},
                                   {"prctl", 0, PR_SET_NAME},
                                   {"bpf", 0, kCreateIterator}};
-// Of bpf(2), what attaches a program that is loaded.
+// The bpf(2) commands that attach a loaded program.
 constexpr std::uint64_t kOpenRawTracepoint = 17;
 constexpr std::uint64_t kCreateLink = 28;
 constexpr NeededCall kNeededToAttach[] = {{"mmap", 2, PROT_READ | PROT_WRITE},
@@ -138,12 +138,12 @@ class Filter {
     if (number == __NR_SCMP_ERROR || context_ == nullptr) return;
     const int status =
         seccomp_rule_add_array(context_, action, number, static_cast<unsigned>(conditions.size()), conditions.begin());
-    if (status != 0 && status != -EDOM && status_ == 0) status_ = status;  // EDOM: not on this architecture.
+    if (status != 0 && status != -EDOM && status_ == 0) status_ = status;  // EDOM: not on this architecture
   }
   void rules(std::uint32_t action, std::string_view names) {
     for (std::string_view name; next_word(names, name);) rule(action, name);
   }
-  // 0, or the first errno.
+  // Returns 0 or the first errno.
   int export_to(int file) {
     if (context_ == nullptr) return ENOMEM;
     if (status_ == 0) status_ = seccomp_export_bpf(context_, file);
@@ -163,31 +163,31 @@ scmp_arg_cmp equal(unsigned argument, std::uint64_t value) {
   return scmp_arg_cmp{.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
 }
 
-// Numbers of ioctl and prctl and the like are compared in their lower 32 bits: C libraries disagree about sign extension.
+// Compares the lower 32 bits of ioctl and prctl numbers: C libraries disagree on sign extension.
 scmp_arg_cmp equal32(unsigned argument, std::uint32_t value) { return masked(argument, 0xffffffffU, value); }
 
 void allow_serving(Filter& filter, std::uint32_t kill) {
-  constexpr std::uint32_t kTypeMask = 0xf;  // Without SOCK_NONBLOCK and SOCK_CLOEXEC.
+  constexpr std::uint32_t kTypeMask = 0xf;  // without SOCK_NONBLOCK and SOCK_CLOEXEC
   filter.rules(SCMP_ACT_ALLOW, kAllowed);
-  // Threads, but no processes. The flags of clone3 lie in memory where a filter cannot look; told that it does not exist,
-  // the C library falls back to clone.
+  // Threads, but no processes. The flags of clone3 are in memory, which a filter cannot read. With ENOSYS the C library
+  // falls back to clone.
   filter.rule(SCMP_ACT_ALLOW, "clone", {masked(kCloneFlagsArgument, kCloneThread, kCloneThread)});
   filter.rule(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  // civetweb makes a socket that it never gets to bind. No local sockets: datagrams reach any socket file that all may
-  // write.
+  // civetweb creates a socket and then cannot bind it. No local sockets: datagrams could reach any world-writable
+  // socket file.
   filter.rule(SCMP_ACT_ALLOW, "socket", {equal32(0, AF_INET), masked(1, kTypeMask, SOCK_STREAM)});
-  // A pair is connected to itself; of streams, it reaches no other process.
+  // A socket pair is connected to itself; a stream pair reaches no other process.
   filter.rule(SCMP_ACT_ALLOW, "socketpair", {equal32(0, AF_UNIX), masked(1, kTypeMask, SOCK_STREAM)});
   for (const std::uint32_t request : {FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TCGETS, TIOCOUTQ}) {
     filter.rule(SCMP_ACT_ALLOW, "ioctl", {equal32(1, request)});
   }
   for (const std::uint32_t option : {PR_SET_NAME, PR_GET_NAME}) filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, option)});
-  // No program, map or link is made any more, and none is found by its number.
+  // No more programs, maps or links can be created, nor opened by ID.
   filter.rule(SCMP_ACT_ALLOW, "bpf", {equal(0, kCreateIterator)});
   for (const scmp_compare other : {SCMP_CMP_LT, SCMP_CMP_GT}) {
     filter.rule(kill, "bpf", {scmp_arg_cmp{.arg = 0, .op = other, .datum_a = kCreateIterator, .datum_b = 0}});
   }
-  filter.rule(SCMP_ACT_ALLOW, "prlimit64", {equal32(0, 0), equal(2, 0)});  // Own limits, only to read.
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", {equal32(0, 0), equal(2, 0)});  // own limits, read-only
 }
 
 void allow_attaching(Filter& filter) {
@@ -201,9 +201,9 @@ void allow_attaching(Filter& filter) {
   filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, PR_SET_PDEATHSIG)});
 }
 
-/// The filter as the kernel takes it, into a file. Returns 0 or an errno.
+/// Writes the filter's BPF program to a file. Returns 0 or an errno.
 int export_filter(SystemCalls calls, pid_t self_process, int file) {
-  constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it.
+  constexpr std::uint32_t kPrSetVma = 0x53564d41;  // glibc 2.39 names its arenas with it
   Filter filter;
   const std::uint32_t kill = seccomp_api_get() >= 3 ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_KILL;
   filter.rules(kill, kKilled);
@@ -215,24 +215,24 @@ int export_filter(SystemCalls calls, pid_t self_process, int file) {
   // Memory, but no new code.
   for (const char* const name : {"mmap", "mmap2", "mprotect"}) filter.rule(SCMP_ACT_ALLOW, name, {masked(2, PROT_EXEC, 0)});
   filter.rule(SCMP_ACT_ALLOW, "prctl", {equal32(0, kPrSetVma)});
-  // Answering on connections: to no address, and without TCP's way to connect by sending.
+  // Responses on connections: no destination address, and no connecting by sending (TCP Fast Open).
   filter.rule(SCMP_ACT_ALLOW, "sendto", {masked(3, MSG_FASTOPEN, 0), equal(4, 0)});
   filter.rule(SCMP_ACT_ALLOW, "sendmsg", {masked(2, MSG_FASTOPEN, 0)});
-  // abort() and raise() must work, and reach no other process.
+  // abort() and raise() must work, but not affect other processes.
   const auto self = static_cast<std::uint32_t>(self_process);
   for (const char* const name : {"tgkill", "kill"}) filter.rule(SCMP_ACT_ALLOW, name, {equal32(0, self)});
   return filter.export_to(file);
 }
 
-/// Ends as a child does that made no filter: a crash is for the parent to report.
+/// Exits like a child that made no filter: the parent reports the crash.
 void end_quietly(int /*signal*/) { _exit(ENOMEM); }
 
 [[noreturn]] void make_filter(SystemCalls calls, pid_t self_process, int file) {
   constexpr rlimit kNoCore{0, 0};
   setrlimit(RLIMIT_CORE, &kNoCore);
-  constexpr rlimit kOneSecond{1, 2};  // it takes milliseconds, or for ever where an allocation failed
+  constexpr rlimit kOneSecond{1, 2};  // it takes milliseconds, or forever if an allocation failed
   setrlimit(RLIMIT_CPU, &kOneSecond);
-  alarm(5);  // and nothing that it may wait for keeps memstatd from starting
+  alarm(5);  // and if it hangs, memstatd must still start
   for (const int fault : {SIGSEGV, SIGBUS, SIGABRT}) signal(fault, end_quietly);
   int status = ENOMEM;
   try {
@@ -242,7 +242,7 @@ void end_quietly(int /*signal*/) { _exit(ENOMEM); }
   _exit(status & 0xFF);
 }
 
-/// Reads the filter that the child writes. Returns its instructions' number, 0 when there is none.
+/// Reads the filter that the child writes. Returns its number of instructions; 0 if there is none.
 std::size_t read_program(int file, std::array<sock_filter, BPF_MAXINSNS>& program) {
   std::size_t bytes = 0;
   auto* const room = reinterpret_cast<char*>(program.data());
@@ -255,7 +255,7 @@ std::size_t read_program(int file, std::array<sock_filter, BPF_MAXINSNS>& progra
   return bytes % sizeof(sock_filter) == 0 ? bytes / sizeof(sock_filter) : 0;
 }
 
-/// What the filter answers to a call, as the kernel would compute it; kill for a program that is not well-formed.
+/// The filter's verdict on a call, computed as in the kernel; "kill" for a malformed program.
 std::uint32_t verdict(std::span<const sock_filter> program, const seccomp_data& call) {
   std::uint32_t accumulator = 0;
   for (std::size_t at = 0; at < program.size(); ++at) {
@@ -280,15 +280,15 @@ std::uint32_t verdict(std::span<const sock_filter> program, const seccomp_data& 
   return SECCOMP_RET_KILL_PROCESS;
 }
 
-/// Whether the filter allows what the daemon needs. Where an allocation of libseccomp fails it may report success and leave
-/// rules out (seen with 2.5.4: 59 instructions of 305), and then the first call that is refused ends the process.
+/// Whether the filter permits what the daemon needs. If an allocation fails in libseccomp, it may report success and
+/// omit rules (seen with 2.5.4: 59 instructions of 305). Then the first refused call would end the process.
 bool allows_what_is_needed(SystemCalls calls, std::span<const sock_filter> program) {
   const bool serves = calls == SystemCalls::kServing;
   seccomp_data call{};
   call.arch = seccomp_arch_native();
   const auto is_allowed = [&](const char* name) {
     call.nr = seccomp_syscall_resolve_name(name);
-    return call.nr < 0 || verdict(program, call) == SECCOMP_RET_ALLOW;  // below 0: not on this architecture
+    return call.nr < 0 || verdict(program, call) == SECCOMP_RET_ALLOW;  // negative: not on this architecture
   };
   std::string_view names = serves ? kAllowed : kAllowedToAttach;
   std::array<char, 64> text;
@@ -305,7 +305,7 @@ bool allows_what_is_needed(SystemCalls calls, std::span<const sock_filter> progr
   });
 }
 
-/// 0 when the filter is in force, or an errno.
+/// Returns 0 if the filter is active, otherwise an errno.
 int load_filter(SystemCalls calls) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -314,7 +314,7 @@ int load_filter(SystemCalls calls) {
   if (child == 0) make_filter(calls, self_process, ends[1]);
   const int failure = errno;
   close(ends[1]);
-  static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, of which few pages are used; not for the stack
+  static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, of which few pages are used; not on the stack
   const std::size_t count = child > 0 ? read_program(ends[0], program) : 0;
   close(ends[0]);
   if (child < 0) return failure;

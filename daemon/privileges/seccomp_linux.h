@@ -7,8 +7,8 @@
 
 namespace memstat {
 
-/// Puts the filter that leaves `calls` in force for this thread and those that it starts. A note when it cannot be;
-/// kNoMemory when for lack of memory, and then nothing is in force. Requires a process of one thread, with no_new_privs.
+/// Activates the filter for `calls` in this thread and those that it starts. If that fails: a note; or kNoMemory
+/// without any filter. The process must have one thread, with no_new_privs.
 Result<void> enter_seccomp(SystemCalls calls, PrivilegeReport& report);
 
 }  // namespace memstat
