@@ -21,7 +21,7 @@
 namespace memstat {
 namespace {
 
-/// A name taken apart: "rec" and ".tar.zst".
+/// The parts of a name: "rec" and ".tar.zst".
 struct Parts {
   std::string_view stem;
   std::string_view ending;
@@ -38,7 +38,7 @@ std::string numbered(const Parts& parts, std::uint64_t number) {
   return name.append(parts.ending);
 }
 
-/// The number of a file of the series: 1 for the name itself.
+/// A file's number in the series; 1 for the name without a number.
 std::optional<std::uint64_t> number_of(const Parts& parts, std::string_view name) {
   if (!name.starts_with(parts.stem) || !name.ends_with(parts.ending) ||
       name.size() < parts.stem.size() + parts.ending.size())
@@ -56,7 +56,7 @@ bool is_ours(const struct stat& status, const SeriesOptions& options) {
   return status.st_uid == ::geteuid() || (options.owner >= 0 && status.st_uid == static_cast<uid_t>(options.owner));
 }
 
-/// An empty archive that no process has open: ours to fill.
+/// Reuses an empty archive that no process has open.
 std::optional<UniqueFd> take_empty(int parent, const std::string& name, const SeriesOptions& options) {
   struct stat status {};
   UniqueFd file(::openat(parent, name.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -70,12 +70,12 @@ std::optional<UniqueFd> take_empty(int parent, const std::string& name, const Se
 std::optional<UniqueFd> create(int parent, const std::string& name) {
   UniqueFd file(::openat(parent, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return std::nullopt;
-  const int locked = ::flock(file.get(), LOCK_EX | LOCK_NB);  // a file system without locks does without
+  const int locked = ::flock(file.get(), LOCK_EX | LOCK_NB);  // a file system without locks is accepted
   (void)locked;
   return file;
 }
 
-/// Removes the oldest archives until the rest are within the bounds.
+/// Removes the oldest archives until the limits are met.
 void remove_old(int parent, const std::map<std::uint64_t, std::string>& archives, const SeriesOptions& options) {
   struct Archive {
     std::string name;

@@ -15,22 +15,22 @@ namespace memstat {
 /// A new archive of a series.
 struct SeriesArchive {
   std::string name;  ///< In its directory.
-  UniqueFd file;     ///< Empty, mode 0600, locked for as long as it is open.
+  UniqueFd file;     ///< Empty, mode 0600, locked while it is open.
 };
 
 struct SeriesOptions {
-  bool may_number = false;      ///< When the name is taken: whether the next number is used, or that is an error.
-  std::uint64_t max_bytes = 0;  ///< Of all archives that are there, B; the oldest are removed. 0: no bound.
-  std::int64_t max_age_ns = 0;  ///< Since an archive was written; older ones are removed. 0: no bound.
-  std::int64_t owner = -1;      ///< The account that archives are given to, and whose count as ours, too; -1: none.
-  std::int64_t group = -1;      ///< Its group.
+  bool may_number = false;      ///< If the name exists: use the next number; otherwise it is an error.
+  std::uint64_t max_bytes = 0;  ///< Maximum size of all existing archives, B; the oldest are removed. 0: no limit.
+  std::int64_t max_age_ns = 0;  ///< Maximum time since an archive was written; older ones are removed. 0: no limit.
+  std::int64_t owner = -1;  ///< The account that will own archives, and whose archives belong to the series, too; -1: none.
+  std::int64_t group = -1;  ///< Its group.
   const Clock& clock = system_clock();
 };
 
-/// Creates the archive `path` in the directory `parent` (a descriptor of the one that `path` names). An empty file of ours
-/// that no other process has locked, as a run that was killed leaves, is used again. With numbers, archives of the series
-/// beyond the bounds are removed: plain files of our own account, or of the owner's, with exactly these names. Errors:
-/// system_error with the path, EEXIST when the name is taken. Thread safety: safe.
+/// Creates the archive `path`; `parent` is a descriptor of its directory. Reuses an empty, unlocked file of the same
+/// owner, as a killed run leaves behind. With numbers, removes archives of the series above the limits: regular files
+/// with exactly these names, owned by this account or by `owner`. Errors: system_error with the path; EEXIST if the
+/// name exists. Thread safety: safe.
 Result<SeriesArchive> open_in_series(int parent, const std::string& path, const SeriesOptions& options);
 
 }  // namespace memstat

@@ -9,8 +9,9 @@
 
 namespace memstat {
 
-/// B unpacked: what --replay-max says, without it the environment variable MEMSTAT_CAPTURE_MAX as for memstatctl, without
-/// both kMaxCaptureBytes. Error kData: the variable holds no size. Thread safety: before there are other threads.
+/// Maximum unpacked size of a capture, in B: from --replay-max, else from the environment variable MEMSTAT_CAPTURE_MAX
+/// (as in memstatctl), else kMaxCaptureBytes. Error kData: the variable is not a size. Thread safety: before there are
+/// other threads.
 Result<std::uint64_t> capture_bound(std::optional<std::uint64_t> flag);
 
 }  // namespace memstat

@@ -11,7 +11,7 @@ std::optional<std::int64_t> LivePacer::next_due_ns() {
 }
 
 std::int64_t LivePacer::begin() {
-  // With the recorded time, so that a replay gives the same rates.
+  // Use the recorded time, so that a replay computes the same rates.
   const auto recorded_ns = recorder_.begin("live");
   return recorded_ns ? *recorded_ns : clock_.monotonic_ns();
 }
@@ -47,7 +47,7 @@ std::optional<std::int64_t> ReplayPacer::next_due_ns() {
 
 std::int64_t ReplayPacer::begin() {
   const PollInfo& poll = capture_.poll_info(next_);
-  (void)capture_.select_poll(next_);  // before the recording begins, which takes its times from it; next_ is in range
+  (void)capture_.select_poll(next_);  // before the recording begins, which takes its time from the poll; next_ is in range
   (void)recorder_.begin(poll.label);
   if (next_ == 0) poller_.forget_everything();
   return poll.monotonic_ns;
@@ -61,7 +61,7 @@ void ReplayPacer::finish() {
   if (next_ < poll_count()) {
     wait_ns = capture_.poll_info(next_).monotonic_ns - this_ns;
   } else if (options_.loop) {
-    // Back to the first poll after as long as the last two were apart, or ten seconds.
+    // Back to the first poll, after the interval of the last two, or ten seconds.
     wait_ns = next_ >= 2 ? this_ns - capture_.poll_info(next_ - 2).monotonic_ns : 10'000'000'000;
     next_ = 0;
   }
@@ -69,6 +69,6 @@ void ReplayPacer::finish() {
   due_ns_ = clock_.monotonic_ns() + static_cast<std::int64_t>(std::clamp(scaled, 1e6, 1e17));
 }
 
-void ReplayPacer::configure(const Config&) {}  // a capture keeps its own times
+void ReplayPacer::configure(const Config&) {}  // the times are the capture's
 
 }  // namespace memstat

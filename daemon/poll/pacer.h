@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// An absolute beat on the live kernel, for ever or for N polls.
+/// Polls the live kernel at a fixed interval, without end or N times.
 class LivePacer final : public PollPacer {
  public:
   LivePacer(const Clock& clock, SelfMetrics& metrics, PollRecorder& recorder, const Config& config,
@@ -39,8 +39,8 @@ class LivePacer final : public PollPacer {
   std::optional<std::uint64_t> polls_left_;
 };
 
-/// Reports the times of the poll that a capture shows, so that a recording of a replay has the times of the capture. The
-/// view must outlive it. Thread safety: safe.
+/// A clock with the time of a capture's current poll, so that a recording of a replay has the capture's times. The view
+/// must outlive it. Thread safety: safe.
 class ReplayClock final : public Clock {
  public:
   explicit ReplayClock(const ReplayKernelView& capture) : capture_(capture) {}
@@ -55,15 +55,15 @@ class ReplayClock final : public Clock {
   const ReplayKernelView& capture_;
 };
 
-/// A capture's polls at the distances at which they were recorded, divided by `speed`.
+/// Replays a capture's polls at their recorded intervals, divided by `speed`.
 class ReplayPacer final : public PollPacer {
  public:
   struct Options {
     double speed = 1;
     bool loop = false;
-    std::optional<std::uint64_t> polls = {};  ///< The number of polls to show.
+    std::optional<std::uint64_t> polls = {};  ///< Maximum number of polls to replay.
   };
-  /// The view must be usable for as long as this.
+  /// The view must outlive this object.
   ReplayPacer(const Clock& clock, ReplayKernelView& capture, Poller& poller, PollRecorder& recorder, Options options);
 
   std::optional<std::int64_t> next_due_ns() override;

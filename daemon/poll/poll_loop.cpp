@@ -12,7 +12,8 @@ namespace memstat {
 namespace {
 
 constexpr std::chrono::milliseconds kAfterFailure{100};
-// Five million events a second take 15 % of a CPU: within this time three eighths of what a budget of 1 % may spend at once.
+// Five million events a second cost 15 % of a CPU. In this interval that is three eighths of the credit that a 1 %
+// budget may spend at once.
 constexpr std::chrono::milliseconds kTendInterval{250};
 
 }  // namespace
@@ -61,7 +62,7 @@ bool PollLoop::refresh(std::chrono::nanoseconds max_age, TimePoint deadline) {
   if (is_young()) return true;
   if (must_stop_ || !pacer_.can_poll_between()) return false;
   while (!is_young()) {
-    is_poll_wanted_ = true;  // the poll that is under way, if any, takes this back; it may have begun too early for us
+    is_poll_wanted_ = true;  // taken back by the current poll, if any, which may have begun too early
     wake_.notify_all();
     if (!polled_.wait_until(mutex_, deadline) || must_stop_) return is_young();
   }
@@ -77,7 +78,7 @@ bool PollLoop::is_late(std::chrono::nanoseconds patience) {
 void PollLoop::poll_once(bool is_due) {
   const TimePoint begin = clock_.now();
   poller_.poll(pacer_.begin());
-  if (poller_.was_cut()) return;  // a recording of it would say that sources were missing
+  if (poller_.was_cut()) return;  // its recording would report missing sources
   if (is_due) {
     pacer_.finish();
   } else {
@@ -99,7 +100,7 @@ void PollLoop::run() {
     const std::optional<std::int64_t> due_ns = pacer_.next_due_ns();
     std::optional<Config> config;
     bool is_due = true;
-    bool is_between = false;  // woken for what is tended only
+    bool is_between = false;  // woken only to tend sources
     {
       MutexLock lock(mutex_);
       const auto must_wake = [this]() MEMSTAT_REQUIRES(mutex_) {
@@ -131,7 +132,7 @@ void PollLoop::run() {
         poll_once(is_due);
       }
       tend_at = poller_.tend() ? clock_.now() + kTendInterval : TimePoint::max();
-    } catch (const std::exception&) {  // std::bad_alloc: tried again, but not at once
+    } catch (const std::exception&) {  // std::bad_alloc: retry, but not at once
       MutexLock lock(mutex_);
       if (config && !new_config_) new_config_.swap(config);
       if (wake_.wait_for(mutex_, kAfterFailure, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_; })) return;

@@ -22,16 +22,16 @@ struct PollRecorder::Shared {
   const Clock* clock = nullptr;
 
   Mutex mutex;
-  CondVar wake;     // the thread
-  CondVar written;  // stop()
+  CondVar wake;     // for the thread
+  CondVar written;  // for stop()
   std::deque<TakenPoll> queue MEMSTAT_GUARDED_BY(mutex);
-  std::vector<TakenPoll> spare MEMSTAT_GUARDED_BY(mutex);  // keep their room
+  std::vector<TakenPoll> spare MEMSTAT_GUARDED_BY(mutex);  // reused for their capacity
   std::uint64_t queued_bytes MEMSTAT_GUARDED_BY(mutex) = 0;
   bool must_stop MEMSTAT_GUARDED_BY(mutex) = false;
   bool has_stopped MEMSTAT_GUARDED_BY(mutex) = false;
   bool is_dropping MEMSTAT_GUARDED_BY(mutex) = false;
   bool any_failed MEMSTAT_GUARDED_BY(mutex) = false;
-  Result<void> last MEMSTAT_GUARDED_BY(mutex);  // of writing a poll
+  Result<void> last MEMSTAT_GUARDED_BY(mutex);  // of writing the latest poll
 };
 
 PollRecorder::PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner,
@@ -77,7 +77,8 @@ void PollRecorder::finish() {
   lock.lock();
   const bool is_full = !shared.queue.empty() && (shared.queue.size() >= shared.bounds.polls ||
                                                  shared.queued_bytes + poll.bytes() > shared.bounds.bytes);
-  // Only once all is written: a disk that is a little too slow would be said to keep up at every other poll.
+  // Recovery is reported only when the queue is empty. Otherwise a slightly too slow disk would seem to recover at
+  // every other poll.
   const bool is_behind = is_full || (shared.is_dropping && !shared.queue.empty());
   const bool is_change = is_behind != std::exchange(shared.is_dropping, is_behind);
   if (!is_full) {
@@ -120,7 +121,7 @@ void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
   while (true) {
     shared->wake.wait(shared->mutex,
                       [&]() MEMSTAT_REQUIRES(shared->mutex) { return shared->must_stop || !shared->queue.empty(); });
-    if (shared->queue.empty()) break;  // what is queued is written even when it is time to stop
+    if (shared->queue.empty()) break;  // when stopping, still write what is queued
     TakenPoll poll = std::move(shared->queue.front());
     shared->queue.pop_front();
     shared->queued_bytes -= poll.bytes();

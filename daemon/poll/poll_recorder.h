@@ -18,43 +18,43 @@
 
 namespace memstat {
 
-/// Wraps each poll in a recording, when there is one. What was read is written by a thread of its own behind a bounded
-/// queue: a poll that finds the queue full is dropped and counted (memstat_recording_polls_total).
-/// Thread safety: begin and finish belong to the poll thread; stop to one thread after the last finish.
+/// Records polls, if there is a recording. A separate thread writes them from a bounded queue. If the queue is full,
+/// the poll is dropped and counted (memstat_recording_polls_total). Thread safety: begin and finish on the polling
+/// thread; stop on one thread after the last finish.
 class PollRecorder {
  public:
-  /// Is given what goes wrong with the recording, once until it goes right again, and its recovery. On the poll thread or
+  /// Receives problems with the recording, once until it recovers, and the recovery. Called on the polling thread or
   /// the recorder's own.
   using Log = std::function<void(LogLevel, std::string_view)>;
 
   enum class Manner : std::uint8_t {
-    kInThread,  ///< Serving: polls never wait.
-    kInPlace,   ///< --once: every poll is written before the next one begins.
+    kInThread,  ///< When serving: polls never wait.
+    kInPlace,   ///< For --once: a poll is written before the next begins.
   };
   struct Bounds {
-    std::size_t polls = 4;              ///< That wait to be written; at least 1.
-    std::uint64_t bytes = 64ULL << 20;  ///< Of what they read; one poll may be larger.
+    std::size_t polls = 4;              ///< Maximum number of queued polls; at least 1.
+    std::uint64_t bytes = 64ULL << 20;  ///< Maximum size of queued polls; a single poll may be larger.
   };
 
   /// Without a recording: does nothing.
   PollRecorder() = default;
-  /// `metrics` must outlive it. Starts the thread: with the signal mask and the privileges of the caller.
+  /// `metrics` must outlive it. Starts the thread with the caller's signal mask and privileges.
   PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner, Bounds bounds,
                const Clock& clock = system_clock());
   PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner)
       : PollRecorder(std::move(recording), metrics, std::move(log), manner, Bounds{}) {}
-  /// As stop() with a second's patience.
+  /// Like stop() with a timeout of one second.
   ~PollRecorder();
   PollRecorder(const PollRecorder&) = delete;
   PollRecorder& operator=(const PollRecorder&) = delete;
 
-  /// The monotonic time that is recorded for the poll; nothing when there is no recording.
+  /// The monotonic time recorded for this poll; empty without a recording.
   std::optional<std::int64_t> begin(std::string_view label);
   void finish();
 
-  /// Waits until what is queued is written, at most so long after the disk last took a poll and in no case beyond `due`.
-  /// Then: nothing, or why the recording is not what it should be: the last poll could not be written; in place: any could
-  /// not. An error of kTimeout means that the thread still waits for the disk, with all that it uses.
+  /// Waits until the queue is written, but only for `patience` after the disk last accepted a poll, and never beyond
+  /// `due`. Returns an error if the recording is incomplete: the last poll could not be written, or in place, any poll.
+  /// After kTimeout the thread is still waiting for the disk, and still uses its objects.
   Result<void> stop(std::chrono::milliseconds patience, TimePoint due = TimePoint::max());
 
  private:
@@ -62,7 +62,7 @@ class PollRecorder {
   static void run(const std::shared_ptr<Shared>& shared);
   static void write(Shared& shared, TakenPoll& poll);
 
-  std::shared_ptr<Shared> shared_;  // also the thread's, which may hang on the disk for ever
+  std::shared_ptr<Shared> shared_;  // shared with the thread, which may hang on the disk forever
   std::thread thread_;
   bool is_stopped_ = false;
 };

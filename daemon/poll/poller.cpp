@@ -18,14 +18,14 @@
 
 namespace memstat {
 
-/// How often a source that this kernel does not have, or does not permit, is tried again: a module may be loaded, a pool of
-/// huge pages made, a sysctl set.
+/// Retry interval for sources that this kernel lacks or does not permit: a module may be loaded, a pool of huge pages
+/// created, a sysctl set.
 constexpr std::chrono::nanoseconds kAbsentInterval = std::chrono::seconds(60);
 
-/// Two clocks are not read at the same time, so their difference moves a little by itself.
+/// The clocks are not read at the same instant, so their difference varies slightly.
 constexpr std::chrono::nanoseconds kClockJitter = std::chrono::milliseconds(1);
 
-/// What came of reading a source in this poll.
+/// The result of reading a source in this poll.
 struct Poller::Outcome {
   enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent, kNotPermitted };
   Kind kind = Kind::kNone;
@@ -42,53 +42,53 @@ struct Poller::Entry {
 
   [[nodiscard]] bool is_off() const { return memstat::is_off(*descriptor, config); }
   [[nodiscard]] bool is_ordered() const { return read != kNoRead; }
-  /// How often it is read; 0: at each poll.
+  /// Its reading interval; 0: at every poll.
   [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
 
-  /// Whether another source has all that this one has. It was committed before, in this poll.
+  /// Whether the source that replaces this one is up. It was committed earlier in this poll.
   [[nodiscard]] bool is_spared() const { return stand_in != nullptr && stand_in->status.state == SourceState::kUp; }
 
-  /// Whether `error` is the lack of a privilege that it never had. With `enabled: on` it is a failure.
+  /// Whether `error` is a missing privilege that the source never had. With `enabled: on` it is a failure instead.
   [[nodiscard]] bool is_refusal(const Error& error) const {
     const bool was_open_refused = !open_failure || *open_failure == ErrorCode::kPermission;
     return error.code == ErrorCode::kPermission && !descriptor->needs.empty() && config.enabled == Switch::kAuto &&
            !was_up && was_open_refused;
   }
-  /// Whether another source has figures of the same types, so that this one need not read them.
+  /// Whether another source has figures of the same types, so that this one may not be needed.
   [[nodiscard]] bool has_giver() const { return giver != nullptr && giver->is_promising(); }
-  /// Whether that other source has all that this one could read: it said so when it was last read.
+  /// Whether this source reported at its last read that the other one has everything.
   [[nodiscard]] bool is_needless() const {
     return status.state == SourceState::kReplaced && has_giver() && !has_fresh_options;
   }
-  /// Whether it is up, or opened and not read yet.
+  /// Whether it is up, or opened but not read yet.
   [[nodiscard]] bool is_promising() const {
     return status.state == SourceState::kUp || (status.state == SourceState::kUnknown && is_open && refusal.empty());
   }
-  /// Whether no type is lost without it: it adds values, or the roster that it stands in for has them.
+  /// Whether no types are lost without it: it only adds values, or the roster that it replaces has them.
   [[nodiscard]] bool is_optional() const {
     return !descriptor->is_roster && (replaced == nullptr || replaced->is_promising());
   }
 
   const SourceDescriptor* descriptor;
-  const Entry* stand_in = nullptr;       // the source that stands in for this one
-  const Entry* replaced = nullptr;       // the roster that this one stands in for
-  const Entry* giver = nullptr;          // what stands in for the roster of this one's types, and may have its figures
-  const std::size_t index;               // in the list of entries, and in that of published statuses
-  std::shared_ptr<SourceReader> reader;  // shared with a read that may be stuck in it
+  const Entry* stand_in = nullptr;       // the source that replaces this one
+  const Entry* replaced = nullptr;       // the roster that this one replaces
+  const Entry* giver = nullptr;          // what replaces the roster of this one's types, and may have its figures
+  const std::size_t index;               // in the entries and in the published statuses
+  std::shared_ptr<SourceReader> reader;  // shared with a read that may hang in it
   SourceConfig config;
   static constexpr std::size_t kNoRead = ~std::size_t{0};
-  std::size_t read = kNoRead;  // its place in the reads of this poll
+  std::size_t read = kNoRead;  // index in this poll's reads
   std::int64_t next_due_ns = INT64_MIN;
-  std::int64_t last_read_ns = INT64_MIN;         // that succeeded
-  Outcome outcome;                               // not yet told to the metrics
-  bool was_up = false;                           // so its absence is a failure
+  std::int64_t last_read_ns = INT64_MIN;         // successful reads only
+  Outcome outcome;                               // not yet reported to the metrics
+  bool was_up = false;                           // its absence is then a failure
   bool is_open = false;                          // opening succeeded
-  std::string refusal;                           // what is_refusal() is true of; "" for nothing
-  std::optional<ErrorCode> open_failure;         // of opening, and still what each read fails with
-  bool was_absent_at_start = false;              // so that it cannot be looked for without privileges is no failure
-  std::vector<SourceOptionValue> fresh_options;  // for the reader, once no read is under way
+  std::string refusal;                           // the error if is_refusal(); "" if none
+  std::optional<ErrorCode> open_failure;         // the error of open(), which reads still return
+  bool was_absent_at_start = false;              // not finding it later, without privileges, is then no failure
+  std::vector<SourceOptionValue> fresh_options;  // set on the reader once no read is running
   bool has_fresh_options = false;
-  SourceStatus status;  // as the poller knows it; publish() shows it to others
+  SourceStatus status;  // private copy; publish() makes it visible
 };
 
 Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
@@ -127,7 +127,7 @@ void Poller::forget_everything() {
   history_.clear();
   evidence_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) {
-    entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time starts over, too
+    entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time restarts, too
     entry->was_up = false;
     if (entry->status.state == SourceState::kUp) entry->reader->staging.statistics().clear();
   }
@@ -164,7 +164,7 @@ DeltaTracker::Options Poller::tracker_options() const {
 void Poller::configure(const Config& config) {
   config_ = config;
   tracker_->reconfigure(tracker_options());
-  // Whoever prints one page looks back at nothing.
+  // A single page needs no history.
   history_.configure(options_.everything && options_.renders ? 0 : config_.history_bytes);
   metrics_.poll_interval(std::chrono::duration<double>(config_.poll.interval).count());
   const bool is_limited = !options_.everything && !options_.unlimited;
@@ -202,15 +202,15 @@ void Poller::open_sources() {
     prepare(*entry);
     const Result<void> opened = open_source(*entry->reader, *view_);
     entry->is_open = opened.has_value();
-    if (opened && options_.reads_when_opened) (void)read_source(*entry->reader, *view_);  // a poll says what is wrong
-    // Said here, since the polls to come can only say that the file cannot be opened any more.
+    if (opened && options_.reads_when_opened) (void)read_source(*entry->reader, *view_);  // a poll reports errors
+    // Record the reason now: after the privilege drop, later polls see only EACCES.
     entry->was_absent_at_start = !opened && opened.error().code == ErrorCode::kNotPresent;
     if (entry->was_absent_at_start && entry->has_giver()) {
       set_needless(*entry);
     } else if (entry->was_absent_at_start && entry->config.enabled == Switch::kAuto) {
       set_state(*entry, SourceState::kAbsent, to_string(opened.error()));
     }
-    // As a state, so that the first poll does not say it again.
+    // Set the state, so that the first poll does not log it again.
     if (opened || entry->was_absent_at_start) continue;
     entry->open_failure = opened.error().code;
     if (entry->is_refusal(opened.error())) {
@@ -222,7 +222,7 @@ void Poller::open_sources() {
   for (const std::unique_ptr<Entry>& entry : entries_) settle_refusal(*entry, INT64_MIN);
 }
 
-// The kernel reckons it back from its clock, so it is another when somebody has set the clock.
+// The kernel derives the boot time from its clock, so it changes when the clock is set.
 void Poller::note_boot_time() {
   const std::int64_t offset_ns = clock_.realtime_ns() - clock_.monotonic_ns();
   const bool is_set = std::chrono::abs(std::chrono::nanoseconds(offset_ns - clock_offset_ns_)) > kClockJitter;
@@ -246,13 +246,14 @@ void Poller::prepare(Entry& entry) {
 }
 
 void Poller::set_needless(Entry& entry) {
-  entry.next_due_ns = INT64_MIN;  // at once, when it is needed
+  entry.next_due_ns = INT64_MIN;  // at once, if it is needed
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
   set_state(entry, SourceState::kReplaced, std::string(entry.giver->descriptor->name) + " has its figures");
 }
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
-  if (entry.status.state == state && entry.status.error == error) return;  // an unchanged error is logged once, then counted
+  if (entry.status.state == state && entry.status.error == error)
+    return;  // an unchanged error is logged once, then only counted
   if (options_.log) log_state(entry, state, error);
   entry.status.state = state;
   entry.status.error = std::move(error);
@@ -295,7 +296,7 @@ void Poller::succeeded(Entry& entry, double seconds) {
                               .success_timestamp_seconds = static_cast<double>(clock_.realtime_ns()) / 1e9}};
   set_state(entry, SourceState::kUp, {});
   const bool has_news = entry.status.note != staging.note();
-  const bool is_service = !options_.everything && !options_.unlimited;  // what prints one page says nothing beside it
+  const bool is_service = !options_.everything && !options_.unlimited;  // a command that prints one page does not log
   if (has_news && is_service && options_.log && !staging.note().empty()) {
     options_.log(LogLevel::kInfo, std::string(entry.descriptor->name) + ": left out: " + staging.note());
   }
@@ -307,7 +308,7 @@ void Poller::succeeded(Entry& entry, double seconds) {
 }
 
 void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns) {
-  // Where no file can be opened, the kernel says so before it looks for the file, so what it lacked it lacks still.
+  // Without descriptors the kernel fails before it looks for the file. So a file that was absent is still absent.
   const bool is_hidden =
       (error.code == ErrorCode::kPermission && entry.was_absent_at_start) ||
       ((error.system_errno == ENFILE || error.system_errno == EMFILE) && entry.status.state == SourceState::kAbsent);
@@ -321,19 +322,20 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
   }
   entry.outcome = {.kind = Outcome::Kind::kFailed, .report = {.read_seconds = seconds}, .code = error.code};
   if (entry.is_refusal(error)) {
-    if (entry.refusal.empty()) entry.refusal = to_string(error);  // what opening said knows more
+    if (entry.refusal.empty()) entry.refusal = to_string(error);  // keep the error from open()
     return;
   }
   entry.refusal.clear();
-  // What opening said knows more: it was said while there were privileges, with what to do. That they are gone is no news.
+  // Keep the error from open(). It was made with privileges and says what to do; losing privileges afterwards is
+  // expected.
   const bool is_old = entry.open_failure == error.code || (entry.open_failure && error.code == ErrorCode::kPermission);
   if (entry.status.state == SourceState::kDown && is_old) return;
   entry.open_failure.reset();
   set_state(entry, SourceState::kDown, to_string(error));
 }
 
-/// Not permitted is not down: a source that lacks a privilege, and without which no type is lost, has not failed. Whether a
-/// roster is up is known only when all have been read.
+/// Sets the state of a source without permission. It is "not permitted" rather than "down" if no types are lost without
+/// it. Whether a roster is up is known only after all reads.
 void Poller::settle_refusal(Entry& entry, std::int64_t now_ns) {
   if (entry.refusal.empty() || (entry.stand_in != nullptr && entry.stand_in->is_promising())) return;
   const bool was_read = entry.outcome.kind == Outcome::Kind::kFailed;
@@ -363,27 +365,27 @@ void Poller::tell_metrics(Entry& entry) {
   }
 }
 
-/// Whether the poll of a capture lacks a slow source because it was not due: it was there within twice its interval.
+/// Whether a captured poll lacks a slow source because it was not due: it was present within twice its interval.
 bool Poller::is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const {
   return options_.is_replay && error.code == ErrorCode::kNotPresent && entry.last_read_ns != INT64_MIN &&
          now_ns - entry.last_read_ns <= 2 * entry.interval().count();
 }
 
 void Poller::spare(Entry& entry) {
-  entry.next_due_ns = INT64_MIN;  // at once, when it is needed
+  entry.next_due_ns = INT64_MIN;  // at once, if it is needed
   if (entry.status.state == SourceState::kReplaced || entry.status.state == SourceState::kAbsent) return;
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
   set_state(entry, SourceState::kReplaced, std::string(entry.stand_in->descriptor->name) + " stands in for it");
 }
 
-/// Orders a read of what is due. What another source will most likely stand in for is read for captures only: not every
-/// reader of them runs that other one.
+/// Orders a read if the source is due. A source that will probably be replaced is read only for captures: the reader of
+/// a capture may not have the other source.
 void Poller::order_read(Entry& entry, std::int64_t now_ns) {
   const bool is_most_likely_spared = entry.stand_in != nullptr && entry.stand_in->is_promising();
   if (entry.is_ordered() || entry.is_off() || entry.is_needless()) return;
   if (is_most_likely_spared && !view_->wants_whole_polls()) return;
   if (now_ns < entry.next_due_ns && !options_.is_replay) return;  // a capture has what was due when it was recorded
-  // A tenth of slack: a poll that comes a little early must not put the source off by a whole interval.
+  // A tenth of tolerance: a poll that comes slightly early must not delay the source by a whole interval.
   if (entry.interval().count() > 0)
     entry.next_due_ns = now_ns + entry.interval().count() - config_.poll.interval.count() / 10;
   prepare(entry);
@@ -394,7 +396,7 @@ void Poller::order_read(Entry& entry, std::int64_t now_ns) {
 void Poller::commit(Entry& entry, std::int64_t now_ns) {
   if (entry.is_off()) return;
   if (entry.is_spared()) return spare(entry);
-  if (!entry.is_ordered()) {  // what should stand in for it failed in this poll, or it is not due
+  if (!entry.is_ordered()) {  // its replacement failed in this poll, or it is not due
     order_read(entry, now_ns);
     if (!entry.is_ordered()) return;
     reader_.read(std::span(reads_).subspan(entry.read), config_.poll.timeout);
@@ -405,10 +407,10 @@ void Poller::commit(Entry& entry, std::int64_t now_ns) {
   if (result) {
     entry.last_read_ns = now_ns;
     succeeded(entry, seconds);
-  } else if (is_not_due(entry, result.error(), now_ns)) {  // its last values stay
+  } else if (is_not_due(entry, result.error(), now_ns)) {  // keeps its previous values
   } else if (result.error().code == ErrorCode::kNotPresent && entry.has_giver()) {
     set_needless(entry);
-  } else if (reader_.is_cancelled()) {  // A read that the stop cut short says nothing about its source.
+  } else if (reader_.is_cancelled()) {  // Cut short by the stop, so it says nothing about the source.
     was_cut_ = true;
   } else {
     failed(entry, result.error(), seconds, now_ns);
@@ -416,7 +418,7 @@ void Poller::commit(Entry& entry, std::int64_t now_ns) {
   if (!reader_.is_busy(*entry.reader)) give_back_spent(*entry.reader);
 }
 
-/// All that is due is read before anything is committed, so that reader and poller wake each other up once.
+/// Reads everything that is due before committing anything, so that reader and poller wake each other only once.
 void Poller::read_and_commit(std::int64_t now_ns) {
   reads_.clear();
   for (const std::unique_ptr<Entry>& entry : entries_) entry->read = Entry::kNoRead;
@@ -425,8 +427,8 @@ void Poller::read_and_commit(std::int64_t now_ns) {
   for (const std::unique_ptr<Entry>& entry : entries_) commit(*entry, now_ns);
 }
 
-/// What the sources that are up have beside the figures of types. Node figures and details are of tier full, and no other
-/// one pays for them.
+/// What the sources that are up report besides figures of types. Node figures and details are collected for tier full
+/// only.
 SnapshotExtras Poller::extras(Tier tier) {
   SnapshotExtras extras;
   statistics_.clear();
@@ -443,7 +445,8 @@ SnapshotExtras Poller::extras(Tier tier) {
   return extras;
 }
 
-/// All types, those too that the selection leaves out: they may be listed tomorrow. The account of all memory as well.
+/// Records all types, including those that the selection omits: they may be listed tomorrow. Also the summary of all
+/// memory.
 void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
   if (!history_.is_on()) return;
   history_.begin(now_ns, snapshot.realtime_ns);
@@ -559,7 +562,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   } else {
     metrics_.snapshot_skipped();
   }
-  // Only now, so that a scrape does not see what this poll says of a source beside the types of the poll before.
+  // Only now, so that a scrape does not combine this poll's source states with the previous poll's types.
   for (const std::unique_ptr<Entry>& entry : entries_) tell_metrics(*entry);
   return any_up;
 }
@@ -568,10 +571,10 @@ bool Poller::poll(std::int64_t now_ns) {
   try {
     return poll_or_throw(now_ns);
   } catch (const std::exception& exception) {
-    // Most likely std::bad_alloc. The last snapshot stays, the next poll tries again.
+    // Probably std::bad_alloc. Keep the last snapshot; the next poll tries again.
     try {
       if (options_.log) options_.log(LogLevel::kError, std::string("poll failed: ") + exception.what());
-    } catch (const std::exception&) {  // no memory to say so either
+    } catch (const std::exception&) {  // not even memory for the message
     }
     return false;
   }
@@ -584,7 +587,7 @@ bool Poller::tend() {
     if (step == nullptr || entry->status.state != SourceState::kUp || reader_.is_busy(*entry->reader)) continue;
     try {
       is_wanted = step(*entry->reader->state) || is_wanted;
-    } catch (const std::exception&) {  // std::bad_alloc: the next poll looks after it, and says what is wrong
+    } catch (const std::exception&) {  // std::bad_alloc: the next poll tends the sources, and reports errors
     }
   }
   return is_wanted;

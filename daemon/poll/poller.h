@@ -28,61 +28,63 @@
 
 namespace memstat {
 
-/// Owns the list, the tracker and the sources; the only one that touches them.
-/// Thread safety: one thread (the poller's), except statuses() and diagnosis(), which are safe, and cancel().
+/// Owns the type list, the tracker and the sources, and is their only user. Thread safety: one thread (the poller's),
+/// except statuses() and diagnosis(), which are safe, and cancel().
 class Poller : public SourceStatuses, public Diagnostician {
  public:
   struct Options {
-    bool is_replay = false;   ///< The events that a capture has are read whatever the mode of events is.
-    bool everything = false;  ///< Render every metric of every type, per CPU and size class too (--once). Implies unlimited.
-    bool unlimited = false;   ///< List all types, whatever min_bytes and series_limit say (--once --tier).
-    bool renders = true;      ///< False: the snapshot has no page.
-    /// Reads every source once when it is opened: the process that reads for this one learns then what will be asked.
+    bool is_replay = false;  ///< A capture's events are read whatever the mode of events is.
+    bool everything =
+        false;  ///< Render every metric of every type, including those per CPU and size class (--once). Implies unlimited.
+    bool unlimited = false;  ///< List all types, regardless of min_bytes and series_limit (--once --tier).
+    bool renders = true;     ///< False: snapshots have no page.
+    /// Reads every source once on opening, so that the reader process learns what will be requested.
     bool reads_when_opened = false;
-    /// Called for what an operator should know: a source that went down or came back. Severity: LogLevel.
+    /// Receives messages for the operator: a source went down or recovered. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log = {};
-    /// When the figures of this poll were read, in nanoseconds since 1970, for a replay. Empty: now.
+    /// The time of this poll's figures, in ns since 1970, for a replay. Empty: now.
     std::function<std::int64_t()> realtime_ns = {};
-    std::span<const SourceDescriptor* const> sources = all_sources();  ///< Those of the kernel's system are polled.
+    std::span<const SourceDescriptor* const> sources =
+        all_sources();  ///< Those of the kernel's operating system are polled.
   };
 
   Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
          const Config& config, Options options);
   ~Poller() override;
 
-  /// Opens every source and asks when the kernel started, while privileges last. Call once, before the first poll.
+  /// Opens every source and reads the boot time, while privileges last. Call once, before the first poll.
   void open_sources();
 
-  /// A new configuration; takes effect with the next poll. What was counted stays.
+  /// Takes effect with the next poll. Counters are kept.
   void configure(const Config& config);
 
-  /// One poll. `now_ns` is the monotonic time of the kernel's figures (a replay has the capture's own), which deltas and
-  /// growth are made with. Returns whether any source is up. Does not throw.
+  /// Polls once. `now_ns`: the monotonic time of the kernel's figures (in a replay, the capture's), for deltas and
+  /// growth. Returns whether any source is up. Does not throw.
   bool poll(std::int64_t now_ns);
 
-  /// Lets the sources that are up look after what they have attached to the kernel, between two polls. Returns whether any
-  /// wants that again soon. Does not throw.
+  /// Between two polls, lets sources maintain what they have attached to the kernel. Returns whether it should be
+  /// called again soon. Does not throw.
   bool tend();
 
-  /// Forgets all types, and so all that was counted: a replay that starts over.
+  /// Forgets all types and their counters, when a replay starts over.
   void forget_everything();
 
-  /// Ends the wait for a read that is under way, for shutdown.
+  /// Ends the wait for a running read, for shutdown.
   void cancel() { reader_.cancel(); }
-  /// Whether cancel() took a source's figures away from the last poll. For the thread that polls.
+  /// Whether cancel() made the last poll incomplete. For the polling thread.
   [[nodiscard]] bool was_cut() const { return was_cut_; }
 
-  /// What the types had at the polls before.
+  /// What the types had at earlier polls.
   [[nodiscard]] const History& history() const { return history_; }
 
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override { return diagnosis(snapshot, {}); }
-  /// The same with answers that were asked for after the poll.
+  /// Same, with answers requested after the poll.
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
 
-  /// Threads stuck in a read now.
+  /// Threads that currently hang in a read.
   [[nodiscard]] std::size_t stuck_count() const { return reader_.stuck_count(); }
 
-  /// All sources that this kernel's system could have, in the order in which they are read, as of the last poll.
+  /// All sources of this kernel's operating system, in reading order, as of the last poll.
   [[nodiscard]] std::vector<SourceStatus> statuses() const override;
 
  private:
@@ -120,7 +122,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   std::vector<SourceRead> reads_;                // of this poll
   std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
   mutable Mutex status_mutex_;
-  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of the entries, as others may see them
+  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of the entries, for other threads
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;
@@ -136,8 +138,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   std::shared_ptr<const MergedSlabs> merged_slabs_;
   std::uint64_t generation_ = 0;
   bool was_cut_ = false;
-  std::int64_t boot_time_ns_ = 0;     // 0: not known
-  std::int64_t clock_offset_ns_ = 0;  // of realtime to monotonic time, when the boot time was read
+  std::int64_t boot_time_ns_ = 0;     // 0: unknown
+  std::int64_t clock_offset_ns_ = 0;  // realtime minus monotonic time, when the boot time was read
 };
 
 }  // namespace memstat

@@ -12,10 +12,10 @@
 
 namespace memstat {
 
-/// Outlives the ReaderThread when a read is stuck.
+/// Outlives the ReaderThread if a read hangs.
 struct ReaderThread::Shared {
-  /// The next read of one thread only: one that was late when it was given up for stuck must take its own source, not the
-  /// next one's.
+  /// The next read, for one particular thread: a thread that was late and has been given up must take its own source,
+  /// not the next one's.
   struct Turn {
     std::uint64_t worker;
     std::shared_ptr<SourceReader> source;
@@ -28,7 +28,7 @@ struct ReaderThread::Shared {
   [[nodiscard]] bool has_turn(std::uint64_t number) const MEMSTAT_REQUIRES(mutex) {
     return std::any_of(turns.begin(), turns.end(), [number](const Turn& turn) { return turn.worker == number; });
   }
-  /// Null when there is none for that thread.
+  /// Null if there is none for this thread.
   std::shared_ptr<SourceReader> take_turn(std::uint64_t number) MEMSTAT_REQUIRES(mutex) {
     const auto turn = std::find_if(turns.begin(), turns.end(), [number](const Turn& one) { return one.worker == number; });
     if (turn == turns.end()) return nullptr;
@@ -37,26 +37,26 @@ struct ReaderThread::Shared {
     return source;
   }
   [[nodiscard]] bool is_done() const MEMSTAT_REQUIRES(mutex) { return at == batch.size(); }
-  /// Makes room, so that nothing throws once a read is under way.
+  /// Reserves memory, so that nothing throws during reads.
   void reserve(std::size_t reads) MEMSTAT_REQUIRES(mutex) {
     batch.reserve(reads);
     turns.reserve(turns.size() + reads);
     being_read.reserve(being_read.size() + reads);
   }
-  /// Gives the thread that reads now the source at `at`, if any.
+  /// Assigns the source at `at`, if any, to the current thread.
   void begin() MEMSTAT_REQUIRES(mutex) {
     if (is_done()) return;
     begun = system_clock().now();
     being_read.push_back(batch[at]->source.get());
     turns.push_back({.worker = worker, .source = batch[at]->source});
   }
-  /// Ends the read at `at`.
+  /// Completes the read at `at`.
   void finish(Result<void> result) MEMSTAT_REQUIRES(mutex) {
     batch[at]->result = std::move(result);
     batch[at]->took = system_clock().now() - begun;
     ++at;
   }
-  /// Leaves the thread that reads now to the read that it is in.
+  /// Abandons the current thread to its read.
   void give_up() MEMSTAT_REQUIRES(mutex) {
     ++worker;
     ++stuck;
@@ -66,11 +66,11 @@ struct ReaderThread::Shared {
   Mutex mutex;
   CondVar wake_worker;
   CondVar wake_poller;
-  std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;        // number of the thread that reads now; older ones are stuck
-  std::vector<SourceRead*> batch MEMSTAT_GUARDED_BY(mutex);  // of the caller of read(), who waits
-  std::size_t at MEMSTAT_GUARDED_BY(mutex) = 0;              // the one that is read now
-  TimePoint begun MEMSTAT_GUARDED_BY(mutex);                 // when that was begun
-  std::vector<Turn> turns MEMSTAT_GUARDED_BY(mutex);         // not begun yet
+  std::uint64_t worker MEMSTAT_GUARDED_BY(mutex) = 0;        // ID of the current thread; older threads hang
+  std::vector<SourceRead*> batch MEMSTAT_GUARDED_BY(mutex);  // owned by the caller of read(), who is waiting
+  std::size_t at MEMSTAT_GUARDED_BY(mutex) = 0;              // index of the current read
+  TimePoint begun MEMSTAT_GUARDED_BY(mutex);                 // start time of the current read
+  std::vector<Turn> turns MEMSTAT_GUARDED_BY(mutex);         // not started yet
   std::vector<const SourceReader*> being_read MEMSTAT_GUARDED_BY(mutex);
   std::size_t stuck MEMSTAT_GUARDED_BY(mutex) = 0;
   bool must_stop MEMSTAT_GUARDED_BY(mutex) = false;
@@ -88,11 +88,11 @@ Error timeout_error(const SourceReader& source, std::string_view detail) {
                .detail = std::string(detail)};
 }
 
-/// No exception may leave a thread's body.
+/// An exception must not escape from a thread.
 Result<void> read_guarded(SourceReader& reader, KernelView& view) {
   try {
     return read_source(reader, view);
-  } catch (const std::bad_alloc&) {  // of a source that poller and log name; there is no memory to say more
+  } catch (const std::bad_alloc&) {  // no memory for details; the poller and the log name the source
     return Error{.code = ErrorCode::kNoMemory, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
   } catch (const std::exception& exception) {
     return Error{.code = ErrorCode::kIo,
@@ -115,7 +115,7 @@ ReaderThread::~ReaderThread() {
     shared_->must_stop = true;
   }
   shared_->wake_worker.notify_all();
-  thread_.join();  // it is idle: a stuck one was detached when its deadline passed
+  thread_.join();  // idle: a hanging thread was detached at its deadline
 }
 
 void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t number) {
@@ -137,7 +137,7 @@ void ReaderThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t num
     shared->finish(std::move(result));
     shared->begin();
     if (!shared->is_done()) continue;
-    lock.unlock();  // so that the poller need not wait for it
+    lock.unlock();  // so that the poller need not wait for the lock
     shared->wake_poller.notify_one();
     lock.lock();
   }
@@ -168,13 +168,13 @@ void ReaderThread::read(std::span<SourceRead> reads, std::chrono::nanoseconds ti
     shared.begin();
   }
   while (!shared.is_done() && !shared.is_cancelled) {
-    lock.unlock();  // so that the thread need not wait for it
+    lock.unlock();  // so that the thread need not wait for the lock
     shared.wake_worker.notify_all();
     lock.lock();
     const TimePoint deadline = shared.begun + timeout;
     const auto has_ended = [&shared]() MEMSTAT_REQUIRES(shared.mutex) { return shared.is_done() || shared.is_cancelled; };
     if (shared.wake_poller.wait_until(shared.mutex, deadline, has_ended)) break;
-    if (shared.begun + timeout > system_clock().now()) continue;  // that one returned, and others after it
+    if (shared.begun + timeout > system_clock().now()) continue;  // that read has returned, and so have later ones
     shared.give_up();
     thread_.detach();
     shared.finish(timeout_error(*shared.batch[shared.at]->source,

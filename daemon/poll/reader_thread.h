@@ -16,39 +16,39 @@
 
 namespace memstat {
 
-/// A source to read, and what came of it. Thread safety: a plain value.
+/// A source to read, and the result. Thread safety: a plain value.
 struct SourceRead {
   std::shared_ptr<SourceReader> source;  ///< Never null.
   Result<void> result = {};              ///< Errors: see ReaderThread::read.
-  std::chrono::nanoseconds took{0};      ///< From the start of the read to its end; of a timeout, to the deadline.
+  std::chrono::nanoseconds took{0};      ///< Duration of the read; for a timeout, until the deadline.
 };
 
-/// Thread safety: used by one thread (the poller's), except cancel().
+/// Reads sources on a separate thread. Thread safety: used by one thread (the poller's), except cancel().
 class ReaderThread {
  public:
-  /// `view` must be usable from several threads at once, see KernelView.
+  /// `view` must support concurrent reads, see KernelView.
   explicit ReaderThread(std::shared_ptr<KernelView> view);
   ~ReaderThread();
   ReaderThread(const ReaderThread&) = delete;
   ReaderThread& operator=(const ReaderThread&) = delete;
 
-  /// Reads the sources in their order, each for at most `timeout`, and returns when all have been read or given up. Errors
-  /// of each: what the source says; kTimeout when it did not return in time, and again, at once, for as long as that read
-  /// has not returned. Nothing is read of a source that is still stuck. A source belongs to the thread while is_busy(), else
-  /// to the caller. Steady state: no allocation. Throws std::bad_alloc before the first read only.
+  /// Reads the sources in order, each for at most `timeout`. Returns when all have been read or given up. Errors: the
+  /// source's own; kTimeout if it did not return in time, and then immediately until that read has returned. A source
+  /// that still hangs is not read. A source belongs to the thread while is_busy(), otherwise to the caller. Does not
+  /// allocate in the steady state. Throws std::bad_alloc only before the first read.
   void read(std::span<SourceRead> reads, std::chrono::nanoseconds timeout);
 
-  /// Whether a read of the source has not returned, so that its buffers are not the caller's.
+  /// Whether a read of this source has not returned, so that its buffers must not be touched.
   [[nodiscard]] bool is_busy(const SourceReader& source) const;
 
-  /// Ends a read() that is waiting, and every later one, at once; what was not read yet is kTimeout. For shutdown.
-  /// Thread safety: any thread.
+  /// Ends the current read() and every later one immediately; sources not read yet get kTimeout. For shutdown. Thread
+  /// safety: any thread.
   void cancel();
 
   /// Whether cancel() was called. Thread safety: any thread.
   [[nodiscard]] bool is_cancelled() const;
 
-  /// Threads that are stuck in a read now.
+  /// Number of threads that currently hang in a read.
   [[nodiscard]] std::size_t stuck_count() const;
 
  private:

@@ -17,7 +17,7 @@
 namespace memstat {
 namespace {
 
-/// The recording and the view that it decorates, kept alive together: a read that is stuck may need both for ever.
+/// The recording and the view that it wraps, kept alive together: a hanging read may need both forever.
 struct Views {
   std::shared_ptr<KernelView> inner;
   std::unique_ptr<RecordingKernelView> recording;
@@ -28,12 +28,12 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-/// Hidden, and the same for all archives of a series, so that what an interrupted run left is found.
+/// Hidden, and the same for all archives of a series, so that leftovers of an interrupted run are found.
 std::string work_name_of(const std::string& path) {
   return "." + std::filesystem::path(path).filename().string() + ".polls";
 }
 
-/// Whether the account may make and remove what is in that directory, by its mode.
+/// Whether the account may create and delete files in this directory, by its mode.
 bool may_write(const struct stat& directory, const DirectoryOwner& owner) {
   if (owner.user < 0 || directory.st_uid == static_cast<uid_t>(owner.user)) return true;
   if (directory.st_gid == static_cast<gid_t>(owner.group)) return (directory.st_mode & S_IWGRP) != 0;
@@ -82,12 +82,12 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const std::shared_ptr<KernelV
   if (is_archive_path(config.capture.record)) {
     if (auto opened = recorder->open_archive(config, options); !opened) return opened.error();
     recording_options.directory = recorder->work_directory_;
-    // The polls of an interrupted run belong into no archive of --once.
+    // The polls of an interrupted run do not belong in an archive of --once.
     recording_options.fresh = !options.is_service;
   }
   auto recording = RecordingKernelView::create(*view, recording_options, clock);
   if (!recording && recorder->archive_) {
-    // Leftovers of another kernel, or of a run as another account: neither can go into the new archive.
+    // Leftovers of another kernel, or from another account, cannot go into the new archive.
     recorder->remove_leftovers(*view, clock);
     recording = RecordingKernelView::create(*view, recording_options, clock);
   }
@@ -119,13 +119,13 @@ Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
     result = pack_capture(**files, archive_path_, archive_.get(), must_stop);
   }
   if (!result) {
-    // An empty archive is taken up by the next run.
+    // The next run reuses an empty archive.
     (void)!::ftruncate(archive_.get(), 0);
     result.error().detail += " (the polls are in " + recording_->directory() + ")";
     return result;
   }
   result = recording_->remove_everything();
-  // Not where the directory above is closed to us: there the empty directory stays, and is used again.
+  // Without permission for the parent directory, the empty directory stays and is reused.
   if (parent_) ::unlinkat(parent_.get(), std::filesystem::path(work_directory_).filename().c_str(), AT_REMOVEDIR);
   return result;
 }

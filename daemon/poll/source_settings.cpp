@@ -12,7 +12,7 @@ bool is_off(const SourceDescriptor& source, const SourceConfig& config) {
 
 namespace {
 
-/// The mode from which on a traced source is on: what its option `events` is by default.
+/// The mode that enables an event source: the default of its option `events`.
 EventsMode least_mode(const SourceDescriptor& source) {
   for (const SourceOption& option : source.options) {
     if (option.kind != SourceOption::Kind::kKey || option.name != "events") continue;
@@ -36,7 +36,7 @@ SourceConfig config_of(const SourceDescriptor& source, const Config& config) {
 
 namespace {
 
-/// Key `counters` as its source takes it: a line a set, NAME CPUS EVENT...
+/// The key `counters` in the form for its source: a line per set, NAME CPUS EVENT...
 std::string text_of(const std::vector<CounterSetConfig>& sets) {
   std::string text;
   for (const CounterSetConfig& set : sets) {
@@ -85,7 +85,7 @@ std::uint64_t option_number(const SourceDescriptor& source, const SourceConfig& 
 
 namespace {
 
-/// What the sources that are not off have in a list of their descriptors, each once.
+/// The union of a descriptor's list over all enabled sources.
 std::vector<std::string> united(std::span<const SourceDescriptor* const> sources, OperatingSystem os, const Config& config,
                                 std::span<const std::string_view> SourceDescriptor::*list) {
   std::vector<std::string> all;
