@@ -46,7 +46,7 @@ struct Poller::Entry {
   [[nodiscard]] std::chrono::nanoseconds interval() const { return config.interval.value_or(descriptor->interval); }
 
   /// Whether the source that replaces this one is up. It was committed earlier in this poll.
-  [[nodiscard]] bool is_spared() const { return stand_in != nullptr && stand_in->status.state == SourceState::kUp; }
+  [[nodiscard]] bool is_replaced() const { return replacement != nullptr && replacement->status.state == SourceState::kUp; }
 
   /// Whether `error` is a missing privilege that the source never had. With `enabled: on` it is a failure instead.
   [[nodiscard]] bool is_refusal(const Error& error) const {
@@ -70,7 +70,7 @@ struct Poller::Entry {
   }
 
   const SourceDescriptor* descriptor;
-  const Entry* stand_in = nullptr;       // the source that replaces this one
+  const Entry* replacement = nullptr;    // the source that replaces this one
   const Entry* replaced = nullptr;       // the roster that this one replaces
   const Entry* giver = nullptr;          // what replaces the roster of this one's types, and may have its figures
   const std::size_t index;               // in the entries and in the published statuses
@@ -107,7 +107,7 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
       if (replaced.empty() || before->descriptor->allocator != source->allocator) continue;
       if (!source->is_roster && source->replaces.empty()) entry->giver = before.get();
       if (replaced != source->name) continue;
-      entry->stand_in = before.get();
+      entry->replacement = before.get();
       before->replaced = entry.get();
     }
     entries_.push_back(std::move(entry));
@@ -252,8 +252,7 @@ void Poller::set_needless(Entry& entry) {
 }
 
 void Poller::set_state(Entry& entry, SourceState state, std::string error) {
-  if (entry.status.state == state && entry.status.error == error)
-    return;  // an unchanged error is logged once, then only counted
+  if (entry.status.state == state && entry.status.error == error) return;  // logged once, then counted
   if (options_.log) log_state(entry, state, error);
   entry.status.state = state;
   entry.status.error = std::move(error);
@@ -337,7 +336,7 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
 /// Sets the state of a source without permission. It is "not permitted" rather than "down" if no types are lost without
 /// it. Whether a roster is up is known only after all reads.
 void Poller::settle_refusal(Entry& entry, std::int64_t now_ns) {
-  if (entry.refusal.empty() || (entry.stand_in != nullptr && entry.stand_in->is_promising())) return;
+  if (entry.refusal.empty() || (entry.replacement != nullptr && entry.replacement->is_promising())) return;
   const bool was_read = entry.outcome.kind == Outcome::Kind::kFailed;
   if (entry.is_optional()) {
     entry.outcome = {.kind = Outcome::Kind::kNotPermitted};
@@ -371,19 +370,19 @@ bool Poller::is_not_due(const Entry& entry, const Error& error, std::int64_t now
          now_ns - entry.last_read_ns <= 2 * entry.interval().count();
 }
 
-void Poller::spare(Entry& entry) {
+void Poller::set_replaced(Entry& entry) {
   entry.next_due_ns = INT64_MIN;  // at once, if it is needed
   if (entry.status.state == SourceState::kReplaced || entry.status.state == SourceState::kAbsent) return;
   entry.outcome = {.kind = Outcome::Kind::kAbsent};
-  set_state(entry, SourceState::kReplaced, std::string(entry.stand_in->descriptor->name) + " stands in for it");
+  set_state(entry, SourceState::kReplaced, std::string(entry.replacement->descriptor->name) + " replaces it");
 }
 
 /// Orders a read if the source is due. A source that will probably be replaced is read only for captures: the reader of
 /// a capture may not have the other source.
 void Poller::order_read(Entry& entry, std::int64_t now_ns) {
-  const bool is_most_likely_spared = entry.stand_in != nullptr && entry.stand_in->is_promising();
+  const bool is_likely_replaced = entry.replacement != nullptr && entry.replacement->is_promising();
   if (entry.is_ordered() || entry.is_off() || entry.is_needless()) return;
-  if (is_most_likely_spared && !view_->wants_whole_polls()) return;
+  if (is_likely_replaced && !view_->wants_whole_polls()) return;
   if (now_ns < entry.next_due_ns && !options_.is_replay) return;  // a capture has what was due when it was recorded
   // A tenth of tolerance: a poll that comes slightly early must not delay the source by a whole interval.
   if (entry.interval().count() > 0)
@@ -395,7 +394,7 @@ void Poller::order_read(Entry& entry, std::int64_t now_ns) {
 
 void Poller::commit(Entry& entry, std::int64_t now_ns) {
   if (entry.is_off()) return;
-  if (entry.is_spared()) return spare(entry);
+  if (entry.is_replaced()) return set_replaced(entry);
   if (!entry.is_ordered()) {  // its replacement failed in this poll, or it is not due
     order_read(entry, now_ns);
     if (!entry.is_ordered()) return;

@@ -98,7 +98,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void commit(Entry& entry, std::int64_t now_ns);
   void read_and_commit(std::int64_t now_ns);
   [[nodiscard]] bool is_not_due(const Entry& entry, const Error& error, std::int64_t now_ns) const;
-  void spare(Entry& entry);
+  void set_replaced(Entry& entry);
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
   void settle_refusal(Entry& entry, std::int64_t now_ns);

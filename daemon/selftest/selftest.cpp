@@ -213,7 +213,7 @@ std::string_view to_string(SourceHealth health) {
     case SourceHealth::kFails: return "fails";
     case SourceHealth::kStuck: return "stuck";
     case SourceHealth::kOff: return "off";
-    case SourceHealth::kReplaced: return "spared";
+    case SourceHealth::kReplaced: return "replaced";
     case SourceHealth::kUnread: return "not read yet";
   }
   return "";

@@ -29,7 +29,7 @@ enum class SourceHealth {
   kUnread,        ///< Not read yet by a running memstatd.
 };
 
-/// "works", "absent", "no permission", "not permitted", "fails", "stuck", "off", "spared", "not read yet".
+/// "works", "absent", "no permission", "not permitted", "fails", "stuck", "off", "replaced", "not read yet".
 std::string_view to_string(SourceHealth health);
 
 /// The result for one source. Thread safety: a plain value.

@@ -24,7 +24,7 @@ inline std::string_view to_string(SourceState state) {
     case SourceState::kUnknown: return "not read yet";
     case SourceState::kOff: return "off";
     case SourceState::kAbsent: return "not present";
-    case SourceState::kReplaced: return "spared";
+    case SourceState::kReplaced: return "replaced";
     case SourceState::kNotPermitted: return "not permitted";
     case SourceState::kUp: return "up";
     case SourceState::kDown: return "down";

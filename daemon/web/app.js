@@ -220,7 +220,7 @@ function drawSources() {
     ['took', source.read_seconds ? `${(1000 * source.read_seconds).toFixed(1)} ms` : '-'],
     [source.error ? 'because' : 'reads', source.error ? source.error.replace(`${source.name}: `, '')
       : shortened(source.origin) + (source.left_out ? `; left out: ${source.left_out}` : ''), source.origin]];
-  const rank = {down: 0, up: 1, 'not read yet': 2, 'not permitted': 3, spared: 4, 'not present': 5, off: 6};
+  const rank = {down: 0, up: 1, 'not read yet': 2, 'not permitted': 3, replaced: 4, 'not present': 5, off: 6};
   const rows = [...state.sources].sort((a, b) => (rank[a.state] ?? 9) - (rank[b.state] ?? 9)).map((source) => element(
     'tr', {}, ...cells(source).map(([label, text, hint]) => element(
       'td', {'data-label': label, title: hint,

@@ -18,7 +18,7 @@ from ctl import MEMSTATCTL, run  # noqa: E402
 def states(text):
     """{source: state} of the table."""
     table = text.split("\n\n")[1].splitlines()
-    return dict(re.match(r"(\S+) +(works|absent|no permission|not permitted|fails|stuck|off|spared) ", line).groups() for line in table[1:])
+    return dict(re.match(r"(\S+) +(works|absent|no permission|not permitted|fails|stuck|off|replaced) ", line).groups() for line in table[1:])
 
 
 class Doctor(unittest.TestCase):

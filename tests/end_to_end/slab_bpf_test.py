@@ -72,8 +72,8 @@ class SlabBpf(unittest.TestCase):
             with program.Daemon("--config", self.configuration(directory)) as daemon:
                 page = self.first_page(daemon)
                 sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
-                self.assertEqual(sources["linux_slabinfo"]["state"], "spared")
-                self.assertEqual(sources["linux_slabinfo"]["error"], f"{SOURCE} stands in for it")
+                self.assertEqual(sources["linux_slabinfo"]["state"], "replaced")
+                self.assertEqual(sources["linux_slabinfo"]["error"], f"{SOURCE} replaces it")
                 self.assertFalse(page.series("memstat_source_up", source="linux_slabinfo"))
                 self.assertFalse(page.series("memstat_source_read_seconds_count", source="linux_slabinfo"))
                 self.configuration(directory, "events: {mode: off}\n")
@@ -89,7 +89,7 @@ class SlabBpf(unittest.TestCase):
         with program.Daemon() as daemon:
             page = self.first_page(daemon)
             sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
-            self.assertEqual(sources["linux_slab_sysfs"]["state"], "spared", sources["linux_slab_sysfs"])
+            self.assertEqual(sources["linux_slab_sysfs"]["state"], "replaced", sources["linux_slab_sysfs"])
             self.assertTrue(page.series("memstat_type_held_bytes", allocator="slab", type="dentry"))
             files = sorted(os.readlink(f"/proc/{daemon.process.pid}/fd/{file}") for file in os.listdir(f"/proc/{daemon.process.pid}/fd"))
             self.assertLessEqual(len(files), 64, files)

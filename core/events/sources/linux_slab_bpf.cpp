@@ -171,15 +171,12 @@ const SourceDescriptor descriptor{
     .max_files = 1,
     .needs = events::kAttachNeeds,
     .notes =
-        "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
-        "Linux "
-        "6.13 with BTF; stands in for linux_slabinfo, which is not read while this one is up, and counts objects that lie "
-        "free "
-        "in slabs and sheaves of CPUs as used; has the figures of linux_slab_sysfs as well, whose files are then not even "
-        "opened; takes no lock, so that no allocation waits for it; estimates the rest of lists of partial slabs that "
-        "change "
-        "while it looks or have more than 10000 slabs; and counts the free objects of a list of 256 slabs or more at every "
-        "sixth poll, and when its length changes by a sixteenth, taking as many a slab between",
+        "on unless key events.mode is off, if it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux "
+        "6.13 with BTF; replaces linux_slabinfo, which is then not read and which counts free objects in slabs and sheaves "
+        "of CPUs as used; has the figures of linux_slab_sysfs, too, whose files are then not opened; takes no lock, so no "
+        "allocation waits for it; estimates lists of partial slabs that change while they are walked or have more than "
+        "10000 slabs; counts the free objects of lists of 256 or more slabs at every sixth poll, and when their length "
+        "changes by a sixteenth, and takes the same average per slab in between",
     .steps = events::table_steps<events::kSlabCachesTable, make_pass, parse_pass>(),
 };
 

@@ -199,7 +199,7 @@ SourceHealth health_of(std::string_view state, bool is_refused) {
   if (state == "not present") return SourceHealth::kAbsent;
   if (state == "not permitted") return SourceHealth::kNotPermitted;
   if (state == "off") return SourceHealth::kOff;
-  if (state == "spared") return SourceHealth::kReplaced;
+  if (state == "replaced") return SourceHealth::kReplaced;
   if (state == "not read yet") return SourceHealth::kUnread;
   return is_refused ? SourceHealth::kNoPermission : SourceHealth::kFails;
 }

@@ -69,8 +69,8 @@ TEST_F(PollerStandInTest, ASparedSourceSaysSoAndHasNoSeries) {
   start();
   daemon_->poll();
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
-  EXPECT_EQ(to_string(state("z_roster")), "spared");
-  EXPECT_EQ(daemon_->status("z_roster").error, "b_stand_in stands in for it");
+  EXPECT_EQ(to_string(state("z_roster")), "replaced");
+  EXPECT_EQ(daemon_->status("z_roster").error, "b_stand_in replaces it");
   EXPECT_THAT(daemon_->metrics.text(), Not(HasSubstr("z_roster")));
   EXPECT_EQ(up("b_stand_in"), "1");
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
