@@ -51,11 +51,11 @@ bool is_refused(const ConfigBytes& bytes) noexcept {
 
 ConfigBytes read_config_bytes(int directory, const char* name, std::span<char> room) noexcept {
   int descriptor = -1;
-  do {  // O_NONBLOCK: the open of a pipe waits for a writer
+  do {  // O_NONBLOCK: opening a pipe would block until a writer appears
     descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) {
-    // ENXIO: a socket.
+    // ENXIO: it is a socket.
     const bool is_other_kind = errno == ENXIO;
     return ConfigBytes{.stop = is_other_kind ? ConfigBytes::Stop::kKind : ConfigBytes::Stop::kOpen,
                        .system_errno = is_other_kind ? 0 : errno};
@@ -81,7 +81,7 @@ Error config_bytes_error(const std::string& path, const ConfigBytes& bytes) {
                                  "the configuration must be a regular file, "
                                  "not a pipe or a device such as /dev/null: it is read again at each reload; "
                                  "for the defaults, use an empty file");
-      error.system_errno = 0;  // no call has failed
+      error.system_errno = 0;  // no system call has failed
       return error;
     }
     case ConfigBytes::Stop::kTooLarge:

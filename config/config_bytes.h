@@ -11,31 +11,31 @@
 
 namespace memstat {
 
-/// How far a read came, and why it stopped.
+/// The result of a read: how far it got, and why it stopped.
 struct ConfigBytes {
   enum class Stop { kDone, kOpen, kKind, kRead, kTooLarge };
   Stop stop = Stop::kDone;
-  int system_errno = 0;             ///< Of kOpen and kRead.
-  std::size_t size = 0;             ///< B that were read, when done.
-  int descriptor = -1;              ///< Of the open file when done; the caller closes it.
-  bool is_readable_by_all = false;  ///< The file's mode lets every account read it.
+  int system_errno = 0;             ///< For kOpen and kRead.
+  std::size_t size = 0;             ///< Bytes read, if done.
+  int descriptor = -1;              ///< The open file, if done; the caller closes it.
+  bool is_readable_by_all = false;  ///< Every account may read the file, by its mode.
 };
 
-/// Reads the regular file `path` to its end into `room`; one that leaves no byte of `room` free is too large. Nothing but a
-/// regular file is read: a pipe or a device may never end. Allocates nothing, throws nothing. A file system that does not
-/// answer can keep it for ever. Thread safety: safe.
+/// Reads the regular file `path` to its end into `room`. A file that leaves no free byte in `room` is too large. Only
+/// regular files are read, since a pipe or a device may never end. Does not allocate or throw. Blocks while the file
+/// system does not respond. Thread safety: safe.
 ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept;
 
-/// The same of the file `name` in the directory that is open as `directory`, for a process that has lost the way to it.
+/// Same for the file `name` in the open directory `directory`, for a process that can no longer resolve the path.
 ConfigBytes read_config_bytes(int directory, const char* name, std::span<char> room) noexcept;
 
-/// Whether this process may not open the file: by its permissions, or by its sandbox.
+/// Whether permissions or the sandbox forbid this process to open the file.
 bool is_refused(const ConfigBytes& bytes) noexcept;
 
-/// The same of the open file `descriptor`, from its beginning.
+/// Same for the open file `descriptor`, from its beginning.
 ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept;
 
-/// What such a read that is not done says to people.
+/// The error message of a failed read.
 Error config_bytes_error(const std::string& path, const ConfigBytes& bytes);
 
 }  // namespace memstat

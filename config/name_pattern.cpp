@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-/// B that one pattern may take, compiled and with what it remembers of names. "kmalloc-.*" takes 2 KiB.
+/// Maximum memory of a pattern in B, compiled, with its cache. "kmalloc-.*" takes 2 KiB.
 constexpr std::int64_t kMaxPatternMemory = 256 << 10;
 
 Error refuse(std::string_view pattern, std::string_view why) {
@@ -27,7 +27,7 @@ Result<NamePattern> NamePattern::compile(std::string_view pattern) {
   if (pattern.empty()) return refuse(pattern, "it is empty");
   if (pattern.size() > kMaxPatternBytes) return refuse(pattern, "it is longer than 1024 bytes");
   if (pattern.find('\0') != std::string_view::npos) return refuse(pattern, "it holds a NUL byte");
-  RE2::Options options(RE2::Latin1);  // a name is bytes
+  RE2::Options options(RE2::Latin1);  // names are bytes
   options.set_dot_nl(true);
   options.set_log_errors(false);
   options.set_never_capture(true);

@@ -21,29 +21,29 @@ namespace memstat {
 /// Thread safety: immutable; `matches` may be called by several threads at once on one object.
 class NamePattern {
  public:
-  /// Longest pattern in bytes that `compile` takes.
+  /// Maximum length of a pattern in bytes.
   static constexpr std::size_t kMaxPatternBytes = 1024;
 
   /// Matches every name; its text is ".*".
   NamePattern() = default;
 
-  /// Errors: kData with `detail` "what is wrong; what would be right" for a pattern that is empty, too long, too large once
-  /// its repetitions are written out, or no regular expression.
+  /// Errors: kData with `detail` "what is wrong; what would be right" for a pattern that is empty, too long, too large
+  /// once its repetitions are expanded, or not a regular expression.
   static Result<NamePattern> compile(std::string_view pattern);
 
-  /// Whether the whole of `name` matches. `name` may hold any bytes and have any length; '.' matches each of them. Allocates
-  /// and costs microseconds: ask once per type and keep the answer, not once per poll.
+  /// Whether all of `name` matches. `name` may hold any bytes and have any length; '.' matches each byte. Allocates,
+  /// and takes microseconds: call it once per type and keep the result, not at every poll.
   [[nodiscard]] bool matches(std::string_view name) const;
 
-  /// The pattern as it was written.
+  /// The original text of the pattern.
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  /// Same text.
+  /// Compares the texts.
   friend bool operator==(const NamePattern& a, const NamePattern& b) { return a.text_ == b.text_; }
 
  private:
   std::string text_ = ".*";
-  std::shared_ptr<const re2::RE2> compiled_;  ///< Null: everything matches.
+  std::shared_ptr<const re2::RE2> compiled_;  ///< Null: matches everything.
 };
 
 }  // namespace memstat

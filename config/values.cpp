@@ -28,7 +28,7 @@ Error wrong(std::string_view text, std::string_view what) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Cuts the leading digits off `rest`.
+/// Removes the leading digits from `rest`.
 std::string_view cut_digits(std::string_view& rest) {
   std::size_t length = 0;
   while (length < rest.size() && is_digit(rest[length])) ++length;
@@ -37,7 +37,7 @@ std::string_view cut_digits(std::string_view& rest) {
   return digits;
 }
 
-/// Cuts everything up to the next digit off `rest`.
+/// Removes everything up to the next digit from `rest`.
 std::string_view cut_unit(std::string_view& rest) {
   std::size_t length = 0;
   while (length < rest.size() && !is_digit(rest[length])) ++length;
@@ -46,7 +46,7 @@ std::string_view cut_unit(std::string_view& rest) {
   return unit;
 }
 
-/// `count` x `factor`, or nothing when that exceeds `limit`.
+/// `count` x `factor`; empty if that exceeds `limit`.
 std::optional<std::uint64_t> multiply(std::string_view count, std::uint64_t factor, std::uint64_t limit) {
   const auto number = parse_u64(count);
   if (!number || *number > limit / factor) return std::nullopt;
@@ -150,7 +150,7 @@ std::string duration_text(nanoseconds duration) {
   if (duration.count() < 0) rest = 0 - rest;
   if (rest == 0) return "0s";
   for (const Unit& unit : kDurationUnits) {
-    // A whole day is better known as 24h.
+    // 24h is more familiar than 1d.
     if (unit.name == "d" && rest < 2 * unit.factor) continue;
     if (rest >= unit.factor) text += std::to_string(rest / unit.factor) + std::string(unit.name);
     rest %= unit.factor;
@@ -180,7 +180,7 @@ Result<Endpoint> parse_listen_address(std::string_view text) {
   constexpr std::string_view kUnix = "unix:";
   if (text.starts_with(kUnix)) {
     const std::string_view path = text.substr(kUnix.size());
-    constexpr std::size_t kMaxPath = 103;  // FreeBSD's; Linux takes four more
+    constexpr std::size_t kMaxPath = 103;  // FreeBSD's maximum; Linux permits four more
     if (!path.starts_with('/') || path.ends_with('/')) {
       return wrong(text, "is not the absolute path of a socket; write one such as unix:/run/memstatd/memstatd.sock");
     }
@@ -385,7 +385,7 @@ Result<Switch> parse_switch(std::string_view text) {
 std::string printable(std::string_view text) {
   std::size_t length = text.size();
   if (length > kShownBytes) {
-    // Never cut inside of a UTF-8 sequence.
+    // Do not cut a UTF-8 sequence.
     length = kShownBytes;
     while (length > kShownBytes - 4 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
   }

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;  // the deepest key needs 3
 constexpr std::size_t kMaxYamlNodes = 20000;
-// Characters that begin a token of the parser, which keeps all tokens of a line, or of whatever is in brackets, at 150 bytes
-// each before it gives out the first. A list of kMaxYamlNodes values has one for each.
+// Maximum number of indicator characters. The parser keeps all tokens of a line, or of a bracketed list, at 150 bytes
+// each, before it returns the first. A list of kMaxYamlNodes values has one indicator for each.
 constexpr std::size_t kMaxIndicators = 3 * kMaxYamlNodes;
 
 constexpr std::string_view kNoAnchors = "uses a YAML anchor or alias (& or *); write the value itself, or quote it";
@@ -40,7 +40,7 @@ YamlPosition position_of(std::string_view text, std::size_t offset) {
   return {static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1, static_cast<int>(offset - line_begin) + 1};
 }
 
-/// Makes the tree of the one document `text`. Throws a YamlProblem through the parser for what makes going on pointless.
+/// Builds the tree of the only document in `text`. On a fatal problem, throws a YamlProblem through the parser.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::string_view text) : text_(text) {}
@@ -77,7 +77,7 @@ class TreeBuilder final : public YAML::EventHandler {
     throw YamlProblem{position_of(mark), std::string(kYamlFileKey), std::string(text)};
   }
 
-  /// The parser takes the end of the file for the end of the quotes, so a file cut short would pass.
+  /// The parser accepts the end of the file as the end of a quoted text, so a truncated file would be valid.
   bool is_closed(std::size_t begin) const {
     const char quote = begin < text_.size() ? text_[begin] : '|';
     if (quote != '"' && quote != '\'') return true;  // a block scalar
@@ -95,14 +95,14 @@ class TreeBuilder final : public YAML::EventHandler {
     if (++count_ > kMaxYamlNodes) stop(mark, "holds more than 20000 values; shorten it");
     YamlNode* node = &root;
     if (!open_.empty()) {
-      // Only the last child of each open node is being filled, so no pointer in open_ dangles when this one grows.
+      // Only the last child of each open node grows, so pointers in open_ stay valid.
       std::vector<YamlNode>& siblings = open_.back()->children;
       node = &siblings.emplace_back();
     }
     node->kind = kind;
     node->position = position_of(mark);
     if (kind == YamlNode::Kind::kNull && !open_.empty()) {
-      // The parser puts an absent value where the next token stands.
+      // The parser reports an absent value at the next token.
       const YamlNode& parent = *open_.back();
       const bool is_value = parent.kind == YamlNode::Kind::kMap && parent.children.size() % 2 == 0;
       node->position = is_value ? parent.children[parent.children.size() - 2].position : parent.position;
@@ -121,8 +121,8 @@ class TreeBuilder final : public YAML::EventHandler {
   bool has_document_ = false;
 };
 
-/// A text with more of YAML's indicators than a configuration can have: the first beyond, before the parser makes hundreds
-/// of megabytes of them. They are counted in quotes and comments, too, where prose has few.
+/// Rejects a text with more YAML indicators than a configuration can have, before the parser allocates hundreds of
+/// megabytes. Indicators in quotes and comments count, too, but prose has few.
 std::optional<YamlProblem> check_indicators(std::string_view text) {
   constexpr std::string_view kIndicators = "[]{},:?-&*!|>'\"";
   std::array<bool, 256> is_indicator{};
@@ -137,7 +137,8 @@ std::optional<YamlProblem> check_indicators(std::string_view text) {
   return std::nullopt;
 }
 
-/// What the YAML parser would misread: it takes byte 4 for the end, guesses UTF-16, and passes broken UTF-8 on.
+/// Rejects what the YAML parser would misread: it takes byte 4 for the end, guesses UTF-16, and passes on invalid
+/// UTF-8.
 std::optional<YamlProblem> check_bytes(std::string_view text) {
   if (text.size() > kMaxConfigBytes) {
     return YamlProblem{{}, std::string(kYamlFileKey), "is larger than 1MiB; this is not a configuration of memstatd"};
@@ -158,7 +159,7 @@ std::optional<YamlProblem> check_bytes(std::string_view text) {
 
 std::optional<YamlProblem> read_yaml_tree(std::string_view text, YamlNode& root) {
   const std::string file(kYamlFileKey);
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, which is no column
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark does not count as a column
   TreeBuilder tree(text);
   try {
     if (auto problem = check_bytes(text)) return problem;
@@ -171,7 +172,7 @@ std::optional<YamlProblem> read_yaml_tree(std::string_view text, YamlNode& root)
   } catch (const YAML::Exception& error) {
     const bool is_anchor = error.msg.find("anchor") != std::string::npos || error.msg.find("alias") != std::string::npos;
     return YamlProblem{position_of(error.mark), file, is_anchor ? std::string(kNoAnchors) : not_yaml(error.msg)};
-  } catch (const std::bad_alloc&) {  // no fault of the text
+  } catch (const std::bad_alloc&) {  // not the text's fault
     throw;
   } catch (const std::exception& error) {
     return YamlProblem{{}, file, not_yaml(error.what())};

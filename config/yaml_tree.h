@@ -9,16 +9,16 @@
 
 namespace memstat {
 
-/// What a problem is said to be about when it is no key.
+/// The key of a problem that does not belong to a key.
 inline constexpr std::string_view kYamlFileKey = "(file)";
 
-/// Line and column from 1.
+/// Line and column, counted from 1.
 struct YamlPosition {
   int line = 1;
   int column = 1;
 };
 
-/// Something wrong with a file: "what is wrong; what would be right", and where.
+/// A problem with a file: "what is wrong; what would be right", and its position.
 struct YamlProblem {
   YamlPosition position;
   std::string key;
@@ -28,14 +28,14 @@ struct YamlProblem {
 struct YamlNode {
   enum class Kind { kNull, kScalar, kList, kMap };
   Kind kind = Kind::kNull;
-  bool is_quoted = false;          ///< A scalar in quotes or a block scalar: text, never a number or a boolean.
-  std::string text;                ///< Of a scalar.
-  YamlPosition position;           ///< Of nothing: where its key stands.
-  std::vector<YamlNode> children;  ///< Of a list its items; of a map key, value, key, value...
+  bool is_quoted = false;          ///< A quoted or block scalar: text, never a number or a boolean.
+  std::string text;                ///< For scalars.
+  YamlPosition position;           ///< For an absent value: that of its key.
+  std::vector<YamlNode> children;  ///< Items of a list; key, value, key, value... of a map.
 };
 
-/// Makes the tree of the document `text`; a problem for what makes going on pointless, and then `root` is not whole.
-/// `root` stays empty (kNull) for a file that says nothing. Does not throw.
+/// Builds the tree of the document `text`. On a fatal problem returns it, with `root` incomplete. `root` stays empty
+/// (kNull) for an empty document. Does not throw.
 std::optional<YamlProblem> read_yaml_tree(std::string_view text, YamlNode& root);
 
 }  // namespace memstat
