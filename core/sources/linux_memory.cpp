@@ -58,6 +58,10 @@ constexpr SystemMetric kCommitLimitBytes =
     gauge_metric("memstat_commit_limit_bytes", Tier::kDefault,
                  "Maximum bytes that programs may commit in total; enforced only with vm.overcommit_memory=2.");
 
+constexpr SystemMetric kOvercommitMode = gauge_metric("memstat_overcommit_mode", Tier::kDefault,
+                                                      "vm.overcommit_memory now: 0 refuses only a request larger than all "
+                                                      "memory, 1 refuses none, 2 enforces the commit limit.");
+
 constexpr SystemMetric kCommittedBytes =
     gauge_metric("memstat_committed_bytes", Tier::kDefault, "Bytes committed to programs now, used or not.");
 
@@ -95,6 +99,7 @@ constexpr SystemMetric kZramBytes =
 constexpr std::string_view kMeminfo = "/proc/meminfo";
 constexpr std::string_view kVmstat = "/proc/vmstat";
 constexpr std::string_view kZoneinfo = "/proc/zoneinfo";
+constexpr std::string_view kOvercommit = "/proc/sys/vm/overcommit_memory";
 constexpr std::string_view kVmallocinfo = "/proc/vmallocinfo";
 constexpr std::string_view kCmaDirectory = "/sys/kernel/mm/cma";
 constexpr std::string_view kCmaAreas = "/sys/kernel/mm/cma/";
@@ -287,7 +292,8 @@ struct Files {
   Amount tracing;  ///< B
   Amount cpu_pages;
   Amount cma_pages;
-  Amount zswap_pool;       ///< B
+  Amount zswap_pool;  ///< B
+  Amount overcommit_mode;
   std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
@@ -309,6 +315,8 @@ Files parse_files(std::string_view bundle) {
       files.tracing = tracing_bytes(content);
     } else if (path == kZswapPool) {
       files.zswap_pool = parse_u64(trim(content));
+    } else if (path == kOvercommit) {
+      files.overcommit_mode = parse_u64(trim(content));
     } else if (const std::string_view area = component_after(path, kCmaAreas, file); !area.empty()) {
       cma.take(area, file, parse_u64(trim(content)));
     }
@@ -346,9 +354,8 @@ Counters read_counters(std::string_view vmstat) {
   return counters;
 }
 
-void add_parts(const RawBytes& raw, Stacks stacks, const Lines& lines, const Counters& counters, Accounts& accounts) {
-  const Files files = parse_files(raw.parts[kFilesPart].view());
-  const std::uint64_t page = raw.page_size;
+void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Lines& lines, const Counters& counters,
+               Accounts& accounts) {
   const auto line = [&](Line number) -> Amount { return lines[number].value; };
   const auto pages = [&](Counter number) { return times(counters[number].value, page); };
 
@@ -453,7 +460,9 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   }
   Accounts accounts(staging.statistics());
   const Counters counters = read_counters(raw.parts[kVmstatPart].view());
-  add_parts(raw, state.stacks, lines, counters, accounts);
+  const Files files = parse_files(raw.parts[kFilesPart].view());
+  add_parts(files, raw.page_size, state.stacks, lines, counters, accounts);
+  if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
   add_views(lines, counters, raw.page_size, staging.statistics());
   add_zram(raw.parts[kFilesPart].view(), staging.statistics());
   accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
@@ -483,7 +492,7 @@ void find_files(KernelView& view, ListTime when, State& state) {
       }
     }
   }
-  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing}) {
+  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing, kOvercommit}) {
     static_cast<void>(list_file(view, when, path, list));
   }
   for (const std::string_view path : kZramFiles) {
@@ -552,6 +561,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kSwapTotalBytes, "SwapTotal"},
     {kSwapFreeBytes, "SwapFree"},
     {kCommitLimitBytes, "CommitLimit"},
+    {kOvercommitMode, "/proc/sys/vm/overcommit_memory"},
     {kCommittedBytes, "Committed_AS"},
     {kLockedBytes, "Mlocked"},
     {kUnevictableBytes, "Unevictable"},

@@ -120,6 +120,7 @@ def memory(reading, add, _):
     add("memstat_memory_available_bytes", info.get("MemAvailable"))
     for line, view in VIEWS.items():
         add(f"memstat_{view}_bytes", info.get(line))
+    add("memstat_overcommit_mode", reading.number("/proc/sys/vm/overcommit_memory"))
     counters = reading.keyed("/proc/vmstat")
     for key, kind in (("nr_dirty_background_threshold", "background"), ("nr_dirty_threshold", "throttle")):
         add("memstat_dirty_threshold_bytes", counters[key] * reading.page_size if key in counters else None, kind=kind)

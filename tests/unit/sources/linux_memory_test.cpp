@@ -323,6 +323,7 @@ TEST_F(Memory, HasSwapPromisesAndViewsBesideTheParts) {
   put("/proc/vmstat", std::string(kVmstat) +
                           "nr_free_pages_blocks 9\nnr_foll_pin_acquired 100\nnr_foll_pin_released 90\n"
                           "nr_dirty_threshold 11\nnr_dirty_background_threshold 12\n");
+  put("/proc/sys/vm/overcommit_memory", "2\n");
   EXPECT_EQ(unaccounted(), before) << "none is a part";
   const auto found = statistics_of(reader_->staging);
   const std::map<std::string, std::uint64_t> expected = {{"locked_bytes", 1024},
@@ -332,6 +333,7 @@ TEST_F(Memory, HasSwapPromisesAndViewsBesideTheParts) {
                                                          {"writeback_bytes", 5120},
                                                          {"commit_limit_bytes", 6144},
                                                          {"committed_bytes", 7168},
+                                                         {"overcommit_mode", 2},
                                                          {"anonymous_huge_bytes", 8192},
                                                          {"unevictable_bytes", 1400 * 1024},
                                                          {"page_pins", 10},
@@ -368,7 +370,8 @@ TEST_F(Memory, HasWhatCompressedBlockDevicesHold) {
 TEST_F(Memory, HasNoSeriesForAViewThatItsKernelLacks) {
   static_cast<void>(unaccounted());
   const auto found = statistics_of(reader_->staging);
-  for (const char* name : {"swap_total_bytes", "locked_bytes", "dirty_bytes", "page_pins", "free_whole_block_bytes"}) {
+  for (const char* name :
+       {"swap_total_bytes", "locked_bytes", "dirty_bytes", "page_pins", "free_whole_block_bytes", "overcommit_mode"}) {
     EXPECT_FALSE(found.contains(name)) << name;
   }
 }
