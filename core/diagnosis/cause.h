@@ -20,7 +20,6 @@ enum class Watches : std::uint8_t { kLevel, kChange, kGrowth };
 
 enum class CauseSystem : std::uint8_t { kLinux, kFreeBsd, kBoth };
 
-struct Cause;
 using Findings = std::vector<Finding>;
 
 /// Declared once in its file. Thread safety: a constant.
@@ -48,6 +47,8 @@ struct Cause {
 inline Finding& add_finding(Findings& found, const Cause& cause, Severity severity, Certainty certainty,
                             std::string headline) {
   return found.emplace_back(Finding{.cause = std::string(cause.name),
+                                    .rule = &cause,
+                                    .asks = cause.asks,
                                     .severity = severity,
                                     .certainty = certainty,
                                     .headline = std::move(headline),

@@ -48,22 +48,20 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
 void name_culprits(const Evidence& evidence, Findings& findings) {
   if (evidence.system != EvidenceSystem::kLinux) return;  // whose kernels inspections are about
   for (Finding& finding : findings) {
-    const Cause* const cause = find_cause(finding.cause);
-    if (cause == nullptr || cause->asks.empty()) continue;
-    const std::string command = "memstatctl who " + std::string(cause->asks);
+    if (finding.asks.empty()) continue;
+    const std::string command = "memstatctl who " + std::string(finding.asks);
     if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
       finding.next.insert(finding.next.begin(), command);
     }
-    if (const InspectionAnswer* const answer = evidence.inspection(cause->asks)) name_holders(*answer, finding);
+    if (const InspectionAnswer* const answer = evidence.inspection(finding.asks)) name_holders(*answer, finding);
   }
 }
 
 std::vector<std::string_view> questions_of(const Findings& findings) {
   std::vector<std::string_view> questions;
   for (const Finding& finding : findings) {
-    const Cause* const cause = find_cause(finding.cause);
-    if (cause == nullptr || cause->asks.empty()) continue;
-    if (std::find(questions.begin(), questions.end(), cause->asks) == questions.end()) questions.push_back(cause->asks);
+    if (finding.asks.empty()) continue;
+    if (std::find(questions.begin(), questions.end(), finding.asks) == questions.end()) questions.push_back(finding.asks);
   }
   return questions;
 }

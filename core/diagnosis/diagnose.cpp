@@ -73,7 +73,7 @@ bool is_of_group(const Finding& root, const Finding& symptom) {
 
 /// Whether the cause of `root` names that of `symptom` among what it explains.
 bool is_root_of(const Finding& root, const Finding& symptom) {
-  const Cause* const cause = find_cause(root.cause);
+  const Cause* const cause = root.rule;
   if (cause == nullptr || symptom.cause == root.cause) return false;
   const auto has = [&](std::span<const std::string_view> causes) {
     return std::find(causes.begin(), causes.end(), symptom.cause) != causes.end();

@@ -11,6 +11,8 @@
 
 namespace memstat {
 
+struct Cause;
+
 /// In order of urgency.
 enum class Severity : std::uint8_t { kNow, kSoon, kWasteful, kNotable };
 /// "now", "soon", "wasteful", "notable".
@@ -46,6 +48,8 @@ struct Finding {
   };
 
   std::string cause;
+  const Cause* rule = nullptr;  ///< Of that name; nullptr where a daemon's answer names it.
+  std::string_view asks = {};   ///< The inspection that names who is behind it; "": none.
   Severity severity = Severity::kNotable;
   Certainty certainty = Certainty::kPossible;
   std::string headline;  ///< At most kMaxHeadline characters.

@@ -20,33 +20,44 @@ bool is_outermost(std::string_view group) { return group.find('/', 1) == std::st
 
 }  // namespace
 
-const MetricEvidence* holder(const Evidence& evidence, std::string_view metric, Holds holds, double at_least) {
+const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least) {
   double all = 0;
-  for (const MetricEvidence& group : evidence.samples(metric)) {
-    if (!is_root_group(group.labels[0]) && is_outermost(group.labels[0])) all += std::max(amount_of(group, holds), 0.0);
+  const auto groups = evidence.samples(charge.metric);
+  for (const MetricEvidence& group : groups) {
+    if (group.labels[1] == charge.part && !is_root_group(group.labels[0]) && is_outermost(group.labels[0]))
+      all += std::max(amount_of(group, holds), 0.0);
   }
   const MetricEvidence* innermost = nullptr;
-  for (const MetricEvidence& group : evidence.samples(metric)) {
+  for (const MetricEvidence& group : groups) {
     const double amount = amount_of(group, holds);
-    if (is_root_group(group.labels[0]) || amount <= 0 || amount < at_least || amount <= all / 2) continue;
+    if (group.labels[1] != charge.part || is_root_group(group.labels[0]) || amount <= 0 || amount < at_least ||
+        amount <= all / 2)
+      continue;
     if (innermost == nullptr || group.labels[0].size() > innermost->labels[0].size()) innermost = &group;
   }
   return innermost;
 }
 
-void name_holder(const Evidence& evidence, const MetricEvidence* group, Holds holds, std::string_view what,
-                 Finding& finding) {
+void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding) {
+  const MetricEvidence* const group = holder(evidence, charge, holds, at_least);
   if (group == nullptr) return;
-  const bool is_bytes = group->metric != kGroupTasks;
+  const bool is_bytes = charge.metric != kGroupTasks;
   const double amount = amount_of(*group, holds);
   std::string text = short_name(group->labels[0]) + (holds == Holds::kNow ? " has " : " gained ") +
-                     amount_text(amount, is_bytes) + " of " + std::string(what);
+                     amount_text(amount, is_bytes) + " of " + std::string(charge.words);
   if (holds == Holds::kGainedLately) text += " in " + duration_words(evidence.recent_seconds);
   finding.by("group", group->labels[0])
       .fact({.text = std::move(text),
              .source = std::string(group->metric),
              .value = amount,
              .window_seconds = holds == Holds::kNow ? 0 : evidence.recent_seconds});
+}
+
+const Charge& charge_of(std::string_view part_or_allocator) {
+  if (part_or_allocator == "anonymous") return kProgramMemory;
+  if (part_or_allocator == "shared") return kSharedMemory;
+  if (part_or_allocator == "sockets" || part_or_allocator == "socket") return kSocketMemory;
+  return kKernelMemory;
 }
 
 }  // namespace memstat

@@ -493,7 +493,7 @@ void Poller::note_findings(const Snapshot& snapshot, std::int64_t now_ns) {
   find_causes(evidence_.current()->evidence, findings_);
   active_.clear();
   for (const Finding& finding : findings_) {
-    active_.push_back({.cause = find_cause(finding.cause)->name, .severity = to_string(finding.severity)});
+    active_.push_back({.cause = finding.rule->name, .severity = to_string(finding.severity)});
   }
   metrics_.findings_active(active_);
 }

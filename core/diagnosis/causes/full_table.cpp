@@ -183,10 +183,9 @@ constexpr double kUnlimited = 1e15;
 /// Of the tables that control groups are charged for. An open file takes 200 bytes or more.
 void name_user(const Evidence& evidence, const LimitState& state, std::string_view table, Finding& finding) {
   if (table == "threads") {
-    name_holder(evidence, holder(evidence, kGroupTasks, Holds::kNow, state.used / 3), Holds::kNow, "tasks", finding);
+    name_holder(evidence, kTasks, Holds::kNow, state.used / 3, finding);
   } else if (table == "files") {
-    name_holder(evidence, holder(evidence, kGroupKernel, Holds::kNow, state.used * 200 / 3), Holds::kNow, "kernel memory",
-                finding);
+    name_holder(evidence, kKernelMemory, Holds::kNow, state.used * 200 / 3, finding);
   }
 }
 

@@ -221,14 +221,12 @@ constexpr double kSmallObject = 128;
 void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding& finding) {
   const double gain = growth.gain * std::min(1.0, evidence.recent_seconds / std::max(growth.seconds, 1.0));
   if (growth.allocator == "table" && growth.name == "threads") {
-    name_holder(evidence, holder(evidence, kGroupTasks, Holds::kGainedLately, gain / 3), Holds::kGainedLately, "tasks",
-                finding);
+    name_holder(evidence, kTasks, Holds::kGainedLately, gain / 3, finding);
     return;
   }
-  const bool is_program = growth.allocator == kAccountAllocator && growth.name == "anonymous";
+  const bool is_part = growth.allocator == kAccountAllocator;
   const double bytes = growth.is_bytes ? gain / 3 : gain * kSmallObject;
-  name_holder(evidence, holder(evidence, is_program ? kGroupAnonymous : kGroupKernel, Holds::kGainedLately, bytes),
-              Holds::kGainedLately, is_program ? "program memory" : "kernel memory", finding);
+  name_holder(evidence, charge_of(is_part ? growth.name : growth.allocator), Holds::kGainedLately, bytes, finding);
 }
 
 constexpr double kBootSeconds = 900;
@@ -313,8 +311,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
-/// What comes along with growth of a kind in the same control group: of namespaces all, of threads all but the last, of
-/// files the first four, of others the group itself.
+/// Growth in the same control group that growth of another kind explains. Each kind explains the first few: namespaces all,
+/// threads all but the last, open files the first four, and any other kind the growth of the group itself.
 constexpr std::array<std::string_view, 11> kSymptoms{
     "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth", "table_growth", "memory_growth",
     "percpu_growth", "vmalloc_growth", "anonymous_growth", "file_leak",         "thread_growth"};
@@ -329,7 +327,7 @@ constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   return kind == "cgroup_growth" ? all.first(0) : all.first(1);
 }
 
-constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks};
+constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks, kGroupParts};
 
 constexpr std::size_t kind_count = [] {
   std::size_t count = 0;

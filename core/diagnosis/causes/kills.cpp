@@ -94,8 +94,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
                   .value = part->change.recent,
                   .window_seconds = evidence.recent_seconds});
     if (part->labels[0] == "anonymous") {
-      const MetricEvidence* const grower = holder(evidence, kGroupAnonymous, Holds::kGainedLately, part->change.recent / 3);
-      name_holder(evidence, grower, Holds::kGainedLately, "program memory", finding);
+      name_holder(evidence, kProgramMemory, Holds::kGainedLately, part->change.recent / 3, finding);
     }
   }
   if (evidence.available_bytes) {

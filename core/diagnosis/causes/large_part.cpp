@@ -21,8 +21,8 @@ struct Part {
   std::string_view asks = {};    ///< The inspection that names the holder.
   std::string_view metric = {};  ///< The metric that has the bytes; "": the account has them.
   std::array<std::string_view, 1> needs;
-  double most_share = 1;          ///< Above this it is worth a word while there is room as well.
-  std::string_view charged = {};  ///< The metric of control groups that it is charged in.
+  double most_share = 1;            ///< Above this it is worth a word while there is room as well.
+  const Charge* charged = nullptr;  ///< To control groups.
 };
 
 constexpr std::array kParts{
@@ -37,7 +37,7 @@ constexpr std::array kParts{
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
          .asks = "page-tables",
          .needs = {"account/page_tables"},
-         .charged = kGroupKernel},
+         .charged = &kKernelMemory},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
          .system = CauseSystem::kLinux,
@@ -48,7 +48,7 @@ constexpr std::array kParts{
          .effect = "Each thread has 16 KiB: there are too many threads.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .needs = {"account/kernel_stacks"},
-         .charged = kGroupKernel},
+         .charged = &kKernelMemory},
     Part{.name = "percpu_large",
          .part = "percpu",
          .system = CauseSystem::kLinux,
@@ -59,7 +59,7 @@ constexpr std::array kParts{
          .effect = "Mostly removed control groups, BPF maps or network namespaces.",
          .next = "memstatctl types --allocator percpu",
          .needs = {"account/percpu"},
-         .charged = kGroupKernel},
+         .charged = &kKernelMemory},
     Part{.name = "vmalloc_large",
          .part = "vmalloc",
          .system = CauseSystem::kLinux,
@@ -70,7 +70,7 @@ constexpr std::array kParts{
          .effect = "A driver or BPF program holds it.",
          .next = "memstatctl types --allocator vmalloc --limit 10",
          .needs = {"account/vmalloc"},
-         .charged = kGroupKernel},
+         .charged = &kKernelMemory},
     Part{.name = "shared_memory_large",
          .part = "shared",
          .system = CauseSystem::kLinux,
@@ -107,7 +107,7 @@ constexpr std::array kParts{
          .asks = "locked",
          .metric = "memstat_locked_bytes",
          .needs = {"memstat_locked_bytes"},
-         .charged = kGroupAnonymous},
+         .charged = &kProgramMemory},
     Part{.name = "sockets_large",
          .part = "sockets",
          .system = CauseSystem::kLinux,
@@ -233,13 +233,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   finding.bytes = *bytes;
   finding.is_about("account", part.part).leads_to(part.effect).then(part.next);
-  if (!part.charged.empty()) {
-    name_holder(evidence, holder(evidence, part.charged, Holds::kNow, *bytes / 3), Holds::kNow,
-                part.charged == kGroupKernel ? "kernel memory" : "program memory", finding);
+  if (part.charged != nullptr) {
+    name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);
   }
 }
 
-constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous};
+constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kParts.size()> causes{};

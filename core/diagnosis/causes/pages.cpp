@@ -42,7 +42,7 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
   finding.then("lsmod | head -40").then("ss -xm | head -20");
   // Pages of pipes are in no part of the account, and charged.
-  name_holder(evidence, holder(evidence, kGroupKernel, Holds::kNow, *bytes / 3), Holds::kNow, "kernel memory", finding);
+  name_holder(evidence, kKernelMemory, Holds::kNow, *bytes / 3, finding);
 }
 
 void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& found) {

@@ -80,8 +80,7 @@ void look_at_available(const Evidence& evidence, const Cause& cause, Findings& f
                   .value = most->value});
     finding.is_about("account", most->labels[0]);
     if (most->labels[0] == "anonymous") {
-      name_holder(evidence, holder(evidence, kGroupAnonymous, Holds::kNow, most->value / 3), Holds::kNow, "program memory",
-                  finding);
+      name_holder(evidence, kProgramMemory, Holds::kNow, most->value / 3, finding);
     }
   }
   finding.bytes = evidence.total_bytes;

@@ -11,7 +11,7 @@ namespace {
 constexpr double kMiB = EvidenceOfMachine::kMiB;
 
 std::string_view holder_name(const EvidenceOfMachine& machine, double at_least = 0) {
-  const MetricEvidence* const group = holder(machine.evidence, kGroupKernel, Holds::kNow, at_least);
+  const MetricEvidence* const group = holder(machine.evidence, kKernelMemory, Holds::kNow, at_least);
   return group == nullptr ? "" : group->labels[0];
 }
 
@@ -38,12 +38,20 @@ TEST(Holder, OfGrowthIsWhoGrewAndNotWhoIsLarge) {
   EvidenceOfMachine machine;
   machine.metric(kGroupKernel, 500 * kMiB, {"/large.slice"});
   machine.moved(kGroupKernel, 40 * kMiB, {"/small.slice"});
-  const MetricEvidence* const group = holder(machine.evidence, kGroupKernel, Holds::kGainedLately, 10 * kMiB);
-  ASSERT_NE(group, nullptr);
   Finding finding;
-  name_holder(machine.evidence, group, Holds::kGainedLately, "kernel memory", finding);
+  name_holder(machine.evidence, kKernelMemory, Holds::kGainedLately, 10 * kMiB, finding);
   EXPECT_EQ(finding.who.at(0).name, "/small.slice");
   EXPECT_EQ(finding.facts.at(0).text, "/small.slice gained 40 MiB of kernel memory in 5 min");
+}
+
+TEST(Holder, OfAPartIsByThatPartOnly) {
+  EvidenceOfMachine machine;
+  machine.metric(kGroupParts, 500 * kMiB, {"/a.slice", "sock"});
+  machine.metric(kGroupParts, 60 * kMiB, {"/b.slice", "shmem"});
+  Finding finding;
+  name_holder(machine.evidence, charge_of("shared"), Holds::kNow, kMiB, finding);
+  EXPECT_EQ(finding.facts.at(0).text, "/b.slice has 60 MiB of shared memory");
+  EXPECT_EQ(&charge_of("page_tables"), &kKernelMemory);
 }
 
 }  // namespace
