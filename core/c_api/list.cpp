@@ -16,6 +16,7 @@
 #include "core/capture/reference.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/inspect/inspection.h"
+#include "core/kernel/forwarding_view.h"
 #include "core/kernel/open_view.h"
 #include "core/source.h"
 
@@ -41,6 +42,13 @@ std::uint64_t size(std::size_t index) { return known_sizes[index].load(std::memo
 }  // namespace malloc_sizes
 
 namespace {
+
+/// A program asks when it likes, so "within four reads" may be any time: each query reads what seldom changes, too.
+class QueryView final : public ForwardingKernelView {
+ public:
+  using ForwardingKernelView::ForwardingKernelView;
+  [[nodiscard]] bool reads_this_machine() const override { return false; }
+};
 
 Error with_code(Error error, ErrorCode code) {
   error.code = code;
@@ -259,7 +267,8 @@ Result<void> QueriedList::read_entry(Entry& entry, const std::shared_ptr<KernelV
     if (auto result = open_source(reader, *view); !result) return result;
     entry.view = view;
   }
-  return read_source(reader, *view);
+  QueryView whole(*view);
+  return read_source(reader, whole);
 }
 
 Result<void> QueriedList::refresh_entry(Entry& entry, const std::shared_ptr<KernelView>& view) {

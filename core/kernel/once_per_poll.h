@@ -33,7 +33,11 @@ bool is_shared_sysctl(std::string_view name);
 /// as KernelView, and begin_poll and end_poll in one thread, also while reads are under way.
 class OncePerPollView final : public ForwardingKernelView {
  public:
-  explicit OncePerPollView(std::shared_ptr<KernelView> inner) : ForwardingKernelView(*inner), owned_(std::move(inner)) {}
+  /// kEverything: sources read at each poll what seldom changes, too, for somebody who compares two polls of his own
+  /// choosing.
+  enum class Reads : std::uint8_t { kWhatMayHaveChanged, kEverything };
+  explicit OncePerPollView(std::shared_ptr<KernelView> inner, Reads reads = Reads::kWhatMayHaveChanged)
+      : ForwardingKernelView(*inner), owned_(std::move(inner)), reads_(reads) {}
 
   /// From here on shared files are read once; what earlier polls read is forgotten.
   void begin_poll();
@@ -42,6 +46,9 @@ class OncePerPollView final : public ForwardingKernelView {
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
+  [[nodiscard]] bool reads_this_machine() const override {
+    return reads_ == Reads::kWhatMayHaveChanged && inner_.reads_this_machine();
+  }
 
  private:
   /// What `read` brings, or what it brought before in this poll.
@@ -58,6 +65,7 @@ class OncePerPollView final : public ForwardingKernelView {
   void keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result);
 
   std::shared_ptr<KernelView> owned_;
+  Reads reads_;
   Mutex mutex_;  // held for copies in memory, never for a read of the kernel
   std::uint64_t poll_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;

@@ -93,7 +93,9 @@ struct Poller::Entry {
 
 Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
                const Config& config, Options options)
-    : view_(std::make_shared<OncePerPollView>(std::move(view))),
+    : view_(std::make_shared<OncePerPollView>(std::move(view), options.everything || options.unlimited
+                                                                   ? OncePerPollView::Reads::kEverything
+                                                                   : OncePerPollView::Reads::kWhatMayHaveChanged)),
       clock_(clock),
       metrics_(metrics),
       pool_(pool),

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The list as libmemstat's callers know it: order, search, what a repeated query keeps, names that are not unique.
 #include <gtest/gtest.h>
+#ifdef __linux__
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#endif
 
 #include <climits>
 
@@ -43,6 +47,21 @@ TEST(CApiList, ANewOneIsEmptyWithoutAnError) {
   EXPECT_STREQ(memstat_mtl_get_notes(list.get()), "");
   EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U);
 }
+
+#ifdef __linux__
+TEST(CApiList, AQueryReadsAlsoWhatADaemonReadsAtEachFourthPoll) {
+  const ListPtr list = make_list();
+  (void)memstat_linux_all(list.get(), 0);  // without privileges some sources are missing
+  memory_type* const type = memstat_mtl_find(list.get(), ALLOCATOR_TABLE, "sysv_shm");
+  if (type == nullptr) GTEST_SKIP() << "this kernel has no System V IPC";
+  const int segment = ::shmget(IPC_PRIVATE, 12349, 0600);
+  if (segment < 0) GTEST_SKIP() << "no shared memory";
+  const std::uint64_t before = memstat_get_bytes(type);
+  (void)memstat_linux_all(list.get(), 0);
+  ::shmctl(segment, IPC_RMID, nullptr);
+  EXPECT_NE(memstat_get_bytes(type), before);
+}
+#endif
 
 TEST(CApiList, ShowsTheOldestFirstAndZonesBeforeMallocTypes) {
   const auto kernel = make_kernel(malloc_of({"m3", "m2", "m1"}), uma_of({"z2", "z1", "cache2", "cache1"}));

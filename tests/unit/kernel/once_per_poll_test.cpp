@@ -44,6 +44,14 @@ TEST_F(OncePerPoll, ASharedFileIsReadOnceAndTheNextReaderHasACopy) {
   EXPECT_EQ(inner_->reads_of(kShared), 1);
 }
 
+TEST(OncePerPollReads, WhatSeldomChangesIsReadEachTimeForWhoComparesTwoPollsOfHisOwn) {
+  auto live = make_live_kernel_view();
+  ASSERT_TRUE(live);
+  const std::shared_ptr<KernelView> inner = std::move(*live);
+  EXPECT_EQ(OncePerPollView(inner).reads_this_machine(), inner->reads_this_machine());
+  EXPECT_FALSE(OncePerPollView(inner, OncePerPollView::Reads::kEverything).reads_this_machine());
+}
+
 TEST_F(OncePerPoll, TheNextPollReadsAgain) {
   view_.begin_poll();
   read();
