@@ -21,13 +21,18 @@ namespace {
 constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
+/// The parts of a group are read at every second read: adding them up costs the kernel more than all else of the group.
+constexpr std::uint32_t kReadsOfParts = 2;
+static_assert(kReadsBetweenLooks % kReadsOfParts == 0);
+
 /// Directories visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
 constexpr std::size_t kMaxVisits = 16384;
 
 constexpr std::string_view kPresence2 = "memory.current";
 constexpr std::string_view kPresence1 = "memory.usage_in_bytes";
 constexpr std::string_view kStat = "memory.stat";
-constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", "memory.events"};
+constexpr std::string_view kEvents2 = "memory.events";
+constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", kEvents2};
 // Not of groups that the controller pids was not handed down to; those then have none of them.
 constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
 // What seldom matters at once: each group's are read at every kReadsBetweenLooks-th read only, a part of the groups each
@@ -39,10 +44,12 @@ constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", 
                                                          "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";
+constexpr std::string_view kKills1 = "memory.oom_control";
+constexpr std::string_view kKernel1 = "memory.kmem.usage_in_bytes";
 constexpr std::string_view kSockets1 = "memory.kmem.tcp.usage_in_bytes";
-constexpr std::array<std::string_view, 3> kFiles1 = {kLimit1, kHits1, "memory.oom_control"};
+constexpr std::array<std::string_view, 3> kFiles1 = {kLimit1, kHits1, kKills1};
 // Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
-constexpr std::array<std::string_view, 2> kKernelFiles1 = {"memory.kmem.usage_in_bytes", kSockets1};
+constexpr std::array<std::string_view, 2> kKernelFiles1 = {kKernel1, kSockets1};
 
 /// Whether there is such a file. Errors other than kNotPresent are errors.
 Result<bool> is_there(KernelView& view, std::string_view directory, std::string_view file, Buffer& content) {
@@ -118,6 +125,18 @@ bool is_limit(std::string_view file) {
   return std::find(kLimits.begin(), kLimits.end(), file) != kLimits.end();
 }
 
+/// Files that tell what the memory of a group is made of.
+bool has_parts_in(std::string_view file) { return file == kStat || file == kKernel1; }
+/// The same, and in version 1 kills, which give memory back.
+bool follows_usage(std::string_view file) { return has_parts_in(file) || file == kKills1; }
+
+/// Spreads groups over kReadsBetweenLooks turns; a group keeps its turn, whichever others come and go.
+std::uint32_t turn_of(std::string_view group) {
+  std::uint32_t hash = 2166136261U;
+  for (const char byte : group) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
+  return (hash >> 16U) % kReadsBetweenLooks;
+}
+
 /// Looks up records of the bundle before, in the order in which they were added. Thread safety: none.
 class LastFiles {
  public:
@@ -189,8 +208,8 @@ class Walk {
     std::uint32_t seen = 0;
   };
 
-  /// Whether what may be old is read now; it is at every kReadsBetweenLooks-th turn.
-  [[nodiscard]] bool is_due(std::uint64_t turn) const { return !may_be_old_ || turn % kReadsBetweenLooks == 0; }
+  /// Whether what may be old is read now; it is at every `each`-th turn.
+  [[nodiscard]] bool is_due(std::uint32_t turn, std::uint32_t each) const { return !may_be_old_ || turn % each == 0; }
 
   /// What path_ names below the root: a group, "" for the root itself, or a file of one.
   [[nodiscard]] std::string_view below_root() const { return path_.view().substr(root_size_); }
@@ -222,26 +241,31 @@ class Walk {
     return has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
   }
 
-  /// The content of a file at the previous read, where only an administrator can have changed it since.
-  std::optional<std::string_view> unchanged(std::string_view file) {
-    if (is_limit(file)) return last_.find(below_root());
-    if (file == kHits1) return has_limit_ ? std::nullopt : last_.find(below_root());
-    if (file != kSockets1) return std::nullopt;
-    const auto known = last_.find(below_root());  // 0 until the group's sockets are given a limit
-    return known == "0\n" ? known : std::nullopt;
+  /// Whether a file need not be read: only an administrator can have changed it since, or a change would show elsewhere.
+  [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) const {
+    if (!is_due(state_.reads, kReadsBetweenLooks)) {
+      if (is_limit(file)) return true;
+      if (file == kHits1) return !has_limit_;
+      if (file == kSockets1) return last == "0\n";  // until the group's sockets are given a limit
+    }
+    return (is_still_ && follows_usage(file)) || (!is_turn_of_parts_ && has_parts_in(file));
   }
 
   /// Appends one file of the group to the bundle. False if it does not exist or may not be read.
   Result<bool> add_file(std::string_view file, bool& is_refused) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
-    const auto known = is_due(state_.reads) ? std::nullopt : unchanged(file);
-    const auto result = known ? bundle_.add(below_root(), *known) : bundle_.add_file(view_, path_.view(), below_root());
+    const auto last = last_.find(below_root());
+    const bool is_taken = last && is_unchanged(file, *last);
+    const auto result = is_taken ? bundle_.add(below_root(), *last) : bundle_.add_file(view_, path_.view(), below_root());
     path_.truncate(directory_size);
+    const std::string_view content = is_taken ? *last : state_.file.view();
     if (file == kLimit1) {
-      const auto limit = parse_u64(trim(known ? *known : state_.file.view()));
+      const auto limit = parse_u64(trim(content));
       has_limit_ = !result || !limit || *limit < kNoGroupLimit;
     }
+    if (file == kHits1 || file == kEvents2) is_still_ = is_still_ && result && last && content == *last;
+    if (file == kPresence1 || file == kPresence2) is_still_ = !is_turn_ && result && last && content == *last;
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
     if (is_refused || result.error().code == ErrorCode::kNotPresent) return false;
@@ -252,6 +276,9 @@ class Walk {
     if (is_root() && !is_version_1_ && !has_more_) return Outcome::kNone;
     const std::size_t begin = bundle_bytes_.size();
     bool is_refused = false;
+    const std::uint32_t turn = state_.reads + turn_of(below_root());
+    is_turn_ = is_due(turn, kReadsBetweenLooks);
+    is_turn_of_parts_ = is_due(turn, kReadsOfParts);
     const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
     const auto is_present = add_file(presence, is_refused);
     if (!is_present) return is_present.error();
@@ -301,13 +328,12 @@ class Walk {
   Result<SlowFiles> add_slow_files() {
     const std::span<const std::string_view> files =
         is_version_1_ ? std::span<const std::string_view>(kSlowFiles1) : kSlowFiles2;
-    const bool is_turn = is_due(state_.reads + group_count_);
     bool is_refused = false;
     SlowFiles result;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const std::uint32_t bit = std::uint32_t{1} << i;
       if ((state_.hierarchy.absent & bit) != 0) continue;
-      if (!is_turn) {
+      if (!is_turn_) {
         if (auto added = add_last(files[i]); !added) return added.error();
         continue;
       }
@@ -378,8 +404,12 @@ class Walk {
   std::uint64_t left_out_ = 0;
   std::size_t visit_count_ = 0;
   bool has_seen_any_ = false;
-  bool has_limit_ = false;  // the group that is visited, of version 1
-  SlowFiles slow_;          // of all groups that are still there
+  SlowFiles slow_;  // of all groups that are still there
+  // Of the group that is visited:
+  bool is_turn_ = true;  // all its files are read
+  bool is_turn_of_parts_ = true;
+  bool is_still_ = false;   // what it uses, and how often it hit a bound, is as at the read before
+  bool has_limit_ = false;  // of version 1
 };
 
 }  // namespace

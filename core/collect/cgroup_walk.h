@@ -61,8 +61,11 @@ struct ControlGroupState {
 /// not be read is left out, and counted. Limits are read when may_leave_out() says so, and with them, in version 1, what
 /// only a limit sets going (memory.failcnt, memory.kmem.tcp.usage_in_bytes). Between, those of groups that were there at the
 /// previous read keep their values. Pressure, swap and other slowly changing files are read for a part of the groups each
-/// time, for all within kReadsBetweenLooks reads. Errors: kNotPresent where no hierarchy has the memory controller, and
-/// those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
+/// time, for all within kReadsBetweenLooks reads. So is what a group's memory is made of (memory.stat, and in version 1
+/// memory.kmem.usage_in_bytes); of half of the groups, by turns, it is also read whenever a group's usage or its hits of
+/// bounds are not byte for byte as at the read before. That decides about memory.oom_control of version 1, too, without
+/// turns. Errors: kNotPresent where no hierarchy has the memory controller, and those of KernelView, when the bundle holds
+/// anything. Throws std::bad_alloc. Thread safety: none for the same state.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle);
 

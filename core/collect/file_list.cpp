@@ -81,8 +81,8 @@ Result<void> read_known_files(KernelView& view, const FileList& list, std::strin
   return bundle.add(kEndOfListedFiles, "\n");
 }
 
-bool may_leave_out(const KernelView& view, std::uint32_t reads) {
-  return view.reads_this_machine() && !view.wants_whole_polls() && reads % kReadsBetweenLooks != 0;
+bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each) {
+  return view.reads_this_machine() && !view.wants_whole_polls() && reads % each != 0;
 }
 
 Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle) {

@@ -207,6 +207,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
+/// Seven files a size and three more a node, for limits of pools that nobody uses.
+constexpr std::uint32_t kReadsBetweenSettings = 16;
+
 struct State final : ReaderState {
   FileList list;  ///< files to read; empty until found
   Buffer scratch;
@@ -260,7 +263,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   const bool is_without = has_no_pages(view, state.scratch);
   const bool is_same = is_without && state.was_without && !raw.parts[kBundlePart].empty();
   // Only the administrator's settings can have changed.
-  if (is_same && may_leave_out(view, state.parse_count)) return {};
+  if (is_same && may_leave_out(view, state.parse_count, kReadsBetweenSettings)) return {};
   state.was_without = false;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   const auto is_error = [](std::string_view path, ErrorCode code) {
@@ -310,7 +313,7 @@ const SourceDescriptor descriptor{
     .notes =
         "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
         "failed allocations of surplus pages are counted by linux_page; "
-        "while there is no huge page, a new limit is seen within four reads; "
+        "while there is no huge page, a new limit is seen within sixteen reads; "
         "nodes that are plugged in later are seen after a restart",
     .steps = source_steps<State, open, read, parse>(),
 };

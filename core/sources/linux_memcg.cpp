@@ -535,7 +535,9 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
 };
 
-constexpr std::string_view kReopened[] = {kDirectory};
+// The second is in the first, and version 1 is usually mounted there: the sandbox looks up its permission from a file to the
+// root, and finds it sooner so.
+constexpr std::string_view kReopened[] = {kDirectory, "/sys/fs/cgroup/memory"};
 
 }  // namespace
 
@@ -555,6 +557,8 @@ const SourceDescriptor descriptor{
         "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
         "hierarchies are found below /sys/fs/cgroup only; a group's new limits, and in version 1 its first hits of them, "
         "are seen within four reads, and its pressure, swap, local events and dying descendants are read at every fourth; "
+        "its parts and (v1) kernel memory are read at every second read when what it uses or its hits of bounds have "
+        "changed, else at every fourth, and (v1) its kills whenever these have changed, else at every fourth; "
         "about 15 us a group, of which reading memory.stat, with parts on, "
         "can take milliseconds where hundreds of CPUs have counted",
     .steps = source_steps<State, open, read, parse>(),

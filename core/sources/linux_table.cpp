@@ -47,7 +47,7 @@ constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries that record the absence of a file (negative dentries) now.");
 
-// Counts first, then settings, which seldom change.
+// Counts first, then counts of what programs seldom make, and settings: these are read at each fourth read.
 constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
     "/proc/sys/fs/inode-state",
@@ -57,14 +57,14 @@ constexpr std::string_view kPaths[] = {
     "/proc/net/stat/arp_cache",
     "/proc/net/stat/ndisc_cache",
     "/proc/loadavg",
+    "/proc/net/sockstat",
+    "/proc/net/netstat",
     "/proc/key-users",
     "/proc/sys/fs/aio-nr",
     "/proc/sys/kernel/pty/nr",
     "/proc/sysvipc/shm",
     "/proc/sysvipc/sem",
     "/proc/sysvipc/msg",
-    "/proc/net/sockstat",
-    "/proc/net/netstat",
     "/proc/sys/net/netfilter/nf_conntrack_max",
     "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
     "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
@@ -95,14 +95,14 @@ enum File : std::size_t {
   kArp,
   kNdisc,
   kLoad,
+  kSockstat,
+  kNetstat,
   kKeyUsers,
   kAio,
   kPty,
   kShm,
   kSem,
   kMsg,
-  kSockstat,
-  kNetstat,
   kConntrackMax,
   kArpSoft,
   kArpHard,
@@ -126,8 +126,8 @@ enum File : std::size_t {
   kFileCount
 };
 static_assert(std::size(kPaths) == kFileCount);
-constexpr std::span kCountPaths = std::span(kPaths).first(kConntrackMax);
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kConntrackMax);
+constexpr std::span kCountPaths = std::span(kPaths).first(kKeyUsers);
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kKeyUsers);
 
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
@@ -586,7 +586,8 @@ const SourceDescriptor descriptor{
     .notes =
         "needs no privilege; tables of the network, of System V IPC and of keys are those of the daemon's namespaces; root "
         "may go beyond some limits, and neighbours that are permanent do not count against theirs; tables of modules that "
-        "are loaded later are seen within four reads, and so are new limits; the kernel does not report how many watches of "
+        "are loaded later are seen within four reads, and so are new limits, keys, AIO events, ptys and objects of System V "
+        "IPC; the kernel does not report how many watches of "
         "epoll, inotify and fanotify a user has: their limits are here, the watches of all users are the objects of the "
         "slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; in a container whose devpts has no reserve, "
         "pty/max is 1024 more than it may have",

@@ -149,8 +149,9 @@ struct {
 } known_lists SEC(".maps");
 
 // A walk over a long list of partial slabs is the most expensive part of a pass: each slab is a cache miss. Its free
-// objects are counted at every MEMSTAT_CACHE_LIST_PASSES-th pass, and when its length has changed by a sixteenth. In
-// between, the previous average per slab is used.
+// objects are counted at every MEMSTAT_CACHE_LIST_PASSES-th pass, less often where it is so long that this would be more
+// than MEMSTAT_CACHE_LONG_LIST slabs a pass, and when its length has changed by a sixteenth. In between, the previous
+// average per slab is used.
 struct walked_list {
   __u64 node;    // address of the struct kmem_cache_node; 0: unused
   __u64 slabs;   // number of slabs then
@@ -261,6 +262,11 @@ static __always_inline int is_about(__u64 slabs, __u64 before) {
   return (slabs > before ? slabs - before : before - slabs) <= before / 16;
 }
 
+static __always_inline __u64 passes_of(__u64 slabs) {
+  const __u64 passes = at_most(slabs / MEMSTAT_CACHE_LONG_LIST, MEMSTAT_CACHE_MOST_PASSES);
+  return passes < MEMSTAT_CACHE_LIST_PASSES ? MEMSTAT_CACHE_LIST_PASSES : passes;
+}
+
 // Free objects in a node's list of partial slabs.
 static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
   if (slabs < MEMSTAT_CACHE_LONG_LIST) return walk_list(node, slabs);
@@ -269,14 +275,14 @@ static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) 
   struct walked_list* list = bpf_map_lookup_elem(&walked_lists, &key);
   if (!list) return walk_list(node, slabs);
   const int is_known = list->node == address;
-  if (is_known && is_about(slabs, list->slabs) && list->passes + 1 < MEMSTAT_CACHE_LIST_PASSES) {
+  if (is_known && is_about(slabs, list->slabs) && list->passes + 1 < passes_of(slabs)) {
     ++list->passes;
     ++record.cache.estimated;
     return list->free * slabs / list->slabs;
   }
   const __u64 free = walk_list(node, slabs);
   // Spread the long lists over the passes.
-  const __u64 passes = is_known ? 0 : key % MEMSTAT_CACHE_LIST_PASSES;
+  const __u64 passes = is_known ? 0 : key % passes_of(slabs);
   *list = (struct walked_list){.node = address, .slabs = slabs, .free = free, .passes = passes};
   return free;
 }

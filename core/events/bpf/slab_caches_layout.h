@@ -13,6 +13,7 @@
                                         */
 #define MEMSTAT_CACHE_LONG_LIST 256    /* partial slabs of a node from which on they are not counted at each pass */
 #define MEMSTAT_CACHE_LIST_PASSES 6    /* but at every so many */
+#define MEMSTAT_CACHE_MOST_PASSES 24   /* the same of the longest lists */
 #define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */
 
 /* Objects of one cache that are free, though not given back to the system, and where. */

@@ -394,6 +394,67 @@ TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   EXPECT_EQ(content_of("/a/memory.max"), "none");
 }
 
+/// How many of that many reads see what memory.stat holds by then.
+class PartsOfControlGroups : public LiveControlGroups {
+ protected:
+  int reads_of_parts(int reads, const std::function<void(const std::string&)>& change) {
+    int seen = 0;
+    for (int i = 0; i < reads; ++i) {
+      const std::string text = std::to_string(++number_) + "\n";
+      write("/a/memory.stat", "anon " + text);
+      change(text);
+      seen += content_of("/a/memory.stat") == "anon " + text ? 1 : 0;
+    }
+    return seen;
+  }
+  void SetUp() override {
+    LiveControlGroups::SetUp();
+    make_root2();
+    make2("/a");
+  }
+  int number_ = 1;
+};
+
+TEST_F(PartsOfControlGroups, AreReadAtEachFourthReadWhileUsageIsTheSame) {
+  const auto change_nothing = [](const std::string&) {};
+  EXPECT_EQ(reads_of_parts(1, change_nothing), 1) << "the first read";
+  EXPECT_EQ(reads_of_parts(8, change_nothing), 2);
+  state_ = {};
+  bundle_ = {};
+  EXPECT_EQ(reads_of_parts(1, change_nothing), 1) << "a first read";
+}
+
+TEST_F(PartsOfControlGroups, AreReadAtEachSecondReadWhenUsageOrHitsOfBoundsChange) {
+  ASSERT_NE(content_of("/a/memory.stat"), "none");
+  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.current", text); }), 4);
+  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.events", "max " + text); }), 4);
+}
+
+TEST_F(LiveControlGroups, OfVersion1KillsAreReadWhenUsageChangesAndElseWithinFourReads) {
+  constexpr std::string_view kKills = "/a/memory.oom_control";
+  make1("/memory");
+  make1("/memory/a");
+  ASSERT_NE(content_of(kKills), "none");
+  write("/memory/a/memory.oom_control", "oom_kill 8\n");
+  write("/memory/a/memory.usage_in_bytes", "2\n");
+  EXPECT_EQ(content_of(kKills), "oom_kill 8\n");
+  write("/memory/a/memory.oom_control", "oom_kill 9\n");
+  int reads = 0;
+  for (; content_of(kKills) != "oom_kill 9\n"; ++reads) ASSERT_LT(reads, 3);
+}
+
+TEST_F(LiveControlGroups, KeepTheirTurnsWhicheverOthersComeAndGo) {
+  make_root2();
+  make2("/z");
+  ASSERT_NE(content_of("/z/memory.stat"), "none");
+  write("/z/memory.stat", "anon 5\n");
+  int reads = 0;
+  for (; content_of("/z/memory.stat") != "anon 5\n"; ++reads) {
+    ASSERT_LT(reads, 3);
+    make2("/g" + std::to_string(reads));
+  }
+}
+
 TEST_F(LiveControlGroups, OfVersion1WithoutALimitCountNoHits) {
   make1("/memory");
   make1("/memory/a");

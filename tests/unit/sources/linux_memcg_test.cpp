@@ -22,6 +22,7 @@
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/whole_polls_view.h"
 
 namespace memstat::linux_memcg_test {
 namespace {
@@ -479,17 +480,18 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
 
   auto view = make_live_kernel_view();
   ASSERT_TRUE(view);
+  WholePollsView whole(**view);
   SourceReader reader(source());
   reader.state->options[2].number = 10000;
   MemoryTypeList list;
   std::uint64_t generation = 0;
   const auto poll = [&]() -> const MemoryType* {
-    const auto refreshed = refresh(reader, **view, list, ++generation);
+    const auto refreshed = refresh(reader, whole, list, ++generation);
     EXPECT_TRUE(refreshed) << to_string(refreshed.error());
     const MemoryType* type = list.find(Allocator::kMemcg, name);
     return type != nullptr && type->is_present() ? type : nullptr;
   };
-  ASSERT_TRUE(open_source(reader, **view));
+  ASSERT_TRUE(open_source(reader, whole));
   const MemoryType* type = poll();
   ASSERT_NE(type, nullptr);
   const std::uint64_t empty = type->figure(Field::kBytes);
