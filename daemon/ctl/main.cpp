@@ -19,7 +19,7 @@ int complain(const std::string& problem) {
 }
 
 int run_command(const CommandLine& options) {
-  // What opens dumps looks there; no other thread runs yet.
+  // The dump opener reads this. There are no other threads yet.
   if (!options.kernel.empty()) ::setenv("MEMSTAT_KERNEL", options.kernel.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   const Report report = options.command->run(options);
   for (const std::string& note : report.notes) complain(note);
@@ -30,9 +30,9 @@ int run_command(const CommandLine& options) {
   return report.missing.empty() ? kExitDone : kExitPartial;
 }
 
-/// The report on standard output, what went wrong on standard error. Never throws. Ignores SIGPIPE from then on.
+/// Prints the report to standard output and errors to standard error. Never throws. Ignores SIGPIPE from then on.
 int run(int argc, const char* const* argv) {
-  // A reader that goes away (`memstatctl zones | head -1`) is a failed write, not a silent death.
+  // If the reader exits (`memstatctl zones | head -1`), report a failed write instead of dying silently.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const ParsedCommandLine parsed = parse_command_line(argc, argv);

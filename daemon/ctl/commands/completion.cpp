@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kShells{"bash", "zsh", "fish"};
 
-/// The first line of its help, without what only the next would complete.
+/// The first line of an option's help, without what only the second line would complete.
 std::string first_line(std::string_view help) {
   std::string line(help.substr(0, help.find('\n')));
   line.erase(line.find_last_not_of(",;: ") + 1);
   return line;
 }
 
-/// The options of a command and what each is for, with --help.
+/// A command's options with their descriptions, including --help.
 std::vector<std::pair<const Option*, std::string_view>> options_of(const Command& command) {
   static constexpr Option kHelp{.name = "--help", .help = "Print this help message and exit", .set = nullptr, .most = 0};
   std::vector<std::pair<const Option*, std::string_view>> options{{&kHelp, kHelp.word()}};
@@ -40,7 +40,7 @@ bool takes_argument(const Command& command, std::string_view name) {
                      [name](const Option& option) { return option.name == name; });
 }
 
-/// In single quotes for a shell; characters of `special` get a backslash before.
+/// Single-quotes a text for a shell. Characters in `special` are escaped with a backslash.
 std::string in_quotes(const std::string& text, std::string_view special = {}) {
   std::string out = "'";
   for (const char c : text) {
@@ -56,7 +56,7 @@ std::string shell_names() {
   return names;
 }
 
-/// "watch|cpu", as a pattern of bash.
+/// The commands that take a type, as a bash pattern: "watch|cpu".
 std::string commands_of_types() {
   std::string pattern;
   for (const Command* const command : commands()) {
@@ -65,7 +65,7 @@ std::string commands_of_types() {
   return pattern;
 }
 
-/// Words that `explain` knows, with blanks between.
+/// The words for `explain`, separated by blanks.
 std::string words_of_explain() {
   std::string words;
   for (const std::string& word : explained_words()) {
@@ -82,7 +82,7 @@ std::string questions_of_who() {
   return names;
 }
 
-/// What of a list of types has the names of one kind, and each with its allocator, for a shell that has it in `kind`.
+/// Shell code that prints, from a list of types, the names of allocator $kind, alone and with the allocator.
 std::string names_of_types() {
   return R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
 }
@@ -137,7 +137,7 @@ std::string bash_script() {
          "  fi\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
          "}\n"
-         "complete -o default -F _memstatctl memstatctl\n";  // without a word: files
+         "complete -o default -F _memstatctl memstatctl\n";  // files for all other words
 }
 
 std::string zsh_script() {

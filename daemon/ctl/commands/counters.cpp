@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 
-// The handlers of the library have no argument of ours.
+// The library's callbacks have no user argument.
 std::string& last_problem() {
   thread_local std::string text;
   return text;
@@ -59,7 +59,7 @@ void add_name(void* names, const char* name) { static_cast<std::vector<std::stri
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words;
   std::string word;
-  bool is_inside = false;  // of a PMU's terms, which have commas of their own
+  bool is_inside = false;  // inside a PMU's terms, which contain commas
   for (const char c : text) {
     if (c == '/') is_inside = !is_inside;
     if (c == ',' && !is_inside) {
@@ -72,7 +72,7 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// What is counted unless events are named: what memory costs.
+/// The default events: those that show the cost of memory.
 std::vector<std::string> default_events(cpc_t* cpc) {
   std::vector<std::string> known;
   cpc_walk_events_all(cpc, &known, add_name);
@@ -84,7 +84,7 @@ std::vector<std::string> default_events(cpc_t* cpc) {
   return events;
 }
 
-/// How often in a second; nothing for what no kernel counts.
+/// The rate per second; empty for impossible values.
 std::optional<double> rate_of(std::uint64_t count, std::uint64_t elapsed) {
   constexpr double kMax = 1e17;
   if (elapsed == 0) return std::nullopt;
@@ -146,7 +146,7 @@ Report list_report(cpc_t* cpc, const ReportView& view) {
 
 Report failed(std::string text) { return {.output = {}, .problem = std::move(text)}; }
 
-/// Lets the command run to its end, or for the seconds asked for. "" or why it could not be run.
+/// Runs the command to its end, or for the requested time. Returns "" or an error.
 std::string run_command(pctx_t* process, const CommandLine& options) {
   constexpr std::int64_t kMillisecond = 1'000'000;
   const auto stop = [](pctx_t*, pid_t, id_t, void*) { return 1; };

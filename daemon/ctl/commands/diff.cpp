@@ -29,7 +29,7 @@ constexpr std::array<ReportColumn, 11> kDiffColumns{
      {.key = "failures_after", .title = "", .unit = Unit::kNumber},
      {.key = "failures_change", .title = "FAILURES", .unit = Unit::kNumber, .rank = 3, .has_sign = true}}};
 
-/// One type at both times; null: it was not there.
+/// A type in both states; null: it did not exist.
 struct Pair {
   const TypeRow* before = nullptr;
   const TypeRow* after = nullptr;
@@ -43,7 +43,7 @@ std::uint64_t amount_of(const TypeRow* type, const Column& column) {
   return type != nullptr && has(*type, column) ? figure_of(*type, column) : 0;
 }
 
-/// How much more there is; figures are below 2^63.
+/// The increase of a figure; figures are below 2^63.
 std::int64_t gain(const Pair& pair, const Column& column) {
   return static_cast<std::int64_t>(amount_of(pair.after, column) - amount_of(pair.before, column));
 }
@@ -103,10 +103,10 @@ State state_of(const OpenedSource& opened) {
   return state;
 }
 
-/// Seconds that a memstatd may take for its next poll.
+/// Seconds to wait for a memstatd's next poll.
 constexpr unsigned kMaxWaitForPoll = 120;
 
-/// Asks a memstatd, which polls at its own pace, until it has polled since. A replay that is over stays as it is.
+/// Polls a memstatd until it has a new poll. A replay that has ended never has one.
 std::string wait_for_poll(const std::string& url, std::int64_t last_ns, Sample& sample) {
   const OpenedSource opened = open_source(url);
   for (unsigned waited = 0; sample.time_ns == last_ns && sample.problem.empty(); ++waited) {

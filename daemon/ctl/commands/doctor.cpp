@@ -31,7 +31,7 @@ constexpr const char* kDefaultUrl = "http://127.0.0.1:8947";
 
 struct Examined {
   SelfTest test;
-  std::string problem;  ///< Why there is none, for people; "" exactly when there is one.
+  std::string problem;  ///< Why there is no result; "" if there is one.
 };
 
 Examined examine_daemon(const std::string& url) {
@@ -56,7 +56,7 @@ Examined examine_this_process() {
 Examined examine(const std::optional<std::string>& from) {
   if (from) return *from == "live" ? examine_this_process() : examine_daemon(*from);
   Examined running = examine_daemon(kDefaultUrl);
-  return running.problem.empty() ? running : examine_this_process();  // nothing says that one runs here
+  return running.problem.empty() ? running : examine_this_process();  // no memstatd seems to run here
 }
 
 std::string joined_lines(const std::vector<std::string>& lines) {

@@ -16,7 +16,7 @@
 namespace memstat::ctl {
 namespace {
 
-/// A line of Markdown without its marks: `code`, **strong**, and [words](#link) with the words alone.
+/// Removes Markdown from a line: `code`, **strong**, and [words](#link), of which the words remain.
 std::string without_marks(std::string_view line) {
   std::string text;
   while (!line.empty()) {
@@ -35,7 +35,7 @@ std::string without_marks(std::string_view line) {
   return text;
 }
 
-/// A runbook as text: paragraphs and lists are filled, examples stand as they are.
+/// Formats a runbook as text: paragraphs and lists are wrapped, examples are kept as they are.
 std::string runbook_text(std::string_view section) {
   std::string text;
   std::string paragraph;

@@ -19,7 +19,7 @@ bool KernelList::reads(const CommandLine& options) const {
 Report KernelList::failure(const std::string& wanted) const {
   std::string text = memstat_mtl_get_message(list_.get());
   const int error = memstat_mtl_geterror(list_.get());
-  if (text.empty()) text = memstat_strerror(error);  // there was no memory for more
+  if (text.empty()) text = memstat_strerror(error);  // out of memory for a longer text
   if (error == MEMSTAT_ERROR_NOTPRESENT && !wanted.empty()) text += "\n" + wanted;
   return {.output = {}, .problem = text, .notes = notes()};
 }

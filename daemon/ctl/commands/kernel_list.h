@@ -12,24 +12,24 @@
 
 namespace memstat::ctl {
 
-/// Throws std::bad_alloc. Thread safety: none.
+/// A C API list for a command. Throws std::bad_alloc. Thread safety: none.
 class KernelList {
  public:
   KernelList();
 
   [[nodiscard]] memory_type_list* get() const { return list_.get(); }
-  /// Makes it read what --from names. False when that cannot be read.
+  /// Selects the source of --from. Returns false if it cannot be read.
   [[nodiscard]] bool reads(const CommandLine& options) const;
-  /// Why the last call failed. `wanted` is added where the kernel lacks what was asked for; "": nothing.
+  /// Why the last call failed. `wanted` is appended if the kernel lacks what was requested; "": nothing is appended.
   [[nodiscard]] Report failure(const std::string& wanted = {}) const;
-  /// What of the capture is damaged, a line each.
+  /// Damage in the capture, one line each.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)> list_;
 };
 
-/// What to do where a command of FreeBSD's kernels has none to read.
+/// Advice if a command for FreeBSD kernels has none to read.
 std::string only_freebsd(const CommandLine& options);
 
 }  // namespace memstat::ctl

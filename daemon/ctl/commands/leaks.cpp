@@ -17,7 +17,7 @@
 namespace memstat::ctl {
 namespace {
 
-/// Lines about what is larger than before and does not grow.
+/// Maximum number of lines about what has grown but does not leak.
 constexpr std::size_t kMaxAside = 5;
 
 constexpr std::array<ReportColumn, 12> kLeaksColumns{
@@ -35,7 +35,7 @@ constexpr std::array<ReportColumn, 12> kLeaksColumns{
      {.key = "with", .title = "WITH", .rank = 5}}};
 
 std::string whole_percent(double share) {
-  // What is nearly certain is not said to be.
+  // Never round near-certainty up to 100 %.
   return share >= 0.995 && share < 1 ? ">99%" : percent(share);
 }
 
@@ -45,7 +45,7 @@ std::string names_of(const GrowthRow& row) {
   return names;
 }
 
-/// What is larger than before for a reason that is no leak.
+/// What has grown but does not leak, with the reasons.
 std::string aside_text(const GrowthAnswer& answer, bool is_human) {
   if (answer.set_aside.empty()) return {};
   std::string text = "larger than before, and no leak:\n";
@@ -60,7 +60,7 @@ std::string aside_text(const GrowthAnswer& answer, bool is_human) {
   return text;
 }
 
-/// Reads all polls, of a capture or of a live kernel; of a memstatd that remembers them, none.
+/// Reads all polls of a capture or a live kernel. A memstatd that remembers them needs no reads.
 GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report& report) {
   if (source.remembers()) {
     report.missing = source.read().missing;

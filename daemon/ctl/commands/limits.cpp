@@ -32,8 +32,8 @@ constexpr std::array<ReportColumn, 14> kLimitsColumns{{{.key = "allocator", .tit
 struct Limited {
   const TypeRow* type = nullptr;
   NearestLimit limit;
-  std::uint64_t failures = 0;  // of bucket zones 0: theirs mean nothing
-  bool is_of_tasks = false;    // the limit of a control group's tasks, not of its memory
+  std::uint64_t failures = 0;  // 0 for bucket zones, whose failures are routine
+  bool is_of_tasks = false;    // a limit of a control group's tasks, not of its memory
 };
 
 NearestLimit tasks_limit_of(const TypeRow& type) {
@@ -42,7 +42,7 @@ NearestLimit tasks_limit_of(const TypeRow& type) {
           .used = static_cast<double>(*type.tasks) / static_cast<double>(std::max<std::uint64_t>(1, type.tasks_limit))};
 }
 
-/// Nearest first, then what failed most; equals in a fixed order, so that two reports can be compared.
+/// Nearest to the limit first, then by failures, then in a fixed order, so that two reports can be compared.
 std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
   std::vector<Limited> found;
   for (const TypeRow& type : types) {
@@ -86,7 +86,7 @@ void add_limit(const Limited& one, std::vector<Cell>& row) {
   row[is_bytes ? kCountedBytes : kCountedObjects] = one.limit.counted;
 }
 
-/// Where the limit is set, and how the kernel applies it.
+/// Adds where the limit is set, and how the kernel applies it.
 void add_words(const Limited& one, std::vector<Cell>& row) {
   if (one.is_of_tasks) {
     row[kTunable] = std::string("pids.max");

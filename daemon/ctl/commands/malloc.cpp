@@ -25,7 +25,7 @@ bool is_shown(const memory_type* type) { return memstat_get_numallocs(type) != 0
 
 bool has_high_use(Format format) { return format == Format::kFreeBsd12 || format == Format::kFreeBsd10; }
 
-/// Modulo 2^64, as upstream: a racy sample just below 2^64 is 0 KiB.
+/// Modulo 2^64, as in vmstat: a racy value just below 2^64 becomes 0 KiB.
 std::uint64_t kib(std::uint64_t bytes) { return (bytes + 1023) / 1024; }
 
 /// Calls `use` with each size class that served the type, ascending.

@@ -31,7 +31,7 @@ Amount jumbos_of(const ZoneFigures& zone) {
 }
 
 Amount bytes_of(const MbufZones& zones) {
-  const std::uint64_t clusters_out = zones.cluster.count - zones.packet.free;  // in packets that are out, and by themselves
+  const std::uint64_t clusters_out = zones.cluster.count - zones.packet.free;  // in packets in use, and on their own
   Amount bytes{.current = zones.mbuf.bytes + zones.packet.bytes + clusters_out * zones.cluster.size + zones.tag_bytes,
                .cache = (zones.mbuf.free + zones.packet.free) * zones.mbuf.size +
                         (zones.cluster.free + zones.packet.free) * zones.cluster.size,
@@ -46,17 +46,17 @@ Amount bytes_of(const MbufZones& zones) {
 
 namespace {
 
-/// One figure with its key; figures of a line come one after the other.
+/// A figure with its key.
 using Keyed = std::pair<const char*, std::uint64_t>;
 
-/// Text or JSON, whichever is asked for, from the same figures.
+/// Prints text or JSON from the same figures.
 class Printer {
  public:
   explicit Printer(bool is_json) : is_json_(is_json) {
     if (is_json_) json_.open_object("mbuf-statistics");
   }
 
-  /// "1/2/3 words", each figure followed by `unit`.
+  /// Prints "1/2/3 words", with `unit` after each figure.
   void line(std::initializer_list<Keyed> figures, const std::string& words, const char* unit = "") {
     const char* separator = "";
     for (const auto& [key, value] : figures) {
@@ -66,7 +66,7 @@ class Printer {
     }
     text_ += " " + words + "\n";
   }
-  /// A figure that stands among the words of the line before.
+  /// A figure that the words of the previous line contain.
   void also(const char* key, std::uint64_t value) {
     if (is_json_) json_.field(key, value);
   }
@@ -78,7 +78,7 @@ class Printer {
   std::string text_;
 };
 
-/// The zones, or the name of one that is missing.
+/// Finds the zones. Returns the name of a missing one.
 std::optional<std::string> find_zones(memory_type_list* list, MbufZones& zones) {
   for (const auto& [name, figures] :
        {std::pair{"mbuf", &zones.mbuf}, std::pair{"mbuf_packet", &zones.packet}, std::pair{"mbuf_cluster", &zones.cluster},
@@ -157,7 +157,7 @@ void print_refusals(Printer& printer, const MbufZones& zones) {
                "requests for jumbo clusters denied" + sizes);
 }
 
-/// An int of the kernel; nothing when there is none.
+/// A kernel variable of type int; empty if it does not exist.
 std::optional<std::uint64_t> int_of_sysctl(memory_type_list* list, const char* name) {
   std::uint32_t value = 0;
   std::size_t size = sizeof value;
@@ -165,7 +165,7 @@ std::optional<std::uint64_t> int_of_sysctl(memory_type_list* list, const char* n
   return value;
 }
 
-/// Where the kernel maps sendfile's pages by sf_bufs (not on 64-bit machines).
+/// For kernels that map sendfile's pages with sf_bufs (not on 64-bit machines).
 void print_sfbufs(Printer& printer, memory_type_list* list) {
   const auto most = int_of_sysctl(list, "kern.ipc.nsfbufs");
   const auto used = int_of_sysctl(list, "kern.ipc.nsfbufsused");
@@ -175,8 +175,8 @@ void print_sfbufs(Printer& printer, memory_type_list* list) {
                "sfbufs in use (current/peak/max)");
 }
 
-/// sendfile(2): kern.ipc.sfstat is a row of 64-bit counters (struct sfstat), of which the last was appended later. False:
-/// there are none, as in a crash dump, and nothing is printed, as netstat does.
+/// sendfile(2): kern.ipc.sfstat is an array of 64-bit counters (struct sfstat), some of which were appended later.
+/// Returns false and prints nothing if it does not exist, as in a crash dump; netstat does the same.
 bool print_sendfile(Printer& printer, memory_type_list* list) {
   constexpr std::size_t kOldCounters = 10;
   std::array<std::uint64_t, 32> counters{};

@@ -10,7 +10,7 @@ namespace memstat::ctl {
 
 namespace {
 
-/// Whether another name of the row, or ALLOCATOR/NAME, is meant.
+/// Whether ALLOCATOR/NAME, or another name of the row, matches.
 template <typename IsMeant>
 bool is_also(const TypeRow& row, IsMeant is_meant) {
   return std::any_of(row.also.begin(), row.also.end(),

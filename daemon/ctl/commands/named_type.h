@@ -13,25 +13,24 @@
 
 namespace memstat::ctl {
 
-/// The types that "ALLOCATOR/TYPE" or a name means: several when they have the same name and allocator. Pointers into the
-/// rows. Thread safety: a plain value.
+/// The types named by "ALLOCATOR/TYPE" or a name; several if they share name and allocator. Pointers into the rows.
+/// Thread safety: a plain value.
 struct NamedType {
-  std::vector<const TypeRow*> types;  ///< Empty exactly when there is a problem.
-  std::string problem;                ///< Unknown, with the names nearest to it; or of several allocators.
+  std::vector<const TypeRow*> types;  ///< Empty if there is a problem, and only then.
+  std::string problem;                ///< Unknown, with similar names; or ambiguous between allocators.
 };
 NamedType find_named_type(std::span<const TypeRow> rows, const std::string& word);
 
-/// Makes the report say that there is no such type: a problem, or, where the type may be in what could not be read, part of
-/// what is missing.
+/// Reports an unknown type: as a problem, or, if some sources could not be read, as a part of what is missing.
 void report_unknown_type(Report& report, const NamedType& named);
 
-/// A view whose patterns also find the rows that they match by another name of a merged slab cache.
+/// A view whose patterns also match the other names of merged slab caches.
 ReportView with_merged_names(ReportView view, std::span<const TypeRow> rows);
 
-/// "slab/dentry" of a type.
+/// "slab/dentry".
 std::string full_name(const TypeRow& type);
 
-/// The sum of a figure of these types; nothing when one does not have it, and of no types.
+/// The sum of a figure over these types; empty if one of them does not have it, or for no types.
 std::optional<std::uint64_t> sum_of(const std::vector<const TypeRow*>& types, const Column& column);
 
 }  // namespace memstat::ctl

@@ -34,7 +34,7 @@ constexpr std::array kNodeOptions{
            .least = 1},
     kKernelOption, kFromOption, kJsonOption, kCsvOption};
 
-/// A line an address. Addresses that are not memory are in the problem.
+/// Prints a line for each address. Addresses without memory are reported in the problem.
 Report run_node(const CommandLine& options) {
   const KernelList list;
   if (!list.reads(options)) return list.failure();

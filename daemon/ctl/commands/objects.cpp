@@ -26,7 +26,7 @@ using postmortem::DumpType;
 using postmortem::SlabObject;
 using postmortem::SlabObjects;
 
-constexpr double kAgeUnit = 1e9;  // ns in a second
+constexpr double kAgeUnit = 1e9;  // nanoseconds per second
 
 std::string hex_text(std::uint64_t number, const char* format) {
   char text[24];
@@ -41,7 +41,7 @@ std::string words_text(const SlabObject& object) {
   return text.empty() ? "-" : text;
 }
 
-/// The objects of all types of one name.
+/// The objects of all types with one name.
 struct Findings {
   std::string allocator;
   std::string type;
@@ -60,7 +60,7 @@ constexpr std::array<ReportColumn, 7> kObjectsColumns{
 
 ReportTable objects_table(const Findings& findings) {
   const SlabObjects& found = findings.found;
-  // Without origins four of the columns would be empty.
+  // Without origins, four columns would be empty.
   ReportTable table("objects", std::span(kObjectsColumns).first(found.has_origins ? kObjectsColumns.size() : 2));
   for (const SlabObject& object : found.objects) {
     std::vector<Cell> row(found.has_origins ? kObjectsColumns.size() : 2);
@@ -81,7 +81,7 @@ ReportTable objects_table(const Findings& findings) {
   return table;
 }
 
-/// That there are more than are listed; "" when there are not.
+/// A note if there are more objects than are listed; otherwise "".
 std::string more_text(const Findings& findings) {
   const SlabObjects& found = findings.found;
   if (found.objects.size() >= found.count) return {};
@@ -111,7 +111,7 @@ std::string objects_json(const Findings& findings) {
   return json.finish();
 }
 
-/// The numbers of the types that a word names; otherwise there is a problem.
+/// The indexes of the types named by a word. Sets a problem if there are none.
 std::vector<std::size_t> types_of(const postmortem::DumpObjects& dump, const std::string& word, std::string& problem) {
   std::vector<TypeRow> rows;
   for (const DumpType& type : dump.types()) {

@@ -17,7 +17,7 @@
 #include "daemon/ctl/source/url.h"
 
 namespace memstat::ctl {
-/// Whether the text looks like HOST:PORT, of which people forget the http://.
+/// Whether the text looks like HOST:PORT, without http://.
 bool is_host_and_port(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   return colon != std::string::npos && colon != 0 && colon + 1 < text.size() && text.find('/') == std::string::npos &&
@@ -79,7 +79,7 @@ std::string check_pid(const std::string& text) {
   return "\"" + text + "\" is not the number of a process";
 }
 
-/// A number and one of these units; nothing for what is wrong, or too large for 63 bits.
+/// Parses a number with one of these units. Empty for invalid text, or above 63 bits.
 std::optional<std::uint64_t> parse_with_unit(const std::string& text,
                                              std::span<const std::pair<std::string_view, std::uint64_t>> units) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());

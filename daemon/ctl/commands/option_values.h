@@ -13,26 +13,26 @@ namespace memstat::ctl {
 
 struct CommandLine;
 
-/// What a user means by the argument of --from: HOST:PORT is a URL, and so is the URL of one of memstatd's pages.
+/// Normalizes the argument of --from: HOST:PORT, or the URL of one of memstatd's pages, becomes memstatd's URL.
 std::string meant_reference(std::string text);
 
-/// The argument of --from where no memstatd can be the source, and where one can.
+/// Check the argument of --from for commands that do not accept a memstatd, and for those that do.
 std::string check_from(const std::string& text);
 std::string check_from_anywhere(const std::string& text);
 
 std::string check_json(const std::string& text);
 
-/// The whole of `text` as a number: decimal, or hexadecimal behind 0x.
+/// Parses all of `text` as a number: decimal, or hexadecimal after 0x.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 std::string check_positive(const std::string& text);
-/// The same, with 0 for all.
+/// Same, where 0 means all.
 std::string check_number(const std::string& text);
 std::string check_address(const std::string& text);
 std::string check_pid(const std::string& text);
 
-/// "500ms", "10s", "2m", "1h", or seconds without a unit, in nanoseconds.
+/// "500ms", "10s", "2m", "1h", or seconds without a unit. Returns nanoseconds.
 std::optional<std::uint64_t> parse_duration(const std::string& text);
-/// The same of text that was checked.
+/// Same, for a text that was checked.
 std::int64_t duration_of(const std::string& text);
 std::string check_interval(const std::string& text);
 std::string check_window(const std::string& text);
@@ -42,13 +42,13 @@ std::optional<std::uint64_t> parse_size(const std::string& text);
 std::string check_size(const std::string& text);
 std::string check_watch_memory(const std::string& text);
 
-/// A pattern that matches names of which any part matches the regular expression.
+/// A pattern that matches names in which any part matches the regular expression.
 Result<NamePattern> search_pattern(const std::string& text);
 std::string check_pattern(const std::string& text);
 std::string check_allocator(const std::string& text);
 std::string check_format(const std::string& text);
 
-// What the values mean, once they are checked.
+// Setters for checked values.
 void add_pattern(CommandLine& line, const std::string& text);
 void set_allocator(CommandLine& line, const std::string& text);
 void set_limit(CommandLine& line, const std::string& text);

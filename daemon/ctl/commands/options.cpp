@@ -30,7 +30,7 @@ ParsedCommandLine refuse(const std::string& what) {
   return {.options = {}, .exit_status = kExitUsage};
 }
 
-/// "" or what is wrong with options that are good each by itself.
+/// Returns an error for options that are valid on their own but contradict each other; otherwise "".
 std::string contradiction(const CommandLine& options) {
   if (options.json && options.format == Format::kFreeBsd10) {
     return "--json: the tools of FreeBSD 10 had no JSON; omit --format, or use freebsd-12 or later";
@@ -63,7 +63,7 @@ std::string contradiction(const CommandLine& options) {
   return {};
 }
 
-/// The commands that take a URL.
+/// The commands that accept a URL.
 std::string commands_by_url() {
   std::vector<std::string_view> names;
   for (const Command* const command : commands()) {
@@ -109,10 +109,10 @@ void add_options(CLI::App& app, std::span<const Option> options, CommandLine& li
   }
 }
 
-/// Gives the application its texts and a subcommand a row of the table.
+/// Declares the application and a subcommand for each row of the table.
 void declare(CLI::App& app, CommandLine& line) {
   app.set_version_flag("--version", "memstatctl " MEMSTAT_VERSION);
-  app.require_subcommand(0, 1);  // a missing one is reported after options that name an argument wrongly
+  app.require_subcommand(0, 1);  // a missing one is reported later, after errors in options
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->label("Excludes", "not with");
   for (const Command* const command : commands()) {

@@ -18,94 +18,94 @@ namespace memstat::ctl {
 
 struct Command;  // a row of the table in commands.h
 
-/// As which release's tools reports look; the figures are the same in all.
+/// The release whose layout reports use; the figures are the same in all.
 enum class Format { kFreeBsd15, kFreeBsd13, kFreeBsd12, kFreeBsd10 };
 
-/// What --json says for JSON on one line.
+/// The value of --json for JSON on one line.
 inline constexpr std::string_view kCompact = "compact";
 
 inline constexpr std::int64_t kOneSecond = 1'000'000'000;
 
-/// How long the command stacks watches unless it is told.
+/// Default duration of the command stacks.
 inline constexpr std::int64_t kStacksWindowNs = 60 * kOneSecond;
 
-/// How many objects the command objects lists unless it is told, and how many lines origins.
+/// Default maximum of rows for the commands objects and origins.
 inline constexpr std::uint64_t kListed = 100;
 
-/// Of the command counters: what to count, and of whom.
+/// For the command counters: what to count, and where.
 struct CounterOptions {
   bool is_list = false;
   bool is_user_only = false;
   std::optional<int> cpu = {};
   std::optional<int> pid = {};
-  std::vector<std::string> command = {};  ///< With its arguments.
-  std::string events = {};                ///< Separated by commas; "": what memory costs.
+  std::vector<std::string> command = {};  ///< Including its arguments.
+  std::string events = {};                ///< Comma-separated; "": the default events.
 };
 
-/// Of the command stacks: what to watch, and how to put it together.
+/// For the command stacks: what to watch, and how to group it.
 struct MemuseOptions {
-  std::string type = {};                      ///< A slab cache, as users name it; "": all.
-  std::string control_group = {};             ///< A path below the hierarchy's root, or whole; "": all.
-  unsigned frames = 8;                        ///< Of a stack that are shown.
-  unsigned match = 2;                         ///< Of these, that must be equal for two blocks to belong together.
-  std::int64_t older_ns = 10'000'000'000;     ///< From that age on a block is old.
-  std::uint64_t memory_bytes = 64ULL << 20U;  ///< Of the kernel, at most, for watching.
-  std::uint64_t groups = 20;                  ///< Shown as text; 0: all.
+  std::string type = {};                      ///< A slab cache, as named by the user; "": all.
+  std::string control_group = {};             ///< A path below the hierarchy's root, or a full path; "": all.
+  unsigned frames = 8;                        ///< Number of frames shown.
+  unsigned match = 2;                         ///< Number of frames that must be equal for two blocks to be in one group.
+  std::int64_t older_ns = 10'000'000'000;     ///< Minimum age of an old block.
+  std::uint64_t memory_bytes = 64ULL << 20U;  ///< Maximum kernel memory for watching.
+  std::uint64_t groups = 20;                  ///< Maximum number of groups in text; 0: all.
   bool is_folded = false;
 };
 
 struct CommandLine {
   const Command* command = nullptr;  ///< Never nullptr once parsed.
-  /// As memstat_mtl_set_capture, or a URL; none: MEMSTAT_CAPTURE when it is set, else live.
+  /// As for memstat_mtl_set_capture, or a URL; empty: MEMSTAT_CAPTURE if it is set, otherwise live.
   std::optional<std::string> from;
-  std::vector<std::string> hosts = {};  ///< Of the command top: each --from.
-  std::string kernel = {};              ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one beside the dump.
+  std::vector<std::string> hosts = {};  ///< For the command top: each --from.
+  std::string kernel = {};              ///< The kernel file of a FreeBSD dump; "": MEMSTAT_KERNEL, or one next to the dump.
   bool json = false;
   bool csv = false;
   std::string json_layout = {};  ///< "pretty" or kCompact.
-  ReportView view;               ///< How the report is written; made of the options when all are known.
+  ReportView view;               ///< The format of the report; complete once all options are parsed.
   bool has_limit = false;        ///< --limit was given.
   Format format = Format::kFreeBsd15;
-  std::optional<bool> human;                     ///< Figures as 2.3k; none: the command's own default.
-  std::vector<std::string> words;                ///< Of the commands process (names and numbers) and resident (paths).
-  std::vector<std::uint64_t> addresses;          ///< Of the command node.
-  CounterOptions counters;                       ///< Of the command counters.
-  MemuseOptions memuse;                          ///< Of the command stacks.
-  std::vector<std::string> states;               ///< Of the command diff: two as `from`, or none: now and `window_ns` later.
-  std::optional<std::int64_t> window_ns = {};    ///< For how long to watch.
-  std::string shell = {};                        ///< Of the command completion: one of kShells.
-  std::string type = {};                         ///< ALLOCATOR/TYPE or a name, of commands about one type.
-  std::string word = {};                         ///< Of the command explain.
-  std::string question = {};                     ///< Of the command who.
-  std::optional<std::int64_t> interval_ns = {};  ///< Between two reads; none: the command's own.
-  std::optional<std::uint64_t> count = {};       ///< Reads at most.
-  std::string output = {};                       ///< Of the command record.
-  std::uint64_t max_bytes = 1ULL << 30U;         ///< Of the command record, on the disk; 0: no bound.
-  std::string label = {};                        ///< Of the command record.
-  bool has_who = false;                          ///< Of the command record.
-  std::string capture = {};                      ///< Of the command replay.
-  std::optional<double> speed = {};              ///< Of the command replay; none: without waiting.
-  bool is_list = false;                          ///< Of the command replay.
-  bool is_verbose = false;                       ///< Of the command why.
-  bool is_followed = false;                      ///< Of the command why.
-  std::string dump = {};                         ///< Of the command objects; empty: MEMSTAT_CAPTURE.
+  std::optional<bool> human;                     ///< Short figures (2.3k); empty: the command's default.
+  std::vector<std::string> words;                ///< For the commands process (names and numbers) and resident (paths).
+  std::vector<std::uint64_t> addresses;          ///< For the command node.
+  CounterOptions counters;                       ///< For the command counters.
+  MemuseOptions memuse;                          ///< For the command stacks.
+  std::vector<std::string> states;               ///< For the command diff: two sources, or none: now, and after `window_ns`.
+  std::optional<std::int64_t> window_ns = {};    ///< How long to watch.
+  std::string shell = {};                        ///< For the command completion: one of kShells.
+  std::string type = {};                         ///< ALLOCATOR/TYPE or a name, for commands about one type.
+  std::string word = {};                         ///< For the command explain.
+  std::string question = {};                     ///< For the command who.
+  std::optional<std::int64_t> interval_ns = {};  ///< Between two reads; empty: the command's default.
+  std::optional<std::uint64_t> count = {};       ///< Maximum number of reads.
+  std::string output = {};                       ///< For the command record.
+  std::uint64_t max_bytes = 1ULL << 30U;         ///< For the command record: maximum size on disk; 0: no limit.
+  std::string label = {};                        ///< For the command record.
+  bool has_who = false;                          ///< For the command record.
+  std::string capture = {};                      ///< For the command replay.
+  std::optional<double> speed = {};              ///< For the command replay; empty: without waiting.
+  bool is_list = false;                          ///< For the command replay.
+  bool is_verbose = false;                       ///< For the command why.
+  bool is_followed = false;                      ///< For the command why.
+  std::string dump = {};                         ///< For the command objects; empty: MEMSTAT_CAPTURE.
 
-  /// The most rows; `usual` where none was given.
+  /// The maximum number of rows; `usual` if --limit was not given.
   [[nodiscard]] std::size_t limit_or(std::size_t usual) const { return has_limit ? view.limit : usual; }
 };
 
-/// An option or an argument of a command, as data: parsing, --help and completion are made of it. Static.
+/// An option or argument of a command, as data for parsing, --help and completion. Static.
 struct Option {
-  const char* name;        ///< "--limit", with former names behind commas; of an argument its title, "TYPE".
-  const char* value = "";  ///< What --help calls the value; "" for an argument, and for an option without one.
+  const char* name;        ///< "--limit", with former names after commas; for an argument its title, "TYPE".
+  const char* value = "";  ///< Name of the value in --help; "" for arguments, and for options without a value.
   const char* help;
-  /// Takes a value that was checked; "" of an option without one.
+  /// Stores a checked value; "" for an option without a value.
   void (*set)(CommandLine& line, const std::string& value);
-  /// "" or what is wrong with a value.
+  /// Checks a value. Returns "" or an error.
   std::string (*check)(const std::string& value) = nullptr;
-  unsigned most = 1;         ///< Values; kAny: no bound.
-  unsigned least = 0;        ///< Of an argument.
-  const char* against = "";  ///< Options and arguments with which it cannot be given, separated by commas.
+  unsigned most = 1;         ///< Maximum number of values; kAny: no limit.
+  unsigned least = 0;        ///< Minimum number of values, for an argument.
+  const char* against = "";  ///< Options and arguments that exclude this one, separated by commas.
 
   static constexpr unsigned kAny = 1U << 29U;
   [[nodiscard]] constexpr bool is_argument() const { return name[0] != '-'; }
@@ -116,16 +116,16 @@ struct Option {
   }
 };
 
-/// The layouts that --format knows, separated by blanks.
+/// The layouts for --format, separated by blanks.
 inline constexpr std::string_view kReleases = "freebsd-15 freebsd-13 freebsd-12 freebsd-10";
 
-/// The command line, or the exit status with which to end at once (what there is to say has been printed).
+/// The command line; or an exit status if the program must exit now, with all output already printed.
 struct ParsedCommandLine {
   CommandLine options;
   std::optional<int> exit_status;
 };
 
-/// Throws std::bad_alloc only.
+/// Throws only std::bad_alloc.
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);
 
 }  // namespace memstat::ctl

@@ -39,11 +39,11 @@ constexpr std::array<ReportColumn, 7> kOriginsColumns{
 constexpr std::string_view kHowToCount =
     "key events.mode of memstatd's configuration must be full, and it must be root when it begins";
 
-/// What was found, or why nothing was.
+/// The result, or the reason why there is none.
 struct FoundOrigins {
   Origins origins;
   std::string problem;
-  bool is_refused = false;  ///< For want of a permission.
+  bool is_refused = false;  ///< For lack of a permission.
 };
 
 std::string reference_of(const CommandLine& options) {
@@ -54,7 +54,7 @@ std::string reference_of(const CommandLine& options) {
 constexpr std::string_view kOriginAllocations = "memstat_slab_origin_allocations_total{";
 constexpr std::string_view kOriginBytes = "memstat_slab_origin_allocated_bytes_total{";
 
-/// Cuts `NAME="VALUE"` off the line, with the comma behind it. Nothing when it does not begin so.
+/// Removes `NAME="VALUE"` and a following comma from the line. Empty if the line does not begin like this.
 std::optional<std::pair<std::string_view, std::string>> take_page_label(std::string_view& line) {
   const std::size_t equals = line.find("=\"");
   if (equals == std::string_view::npos) return std::nullopt;
@@ -77,7 +77,7 @@ std::optional<std::pair<std::string_view, std::string>> take_page_label(std::str
   return std::pair(name, std::move(value));
 }
 
-/// A line behind its `{`: the origin, and its number as `bytes`.
+/// Parses a line after its `{`: the origin, with its number in `bytes`.
 std::optional<SlabOrigin> parse_origin_line(std::string_view line) {
   SlabOrigin origin;
   while (!line.starts_with('}')) {
@@ -118,7 +118,7 @@ FoundOrigins read_origins(events::SlabOrigins& source) {
   return {.origins = *std::move(origins), .problem = {}};
 }
 
-/// What grows between two reads.
+/// The growth between two reads.
 template <typename Read>
 FoundOrigins grown_within(std::int64_t window_ns, Read read_now) {
   FoundOrigins before = read_now();
@@ -143,7 +143,7 @@ FoundOrigins find_origins(const CommandLine& options) {
   return read_origins(**source);
 }
 
-/// Leaves those of the cache that the word means. "" or why there are none.
+/// Keeps only the origins of the named cache. Returns "" or why there are none.
 std::string choose_cache(const std::string& word, Origins& origins) {
   if (word.empty()) return {};
   constexpr std::string_view kAllocatorOption = "slab/";

@@ -18,7 +18,7 @@ std::uint64_t PollWalk::expected() const {
   return is_capture() ? std::min(all, *options_.count) : *options_.count;
 }
 
-/// Makes the next state the one that is read; false when there is none.
+/// Selects the next state for reading. Returns false if there is none.
 bool PollWalk::select_state() {
   if (signals_.has_come() || (options_.count && states_ == *options_.count)) return false;
   if (is_capture()) {
@@ -29,19 +29,20 @@ bool PollWalk::select_state() {
   }
   if (states_ == 0) due_ns_ = system_clock().monotonic_ns();
   if (!signals_.wait_until(due_ns_)) return false;
-  // A beat that was missed is left out.
+  // Skip missed times.
   const std::int64_t interval_ns = std::max<std::int64_t>(1, options_.interval_ns);
   due_ns_ += interval_ns * ((system_clock().monotonic_ns() - due_ns_) / interval_ns + 1);
   return true;
 }
 
-/// A memstatd polls at its own pace: asks it once a second until it has polled since, and says so. False after a signal.
+/// A memstatd polls at its own interval: query it every second until it has a new poll, with a progress message.
+/// Returns false after a signal.
 bool PollWalk::wait_for_poll(std::int64_t last_ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   constexpr std::int64_t kMaxWaitForPoll = 120;
   Progress progress;
   for (std::int64_t waited = 0; sample_.time_ns == last_ns && sample_.problem.empty(); ++waited) {
-    if (waited > 2 && !source_.machine().replay.empty()) break;  // a replay that is over stays as it is
+    if (waited > 2 && !source_.machine().replay.empty()) break;  // a replay that has ended has no new poll
     if (waited == kMaxWaitForPoll) {
       problem_ = "this memstatd has not polled for " + std::to_string(waited) + " s";
       return false;
@@ -60,7 +61,7 @@ bool PollWalk::next() {
   const std::int64_t last_ns = sample_.time_ns;
   sample_ = source_.read();
   if (states_ != 0 && source_.remembers() && !wait_for_poll(last_ns)) return false;
-  // What can be read is shown; only where there is nothing at all it ends.
+  // Show what can be read; end only if nothing can.
   if (sample_.types.empty()) {
     problem_ = sample_.problem.empty() ? "there is no memory type" : sample_.problem;
     return false;

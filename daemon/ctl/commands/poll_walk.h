@@ -12,33 +12,33 @@
 
 namespace memstat::ctl {
 
-/// How to walk. Thread safety: a plain value.
+/// Options of a walk. Thread safety: a plain value.
 struct WalkOptions {
-  std::size_t first = 0;                    ///< The poll of a capture to begin with.
+  std::size_t first = 0;                    ///< The first poll of a capture to read.
   std::int64_t interval_ns = 0;             ///< Between two reads of a live kernel.
-  std::optional<std::uint64_t> count = {};  ///< States at most; none: all polls, or until a signal comes.
+  std::optional<std::uint64_t> count = {};  ///< Maximum number of states; empty: all polls, or until a signal.
 };
 
-/// Throws std::bad_alloc. Thread safety: none.
+/// Visits the polls of a capture, or a live kernel at intervals. Throws std::bad_alloc. Thread safety: none.
 class PollWalk {
  public:
-  /// The source outlives the walk.
+  /// The source must outlive this object.
   PollWalk(ReportSource& source, const WalkOptions& options);
 
-  /// Reads the next state, of a live kernel when it is due. False after the last, after a signal, and when
-  /// nothing could be read: then there is a problem.
+  /// Reads the next state; for a live kernel, waits until it is due. Returns false after the last state, after a
+  /// signal, and if nothing could be read, which sets a problem.
   bool next();
 
-  /// Why next() went no further, or "".
+  /// Why next() stopped; "" without a problem.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] bool is_capture() const { return poll_count_ != 0; }
-  /// How many states there will be; 0: not known.
+  /// The number of states to come in total; 0: unknown.
   [[nodiscard]] std::uint64_t expected() const;
-  /// How many there were so far.
+  /// The number of states so far.
   [[nodiscard]] std::uint64_t states() const { return states_; }
 
-  // Of the state that next() read.
-  [[nodiscard]] std::size_t poll() const { return options_.first + states_ - 1; }  ///< Its number, from 0.
+  // About the state read by next().
+  [[nodiscard]] std::size_t poll() const { return options_.first + states_ - 1; }  ///< Its index, from 0.
   [[nodiscard]] double seconds() const { return seconds_; }                        ///< Since the first state.
   [[nodiscard]] const Sample& sample() const { return sample_; }
 
@@ -58,7 +58,7 @@ class PollWalk {
   std::string problem_;
 };
 
-/// The poll that "CAPTURE@POLL" names; 0 when it names none.
+/// The poll in "CAPTURE@POLL"; 0 if there is none.
 std::size_t first_poll_of(const std::optional<std::string>& from);
 
 }  // namespace memstat::ctl

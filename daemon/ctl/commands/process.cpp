@@ -41,7 +41,7 @@ int pid_of(std::string_view word) {
   return error == std::errc() && end == word.data() + word.size() && pid > 0 ? pid : 0;
 }
 
-/// All processes of this machine but memstatctl itself.
+/// All processes of this machine except memstatctl itself.
 std::vector<int> running_processes() {
   std::vector<int> pids;
   std::error_code error;
@@ -58,7 +58,7 @@ void add_row(ReportTable& table, int pid, const memstat_process& process) {
              process.text, process.data});
 }
 
-/// Adds the processes that a word names: a number, or a name of this machine. "" or why there are none.
+/// Adds the processes named by a word: a number, or a process name on this machine. Returns "" or why there are none.
 std::string add_named(ReportTable& table, const KernelList& list, const std::string& word) {
   memstat_process process;
   if (const int pid = pid_of(word); pid != 0) {
@@ -73,7 +73,7 @@ std::string add_named(ReportTable& table, const KernelList& list, const std::str
   return table.size() != before ? std::string() : "no process here is named \"" + printable_bytes(word) + "\"";
 }
 
-/// A row a process; those that are not there are in the problem. Without words all of this machine, largest first.
+/// Prints a row for each process; missing ones are in the problem. Without words: all of this machine, largest first.
 Report run_process(const CommandLine& options) {
   const KernelList list;
   if (!list.reads(options)) return list.failure();

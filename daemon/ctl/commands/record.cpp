@@ -44,7 +44,7 @@ constexpr std::array kRecordOptions{
     kJsonOption,
     kCsvOption};
 
-/// "" or why a recording cannot have that name.
+/// Returns "" or why a recording cannot have this name.
 std::string check_output(const std::string& path) {
   for (const std::string_view ending : {".gz", ".tgz", ".xz", ".bz2", ".zip", ".zst", ".tzst"}) {
     if (!path.ends_with(ending) || path.ends_with(".tar.zst")) continue;
@@ -53,15 +53,15 @@ std::string check_output(const std::string& path) {
   return {};
 }
 
-/// What the first poll of the recording lacks: lines for people.
+/// What the recording's first poll lacks, for display.
 std::vector<std::string> missing_of(const std::string& output) {
   const OpenedSource opened = open_source(output);
   if (opened.source == nullptr || !opened.source->select_poll(0).empty()) return {};
   return opened.source->read().missing;
 }
 
-/// Makes the polls, until there are enough or ^C. With --who the first and the last have all answers, so that ^C brings one
-/// poll more. "" or why it ended early.
+/// Makes polls until there are enough, or until ^C. With --who the first and the last include all answers, so ^C adds
+/// one more poll. Returns "" or why it ended early.
 std::string record_polls(const CommandLine& options, const KernelList& list, StopSignals& signals, std::uint64_t& polls) {
   Progress progress;
   std::int64_t due_ns = system_clock().monotonic_ns();
@@ -83,7 +83,7 @@ std::string record_polls(const CommandLine& options, const KernelList& list, Sto
   return {};
 }
 
-/// Records until all polls are made or ^C, and packs what there is.
+/// Records until all polls are made or ^C, then packs the archive.
 Report run_record(const CommandLine& options) {
   if (std::string problem = check_output(options.output); !problem.empty()) return {.output = {}, .problem = problem};
   const KernelList list;

@@ -49,7 +49,7 @@ constexpr auto kReplayOptions =
                              .against = "--speed"}},
            kReportOptions);
 
-/// How many sources of the capture's kernel can be read at the selected poll.
+/// The number of sources that can be read at the selected poll.
 std::uint64_t readable_sources(memory_type_list* list, std::string_view os) {
   std::uint64_t count = 0;
   for (std::size_t n = 0; n < memstat_source_get_count(); ++n) {
@@ -82,7 +82,7 @@ Report list_of_polls(const CommandLine& options) {
   return report;
 }
 
-/// The lines with this before each.
+/// Adds a prefix to each line.
 std::string with_prefix(std::string_view text, const std::string& prefix) {
   std::string out;
   while (!text.empty()) {
@@ -93,7 +93,7 @@ std::string with_prefix(std::string_view text, const std::string& prefix) {
   return out;
 }
 
-/// One poll as `types` prints it, behind its number, time and label.
+/// A poll as printed by `types`, after its number, time and label.
 Report poll_report(const ReportView& view, std::size_t number, const Sample& sample, bool is_first) {
   ReportTable table = types_table(sample.types);
   const std::string time = time_text(sample.time_ns, true);

@@ -17,48 +17,47 @@
 
 namespace memstat::ctl {
 
-/// A row a type, the largest first: allocator, name, what it has in use, holds and has free, failures, and the limit that is
-/// met first.
+/// A row for each type, largest first: allocator, name, amounts in use, held and free, failures, and the nearest limit.
 ReportTable types_table(std::span<const TypeRow> types);
 
-/// Fills in which system the types are of, where the sample does not have it.
+/// Sets the operating system of the types if the sample lacks it.
 void note_system(Sample& sample, ReportSource& source);
 
-/// Reads --from once and reports `make(types)` of it; with nothing to report, why.
+/// Reads --from once and reports `make(types)`; or the reason if there are no types.
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty);
 
-/// A row a type that has a limit or has failed: nearest first, then what failed most. Of bucket zones, which fail routinely,
-/// those with a limit only.
+/// A row for each type that has a limit or has failed: nearest to the limit first, then by failures. Bucket zones,
+/// which fail routinely, are included only if they have a limit.
 ReportTable limits_table(std::span<const TypeRow> types);
 
-/// A row a type whose bytes, objects or failures differ: what grew most first, what shrank most last. A type that one of the
-/// lists does not have counts as 0 there.
+/// A row for each type whose bytes, objects or failures differ: largest growth first, largest decrease last. A type
+/// that is missing from one list counts as 0 there.
 ReportTable diff_table(std::span<const TypeRow> before, std::span<const TypeRow> after);
 
-/// All that is known of one type. `word`: as find_named_type takes it. Comma-separated values are those by CPU, or by node
-/// where there are none by CPU.
+/// Everything about one type. `word`: as for find_named_type. CSV has the values by CPU, or by node if there are none
+/// by CPU.
 Report show(ReportSource& source, const std::string& word, const ReportView& view);
 
-/// What the kernel's log says. `since_ns`: only events of the last that many nanoseconds before the figures were read.
+/// The events of the kernel's log. `since_ns`: only events within this time before the figures were read.
 Report events_report(ReportSource& source, const ReportView& view, std::optional<std::int64_t> since_ns);
 
-/// A row for each that grows, fastest first; JSON has the window before them.
+/// A row for each growing amount, fastest first; JSON starts with the window.
 ReportTable leaks_table(const GrowthAnswer& answer);
 
 struct LeakOptions {
   WalkOptions walk;
-  std::int64_t remembered_seconds = 7200;  ///< How far back a memstatd is asked.
+  std::int64_t remembered_seconds = 7200;  ///< How far back to query a memstatd.
   ReportView view;
 };
 Report leaks_report(ReportSource& source, const LeakOptions& options);
 
 struct WatchOptions {
   WalkOptions walk;
-  std::string type;  ///< As find_named_type takes it.
+  std::string type;  ///< As for find_named_type.
   ReportView view;
 };
 
-/// What one state has of the type. Thread safety: a plain value.
+/// The figures of the type in one state. Thread safety: a plain value.
 struct WatchedState {
   double seconds = 0;
   std::int64_t time_ns = 0;  ///< Since 1970.
@@ -67,29 +66,30 @@ struct WatchedState {
   std::optional<std::uint64_t> failures;
 };
 
-/// The table of a type, empty. `is_bytes`: changes are of bytes; of objects where the kernel counts no bytes.
+/// An empty table for a type. `is_bytes`: changes are in bytes; otherwise in objects, because the kernel does not count
+/// bytes.
 ReportTable watch_table(bool is_bytes);
 
-/// Adds what there is, how much more it is than in the state before, and how much more a second.
+/// Adds the figures of a state, the change since the previous one, and the change per second.
 void add_state(ReportTable& table, const std::string& type, const WatchedState& state,
                const std::optional<WatchedState>& before, bool is_bytes);
 
-/// Prints a line a state until there are no more or ^C.
+/// Prints a line for each state until there are no more, or until ^C.
 Report watch(ReportSource& source, const WatchOptions& options);
 
-/// The path of the part of a memstatd's page that has who takes from slab caches.
+/// The path of a memstatd's page with only the origins of slab allocations.
 inline constexpr std::string_view kOriginsPath =
     "/metrics?name[]=memstat_slab_origin_allocations_total&name[]=memstat_slab_origin_allocated_bytes_total";
 
-/// The origins of a page in the text format, in its order; lines that are none are passed over. Where key tier leaves out
-/// the number of allocations, it is not known. Pure; the bytes may come from anybody. Throws std::bad_alloc.
+/// Parses the origins on a page in text format, in order; ignores other lines. If the key tier omits the number of
+/// allocations, it is unknown. The bytes are untrusted. Throws std::bad_alloc.
 std::vector<events::SlabOrigin> parse_origins_page(std::string_view page);
 
-/// What grew between the two, each with what it grew by.
+/// The origins that grew between the two, with the growth.
 std::vector<events::SlabOrigin> grown_origins(const std::vector<events::SlabOrigin>& before,
                                               std::vector<events::SlabOrigin> after);
 
-/// A row an origin, most bytes first, with its share of what its cache was given.
+/// A row for each origin, most bytes first, with its share of its cache's bytes.
 ReportTable origins_table(std::vector<events::SlabOrigin> origins);
 
 }  // namespace memstat::ctl

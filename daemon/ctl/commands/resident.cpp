@@ -39,14 +39,14 @@ constexpr auto kResidentOptions =
                              .least = 1}},
            kReportOptions);
 
-/// How much of a file is in memory, as mincore(2) reports: of a moment, pages may come and go while it is asked.
+/// A file's resident memory according to mincore(2). Momentary: pages may come and go during the call.
 struct Residency {
   std::uint64_t bytes = 0;     ///< The file's size.
-  std::uint64_t resident = 0;  ///< B in memory, of whole pages except for the end of the file.
-  std::uint64_t pages = 0;     ///< Pages that the file has, the last one perhaps in part.
+  std::uint64_t resident = 0;  ///< Resident bytes: whole pages, except at the end of the file.
+  std::uint64_t pages = 0;     ///< Pages of the file; the last may be partial.
   std::uint64_t resident_pages = 0;
-  /// False: this file is neither ours nor may we write to it, and Linux since 5.2 (134fca9063ad, mm/mincore.c) says of such
-  /// files that all is resident, whatever is.
+  /// False: the file is neither owned nor writable by the caller. Since Linux commit 134fca9063ad ("mm/mincore.c: make
+  /// mincore() more conservative") (v5.2), such files are reported as fully resident.
   bool is_told = true;
 };
 
@@ -54,16 +54,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kPagesAPiece = 16384;
 
-/// Why a file, or what is in a directory, is not in the answer.
+/// Why a file, or the content of a directory, is missing from the answer.
 struct Trouble {
-  std::string why;          ///< "": it is.
-  bool is_refused = false;  ///< Its owner, or root, would be let in.
+  std::string why;          ///< "": it is not missing.
+  bool is_refused = false;  ///< The owner, or root, would be permitted.
 };
 Trouble trouble_of(const char* what, int error) {
   return {.why = what + std::generic_category().message(error), .is_refused = error == EACCES || error == EPERM};
 }
 
-/// -1: it cannot be opened, see errno. Never waits for the other end of what is no file.
+/// Returns -1 with errno if it cannot be opened. Does not block on FIFOs and devices.
 int open_to_read(const std::string& path) {
   int fd = -1;
   do {
@@ -72,13 +72,13 @@ int open_to_read(const std::string& path) {
   return fd;
 }
 
-/// mincore takes `const void *` and `char *` on FreeBSD, `void *` and `unsigned char *` on Linux.
+/// mincore() takes `const void *` and `char *` on FreeBSD, `void *` and `unsigned char *` on Linux.
 template <typename Address, typename Byte>
 int ask(int (*call)(Address*, std::size_t, Byte*), void* at, std::size_t size, std::vector<unsigned char>& pages) {
   return call(at, size, reinterpret_cast<Byte*>(pages.data()));
 }
 
-/// Adds a piece of the file, from a multiple of a page on.
+/// Adds a piece of the file, which begins at a page boundary.
 Trouble add_piece(int fd, std::uint64_t offset, std::size_t size, std::size_t page, std::vector<unsigned char>& pages,
                   Residency& residency) {
   void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
@@ -98,7 +98,7 @@ Trouble add_piece(int fd, std::uint64_t offset, std::size_t size, std::size_t pa
   return {};
 }
 
-/// Asks for the residency of one file, in pieces, so that a sparse file of any size needs no room; nothing is read of it.
+/// Measures one file in pieces, so that a sparse file of any size needs little memory. Does not read the file.
 Trouble measure(const std::string& path, Residency& residency) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return trouble_of("", errno);
@@ -119,8 +119,8 @@ Trouble measure(const std::string& path, Residency& residency) {
   return {};
 }
 
-/// Calls `visit` for every regular file below a directory, or for the file itself, in the order of names; links in
-/// directories are not followed, and what is neither file nor directory is passed over there. `refuse`: of a directory.
+/// Calls `visit` for each regular file below a directory, or for the file itself, sorted by name. In directories, links
+/// are not followed, and other kinds of files are skipped. `refuse` is called for unreadable directories.
 template <typename Visit, typename Refuse>
 void walk(const std::string& path, Visit visit, Refuse refuse) {
   std::error_code error;
@@ -128,7 +128,7 @@ void walk(const std::string& path, Visit visit, Refuse refuse) {
     visit(path);
     return;
   }
-  // A list of directories yet to be read instead of a call within a call: trees may be deeper than a stack.
+  // A queue of directories instead of recursion: trees may be deeper than the stack.
   std::vector<fs::path> directories = {path};
   while (!directories.empty()) {
     const fs::path directory = std::move(directories.back());
@@ -184,7 +184,7 @@ class Files {
     table_.add_head("untold_files", untold_);
     table_.add_head("size_bytes", total_.bytes);
     table_.add_head("resident_bytes", total_.resident);
-    if (view.sort.empty()) view.sort = "resident_bytes";  // what takes most first
+    if (view.sort.empty()) view.sort = "resident_bytes";  // largest first
     std::string total;
     if (view.layout == Layout::kText && count_ > 1) total = total_line(view.is_human);
     Report report = table_.empty() ? Report{} : report_of(std::move(table_), view);
@@ -203,7 +203,7 @@ class Files {
            ") in " + std::to_string(count_) + " files\n";
   }
 
-  /// What the answer lacks for want of a permission; "" for nothing.
+  /// What the answer lacks for lack of permission; "" for nothing.
   [[nodiscard]] std::string missing_line() const {
     std::string line;
     if (refused_ == 1) line = "not in this answer: " + first_refused_;

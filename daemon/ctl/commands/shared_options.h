@@ -85,7 +85,7 @@ inline constexpr Option kFormatOption{.name = "--format",
                                       .set = set_format,
                                       .check = check_format};
 
-/// What a time or a number means differs: `help` says it.
+/// `help` describes the meaning, which differs between commands.
 constexpr Option interval_option(const char* help) {
   return {.name = "--interval", .value = "DURATION", .help = help, .set = set_interval, .check = check_interval};
 }
@@ -96,13 +96,13 @@ constexpr Option window_option(const char* help) {
   return {.name = "--for,--seconds", .value = "DURATION", .help = help, .set = set_window, .check = check_window};
 }
 
-/// What every report takes, and a report of types.
+/// Options of every report, and of a report of types.
 inline constexpr std::array kReportOptions{kSortOption,    kReverseOption, kLimitOption, kHumanOption,
                                            kNoHumanOption, kCsvOption,     kJsonOption};
 inline constexpr std::array kTypeReportOptions{kPatternsOption, kAllocatorOption, kSortOption, kReverseOption, kLimitOption,
                                                kHumanOption,    kNoHumanOption,   kCsvOption,  kJsonOption};
 
-/// Those of a report behind a command's own.
+/// A command's own options followed by those of a report.
 template <std::size_t N, std::size_t M>
 constexpr std::array<Option, N + M> joined(const std::array<Option, N>& own, const std::array<Option, M>& report) {
   return [&]<std::size_t... I, std::size_t... J>(std::index_sequence<I...>, std::index_sequence<J...>) {

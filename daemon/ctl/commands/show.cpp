@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kBarLength = 20;
 
-/// Adds figures of one more type of the name.
+/// Adds the figures of another type with this name.
 void add_splits(std::vector<Split>& sums, const std::vector<Split>& more) {
   for (const Split& split : more) {
     const auto found = std::find_if(sums.begin(), sums.end(), [&](const Split& sum) { return sum.title == split.title; });
@@ -40,13 +40,13 @@ void add_splits(std::vector<Split>& sums, const std::vector<Split>& more) {
   }
 }
 
-/// Figures of the CPUs, or nodes, of a type.
+/// A type's figures by CPU or by node.
 struct Parts {
   std::string title;  // "CPU"
   std::string key;    // "cpu"
   std::string list;   // "cpus"
   std::vector<Split> columns;
-  std::vector<double> shares = {};  // of each part; empty while all figures are 0
+  std::vector<double> shares = {};  // of each part; empty if all figures are 0
 
   [[nodiscard]] std::size_t count() const {
     std::size_t most = 0;
@@ -79,7 +79,7 @@ std::string part_title(const std::string& word) {
   return title;
 }
 
-/// "40%  ########", or "-" while all figures are 0.
+/// "40%  ########", or "-" if all figures are 0.
 std::string share_text(const Parts& parts, std::size_t part) {
   if (parts.shares.empty()) return to_right("-", 4);
   const double share = parts.shares[part];
@@ -87,7 +87,7 @@ std::string share_text(const Parts& parts, std::size_t part) {
          std::string(static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarLength))), '#');
 }
 
-/// One row a CPU or node. Its columns are those that the kernel has of the type.
+/// A row for each CPU or node. The columns are the figures that the kernel has for the type.
 class PartTable {
  public:
   explicit PartTable(const Parts& parts) : titles_(parts.columns.size()) {
@@ -135,7 +135,7 @@ std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human
   return text;
 }
 
-/// What a limit is set by, and how the kernel applies it.
+/// What sets a limit, and how the kernel applies it.
 std::string limit_text(const TypeRow& type) {
   const LimitWord* const word = limit_word(type.os, type.allocator, type.name);
   if (word == nullptr) return {};
@@ -144,7 +144,7 @@ std::string limit_text(const TypeRow& type) {
                         "");
 }
 
-/// Caches whose objects are counted with this one's.
+/// The caches whose objects are counted with this one's.
 std::string merged_text(const TypeRow& type) {
   if (type.also.empty()) return {};
   return "\n" + wrapped("The kernel has merged other slab caches into this one, so its figures are theirs, too: " +
@@ -152,7 +152,7 @@ std::string merged_text(const TypeRow& type) {
                         "");
 }
 
-/// The amounts at the times before, oldest first: a memstatd's of the last hour, or those of a capture's polls.
+/// Earlier amounts, oldest first: a memstatd's last hour, or the polls of a capture.
 std::vector<std::uint64_t> history_of(ReportSource& source, const Sample& sample, const TypeRow& type) {
   constexpr unsigned kSeconds = 3600;
   constexpr unsigned kPoints = 60;

@@ -28,7 +28,8 @@ using events::MemuseCounts;
 using events::MemuseGroup;
 using events::MemuseVerdict;
 
-constexpr unsigned kFewestFrames = 8;  // kept, though fewer be shown: what is cached is known by its calls
+constexpr unsigned kFewestFrames =
+    8;  // collected even if fewer are displayed, because the verdict "cached" needs the call chain
 
 double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -40,7 +41,7 @@ std::string frame_name(const MemuseFindings& findings, std::uint64_t return_addr
   return text.data();
 }
 
-/// The frames that are asked for.
+/// The requested number of frames.
 std::vector<std::string> frames_of(const MemuseFindings& findings, const MemuseGroup& group) {
   std::vector<std::string> names;
   for (const std::uint64_t frame : group.frames) {
@@ -58,7 +59,7 @@ std::string count_text(std::uint64_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }
 
-/// Whether blocks that only live a little longer than the age of old ones would still look like leaks.
+/// Whether blocks that live only slightly longer than the age of old blocks would still look like leaks.
 bool is_too_short(const events::MemuseTable& table) { return table.watched_ns < 2 * table.older_ns; }
 
 std::string_view verdict_of(const MemuseFindings& findings, const MemuseGroup& group) {
@@ -97,7 +98,7 @@ std::string paragraph(const MemuseFindings& findings, const MemuseGroup& group, 
   return text + "\n";
 }
 
-/// What makes the figures less than whole; "" when nothing does.
+/// What makes the figures incomplete; "" if nothing does.
 std::string losses_text(const MemuseCounts& counts) {
   std::string text;
   if (counts.lost_blocks != 0) {
@@ -112,7 +113,7 @@ std::string losses_text(const MemuseCounts& counts) {
   return text;
 }
 
-/// What was found, in short.
+/// The result in short.
 std::string finding(const events::MemuseTable& table, std::uint64_t suspects) {
   if (table.watched_ns <= table.older_ns) {
     return "leaks cannot be told in so short a time: no block is older than " + duration_text(seconds_of(table.older_ns));
@@ -124,8 +125,7 @@ std::string finding(const events::MemuseTable& table, std::uint64_t suspects) {
   return suspects == 0 ? "nothing looks like a leak" : count_text(suspects, "suspected leak");
 }
 
-/// The type that users mean, as the kernel names it. A word that no cache of this kernel has is a mistake, which is better
-/// said before a minute of watching.
+/// Resolves the user's type to the kernel's name. Reports an unknown cache before a minute of watching.
 std::string resolve_type(std::string& type) {
   if (type.empty()) return {};
   const OpenedSource opened = open_source("live");
@@ -139,7 +139,7 @@ std::string resolve_type(std::string& type) {
   return {};
 }
 
-/// "" or why it could not wait to the end.
+/// Returns "" or why it could not wait to the end.
 std::string wait_for_events(events::MemuseWatch& watch, StopSignals& signals, std::int64_t window_ns) {
   constexpr std::int64_t kStepNs = 200'000'000;
   const std::int64_t start_ns = system_clock().monotonic_ns();
@@ -212,7 +212,7 @@ std::string memuse_json(const MemuseFindings& findings) {
 }
 
 std::string memuse_folded(const MemuseFindings& findings) {
-  std::map<std::string, std::uint64_t> lines;  // stacks that differ only in where within a function a call is are one
+  std::map<std::string, std::uint64_t> lines;  // stacks that differ only in offsets within functions are merged
   for (const MemuseGroup& group : groups_of(findings, findings.options.frames)) {
     std::vector<std::string> frames = frames_of(findings, group);
     if (frames.empty()) frames.emplace_back("not known");

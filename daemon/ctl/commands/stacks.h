@@ -11,21 +11,21 @@
 
 namespace memstat::ctl {
 
-/// What the reports are made of. Thread safety: a plain value.
+/// The input of the reports. Thread safety: a plain value.
 struct MemuseFindings {
   events::MemuseTable table;
   MemuseOptions options;
   events::NameOfCaller name_of;
 };
 
-/// A paragraph a group, with `options.frames` frames, and what is to be known about all of them. `is_human`: bytes as 2.3M.
+/// A paragraph for each group, with `options.frames` frames, and a summary. `is_human`: bytes as 2.3M.
 std::string memuse_text(const MemuseFindings& findings, bool is_human);
-/// The same as JSON, with every group.
+/// Same, as JSON with every group.
 std::string memuse_json(const MemuseFindings& findings);
-/// A line a stack, the outermost call first, and its bytes in use: what flame graphs are drawn from.
+/// A line for each stack in the format for flame graphs: outermost call first, then the bytes in use.
 std::string memuse_folded(const MemuseFindings& findings);
 
-/// Watches this machine's kernel for so long, or until a signal comes, and reports.
+/// Watches this machine's kernel for the requested time, or until a signal, and reports.
 Report memuse_report(const CommandLine& options);
 
 }  // namespace memstat::ctl

@@ -14,7 +14,7 @@ StopSignals::StopSignals() {
 }
 
 StopSignals::~StopSignals() {
-  take(0);  // a signal that came and was not looked at does not end the program on the way out
+  take(0);  // a pending signal must not end the program on its way out
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
@@ -32,7 +32,7 @@ bool StopSignals::wait_until(std::int64_t due_ns) {
   for (;;) {
     const std::int64_t left_ns = due_ns - system_clock().monotonic_ns();
     if (take(left_ns > 0 ? left_ns : 0)) return false;
-    if (left_ns <= 0) return true;  // else another signal ended the wait
+    if (left_ns <= 0) return true;  // otherwise another signal ended the wait
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace memstat::ctl {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP end no wait but this one's. Thread safety: none; one at a time, in the only
-/// thread.
+/// While it exists, SIGINT, SIGTERM and SIGHUP only end this object's waits. Thread safety: none; one instance at a
+/// time, in the only thread.
 class StopSignals {
  public:
   StopSignals();
@@ -16,9 +16,10 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// Waits until the monotonic clock shows `due_ns`. False, at once, when a signal has come, also before.
+  /// Waits until the monotonic clock reaches `due_ns`. Returns false immediately once a signal has arrived, even
+  /// earlier.
   bool wait_until(std::int64_t due_ns);
-  /// Whether one has come.
+  /// Whether a signal has arrived.
   bool has_come();
 
  private:

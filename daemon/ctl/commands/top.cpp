@@ -28,19 +28,19 @@ namespace {
 
 std::int64_t interval_of(const CommandLine& options) { return options.interval_ns.value_or(1'000'000'000); }
 
-/// Where the figures are from: nothing of this machine, and no password.
+/// The origin of the figures; "" for this machine. Without password.
 std::string title_of(const CommandLine& options) {
   if (!options.from || *options.from == "live" || options.hosts.size() > 1) return {};
   return is_url(*options.from) ? parse_url(*options.from).url.for_logs : options.from->substr(options.from->rfind('/') + 1);
 }
 
-/// A sample as lines without the keys.
+/// A sample as lines, without the line of keys.
 std::string plain_text(TopModel& model) {
   constexpr std::size_t kLineWidth = 100;
   constexpr std::size_t kManyLines = 100'000;
   std::string text;
   std::vector<TopLine> lines = model.frame(kLineWidth, kManyLines, true);
-  lines.pop_back();  // the keys
+  lines.pop_back();  // the line of keys
   while (!lines.empty() && lines.back().text.empty()) lines.pop_back();
   for (const TopLine& line : lines) {
     text += line.text.substr(0, line.text.find_last_not_of(' ') + 1) + "\n";
@@ -48,7 +48,7 @@ std::string plain_text(TopModel& model) {
   return text;
 }
 
-/// Without --count, as many samples as give a growth: two, or all polls of a capture, of which the last is printed.
+/// Without --count, reads enough samples for growth: two, or all polls of a capture. Prints the last one.
 Report plain_top(const CommandLine& options, TopReader& reader, TopModel& model) {
   const std::size_t usual = reader.poll_count() == 0 ? 2 : reader.poll_count();
   const std::uint64_t count = options.count.value_or(usual);
@@ -69,7 +69,7 @@ Report plain_top(const CommandLine& options, TopReader& reader, TopModel& model)
 }
 
 #if defined(MEMSTAT_HAVE_TOP)
-/// A full screen that waits for keys, signals and what is read, whichever comes first.
+/// A full screen that waits for keys, signals and read results.
 class FullScreen {
  public:
   FullScreen(const CommandLine& options, TopReader& reader, TopModel& model)
@@ -79,7 +79,7 @@ class FullScreen {
 
   [[nodiscard]] const std::string& problem() const { return screen_.problem(); }
 
-  /// The signal that ended it; 0: a key did, or SIGINT.
+  /// Returns the signal that ended it; 0 for a key or SIGINT.
   int run() {
     while (true) {
       read_what_is_due();
@@ -96,7 +96,7 @@ class FullScreen {
   }
 
  private:
-  /// To the next longer or shorter one of those that people use.
+  /// Selects the next longer or shorter of the usual intervals.
   void change_interval(bool is_slower) {
     using std::chrono::milliseconds;
     constexpr std::array kIntervals{milliseconds(250),  milliseconds(500),    milliseconds(1000),   milliseconds(2000),
@@ -120,7 +120,7 @@ class FullScreen {
     if (!reader_.is_busy() && (now >= next_ || wants_splits_)) {
       TopReader::Wish wish{.wants_sample = now >= next_};
       if (const TypeRow* const type = model_.selected(); type != nullptr && model_.shows_splits()) wish.split_of = *type;
-      if (wish.wants_sample) next_ = std::max(next_ + interval_, now);  // what was missed is not caught up with
+      if (wish.wants_sample) next_ = std::max(next_ + interval_, now);  // missed samples are not made up for
       wants_splits_ = false;
       asked_ = now;
       reader_.start(std::move(wish));
@@ -129,7 +129,7 @@ class FullScreen {
     model_.set_waiting(reader_.is_busy() ? std::chrono::floor<std::chrono::seconds>(now - asked_).count() : 0);
   }
   [[nodiscard]] int milliseconds_left() const {
-    constexpr std::int64_t kSecond = 1000;  // the time without an answer is shown
+    constexpr std::int64_t kSecond = 1000;  // updates the time without an answer
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - system_clock().now()).count();
     return static_cast<int>(reader_.is_busy() ? kSecond : std::clamp<std::int64_t>(left, 0, 86'400'000));
   }
@@ -178,7 +178,7 @@ Report run_top(const CommandLine& options) {
     if (!screen.problem().empty()) return {.output = {}, .problem = screen.problem()};
     signal = screen.run();
   }
-  if (signal != 0) {  // the terminal is as it was: now the signal may do what it does
+  if (signal != 0) {  // the terminal is restored: now let the signal take effect
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }

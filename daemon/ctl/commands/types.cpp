@@ -34,7 +34,7 @@ Cell figure_cell(const TypeRow& type, const Column& column) {
   return has(type, column) ? Cell(figure_of(type, column)) : Cell();
 }
 
-/// Largest first; equals in a fixed order, so that two reports can be compared.
+/// Largest first; equal ones in a fixed order, so that two reports can be compared.
 std::vector<const TypeRow*> largest_first(std::span<const TypeRow> rows) {
   std::vector<const TypeRow*> types;
   types.reserve(rows.size());
@@ -80,7 +80,7 @@ Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span
   Sample sample = opened.source->read();
   note_system(sample, *opened.source);
   if (sample.is_failed()) return {.output = {}, .problem = sample.problem, .notes = sample.notes};
-  // Not where the sources work and have no types, as in a recording of counters alone.
+  // Except if the sources work but have no types, as in a recording of only counters.
   if (sample.types.empty() && !(sample.missing.empty() && sample.notes.empty())) {
     std::string problem = "no memory type could be read";
     for (const std::string& line : sample.missing) problem += "; " + line;

@@ -75,7 +75,7 @@ Report watch(ReportSource& source, const WatchOptions& options) {
       report_unknown_type(report, named);
       return report;
     }
-    // A type that has vanished has nothing to show; it may come back.
+    // A vanished type has no figures, but may return.
     const WatchedState state{.seconds = walk.seconds(),
                              .time_ns = walk.sample().time_ns,
                              .bytes = sum_of(named.types, kBytesInUse),

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kIndent = 9;
 constexpr std::size_t kTextWidth = 100;
 
-/// "NOW", "6 h", "WASTE", "NOTE": what stands before a headline.
+/// The urgency before a headline: "NOW", "6 h", "WASTE", "NOTE".
 std::string urgency_of(const Finding& finding) {
   switch (finding.severity) {
     case Severity::kNow: return "NOW";
@@ -31,7 +31,7 @@ std::string urgency_of(const Finding& finding) {
   return "NOTE";
 }
 
-/// Each line behind the indent; `text` may come from anybody.
+/// Adds indented lines; `text` is untrusted.
 void add_lines(std::string& out, std::string_view text, std::size_t width) {
   std::string rest = printable(text);
   while (!rest.empty()) {
@@ -46,7 +46,7 @@ void add_lines(std::string& out, std::string_view text, std::size_t width) {
   }
 }
 
-/// A command stays on one line, so that it can be copied.
+/// Commands are not wrapped, so that they can be copied.
 void add_command(std::string& out, std::string_view word, std::string_view command) {
   out.append(kIndent, ' ').append(word).append(printable(command)) += '\n';
 }
@@ -97,11 +97,11 @@ constexpr std::array kWhyOptions{
            .most = 0},
     kJsonOption};
 
-/// What the command looks at.
+/// The input of the command.
 struct Question {
   const CommandLine& options;
   ReportSource& source;
-  double seconds = 0;  ///< That were watched.
+  double seconds = 0;  ///< Time watched.
 };
 
 Report answer(const Question& question, Diagnosis& diagnosis) {
@@ -125,7 +125,7 @@ Report answer(const Question& question, Diagnosis& diagnosis) {
   return report;
 }
 
-/// Of a capture or a memstatd one read; of a live kernel several. `report` has what went wrong.
+/// Reads a capture or a memstatd once, a live kernel several times. Errors go to `report`.
 double read_enough(const CommandLine& options, ReportSource& source, Report& report) {
   const auto take = [&](const Sample& sample) {
     report.notes = sample.notes;
@@ -144,7 +144,7 @@ double read_enough(const CommandLine& options, ReportSource& source, Report& rep
   return walk.seconds();
 }
 
-/// What a change of makes the findings be printed again.
+/// A change of this key makes the findings print again.
 std::string key_of(const Findings& findings) {
   std::string key;
   for (const Finding& finding : findings) {

@@ -13,14 +13,14 @@
 
 namespace memstat::ctl {
 
-/// Leaves the findings of which a subject, a culprit or the cause matches a pattern; all where there is none.
+/// Keeps the findings with a subject, culprit or cause that matches a pattern; all if there is no pattern.
 void select_findings(std::span<const NamePattern> patterns, Findings& findings);
 
-/// The findings in lines of at most `width` columns (0: 100), or that nothing is wrong and what was looked at.
+/// The findings in lines of up to `width` columns (0: 100); or that nothing is wrong, and what was examined.
 std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width);
 std::string why_json(const Diagnosis& diagnosis, const ReportView& view);
 
-/// What the growth test says of the types that match: "slab/dentry is not a leak: ...", a line each.
+/// The growth test's verdict on matching types: "slab/dentry is not a leak: ...", one line each.
 std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns);
 
 /// kExitUrgent, kExitNotable or kExitDone.

@@ -24,7 +24,7 @@ constexpr std::array<ReportColumn, 9> kZonesColumns{{{.key = "item", .title = ""
 
 bool has_cross_domain(Format format) { return format == Format::kFreeBsd15 || format == Format::kFreeBsd13; }
 
-/// Each release's own; FreeBSD 13 forgot the blank before SLEEP, 10 and 12 have an empty line after it.
+/// The header of each release. FreeBSD 13 lacks the blank before SLEEP; 10 and 12 have an empty line after it.
 const char* zones_header(Format format) {
   switch (format) {
     case Format::kFreeBsd15: return "ITEM                   SIZE   LIMIT     USED     FREE      REQ FAIL SLEEP XDOM\n";
@@ -37,7 +37,7 @@ const char* zones_header(Format format) {
 
 std::string row(const memory_type* zone, Format format) {
   const bool is_new = format == Format::kFreeBsd15;
-  constexpr std::size_t kName = 19;  // and the colon
+  constexpr std::size_t kName = 19;  // including the colon
   std::string text = column_name(printable(memstat_get_name(zone)), kName) + ":";
   if (is_new) {
     constexpr std::size_t kSizeEnds = 27;

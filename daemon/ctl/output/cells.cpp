@@ -29,7 +29,7 @@ void append_escape(std::string& text, std::uint32_t character) {
 
 namespace {
 
-/// Columns of the character that begins there, and its bytes.
+/// The next character: its columns and bytes.
 struct Extent {
   std::size_t bytes;
   std::size_t columns;
@@ -81,12 +81,12 @@ std::string cut(std::string_view text, std::size_t width) {
 std::string shortened(std::string_view text, std::size_t width) {
   const std::size_t needed = width_of(text);
   if (needed <= width) return std::string(text);
-  constexpr std::size_t kLeast = 4;  // below this an ellipsis says less than a letter
+  constexpr std::size_t kLeast = 4;  // with less room an ellipsis says less than a letter
   if (width < kLeast) return cut(text, width);
   const std::size_t before = width / 2;
   const std::size_t after = width - before - 1;
   const std::string head = cut(text, before);
-  // The end is what is left when as much is taken off as makes it fit; a wide character may be one column more.
+  // The shortest tail that fits. With a wide character it may be one column too long.
   std::string_view tail = text;
   for (std::size_t columns = needed; columns > after && !tail.empty();) {
     const Extent extent = extent_of(tail);

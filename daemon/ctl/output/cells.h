@@ -9,37 +9,37 @@
 
 namespace memstat::ctl {
 
-/// How many columns a terminal needs for valid UTF-8: two for an East Asian or pictorial character, none for one that is
-/// combined with the last, one for any other. As wcwidth(3) has it where the locale is one of Unicode.
+/// The number of terminal columns of valid UTF-8: two for an East Asian wide or pictographic character, none for a
+/// combining character, otherwise one. As wcwidth(3) in a Unicode locale.
 std::size_t width_of(std::string_view text);
 
-/// The beginning of it that `width` columns hold.
+/// The longest prefix that fits into `width` columns.
 std::string cut(std::string_view text, std::size_t width);
 
-/// `text` in at most `width` columns: where it needs more, what is in its middle gives way to an ellipsis, so that names
-/// with a common beginning, or a common end, are still told apart.
+/// Shortens `text` to `width` columns by replacing its middle with an ellipsis, so that names with a common prefix or
+/// suffix stay distinguishable.
 std::string shortened(std::string_view text, std::size_t width);
 
-/// Columns of the terminal that standard output is; 0: it is none, or its size is not known.
+/// Width of the terminal on standard output; 0: not a terminal, or unknown.
 std::size_t terminal_width();
 
-/// A name for a column of that width in a table whose layout is given: shortened where standard output is a terminal, whole
-/// elsewhere, where programs read it.
+/// A name in a fixed-width column: shortened if standard output is a terminal; otherwise in full, because programs read
+/// it.
 std::string column_name(std::string_view name, std::size_t width);
 
-/// `text` moved to the right or left of `width` columns; whole, also when it is wider.
+/// Pads `text` to `width` columns, right- or left-aligned. Does not truncate.
 std::string to_right(std::string_view text, std::size_t width);
 std::string to_left(std::string_view text, std::size_t width);
 std::string to_right(std::uint64_t number, std::size_t width);
 
-/// A type's name for a terminal: hidden characters, with which a hostile kernel or capture could steer it or mislead whoever
-/// reads it, become visible escapes, \x1b or \u202e.
+/// A type's name for a terminal. Hidden characters become visible escapes (\x1b or \u202e): a hostile kernel or capture
+/// could otherwise control the terminal or mislead its user.
 std::string printable(std::string_view name);
 
-/// The same of any bytes, such as a path: what is not part of valid UTF-8 becomes '?'.
+/// Same for any bytes, such as a path; invalid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
 
-/// The words in lines of at most 100 columns, each behind the indent; lines of the text stay lines.
+/// Wraps the text at 100 columns, with an indent before each line. Existing line ends are kept.
 std::string wrapped(std::string_view text, std::string_view indent);
 
 }  // namespace memstat::ctl

@@ -10,8 +10,8 @@ std::string humanize_magnitude(std::uint64_t value, Base base, bool has_decimal)
   const std::uint64_t divisor = base == Base::k1000 ? 1000 : 1024;
   const std::string_view units = base == Base::k1000 ? "kMGTPE" : "KMGTPE";
 
-  // In hundredths, each division rounding down, as the original does it; 100 times a value may need more than 64 bits, so
-  // the whole units and the rest are kept apart until they fit.
+  // In hundredths, rounding down at each division as in the original. 100 times a value may exceed 64 bits, so whole
+  // units and the rest are kept separate until they fit.
   std::size_t scale = 0;
   for (std::uint64_t left = value / divisor; left != 0; left /= divisor) ++scale;
   std::uint64_t whole = value;

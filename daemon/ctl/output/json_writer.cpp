@@ -4,7 +4,7 @@
 #include <algorithm>
 
 namespace memstat::ctl {
-// The writer puts each thing on a line of its own, with the comma before the next one at its end, and keys need no escapes.
+// The writer puts each item on its own line, followed by its comma, and keys need no escapes.
 std::string compact_json(std::string_view pretty) {
   constexpr std::string_view kVersionEnd = ", ";
   std::string text;

@@ -12,7 +12,7 @@ namespace memstat::ctl {
 
 using memstat::JsonWriter;
 
-/// What finish() gave, as libxo's plain "json" has it: on one line, without a blank between a key and a figure.
+/// Converts the result of finish() to one line, as in libxo's plain "json": no blank between key and value.
 std::string compact_json(std::string_view pretty);
 
 }  // namespace memstat::ctl

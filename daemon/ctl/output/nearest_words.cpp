@@ -12,7 +12,7 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::size_t kMaxWord = 128;  // the effort is the product of both
+constexpr std::size_t kMaxWord = 128;  // the effort is the product of both lengths
 
 std::string lowered(std::string_view text) {
   std::string low(text);
@@ -29,7 +29,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(word.substr(0, kMaxWord), std::string_view(name).substr(0, kMaxWord));
     const bool contains = word.size() > 2 && lowered(name).find(low) != std::string::npos;
-    // A slip of the finger comes before words that have this one within.
+    // Misspellings come before words that contain this one.
     constexpr std::size_t kContained = 3;
     if (distance <= 1 + word.size() / 4) {
       near.emplace_back(distance, name);

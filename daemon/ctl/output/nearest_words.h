@@ -9,8 +9,8 @@
 
 namespace memstat::ctl {
 
-/// The few of `known` that are nearest to `word`, as "; did you mean dentry or inode_cache?"; "" when none is near. Those
-/// that contain the word are near.
+/// Suggests the words in `known` that are similar to `word`: "; did you mean dentry or inode_cache?"; "" if none is.
+/// Words that contain it are similar.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
 
 }  // namespace memstat::ctl

@@ -31,7 +31,7 @@ void Progress::finish() {
 
 void wait_ns(std::int64_t window_ns, const std::string& what) {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  // Where it is not seen, waking up would only be work of the machine that is measured.
+  // If progress is not visible, do not disturb the measured machine with wakeups.
   const std::int64_t step_ns = ::isatty(STDERR_FILENO) == 1 ? kSecond / 10 : 1000 * kSecond;
   Progress progress;
   const std::int64_t begin_ns = system_clock().monotonic_ns();

@@ -7,7 +7,7 @@
 
 namespace memstat::ctl {
 
-/// Nothing is shown within the first second. Thread safety: none.
+/// A progress line on the terminal. Shows nothing in the first second. Thread safety: none.
 class Progress {
  public:
   Progress();
@@ -15,9 +15,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() { finish(); }
 
-  /// Puts the text in place of the last; at most ten times a second.
+  /// Replaces the text, at most ten times per second.
   void show(const std::string& text);
-  /// Takes the line away.
+  /// Clears the line.
   void finish();
 
  private:
@@ -26,7 +26,7 @@ class Progress {
   bool is_shown_ = false;
 };
 
-/// Waits, and shows how much of the time is over: "counting: 3 of 10 s".
+/// Waits with a progress line: "counting: 3 of 10 s".
 void wait_ns(std::int64_t window_ns, const std::string& what);
 
 }  // namespace memstat::ctl

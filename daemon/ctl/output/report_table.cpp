@@ -39,7 +39,7 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
-/// The value by which a row is sorted; nothing for text.
+/// The value for sorting a row; empty for text.
 std::optional<double> number_in(const Cell& cell) {
   return std::visit(Visitor{[](std::monostate) { return std::optional<double>(); },
                             [](const std::string&) { return std::optional<double>(); },
@@ -55,7 +55,7 @@ std::string quoted_for_csv(const std::string& text) {
   return out + '"';
 }
 
-/// At full precision; "" for what is not known.
+/// In full precision; "" if unknown.
 std::string exact_text(const Cell& cell, Unit unit) {
   return std::visit(
       Visitor{[](std::monostate) { return std::string(); }, [](const std::string& text) { return text; },
@@ -238,7 +238,7 @@ std::string ReportTable::print(const ReportView& view) const {
 
 namespace {
 
-/// The columns of a text as wide as their cells, narrowed to a terminal.
+/// Column widths of a text: as wide as the cells, narrowed for a terminal.
 class TextLayout {
  public:
   TextLayout(std::span<const ReportColumn> columns, const std::vector<std::vector<std::string>>& lines) : columns_(columns) {
@@ -257,7 +257,7 @@ class TextLayout {
     if (needed() > width && lines.size() > 1) {
       std::erase_if(shown_, [&](std::size_t column) { return columns_[column].rank != 0 && is_empty(column); });
     }
-    // A column is worth more than the end of a long name, and less than its beginning.
+    // A column is more useful than the end of a long name, but less than its beginning.
     while (least_needed(2) > width) {
       const auto last = std::max_element(shown_.begin(), shown_.end(),
                                          [&](std::size_t a, std::size_t b) { return columns_[a].rank < columns_[b].rank; });
@@ -293,7 +293,7 @@ class TextLayout {
     return std::accumulate(shown_.begin(), shown_.end(), 2 * (shown_.size() - 1),
                            [&](std::size_t sum, std::size_t column) { return sum + widths_[column]; });
   }
-  /// What is needed at least when names keep this many times their least width.
+  /// The minimum width if names get this many times their minimum.
   [[nodiscard]] std::size_t least_needed(std::size_t times) const {
     std::size_t sum = needed();
     for (const std::size_t column : shown_) {

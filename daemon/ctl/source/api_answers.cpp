@@ -37,7 +37,7 @@ TypeRow row_of_document(const Document& type) {
   return row;
 }
 
-/// Unix time; 0 for what cannot be one.
+/// Unix time; 0 if invalid.
 std::int64_t time_of(const Document& document) {
   constexpr double kYear2261 = 9.2e9;
   const auto seconds = number_of(document, "time");
@@ -46,7 +46,7 @@ std::int64_t time_of(const Document& document) {
 }
 
 std::vector<Split> splits_of(const Document& document, const char* key) {
-  constexpr std::size_t kMaxPlaces = 16384;  // CPUs, as captures have them
+  constexpr std::size_t kMaxPlaces = 16384;  // maximum number of CPUs, as in captures
   std::vector<Split> splits;
   const Document* const list = list_of(document, key);
   if (list == nullptr) return splits;

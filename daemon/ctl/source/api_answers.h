@@ -12,21 +12,21 @@
 
 namespace memstat::ctl {
 
-/// Each writes what it understood. False when the bytes are no such document: `what` is as it was, or has a part. Throws
-/// std::bad_alloc.
+/// Each parser stores what it understands. Returns false for invalid documents; the output may then be partly filled.
+/// Throws std::bad_alloc.
 bool parse_types_answer(std::string_view json, Sample& what);
 bool parse_memory_answer(std::string_view json, Machine& machine, std::optional<MachineMemory>& memory);
 bool parse_type_answer(std::string_view json, Splits& splits);
-/// A history for each of `types`, in their order.
+/// A history for each of `types`, in order.
 bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& types, std::vector<AmountHistory>& histories);
 
-/// How the sources of a memstatd fare, and what would permit those that are refused; without its URL.
+/// The states of a memstatd's sources, and the permissions that they lack; without its URL.
 bool parse_sources_answer(std::string_view json, SelfTest& test);
 
 /// The text of {"error": "..."}; "" for anything else.
 std::string parse_error_answer(std::string_view json);
 
-/// The same name for a terminal's column as for a metric: "memstat_cpu_free_objects" is "free_objects".
+/// A column title from a metric name: "memstat_cpu_free_objects" becomes "free_objects".
 std::string split_title(std::string_view metric);
 
 }  // namespace memstat::ctl

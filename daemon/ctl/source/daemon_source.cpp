@@ -28,7 +28,7 @@ std::string percent_encoded(std::string_view text) {
   return out;
 }
 
-/// Why an answer is not what was asked for; "" when it is.
+/// Why an answer is unusable; "" if it is usable.
 std::string refusal_of(const HttpUrl& url, std::string_view path, const HttpAnswer& answer) {
   if (answer.status == 200 || answer.status == 304) return {};
   std::string said = printable_bytes(parse_error_answer(answer.body));
@@ -57,7 +57,7 @@ class DaemonSource final : public ReportSource {
     HttpAnswer answer;
     Sample sample;
     if (sample.problem = get(kTypesPath, etag_, answer); !sample.problem.empty()) return sample;
-    if (answer.status == 304) return last_;  // no poll since
+    if (answer.status == 304) return last_;  // no new poll
     if (!parse_types_answer(answer.body, sample)) {
       sample.types.clear();
       sample.problem = not_ours(kTypesPath);
@@ -128,7 +128,7 @@ class DaemonSource final : public ReportSource {
   }
 
  private:
-  /// Whether a source of the memstatd is up.
+  /// Whether any source of the memstatd is up.
   [[nodiscard]] bool has_source() const {
     HttpAnswer answer;
     SelfTest test;
@@ -136,7 +136,7 @@ class DaemonSource final : public ReportSource {
     return std::any_of(test.trials.begin(), test.trials.end(),
                        [](const SourceTrial& trial) { return trial.health == SourceHealth::kWorks; });
   }
-  /// Sources whose types are lost. One that is not permitted costs none.
+  /// The sources whose types are missing. A source that is not permitted causes no missing types.
   [[nodiscard]] std::vector<std::string> missing_sources_of() const {
     HttpAnswer answer;
     SelfTest test;

@@ -15,8 +15,8 @@ namespace memstat::ctl {
 
 using Document = nlohmann::json;
 
-/// The document, discarded when the bytes are no JSON, nest deeper than any of ours does, or have more values than 20 000
-/// types would.
+/// Parses a document. Discards it if it is not JSON, is nested deeper than memstatd's documents, or has more values
+/// than 20 000 types need.
 inline Document parsed_document(std::string_view json) {
   constexpr int kMaxDepth = 8;
   constexpr std::size_t kMaxValues = 4'000'000;
@@ -32,13 +32,13 @@ inline Document parsed_document(std::string_view json) {
   return is_refused || !document.is_object() ? Document(Document::value_t::discarded) : document;
 }
 
-/// The list of that name; nullptr when there is none.
+/// The list with this key; nullptr if there is none.
 inline const Document* list_of(const Document& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_array() ? &*found : nullptr;
 }
 
-/// Calls `visit` for each member of the list that is of the wanted kind.
+/// Calls `visit` for each member of the list with the right type.
 template <typename Visit>
 void each_of(const Document& object, const char* key, Document::value_t kind, Visit visit) {
   const Document* const list = list_of(object, key);
@@ -59,7 +59,7 @@ inline std::vector<std::string> texts_of(const Document& object, const char* key
   return texts;
 }
 
-/// Below 2^63, as all of our figures are.
+/// Below 2^63, like all figures.
 inline std::optional<std::uint64_t> amount_of(const Document& value) {
   if (!value.is_number_unsigned()) return {};
   const auto number = value.get<std::uint64_t>();

@@ -26,17 +26,17 @@
 namespace memstat::ctl {
 namespace {
 
-/// A person waits for the answer, and one poll may be all there is: wait longer for a slow kernel than memstatd does.
+/// A person is waiting, and there may be only one poll: wait longer for a slow kernel than memstatd does.
 constexpr std::chrono::seconds kReadTimeout{20};
 
-/// Reports look back over all polls of a capture.
+/// Reports use all polls of a capture.
 constexpr std::uint64_t kHistoryBytes = 32ULL << 20U;
 
 Config engine_config(bool is_live) {
   Config config;
   config.poll.timeout = kReadTimeout;
   config.history_bytes = kHistoryBytes;
-  if (is_live) config.events_mode = EventsMode::kOff;  // one poll sees no event, and attaching to them disturbs the kernel
+  if (is_live) config.events_mode = EventsMode::kOff;  // one poll sees no events, and attaching disturbs the kernel
   return config;
 }
 
@@ -44,8 +44,8 @@ bool is_refused(const SourceStatus& source) {
   return source.state == SourceState::kNotPermitted || (source.state == SourceState::kDown && !source.needs.empty());
 }
 
-/// What an answer lacks: a line for people for all sources that lack a permission, and one for each that fails. `is_replay`:
-/// of a capture, which is as it was recorded.
+/// What an answer lacks, for display: one line for all sources without permission, and one for each that fails.
+/// `is_replay`: the source is a capture, whose content is fixed.
 std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, bool is_replay) {
   std::vector<std::string> lines;
   std::string refused;
@@ -70,7 +70,7 @@ std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, 
   return lines;
 }
 
-/// Why there are no types at all; "" when any source is up.
+/// Why there are no types at all; "" if any source is up.
 std::string why_nothing(std::span<const SourceStatus> sources) {
   const bool is_any_up = std::any_of(sources.begin(), sources.end(),
                                      [](const SourceStatus& source) { return source.state == SourceState::kUp; });
@@ -151,7 +151,7 @@ class EngineSource final : public ReportSource {
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
     std::vector<AmountHistory> histories;
     if (snapshot_ == nullptr) return histories;
-    if (polls_ < 2) return histories;  // what was there before is not known
+    if (polls_ < 2) return histories;  // there are no earlier polls
     const History::Overview overview = poller_.history().overview(seconds, std::min<std::size_t>(points, polls_));
     const std::size_t count = overview.times_ns.size();
     for (const Snapshot::Row& row : snapshot_->rows()) {
@@ -209,8 +209,8 @@ class EngineSource final : public ReportSource {
     return options;
   }
 
-  /// Who is behind the findings, as far as their causes say which question tells. What cannot be asked is left out: each
-  /// finding has its command as the next step.
+  /// Asks who is responsible for the findings, if their causes name a question. Failures are ignored: each finding has
+  /// the command as its next step.
   std::vector<InspectionAnswer> ask_for(const Findings& findings) {
     std::vector<InspectionAnswer> answers;
     for (const std::string_view question : questions_of(findings)) {
@@ -221,7 +221,8 @@ class EngineSource final : public ReportSource {
     return answers;
   }
 
-  /// One poll of a kernel; of a capture each up to the wanted one, because a poll has only the sources that were due in it.
+  /// Polls a kernel once; a capture from its last poll up to the wanted one, because a poll contains only the sources
+  /// that were due.
   void poll() {
     if (capture_ == nullptr) {
       ++polls_;
@@ -241,19 +242,19 @@ class EngineSource final : public ReportSource {
   }
 
   const std::string reference_;
-  ReplayKernelView* const capture_;  // owned by view_; nullptr: no capture
+  ReplayKernelView* const capture_;  // owned by view_; nullptr: not a capture
   const std::vector<std::string> notes_;
   const std::shared_ptr<KernelView> view_;
   SelfMetrics metrics_{MEMSTAT_VERSION};
   SnapshotPool pool_;
   Poller poller_;
   std::shared_ptr<const RenderedSnapshot> snapshot_;
-  std::size_t wanted_ = 0;  // polls of the capture
+  std::size_t wanted_ = 0;  // number of polls of the capture
   std::size_t next_ = 0;
-  std::size_t polls_ = 0;  // that the history knows
+  std::size_t polls_ = 0;  // in the history
 };
 
-/// The capture that the environment names. Ignored in programs with more rights than their user's: it names files to read.
+/// The capture from the environment. Ignored in setuid programs, because it names files to read.
 std::string reference_of_environment() {
   if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) return std::string(kLiveReference);
   const char* const reference = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)

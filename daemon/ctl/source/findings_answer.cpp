@@ -6,7 +6,7 @@
 namespace memstat::ctl {
 namespace {
 
-/// The enumerator that has that word; the last of `count` for one that is not known.
+/// The enumerator with this word; the last of `count` if unknown.
 template <typename Enum>
 Enum named(std::string_view word, std::size_t count) {
   std::size_t number = 0;

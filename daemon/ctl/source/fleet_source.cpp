@@ -71,7 +71,7 @@ class FleetSource final : public ReportSource {
   std::vector<Host> hosts_;
 };
 
-/// "db7:8947", "db7" at the port that memstatd has by default, or the path of a socket.
+/// "db7:8947"; "db7" with memstatd's default port; or the name of a socket.
 std::string short_name(const HttpUrl& url) {
   if (!url.socket.empty()) return url.socket.substr(url.socket.rfind('/') + 1);
   return url.host + (url.port == "8947" ? "" : ":" + url.port) + url.prefix;

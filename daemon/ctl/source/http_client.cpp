@@ -26,7 +26,7 @@
 namespace memstat::ctl {
 namespace {
 
-/// The whole of `text` as a number, of which too large a one is kMaxHttpBody + 1, or nothing.
+/// Parses all of `text`. Larger numbers become kMaxHttpBody + 1. Empty if invalid.
 std::optional<std::size_t> parse_length(std::string_view text, int base) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -38,16 +38,16 @@ std::optional<std::size_t> parse_length(std::string_view text, int base) {
 constexpr const char* kTooLarge = "the answer is larger than 64 MiB";
 constexpr const char* kCutShort = "the connection ended in the middle of the answer";
 
-/// What the header lines say.
+/// The relevant header lines.
 struct Head {
-  std::size_t size = 0;  ///< With the empty line; 0: they are not all there yet.
+  std::size_t size = 0;  ///< Including the empty line; 0: incomplete.
   int status = 0;
   std::string etag;
-  std::optional<std::size_t> length = {};  ///< Of the body; none: it ends with the connection.
+  std::optional<std::size_t> length = {};  ///< Of the body; empty: it ends with the connection.
   bool is_chunked = false;
 };
 
-/// "" or what is wrong with the beginning of an answer; it may be too short to say.
+/// Parses the beginning of an answer, which may be incomplete. Returns "" or an error.
 std::string read_head(std::string_view bytes, Head& head) {
   constexpr std::string_view kVersion = "HTTP/1.";
   if (!kVersion.starts_with(bytes.substr(0, kVersion.size()))) return "the answer is not HTTP";
@@ -84,7 +84,7 @@ std::string read_head(std::string_view bytes, Head& head) {
   return {};
 }
 
-/// "" or what is wrong with the chunks; what trails them is not needed.
+/// Decodes the chunks; ignores trailers. Returns "" or an error.
 const char* read_chunks(std::string_view bytes, std::string& body) {
   constexpr std::size_t kMaxLine = 1024;
   while (true) {
@@ -105,7 +105,7 @@ const char* read_chunks(std::string_view bytes, std::string& body) {
 
 std::string message_of(int error) { return std::generic_category().message(error); }
 
-/// 0 once the socket is ready for `events`, else an errno.
+/// Waits until the socket is ready for `events`. Returns 0 or an errno.
 int wait_for(int fd, short events, TimePoint deadline) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - system_clock().now()).count();
@@ -117,7 +117,7 @@ int wait_for(int fd, short events, TimePoint deadline) {
   }
 }
 
-/// 0 or an errno.
+/// Returns 0 or an errno.
 int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadline) {
   if (socket.get() < 0) return errno;
   ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
@@ -136,7 +136,7 @@ int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadli
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-/// Sends the request and receives what is answered, up to its end or to what is too much. 0 or an errno.
+/// Sends the request and receives the answer, up to its end or the maximum size. Returns 0 or an errno.
 int exchange(int socket, std::string_view request, TimePoint deadline, std::string& bytes) {
   while (!request.empty()) {
     if (const int error = wait_for(socket, POLLOUT, deadline); error != 0) return error;
@@ -177,7 +177,7 @@ std::string hint_of(int error) {
   return {};
 }
 
-/// The bytes of the answer to a GET without TLS. "" or why there are none.
+/// Receives the answer to a GET without TLS. Returns "" or an error.
 std::string plain_get(const HttpUrl& url, const std::string& request, std::string& bytes) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;

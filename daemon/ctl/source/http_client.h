@@ -10,35 +10,35 @@
 
 namespace memstat::ctl {
 
-/// An answer. Thread safety: a plain value.
+/// An HTTP answer. Thread safety: a plain value.
 struct HttpAnswer {
   int status = 0;
-  std::string etag;  ///< "" for none.
+  std::string etag;  ///< "" if there is none.
   std::string body;
 };
 
-/// Bytes of header lines, and of a body, at most.
+/// Maximum size of the header and the body.
 inline constexpr std::size_t kMaxHttpHead = 64 * 1024;
 inline constexpr std::size_t kMaxHttpBody = 64 * 1024 * 1024;
 
-/// Reads all bytes of an answer, which may come from anybody. "" or what is wrong with them.
+/// Parses a complete answer, which is untrusted. Returns "" or an error.
 std::string parse_answer(std::string_view bytes, HttpAnswer& answer);
 
-/// Connecting, and the whole of it, in seconds at most (names are looked up for as long as the system's resolver does).
+/// Timeouts in seconds for the connection, and for the whole request (name resolution has the system's timeout).
 inline constexpr int kHttpConnectSeconds = 5;
 inline constexpr int kHttpSeconds = 15;
 
-/// An answer, or why there is none.
+/// An answer, or an error.
 struct HttpResult {
   HttpAnswer answer;
-  std::string problem;  ///< For people, with the URL; "" exactly when there is an answer.
+  std::string problem;  ///< For display, with the URL; "" if there is an answer, and only then.
 };
 
-/// Asks for `path`, which begins with a slash, behind the URL's prefix. `etag`: what is known already, for an answer 304; ""
-/// for nothing. Signals do not end the wait. Throws std::bad_alloc. Thread safety: safe.
+/// Gets `path`, which begins with a slash, below the URL's prefix. `etag`: of the known version, for a 304 answer; ""
+/// for none. Signals do not interrupt it. Throws std::bad_alloc. Thread safety: safe.
 HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag);
 
-/// The bytes of the answer to a GET by https, unread, up to `most`. "" or why there are none.
+/// Receives the unparsed answer to a GET over https, up to `most` bytes. Returns "" or an error.
 std::string https_get(const HttpUrl& url, std::string_view path, std::string_view etag, std::size_t most,
                       std::string& bytes);
 

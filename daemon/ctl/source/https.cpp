@@ -12,7 +12,7 @@
 namespace memstat::ctl {
 namespace {
 
-// As curl/curl.h has them: numbers that never change, since they are the library's ABI.
+// Values from curl/curl.h. They are the library's ABI, so they never change.
 enum CurlOption : int {
   kTimeout = 13,
   kConnectTimeout = 78,
@@ -62,7 +62,7 @@ struct Received {
   std::size_t most;
 };
 
-/// Takes what came. Fewer bytes than these end the transfer.
+/// Stores received bytes. Returning fewer bytes ends the transfer.
 std::size_t take(const char* bytes, std::size_t size, std::size_t count, void* context) {
   auto& received = *static_cast<Received*>(context);
   if (received.bytes.size() + size * count > received.most) return 0;

@@ -42,7 +42,7 @@ TypeRow row_of(const Snapshot& snapshot, std::size_t at) {
   return row;
 }
 
-/// The figures by CPU or by node that the block has; `values_of` gives those of one.
+/// The block's figures by CPU or by node; `values_of` returns those of one.
 template <typename Field, typename Block, typename ValuesOf>
 std::vector<Split> splits_of_block(MetricScope scope, const Block& block, std::uint32_t count, ValuesOf values_of) {
   std::vector<Split> splits;

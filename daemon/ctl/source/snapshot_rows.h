@@ -9,10 +9,10 @@
 
 namespace memstat::ctl {
 
-/// All rows, in the snapshot's order. Throws std::bad_alloc.
+/// All rows in the snapshot's order. Throws std::bad_alloc.
 std::vector<TypeRow> rows_of(const Snapshot& snapshot);
 
-/// The values by CPU and by node of one type; nothing for a type that the snapshot does not have.
+/// The values of one type by CPU and by node; empty if the snapshot does not have the type.
 Splits splits_of(const Snapshot& snapshot, const TypeRow& type);
 
 }  // namespace memstat::ctl

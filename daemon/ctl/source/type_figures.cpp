@@ -14,7 +14,7 @@ std::string other_names(const TypeRow& type, std::string_view last) {
 
 int allocator_number(std::string_view name) {
   for (int number = ALLOCATOR_MALLOC; number < static_cast<int>(kAllocatorCount); ++number) {
-    if (to_string(static_cast<Allocator>(number)) == name) return number;  // memstat.h has the same numbers
+    if (to_string(static_cast<Allocator>(number)) == name) return number;  // the numbers are the same in memstat.h
   }
   return ALLOCATOR_ANY;
 }
@@ -48,8 +48,8 @@ NearestLimit nearest_limit(const TypeRow& type) {
   consider(kObjectLimit, has(type, kObjectsInUse), type.objects);
   consider(kByteLimit, has(type, kBytesInUse), type.bytes);
   if (!type.limit_used || nearest.column == nullptr) return nearest;
-  // The snapshot has worked it out, in parts of 10 000, of more than a row has: what uma(9) has free in slabs. Of two limits
-  // its part is of the nearer one; of objects when both are as near.
+  // The snapshot's share includes amounts that a row lacks: for uma(9), free items in slabs. It is in units of 1/10 000
+  // and belongs to the nearer of two limits, or to objects if both are equally near.
   const auto is_part = [&](std::uint64_t amount, std::uint64_t most) {
     constexpr double kRounding = 0.0001;
     const double part = static_cast<double>(amount) / static_cast<double>(most);

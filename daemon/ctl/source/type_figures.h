@@ -14,11 +14,10 @@
 
 namespace memstat::ctl {
 
-/// A figure of types: what it is called, and where it stands in a snapshot, in the C API and in a row. Thread safety: a
-/// plain value.
+/// A figure of types: its title, and its place in a snapshot, in the C API and in a row. Thread safety: a plain value.
 struct Column {
   const char* title;     ///< beside a value
-  const char* key;       ///< in JSON, the API's too
+  const char* key;       ///< in JSON, including the API's
   Field field;           ///< in a snapshot
   std::uint32_t figure;  ///< MEMSTAT_FIGURE_*
   std::uint64_t TypeRow::*value;
@@ -40,33 +39,32 @@ inline constexpr Column kObjectLimit{
 inline constexpr Column kByteLimit{
     "limit", "limit_bytes", Field::kBytesLimit, MEMSTAT_FIGURE_BYTESLIMIT, &TypeRow::limit_bytes, true};
 
-/// All of them.
 inline constexpr std::array<const Column*, 8> kColumns{&kBytesInUse, &kBytesHeld, &kObjectsInUse, &kFreeObjects,
                                                        &kObjectSize, &kFailures,  &kObjectLimit,  &kByteLimit};
 
 /// Whether the figure is known.
 bool has(const TypeRow& type, const Column& column);
 
-/// The part of the objects of its slabs that is in use; none where that is not known.
+/// The share of slab objects that is in use; empty if unknown.
 std::optional<double> use_of(const TypeRow& type);
 
-/// 0 when it is not known.
+/// 0 if unknown.
 std::uint64_t figure_of(const TypeRow& type, const Column& column);
 
-/// The figure as text, bytes as 2.3M if `is_human`; "-" when it is not known.
+/// The figure as text, bytes as 2.3M if `is_human`; "-" if unknown.
 std::string cell(const TypeRow& type, const Column& column, bool is_human);
 
 /// An amount of bytes, or of objects, as text.
 std::string amount_text(std::uint64_t amount, bool is_bytes, bool is_human);
 
-/// What a limit, or another figure, is a number of.
+/// The unit of a limit or another figure.
 inline const char* unit_of(const Column& column) { return column.is_bytes ? "bytes" : "objects"; }
 
-/// The limit that will be met first, of bytes or of objects.
+/// The nearest limit, in bytes or objects.
 struct NearestLimit {
   const Column* column = nullptr;  ///< null: the type has no limit
-  std::uint64_t counted = 0;       ///< what counts against it, in its unit; for uma(9) with what is cached
-  std::optional<double> used;      ///< 1 for all of it; nothing when what counts against it is unknown
+  std::uint64_t counted = 0;       ///< amount that counts against it, in its unit; for uma(9) including cached items
+  std::optional<double> used;      ///< 1: all of it; empty if the amount is unknown
 };
 NearestLimit nearest_limit(const TypeRow& type);
 

@@ -11,14 +11,14 @@
 namespace memstat::ctl {
 namespace {
 
-/// Cuts `beginning` off, whatever the case of its letters. False where the text begins otherwise.
+/// Removes a prefix, case-insensitive. Returns false if the text does not begin with it.
 bool cut_beginning(std::string_view& text, std::string_view beginning) {
   if (!equals_ignoring_case(text.substr(0, beginning.size()), beginning)) return false;
   text.remove_prefix(beginning.size());
   return true;
 }
 
-/// %41 is 'A'; what is no escape stays.
+/// Decodes escapes: %41 is 'A'. Invalid ones are kept.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

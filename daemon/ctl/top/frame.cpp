@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::size_t kTrendColumns = 12;
 
-/// Exactly `width` columns: filled with blanks, or cut with an ellipsis in the middle.
+/// Exactly `width` columns: padded, or shortened in the middle.
 std::string fitted(std::string_view text, std::size_t width) { return to_left(shortened(text, width), width); }
-/// At most `width` columns, cut at the end.
+/// At most `width` columns, truncated at the end.
 TopLine line_of(std::string_view text, std::size_t width, Look look) { return {.text = cut(text, width), .look = look}; }
 
 std::string utc_text(std::int64_t time_ns) {
@@ -42,14 +42,14 @@ std::string growth_text(std::optional<double> growth) {
 
 std::string bytes_text(std::uint64_t bytes) { return amount_text(bytes, true, true); }
 
-/// A column of the types' table; `rank`: those of the highest go first where there is no room.
+/// A column of the types' table. If there is no room, the columns with the highest `rank` are dropped first.
 struct TopColumn {
   const char* title;
   std::size_t width;
   int rank;
 };
 enum ColumnNumber { kHost, kAllocator, kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kUsed, kFailed, kTrend, kColumnCount };
-/// All but the trend fit 80 columns of one host.
+/// For one host, everything except the trend fits into 80 columns.
 constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"HOST", 12, 0},
                                                            {"ALLOC", 7, 8},
                                                            {"BYTES", 6, 1},
@@ -62,7 +62,7 @@ constexpr std::array<TopColumn, kColumnCount> kTopColumns{{{"HOST", 12, 0},
                                                            {"FAILED", 6, 7},
                                                            {"TREND", kTrendColumns, 10}}};
 
-/// Which columns there is room for beside a name of a usual length.
+/// The columns that fit next to a name of usual length.
 std::array<bool, kColumnCount> columns_for(std::size_t width, bool has_hosts) {
   constexpr std::size_t kName = 16;
   std::array<bool, kColumnCount> are_shown{};
@@ -77,7 +77,7 @@ std::array<bool, kColumnCount> columns_for(std::size_t width, bool has_hosts) {
   return are_shown;
 }
 
-/// One line of the table: the name has what the columns leave.
+/// A line of the table. The name gets the room that the columns leave.
 std::string table_line(std::size_t width, const std::array<bool, kColumnCount>& are_shown, const std::string& name,
                        const std::array<std::string, kColumnCount>& cells) {
   std::size_t left = width;
@@ -184,7 +184,7 @@ void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::si
   std::array<std::string, kColumnCount> titles;
   for (std::size_t i = 0; i < kColumnCount; ++i) titles.at(i) = kTopColumns.at(i).title;
   lines.push_back(line_of(table_line(width, are_shown, "TYPE", titles), width, Look::kHeading));
-  const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : 1;  // one for the keys
+  const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : 1;  // one line for the keys
   page_ = room;
   const std::size_t at = selected_index();
   first_row_ = std::min(first_row_, at);
@@ -216,7 +216,7 @@ void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::si
   }
 }
 
-/// The type that is looked at; false: it is gone.
+/// Adds the selected type's name. Returns false if it has vanished.
 bool TopModel::add_name(std::vector<TopLine>& lines, std::size_t width) const {
   const TypeRow* const type = selected();
   if (type == nullptr || (selection_ && identity_of(*type) != *selection_)) {
@@ -231,7 +231,7 @@ bool TopModel::add_name(std::vector<TopLine>& lines, std::size_t width) const {
   return true;
 }
 
-/// All figures of the type that is selected, and what it is.
+/// Adds all figures of the selected type, and its description.
 void TopModel::add_type(std::vector<TopLine>& lines, std::size_t width, bool is_utf8) const {
   if (!add_name(lines, width)) return;
   const Shown& one = shown_[selected_index()];

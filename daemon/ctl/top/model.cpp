@@ -26,7 +26,7 @@ std::uint64_t amount_of(const TypeRow& type) { return has(type, kBytesInUse) ? t
 
 void TopModel::add(Sample sample, Heading heading) {
   heading_ = std::move(heading);
-  if (sample.is_failed()) {  // what was there stays to be looked at
+  if (sample.is_failed()) {  // keep the previous sample on the screen
     sample_.problem = std::move(sample.problem);
     return;
   }
@@ -93,8 +93,8 @@ TopModel::Shown TopModel::shown_of(const TypeRow& type) const {
 }
 
 bool TopModel::is_before(const Shown& a, const Shown& b) const {
-  // What fails now or is near its limit first, containers last: they hold what other types are. A failure from before we
-  // looked leads nothing.
+  // Types that fail now or are near their limit come first, containers last, since they contain other types. Failures
+  // from before the start do not count.
   const auto group = [](const Shown& one) {
     return one.look == Look::kCritical ? 0 : one.used > kNear ? 1 : one.look == Look::kContainer ? 3 : 2;
   };
@@ -124,7 +124,7 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
   return is_backwards ? name(*b.type) < name(*a.type) : name(*a.type) < name(*b.type);
 }
 
-/// Filters and sorts; the selection stays with its type, or goes to the first.
+/// Filters and sorts. The selection stays with its type, or moves to the first.
 void TopModel::arrange() {
   shown_.clear();
   const auto is_wanted = [this](const std::string& name) { return contains_ignoring_case(name, filter_); };
@@ -141,7 +141,7 @@ void TopModel::arrange() {
   std::sort(shown_.begin(), shown_.end(), [this](const Shown& a, const Shown& b) { return is_before(a, b); });
 }
 
-/// All, each that there is in turn, all again.
+/// Cycles through all allocators, each existing one, and back to all.
 void TopModel::next_allocator() {
   std::map<int, std::string> known;
   for (const TypeRow& type : sample_.types) known.emplace(type.allocator_number, type.allocator);
@@ -154,7 +154,7 @@ void TopModel::next_allocator() {
 
 TopAction TopModel::show_type(View view) {
   if (shown_.empty()) return TopAction::kNone;
-  selection_ = identity_of(*selected());  // it stays the one that is looked at, wherever it moves to
+  selection_ = identity_of(*selected());  // keep it selected wherever it moves
   splits_.reset();
   view_ = view;
   first_row_ = 0;
@@ -172,7 +172,7 @@ const TypeRow* TopModel::selected() const { return shown_.empty() ? nullptr : sh
 
 void TopModel::move_to(std::size_t index) {
   if (shown_.empty()) return;
-  // The first row is a place, not a type: whatever comes to the top is selected until the cursor is moved away.
+  // The first row selects a position, not a type: whatever is at the top stays selected until the cursor moves.
   const std::size_t last = shown_.size() - 1;
   if (index == 0) {
     selection_.reset();

@@ -20,62 +20,62 @@ namespace memstat::ctl {
 enum class Look { kPlain, kTitle, kHeading, kCritical, kWarning, kContainer, kProblem };
 
 struct TopLine {
-  std::string text;  ///< UTF-8 without control characters, no wider than the screen.
+  std::string text;  ///< UTF-8 without control characters, not wider than the screen.
   Look look = Look::kPlain;
   bool is_selected = false;
 };
 
-/// A key as the model knows it.
+/// A key press for the model.
 enum class Key { kCharacter, kUp, kDown, kPageUp, kPageDown, kHome, kEnd, kEnter, kEscape, kBackspace };
 struct KeyPress {
   Key key = Key::kCharacter;
-  std::string character = {};  ///< Of kCharacter: one of UTF-8.
+  std::string character = {};  ///< For kCharacter: one UTF-8 character.
 };
 
-/// What is to be done after a key.
+/// The action requested by a key.
 enum class TopAction { kNone, kQuit, kReadSplits, kFaster, kSlower };
 
 enum class SortKey { kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kFailureCount, kLimit, kName };
 
-/// The state of one top. Thread safety: none.
+/// The state of top. Thread safety: none.
 class TopModel {
  public:
-  /// What stands above the types. `replay_position`: "poll 2 of 3"; "" for a live kernel.
+  /// The lines above the types. `replay_position`: "poll 2 of 3"; "" for a live kernel.
   struct Heading {
     Machine machine;
     std::string replay_position;
-    std::string from = {};  ///< Where it is read, as a user wrote it; "" for this machine.
+    std::string from = {};  ///< The source, as written by the user; "" for this machine.
   };
 
-  /// Takes a sample; a sample of the same time as the last one only replaces it.
+  /// Adds a sample; one with the time of the previous one replaces it.
   void add(Sample sample, Heading heading);
-  /// Amounts that a daemon remembers, in the order of the last sample's types: the trend from before we looked.
+  /// Earlier amounts from a daemon, in the order of the last sample's types, for the trend.
   void seed(const std::vector<AmountHistory>& histories);
-  /// What kReadSplits asked for.
+  /// The answer to kReadSplits.
   void set_splits(Splits splits) { splits_ = std::move(splits); }
 
-  /// How long the source has not answered a question, in seconds: from two on it is said.
+  /// Seconds without an answer from the source; shown from two on.
   void set_waiting(std::int64_t seconds) { waiting_s_ = seconds; }
 
-  /// How long between two samples, for the title.
+  /// The interval between samples, for the title.
   void set_interval(std::chrono::nanoseconds interval) { interval_ = interval; }
-  /// Whether no new samples are wanted.
+  /// Whether sampling is paused.
   [[nodiscard]] bool is_paused() const { return is_paused_; }
 
   TopAction press(const KeyPress& press);
-  /// The screen, at most `height` lines of at most `width` columns; moves what is scrolled so that the selection is seen.
-  /// `is_utf8`: whether the terminal shows more than ASCII.
+  /// Draws the screen, at most `height` lines of `width` columns, scrolled so that the selection is visible. `is_utf8`:
+  /// the terminal supports more than ASCII.
   [[nodiscard]] std::vector<TopLine> frame(std::size_t width, std::size_t height, bool is_utf8);
 
-  /// The type that is selected; none when no type is shown. Lives until the next call.
+  /// The selected type; null if no type is shown. Valid until the next call.
   [[nodiscard]] const TypeRow* selected() const;
-  /// Whether figures of one type are on the screen: they are to be read again with each sample.
+  /// Whether the screen shows figures of one type, which must be read again with each sample.
   [[nodiscard]] bool shows_splits() const { return view_ != View::kTypes && view_ != View::kHelp; }
 
-  /// From here on a type is near its limit (kWarning), and at it (kCritical).
+  /// Share of a limit at which a type is near it (kWarning), and at it (kCritical).
   static constexpr double kNear = 0.8;
   static constexpr double kAtLimit = 0.95;
-  /// How many samples a trend has.
+  /// Number of samples in a trend.
   static constexpr std::size_t kTrendSamples = 30;
 
  private:
@@ -118,9 +118,9 @@ class TopModel {
   std::map<TypeIdentity, Track> tracks_;
   std::vector<Shown> shown_;
   std::optional<TypeIdentity> selection_;
-  std::optional<Splits> splits_;  // none: they were asked for
+  std::optional<Splits> splits_;  // empty: requested, but not there yet
   std::string filter_;
-  std::string allocator_;  // the only one that is shown; "": all
+  std::string allocator_;  // the only allocator shown; "": all
   std::chrono::nanoseconds interval_{0};
   std::int64_t waiting_s_ = 0;
   std::size_t first_row_ = 0;  // of the types or of a split
@@ -130,10 +130,10 @@ class TopModel {
   bool is_reversed_ = false;
   bool is_typing_ = false;
   bool is_paused_ = false;
-  bool is_alarming_only_ = false;  // what fails, has failed or is near a limit
+  bool is_alarming_only_ = false;  // only types that fail, have failed or are near a limit
 };
 
-/// Amounts as bars of eight heights, the lowest for the least of them; "" for none. The last `width` of them.
+/// The last `width` amounts as bars of eight heights, the lowest for the minimum; "" for none.
 std::string sparkline(const std::deque<std::uint64_t>& amounts, std::size_t width, bool is_utf8);
 
 /// Used, unaccounted and free memory as a bar of `width` columns: "[####??    ]".

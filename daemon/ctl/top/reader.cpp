@@ -49,12 +49,12 @@ struct TopReader::State {
   std::size_t poll_count = 0;
   std::size_t next_poll = 0;
   bool is_first = true;
-  UniqueFd done;  // a byte for each read that is done
+  UniqueFd done;  // a byte for each completed read
 };
 
 namespace {
 
-/// While it lives, no signal comes to threads that are begun: they are for the thread of the keys.
+/// Blocks signals in new threads while it exists; they are for the main thread.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -116,7 +116,7 @@ void TopReader::start(Wish wish) {
       }).detach();
       under_way_ = std::move(result);
       return;
-    } catch (const std::system_error&) {  // no thread to be had: then the keys wait
+    } catch (const std::system_error&) {  // no thread available: the keys must wait
     }
   }
   done_ = state_->read(wish);

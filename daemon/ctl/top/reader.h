@@ -15,51 +15,51 @@
 
 namespace memstat::ctl {
 
-/// What one read brought. Thread safety: a plain value.
+/// The result of a read. Thread safety: a plain value.
 struct TopReading {
-  std::optional<Sample> sample;  ///< None: none was wanted, or the capture is at its end.
+  std::optional<Sample> sample;  ///< Empty: none was requested, or the capture has ended.
   TopModel::Heading heading = {};
-  std::vector<AmountHistory> histories = {};  ///< With the first sample that could be read.
-  std::optional<TypeIdentity> split_of = {};  ///< Whose `splits` these are.
+  std::vector<AmountHistory> histories = {};  ///< With the first successful sample.
+  std::optional<TypeIdentity> split_of = {};  ///< The type of `splits`.
   Splits splits = {};
 };
 
-/// Puts it into the model.
+/// Stores it in the model.
 void apply(TopReading reading, TopModel& model);
 
-/// Reads a source, of a capture poll by poll. One read at a time. Thread safety: none.
+/// Reads a source; a capture poll by poll. One read at a time. Thread safety: none.
 class TopReader {
  public:
   struct Wish {
     bool wants_sample = false;
-    std::optional<TypeRow> split_of = {};  ///< Apart by CPU and by node, too.
+    std::optional<TypeRow> split_of = {};  ///< Also read this type's figures by CPU and by node.
   };
 
-  /// `first_poll`: of a capture, where it begins. `from`: the source as the title has it.
+  /// `first_poll`: where a capture begins. `from`: the source's name for the title.
   TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll, std::string from = {});
   TopReader(const TopReader&) = delete;
   TopReader& operator=(const TopReader&) = delete;
-  /// Does not wait: a read that is under way ends by itself, or with the process.
+  /// Does not wait: a running read ends on its own, or with the process.
   ~TopReader() = default;
 
-  /// Polls of the capture; 0: it is none.
+  /// Number of polls in the capture; 0: not a capture.
   [[nodiscard]] std::size_t poll_count() const;
-  /// Whether there will be nothing new: the capture is at its end. Not to be asked while it is busy.
+  /// Whether a capture has ended. Do not call while busy.
   [[nodiscard]] bool is_at_end() const;
 
-  /// Reads now. Not while it is busy.
+  /// Reads now. Do not call while busy.
   TopReading read(const Wish& wish);
-  /// Begins to read; take() gives the result. Not while it is busy.
+  /// Starts a read; take() returns the result. Do not call while busy.
   void start(Wish wish);
   [[nodiscard]] bool is_busy() const { return under_way_.valid(); }
-  /// Readable when take() has something; -1: take() is to be called after start().
+  /// Readable when take() has a result; -1: call take() right after start().
   [[nodiscard]] int wake_fd() const { return wake_.get(); }
-  /// What was read; none: it is not there yet, or nothing was started.
+  /// The result; empty: not there yet, or nothing was started.
   std::optional<TopReading> take();
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // with the thread that reads
+  std::shared_ptr<State> state_;  // shared with the reading thread
   std::future<TopReading> under_way_;
   std::optional<TopReading> done_;
   UniqueFd wake_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/top/screen.h"
 
-#define NCURSES_NOMACROS 1  // their names would stand in the way of ::
-#define NCURSES_WIDECHAR 1  // of a header that has both kinds of characters, as FreeBSD's
+#define NCURSES_NOMACROS 1  // the macros would break ::name
+#define NCURSES_WIDECHAR 1  // FreeBSD's header has both kinds of characters
 #include <fcntl.h>
 #include <langinfo.h>
 #include <ncurses.h>
@@ -26,7 +26,7 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
 std::array<struct sigaction, kSignals.size()> actions_before{};
 std::array<int, 2> signal_pipe{-1, -1};
 
-/// Only says that the signal came: curses is no place for a handler.
+/// Only records the signal: curses must not be called in a handler.
 void tell(int signal) {
   const int error = errno;
   const auto byte = static_cast<unsigned char>(signal);
@@ -43,7 +43,7 @@ bool open_signals() {
   return true;
 }
 
-/// After curses, which has handlers of its own.
+/// Call after initializing curses, which installs its own handlers.
 void take_signals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction action {};
@@ -68,7 +68,7 @@ attr_t attributes_of(Look look, bool has_colors) {
   return A_NORMAL;
 }
 
-/// UTF-8 as the terminal can show it.
+/// Converts UTF-8 to what the terminal can display.
 std::wstring wide_text(std::string_view text, bool is_utf8) {
   std::wstring out;
   while (!text.empty()) {
@@ -161,7 +161,7 @@ std::optional<KeyPress> TopScreen::read_key() {
       case KEY_ENTER: return KeyPress{.key = Key::kEnter};
       case KEY_BACKSPACE:
       case KEY_DC: return KeyPress{.key = Key::kBackspace};
-      default: return KeyPress{.key = Key::kCharacter};  // one that means nothing
+      default: return KeyPress{.key = Key::kCharacter};  // a key without meaning
     }
   }
   if (code == L'\r' || code == L'\n') return KeyPress{.key = Key::kEnter};
@@ -185,7 +185,7 @@ ScreenEvent TopScreen::wait(int milliseconds, int wake_fd) {
   std::array<pollfd, 3> entries{{{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
                                  {.fd = signal_pipe[0], .events = POLLIN, .revents = 0},
                                  {.fd = wake_fd, .events = POLLIN, .revents = 0}}};
-  ::poll(entries.data(), entries.size(), milliseconds);  // a signal ends the wait, too, and is in the pipe then
+  ::poll(entries.data(), entries.size(), milliseconds);  // a signal also ends the wait, and is then in the pipe
   unsigned char signal = 0;
   if (::read(signal_pipe[0], &signal, 1) == 1) {
     if (signal != SIGWINCH) return {.kind = ScreenEvent::Kind::kSignal, .key = {}, .signal = signal};

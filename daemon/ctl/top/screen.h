@@ -12,16 +12,16 @@
 
 namespace memstat::ctl {
 
-/// What a screen waited for.
+/// The event that ended a wait.
 struct ScreenEvent {
   enum class Kind { kTime, kKey, kResized, kSignal, kClosed, kWoken };
   Kind kind = Kind::kTime;
-  KeyPress key = {};  ///< Of kKey.
-  int signal = 0;     ///< Of kSignal: one that ends the program.
+  KeyPress key = {};  ///< For kKey.
+  int signal = 0;     ///< For kSignal: one that ends the program.
 };
 
-/// A full screen. Made and destroyed once a process: what the terminal was before comes back with the destructor, which
-/// signals do not go around, because they are events: SIGINT, SIGTERM, SIGHUP, SIGQUIT. Thread safety: none.
+/// A full screen. Create it only once per process. The destructor restores the terminal; signals cannot bypass it,
+/// because they are reported as events: SIGINT, SIGTERM, SIGHUP, SIGQUIT. Thread safety: none.
 class TopScreen {
  public:
   TopScreen();
@@ -29,14 +29,13 @@ class TopScreen {
   TopScreen& operator=(const TopScreen&) = delete;
   ~TopScreen();
 
-  /// "" or why there is no screen: the terminal is not one that can be written to anywhere.
+  /// "" or why there is no screen: the terminal does not support cursor positioning.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::size_t width() const;
   [[nodiscard]] std::size_t height() const;
   [[nodiscard]] bool is_utf8() const { return is_utf8_; }
   void draw(const std::vector<TopLine>& lines);
-  /// The next key or signal, kWoken while there is something to read from `wake_fd` (-1: there is no such thing), or kTime
-  /// after `milliseconds`.
+  /// Waits for a key or a signal; returns kWoken while `wake_fd` is readable (-1: none), or kTime after `milliseconds`.
   ScreenEvent wait(int milliseconds, int wake_fd);
 
  private:
