@@ -22,36 +22,36 @@
 
 namespace memstat::postmortem {
 
-/// What the first page says. Thread safety: a plain value.
+/// The content of the first page. Thread safety: a plain value.
 struct MinidumpLayout {
   static constexpr std::size_t kHeaderBytes = 80;
 
   Machine machine = Machine::kX86;
   std::uint32_t version = 0;
   std::uint64_t page_bytes = 4096;
-  std::uint64_t ranges_at = 0;  ///< B in the file: dump_avail.
+  std::uint64_t ranges_at = 0;  ///< File offset of dump_avail.
   std::uint64_t ranges_bytes = 0;
   std::uint64_t bitmap_at = 0;
   std::uint64_t bitmap_bytes = 0;
   std::uint64_t tables_at = 0;
   std::uint64_t tables_bytes = 0;
   std::uint64_t pages_at = 0;
-  std::uint64_t kernel_base = 0;    ///< The first address that the page tables are of.
-  std::uint64_t direct_base = 0;    ///< The map of all physical memory: its first address,
-  std::uint64_t direct_end = 0;     ///< the one behind its last,
-  std::uint64_t direct_begins = 0;  ///< and the physical address of the first.
+  std::uint64_t kernel_base = 0;    ///< First address covered by the page tables.
+  std::uint64_t direct_base = 0;    ///< Map of all physical memory: first address,
+  std::uint64_t direct_end = 0;     ///< end address (exclusive),
+  std::uint64_t direct_begins = 0;  ///< and physical address of the first.
 };
 
-/// Takes the first bytes of a file. Errors: kVersion for another machine or version, kData for what cannot be.
+/// Parses the first bytes of a file. Errors: kVersion for another machine or version, kData for impossible values.
 Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::string_view file);
 
-/// Whether a file that begins like this is a minidump of any machine.
+/// Whether these are the first bytes of a minidump, for any machine.
 bool is_minidump(std::string_view head);
 
-/// A dump; of its bitmap only counts are held. Thread safety: none; one thread at a time.
+/// A minidump. Keeps only counts of its bitmap in memory. Thread safety: none; one thread at a time.
 class FreeBsdMinidump final : public PhysicalMemory {
  public:
-  /// Errors: those of reading and of parse_minidump_header, kData for ranges and bitmaps that cannot be.
+  /// Errors: read errors, and those of parse_minidump_header; kData for impossible ranges and bitmaps.
   static Result<std::unique_ptr<FreeBsdMinidump>> open(BlockFile file);
 
   [[nodiscard]] const std::string& name() const override { return file_.name(); }
@@ -62,24 +62,24 @@ class FreeBsdMinidump final : public PhysicalMemory {
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override;
 
   [[nodiscard]] const MinidumpLayout& layout() const { return layout_; }
-  /// Where an address of the kernel is. Errors: kKvmShortRead where nothing is mapped or the dump has no table for it.
+  /// Translates a kernel address. Errors: kKvmShortRead if it is not mapped, or the dump has no table for it.
   Result<Translation> translate(std::uint64_t address);
 
  private:
-  // Pages of physical memory that stand one after the other in the bitmap.
+  // Consecutive pages of physical memory in the bitmap.
   struct Range {
-    std::uint64_t first = 0;  // numbers of pages
+    std::uint64_t first = 0;  // page numbers
     std::uint64_t end = 0;
     std::uint64_t bit = 0;  // of the first
   };
-  // The bitmap is counted by blocks of that many bytes.
+  // Pages are counted per block of this many bitmap bytes.
   static constexpr std::uint64_t kCountedBytes = 4096;
 
   FreeBsdMinidump(BlockFile file, const MinidumpLayout& layout) : file_(std::move(file)), layout_(layout) {}
   Result<void> read_ranges();
   Result<void> count_pages();
   [[nodiscard]] std::optional<std::uint64_t> bit_of(std::uint64_t page) const;
-  // Which of the dump's pages it is; nothing when it is in none.
+  // The index of a page in the dump; empty if the dump does not have it.
   Result<std::optional<std::uint64_t>> place_of(std::uint64_t page);
   Result<std::uint64_t> table_entry(std::uint64_t number, std::uint64_t address);
   Result<Translation> translate_by_directory(std::uint64_t address);

@@ -25,7 +25,7 @@ std::string number_bytes(Number number) {
 
 std::int64_t crash_time_of(FreeBsdKernel& kernel) {
   constexpr std::int64_t kNanoseconds = 1'000'000'000;
-  constexpr std::int64_t kLastSecond = 9'000'000'000;  // year 2255, which 64 bits hold in nanoseconds
+  constexpr std::int64_t kLastSecond = 9'000'000'000;  // year 2255, the limit of nanoseconds in 64 bits
   const auto seconds = kernel.read_variable<std::int64_t>("time_second");
   return seconds && *seconds > 0 && *seconds < kLastSecond ? *seconds * kNanoseconds : kernel.changed_ns();
 }

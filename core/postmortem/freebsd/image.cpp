@@ -26,7 +26,7 @@ Error image_error(std::string_view dump, std::string_view what, ErrorCode code) 
   return error;
 }
 
-/// Memory by a dump's own page tables.
+/// Reads memory through the dump's own page tables.
 template <typename Memory, typename Translate>
 Result<void> read_mapped_pieces(Memory& memory, std::uint64_t address, char* to, std::size_t size,
                                 Translate translate_piece) {
@@ -72,15 +72,15 @@ class WholeImage final : public FreeBsdKernel {
                               [this](std::uint64_t at) { return translate(*dump_, tables_, at); });
   }
 
-  /// The kernel lies where its addresses say, less the base of its map, or some whole 2 MiB from there. A place is right
-  /// when the tables that are named there map the place itself: those that KPML4phys has there, of arm64 those that are
-  /// there.
+  /// The kernel is at the physical place given by its addresses minus the base of its map, or a multiple of 2 MiB after
+  /// that. A place is right if the tables found there map the place itself: on amd64 the tables at KPML4phys, on arm64
+  /// the root table.
   Result<void> find_tables() {
     const bool is_arm64 = dump_->machine() == Machine::kArm64;
     const std::string_view name_of_tables = is_arm64 ? "pagetable_l0_ttbr1" : "KPML4phys";
     const std::uint64_t kernel_map = is_arm64 ? 0xffff'0000'0000'0000 : 0xffff'ffff'8000'0000;  // KERNBASE
     constexpr std::uint64_t kStep = 2U << 20U;
-    // Loaders of amd64 stay below 8 GiB; memory of arm64 begins anywhere, here at most at 1 TiB.
+    // Loaders of amd64 stay below 8 GiB. On arm64 memory may begin anywhere; this searches up to 1 TiB.
     const std::uint64_t most_steps = is_arm64 ? 1U << 19U : 4096U;
     const auto symbol = file().symbol(name_of_tables);
     if (!symbol) return symbol.error();
@@ -112,19 +112,19 @@ class WholeImage final : public FreeBsdKernel {
     return true;
   }
 
-  /// Where there is one, its table is the root of all: the fourth level that KPML4phys names has the kernel's own image, but
-  /// not the direct map, where types and zones are. `offset`: from an address of the image to its place.
+  /// With five levels, KPML5phys is the root: the fourth-level table at KPML4phys maps the kernel's own image, but not
+  /// the direct map, which contains types and zones. `offset`: from an address in the image to its place.
   void find_fifth_level(std::uint64_t offset) {
-    const auto symbol = file().symbol("KPML5phys");  // 0 in a kernel that runs with four
+    const auto symbol = file().symbol("KPML5phys");  // 0 in a kernel that runs with four levels
     std::uint64_t root = 0;
     if (!symbol || !dump_->read(symbol->address + offset, reinterpret_cast<char*>(&root), sizeof root)) return;
     const PageTables four = tables_;
     if (root == 0 || maps(symbol->address, symbol->address + offset, {.root = root, .levels = 5, .address_bits = 57}))
       return;
-    tables_ = four;  // what is there is no table
+    tables_ = four;  // not a table
   }
 
-  /// Those of pages of 4 KiB.
+  /// With 4 KiB pages.
   bool try_tables_of_arm64(std::uint64_t address, std::uint64_t place) {
     std::uint64_t entry = 0;
     if (place % 4096 != 0 || !dump_->read(place, reinterpret_cast<char*>(&entry), sizeof entry) || entry == 0) return false;

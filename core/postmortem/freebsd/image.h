@@ -17,29 +17,29 @@
 
 namespace memstat::postmortem {
 
-/// What the walks over a FreeBSD kernel's lists need, wherever its memory is read from: a dump, or libkvm.
-/// Thread safety: none; one thread at a time.
+/// A FreeBSD kernel for the walks over its lists, in a dump or through libkvm. Thread safety: none; one thread at a
+/// time.
 class FreeBsdKernel : public KernelMemory {
  public:
-  /// What people call it: the path of the dump.
+  /// The path of the dump, for messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] const KernelFile& file() const { return file_; }
   [[nodiscard]] const Btf& types() const override { return file_.types(); }
-  /// Nanoseconds since 1970, when the kernel does not say itself.
+  /// The dump's modification time in ns since 1970, if the kernel has no time.
   [[nodiscard]] virtual std::int64_t changed_ns() const = 0;
-  /// B in a page; 4096 but on some arm64.
+  /// Page size in bytes; 4096 except on some arm64.
   [[nodiscard]] virtual std::uint64_t page_bytes() const { return 4096; }
-  /// What of the whole kernel is missing, for people; "" as a rule.
+  /// What is missing from the kernel as a whole, for display; usually "".
   [[nodiscard]] virtual std::string damage() const { return {}; }
 
-  /// The variable of that name. Errors: kKvmNoSymbol, those of read.
+  /// Reads a global variable. Errors: kKvmNoSymbol, those of read().
   template <typename Number>
   Result<Number> read_variable(std::string_view name) {
     const auto symbol = file_.symbol(name);
     if (!symbol) return symbol.error();
     return read_number<Number>(symbol->address);
   }
-  /// Nothing when the kernel's own `version` is what the file says. Errors: kVersion with both, those of read.
+  /// Checks that the kernel's `version` matches the file's. Errors: kVersion with both, those of read().
   Result<void> check_version();
 
  protected:
@@ -49,14 +49,14 @@ class FreeBsdKernel : public KernelMemory {
   KernelFile file_;
 };
 
-/// Symbols that anything here asks for, for KernelFile::open.
+/// All symbols that any reader here needs, for KernelFile::open.
 std::span<const std::string_view> symbols_of_freebsd();
 
-/// A minidump. Errors: kVersion when the file is another machine's kernel or of another build than the dump's.
+/// Opens a minidump. Errors: kVersion if the file is a kernel for another machine, or not the dump's build.
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file);
 
-/// A dump of all memory: its page tables are found by KPML4phys and KPML5phys, of arm64 by pagetable_l0_ttbr1, wherever the
-/// loader put the kernel. Errors: the same, kKvmShortRead when they are not found.
+/// Opens a full memory dump. Finds its page tables by KPML4phys and KPML5phys, on arm64 by pagetable_l0_ttbr1, wherever
+/// the loader has put the kernel. Errors: same; kKvmShortRead if they are not found.
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<PhysicalMemory> dump, KernelFile file);
 
 }  // namespace memstat::postmortem

@@ -11,13 +11,13 @@
 
 namespace memstat::postmortem {
 
-/// Where the kernel of a dump may be, in the order in which they are tried: what MEMSTAT_KERNEL in the environment names,
-/// and nothing else when it is set; beside the dump, of vmcore.3 or vmcore.3.zst: kernel.3, then kernel; on FreeBSD the
-/// kernel that runs, then all below /boot. Only files that are there. "": no dump in a file.
+/// Possible kernel files of a dump, in the order in which they are tried. If MEMSTAT_KERNEL is set in the environment:
+/// only that. Otherwise: next to the dump, kernel.3 (for vmcore.3 or vmcore.3.zst), then kernel; on FreeBSD also the
+/// running kernel, then all below /boot. Only existing files. `dump` may be "" if there is no dump file.
 std::vector<std::string> kernel_candidates(const std::string& dump);
 
-/// Opens the dump with the first candidate that is its kernel. `open` opens it with one. Errors: kNotPresent with what to
-/// do when there is no candidate; else that of the first.
+/// Opens the dump with the first candidate that is its kernel. `open` tries one. Errors: kNotPresent with advice if
+/// there are no candidates; otherwise the first candidate's.
 Result<std::unique_ptr<FreeBsdKernel>> open_with_kernel(
     const std::string& dump, const std::function<Result<std::unique_ptr<FreeBsdKernel>>(KernelFile)>& open);
 

@@ -49,7 +49,7 @@ class KvmKernel final : public FreeBsdKernel {
   std::uint64_t page_bytes_ = 4096;
 };
 
-/// Both are heads of lists; what else is read is looked up in the kernel's file.
+/// Both symbols are heads of lists. Other symbols are looked up in the kernel file.
 Result<void> check_symbols(KvmDoor& door, KvmNeeds needs) {
   std::vector<KvmSymbol> symbols;
   if (needs.malloc) symbols.push_back({.name = "kmemstatistics"});

@@ -13,13 +13,13 @@
 
 namespace memstat::postmortem {
 
-/// A symbol as kvm_nlist(3) answers; 0: it has no value. Thread safety: a plain value.
+/// A symbol from kvm_nlist(3); 0: no value. Thread safety: a plain value.
 struct KvmSymbol {
   std::string_view name;
   std::uint64_t value = 0;
 };
 
-/// What is used of libkvm, which only FreeBSD has. Thread safety: none; one thread at a time.
+/// The used part of libkvm, which exists only on FreeBSD. Thread safety: none; one thread at a time.
 class KvmDoor {
  public:
   KvmDoor() = default;
@@ -27,21 +27,20 @@ class KvmDoor {
   KvmDoor& operator=(const KvmDoor&) = delete;
   virtual ~KvmDoor() = default;
 
-  /// kvm_read(3): how many bytes were read, less than 0 on errors.
+  /// kvm_read(3): number of bytes read; negative on errors.
   virtual std::ptrdiff_t read(std::uint64_t address, char* to, std::size_t size) = 0;
-  /// kvm_nlist(3): 0; or how many symbols were not found; or less than 0 on errors.
+  /// kvm_nlist(3): 0, the number of symbols not found, or negative on errors.
   virtual int find(std::span<KvmSymbol> symbols) = 0;
-  /// kvm_geterr(3).
   virtual std::string error() = 0;
 };
 
-/// The kernel behind `door`, as a capture of one poll; `door` is no longer needed then. Its types come from its own file:
-/// that in MEMSTAT_KERNEL, or the installed one that says the same version. Errors: kKvm with what libkvm says, where it
-/// finds no symbols or cannot read; kKvmNoSymbol where a symbol or the kernel file is missing; kKvmShortRead where less is
-/// read than asked for; kVersion where all kernel files are of other builds.
+/// Reads the kernel of a kvm handle as a capture of one poll; `door` is not needed afterwards. Its types come from the
+/// kernel file: the one in MEMSTAT_KERNEL, or an installed one with the same version. Errors: kKvm with libkvm's
+/// message if it finds no symbols or cannot read; kKvmNoSymbol if a symbol or the kernel file is missing; kKvmShortRead
+/// for a short read; kVersion if all kernel files are from other builds.
 Result<OpenedView> open_kvm_kernel(KvmDoor& door, KvmNeeds needs);
 
-/// The same of a kvm_t; on FreeBSD only.
+/// Same for a kvm_t; only on FreeBSD.
 Result<OpenedView> open_libkvm(void* kvm, KvmNeeds needs);
 
 }  // namespace memstat::postmortem

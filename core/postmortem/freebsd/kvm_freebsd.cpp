@@ -23,7 +23,7 @@ class LibKvm final : public KvmDoor {
   int find(std::span<KvmSymbol> symbols) override {
     std::vector<std::string> names;
     for (const KvmSymbol& symbol : symbols) names.emplace_back(symbol.name);
-    std::vector<struct nlist> list(symbols.size() + 1);  // the last one, without a name, ends it
+    std::vector<struct nlist> list(symbols.size() + 1);  // an entry without a name ends the list
     for (std::size_t i = 0; i < names.size(); ++i) list[i].n_name = names[i].data();
     const int missing = ::kvm_nlist(kvm_, list.data());
     for (std::size_t i = 0; i < names.size(); ++i) symbols[i].value = list[i].n_type == 0 ? 0 : list[i].n_value;

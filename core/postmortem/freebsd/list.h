@@ -13,20 +13,20 @@
 
 namespace memstat::postmortem {
 
-/// One list, from its first entry to the 0 that ends it; it never goes in a circle and has an end. Thread safety: none.
+/// Walks a linked list up to its terminating 0. Detects circular lists. Thread safety: none.
 class ListWalk {
  public:
   static constexpr std::size_t kMostEntries = 65536;
 
-  /// `name` is for people.
+  /// `name`: for messages.
   explicit ListWalk(std::string_view name) : name_(name) {}
 
-  /// Whether there is an entry at that address that was not there before.
+  /// Whether there is an entry at this address that was not visited yet.
   bool goes_on(std::uint64_t address);
-  /// The entry cannot be read or kept, so neither it nor those behind it are known.
+  /// Ends the walk because an entry cannot be read or stored, so that the rest is unknown.
   void stop(const Error& error) { stop(to_string(error)); }
   void stop(std::string_view why) { end(seen_.size() - 1, why); }
-  /// "" when the list was read to its end.
+  /// "" if the list was walked to its end.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:
@@ -37,13 +37,13 @@ class ListWalk {
   std::string damage_;
 };
 
-/// The string at that address as records hold it; "?" and `damage` when it cannot be read.
+/// Reads a name, truncated as in records. If it is unreadable, returns "?" and sets `damage`.
 std::string read_name(FreeBsdKernel& kernel, std::uint64_t address, std::string& damage);
 
-/// Adds "subject: what" unless `what` is "", at most 1000 of them.
+/// Adds "subject: what" unless `what` is "", up to 1000 lines.
 void add_damage(std::vector<std::string>& to, const std::string& subject, std::string_view what);
 
-/// The error where the kernel file has no such struct, or not with the members that are read.
+/// The error for a struct that the kernel file lacks, or that lacks required members.
 Error missing_type(FreeBsdKernel& kernel, std::string_view name);
 
 }  // namespace memstat::postmortem

@@ -8,10 +8,10 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint32_t kMaxCpuSlots = 16384;  // FreeBSD 15 has at most 1024
-constexpr std::uint32_t kMaxDomains = 64;      // FreeBSD 15 has at most 8
+constexpr std::uint32_t kMaxCpuSlots = 16384;  // FreeBSD 15's maximum is 1024
+constexpr std::uint32_t kMaxDomains = 64;      // FreeBSD 15's maximum is 8
 
-/// all_cpus is a set of bits in words of 64 bits.
+/// all_cpus is a bit set of 64-bit words.
 Result<std::vector<std::uint32_t>> read_cpu_set(FreeBsdKernel& kernel, std::uint32_t slots) {
   const auto symbol = kernel.file().symbol("all_cpus");
   if (!symbol) return symbol.error();
@@ -25,8 +25,8 @@ Result<std::vector<std::uint32_t>> read_cpu_set(FreeBsdKernel& kernel, std::uint
   return cpus;
 }
 
-/// Since FreeBSD 13 amd64 keeps pointers to what each CPU has as distances from __pcpu, a pointer to the array of struct
-/// pcpu; before, it was the array itself.
+/// On amd64 since FreeBSD 13, per-CPU pointers are offsets from __pcpu, which is a pointer to the array of struct pcpu;
+/// before, it was the array itself.
 std::uint64_t per_cpu_base_of(FreeBsdKernel& kernel) {
   const auto symbol = kernel.file().symbol("__pcpu");
   if (kernel.file().machine() != Machine::kX86 || !symbol || symbol->size != 8) return 0;

@@ -10,19 +10,19 @@
 
 namespace memstat::postmortem {
 
-/// Thread safety: a plain value.
+/// CPUs and memory of the dumped machine. Thread safety: a plain value.
 struct FreeBsdMachine {
-  std::vector<std::uint32_t> cpus;  ///< Numbers of all_cpus, ascending; never empty.
+  std::vector<std::uint32_t> cpus;  ///< CPU numbers in all_cpus, ascending; never empty.
   std::uint32_t cpu_slots = 1;      ///< mp_maxid + 1.
   std::uint32_t domains = 1;        ///< vm_ndomains.
-  std::uint64_t page_bytes = 4096;  ///< What each CPU has of its own lies a page from the next CPU's.
-  /// Added to the kernel's pointers to what each CPU has: on amd64 they count from the array of struct pcpu.
+  std::uint64_t page_bytes = 4096;  ///< Also the distance between the per-CPU areas of two CPUs.
+  /// Added to the kernel's per-CPU pointers; on amd64 they are offsets from the array of struct pcpu.
   std::uint64_t per_cpu_base = 0;
-  /// What counters point to before the kernel has set them up; 0 when it is not known.
+  /// What counters point to before the kernel has initialized them; 0: unknown.
   std::uint64_t early_counter = 0;
-  std::string damage;  ///< For people; "" as a rule.
+  std::string damage;  ///< For display; usually "".
 
-  /// The address of a CPU's copy of what a kernel's pointer names.
+  /// The address of a CPU's copy of a per-CPU variable.
   [[nodiscard]] std::uint64_t copy_of(std::uint64_t pointer, std::uint32_t cpu) const {
     return pointer + per_cpu_base + cpu * page_bytes;
   }
@@ -32,7 +32,7 @@ struct FreeBsdMachine {
 
 FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel);
 
-/// The value of a counter(9): the sum over all CPUs; 0 of one that is not set up yet. Errors: those of KernelMemory::read.
+/// Sums a counter(9) over all CPUs; 0 if it is not initialized yet. Errors: those of KernelMemory::read.
 Result<std::uint64_t> read_counter(FreeBsdKernel& kernel, const FreeBsdMachine& machine, std::uint64_t pointer);
 
 }  // namespace memstat::postmortem

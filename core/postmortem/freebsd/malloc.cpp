@@ -15,7 +15,7 @@ constexpr std::size_t kTypeHeaderBytes = 32;
 constexpr std::uint32_t kMaxSizeClasses = 64;
 constexpr const char* kStatistics[] = {"mts_memalloced", "mts_memfreed", "mts_numallocs", "mts_numfrees", "mts_size"};
 
-/// The figures of a type on each CPU, at most one line of damage.
+/// Stores the figures of a type by CPU, with at most one line of damage.
 void put_statistics(const FreeBsdMachine& machine, StructReader& statistics, const std::vector<StructField>& fields,
                     std::uint64_t pointer, StreamBytes& stream, std::string& damage) {
   for (const std::uint32_t cpu : machine.cpus) {
@@ -27,7 +27,7 @@ void put_statistics(const FreeBsdMachine& machine, StructReader& statistics, con
   }
 }
 
-/// The struct that has a member of that name, itself without a name.
+/// The anonymous struct that has a member of this name.
 std::optional<std::uint32_t> struct_with(const Btf& types, std::string_view member) {
   for (std::uint32_t type = 1; type < types.type_count(); ++type) {
     if (types.find_member(type, member)) return type;

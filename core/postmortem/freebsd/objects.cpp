@@ -15,28 +15,29 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kSlabIsOffPage = 0x0020'0000;  // UMA_ZFLAG_OFFPAGE: struct uma_slab is not in the slab's own pages
+constexpr std::uint64_t kSlabIsOffPage = 0x0020'0000;  // UMA_ZFLAG_OFFPAGE: struct uma_slab is outside the slab's pages
 constexpr std::size_t kMostUmaNotes = 20;
-constexpr std::uint64_t kMostUmaSlabs = 1U << 26U;     // of a list
+constexpr std::uint64_t kMostUmaSlabs = 1U << 26U;     // in a list
 constexpr std::uint64_t kMostItemsOfSlab = 1U << 16U;  // uk_ipers has 16 bits
 constexpr std::uint64_t kMostInBucket = 4096;          // the kernel's largest bucket has 256 or 1024
-constexpr std::uint64_t kMostBuckets = 1U << 16U;      // of a domain
+constexpr std::uint64_t kMostBuckets = 1U << 16U;      // in a domain
 constexpr std::size_t kMostCached = 1U << 22U;         // items in buckets of all zones of a keg
 constexpr std::uint64_t kBitsOfWord = 64;
 
-/// A list that may go in a circle and be of any length, which is not remembered whole. Thread safety: none.
+/// Detects the end of a list that may be circular and of any length, without remembering all entries. Thread safety:
+/// none.
 class LongList {
  public:
   explicit LongList(std::uint64_t most) : most_(most) {}
 
-  /// Whether there is an entry at that address.
+  /// Whether there is an entry at this address.
   bool goes_on(std::uint64_t address) {
     if (address == 0) return false;
     if (address == mark_ || count_ == most_) {
       damage_ = address == mark_ ? "it goes in a circle" : "it has no end";
       return false;
     }
-    if (std::has_single_bit(++count_)) mark_ = address;  // a circle comes back to it before the count has doubled twice
+    if (std::has_single_bit(++count_)) mark_ = address;  // a circle returns to it before the count has doubled twice
     return true;
   }
   [[nodiscard]] const std::string& damage() const { return damage_; }
@@ -82,14 +83,14 @@ class ItemReader {
     if (found_.notes.size() < kMostUmaNotes) found_.notes.push_back(std::move(what));
   }
 
-  /// What a zone keeps for itself.
+  /// Collects the items that a zone caches.
   void collect_cached(std::uint64_t zone) {
     for (const std::uint32_t cpu : machine_.cpus) {
       if (auto loaded = cache_.load(zone + *cpus_at_ + cpu * cache_.size()); !loaded) {
         note("CPU " + std::to_string(cpu) + ": " + to_string(loaded.error()));
         continue;
       }
-      // A bucket that a CPU has leaves its own count at what it was when the CPU took it.
+      // The count in a CPU's bucket is outdated: it dates from when the CPU took the bucket.
       for (const auto& [bucket, count] : cpu_buckets_) take_bucket(cache_.get(bucket), cache_.get(count));
     }
     const std::uint64_t begin = zone + *cpus_at_ + machine_.cpu_slots * cache_.size();
@@ -109,7 +110,7 @@ class ItemReader {
     }
   }
 
-  /// One that counts for itself; it is loaded then. False: it cannot be read.
+  /// Loads a bucket with a valid count of its own. Returns false if it is unreadable.
   bool take_own_bucket(std::uint64_t address) {
     if (auto loaded = bucket_.load(address); !loaded) {
       note("a bucket: " + to_string(loaded.error()));
@@ -141,7 +142,7 @@ class ItemReader {
     const std::uint64_t pages_per_slab = std::max<std::uint64_t>(1, keg_.get(keg_pages_));
     expected_ = saturating_sum(expected_, saturating_product(domain_.get(domain_pages_) / pages_per_slab, items_per_slab_));
     free_in_slabs_ = saturating_sum(free_in_slabs_, domain_.get(domain_free_));
-    // Of the slabs on the third list every item is free.
+    // The third list has only completely free slabs.
     for (const StructField head : {partial_, full_}) read_slabs(subject, domain_.get(head));
   }
 
@@ -156,7 +157,7 @@ class ItemReader {
     if (!list.damage().empty()) note("the slabs of " + subject + ": " + list.damage());
   }
 
-  /// The slab that is loaded.
+  /// Reads the loaded slab.
   void read_uma_slab(std::uint64_t slab) {
     std::uint64_t begin = slab - keg_.get(keg_header_at_);
     if (is_off_page_) {
@@ -188,7 +189,7 @@ class ItemReader {
   void take_item(std::uint64_t address) {
     if (std::binary_search(cached_.begin(), cached_.end(), address)) return;
     ++found_.count;
-    // The lowest addresses, the highest of them first.
+    // A heap of the lowest addresses, with the highest of them at the top.
     if (lowest_.size() < most_) {
       lowest_.push_back(address);
       std::push_heap(lowest_.begin(), lowest_.end());
@@ -252,13 +253,13 @@ class ItemReader {
   std::optional<std::uint64_t> items_at_ = bucket_.offset_of("ub_bucket");
 
   std::uint64_t items_per_slab_ = 0;
-  std::uint64_t item_bytes_ = 0;  // from one to the next
+  std::uint64_t item_bytes_ = 0;  // distance between items
   bool is_off_page_ = false;
   std::vector<std::uint64_t> cached_;
   std::uint64_t cached_count_ = 0;
   std::uint64_t expected_ = 0;  // items of all slabs
   std::uint64_t free_in_slabs_ = 0;
-  std::vector<std::uint64_t> free_bits_;  // of the slab at hand
+  std::vector<std::uint64_t> free_bits_;  // of the current slab
   std::vector<std::uint64_t> lowest_;     // allocated items, as a heap
   SlabObjects found_;
 };

@@ -17,27 +17,27 @@
 
 namespace memstat::postmortem {
 
-/// One zone. Thread safety: a plain value.
+/// A uma zone. Thread safety: a plain value.
 struct UmaZone {
   std::string name;
-  std::uint64_t object_size = 0;             ///< B that a caller gets.
-  std::uint64_t keg = 0;                     ///< Its address; 0: it has none, and keeps items of another allocator.
-  std::vector<std::uint64_t> zones_of_keg;   ///< The addresses of all that share the keg, this one included.
-  std::vector<std::string> names_in_common;  ///< The names of the others.
+  std::uint64_t object_size = 0;             ///< B usable by the caller.
+  std::uint64_t keg = 0;                     ///< Address of its keg; 0: it has none, and caches items of another allocator.
+  std::vector<std::uint64_t> zones_of_keg;   ///< Addresses of all zones that share the keg, including this one.
+  std::vector<std::string> names_in_common;  ///< Names of the other zones.
 };
 
 struct UmaWalk {
   std::vector<UmaZone> zones;
-  std::vector<std::string> damage;  ///< A line each, for people; none as a rule.
+  std::vector<std::string> damage;  ///< One line each, for display; usually none.
 };
 
-/// All zones, by keg, then those without one. Errors: kKvmNoSymbol when the kernel has no list of them or no type for it;
-/// those of read when its head cannot be read. A list that is torn, poisoned or in a circle ends there.
+/// Walks all zones, by keg, then those without one. Errors: kKvmNoSymbol if the kernel file lacks the list or a type;
+/// those of read() if the head is unreadable. Ends at torn, poisoned or circular entries.
 Result<UmaWalk> walk_uma_zones(FreeBsdKernel& kernel);
 
-/// Finds them, with at most `most` of them one by one; of zones that share a keg those of all. Nothing is known of who
-/// allocated them. Errors: kNotPresent of a zone without a keg; kKvmNoSymbol when the kernel lacks a type; those of read
-/// when the keg cannot be read. What is wrong with one slab or bucket is a note.
+/// Finds the allocated objects of a zone, and lists at most `most`; zones that share a keg have the objects of all. Who
+/// allocated them is unknown. Errors: kNotPresent for a zone without a keg; kKvmNoSymbol if a type is missing; those of
+/// read() if the keg is unreadable. Problems with a single slab or bucket become notes.
 Result<SlabObjects> read_uma_objects(FreeBsdKernel& kernel, const FreeBsdMachine& machine, const UmaZone& zone,
                                      std::uint64_t most);
 

@@ -9,14 +9,14 @@
 namespace memstat::postmortem {
 namespace {
 
-// Members of struct vmmeter (sys/sys/vmmeter.h); each is a sysctl of its name.
+// Members of struct vmmeter (sys/sys/vmmeter.h); each has a sysctl of the same name.
 constexpr const char* kVmMembers[] = {
     "v_page_count",    "v_wire_count",  "v_pageout_free_min", "v_interrupt_free_min", "v_free_min",
     "v_free_reserved", "v_free_severe", "v_free_target",      "v_inactive_target",    "v_tfree",
     "v_dfree",         "v_pdpages",     "v_pdwakeups",        "v_pdshortfalls",       "v_reactivated",
     "v_intrans",       "v_swappgsin",   "v_swappgsout",       "v_vnodepgsin",         "v_vnodepgsout"};
 
-// Members of struct vm_domain (sys/vm/vm_pagequeue.h), and the leaf of vm.domain.N.stats.
+// Members of struct vm_domain (sys/vm/vm_pagequeue.h), and their names in vm.domain.N.stats.
 struct DomainMember {
   const char* member;
   const char* leaf;
@@ -25,11 +25,11 @@ constexpr DomainMember kDomainMembers[] = {
     {"vmd_free_count", "free_count"},   {"vmd_free_min", "free_min"},       {"vmd_free_reserved", "free_reserved"},
     {"vmd_free_severe", "free_severe"}, {"vmd_free_target", "free_target"}, {"vmd_inactive_target", "inactive_target"}};
 
-// The queues in the order of vmd_pagequeues (PQ_INACTIVE 0 and so on, sys/vm/vm_page.h).
+// The queues in the order of vmd_pagequeues (PQ_INACTIVE is 0; sys/vm/vm_page.h).
 struct QueueLeaf {
   const char* pages;
   const char* scanned;
-  const char* all;  // of vm.stats.vm; nullptr: it has none
+  const char* all;  // in vm.stats.vm; nullptr: none
 };
 constexpr std::array<QueueLeaf, 4> kQueueLeaves = {{{"inactive", "inactpdpgs", "v_inactive_count"},
                                                     {"active", "actpdpgs", "v_active_count"},

@@ -12,14 +12,13 @@
 
 namespace memstat::postmortem {
 
-/// Thread safety: a plain value.
+/// Page statistics as sysctls. Thread safety: a plain value.
 struct FreeBsdPages {
-  std::vector<std::pair<std::string, std::uint64_t>>
-      sysctls;         ///< Names and values; those that the kernel does not have are not there.
-  std::string damage;  ///< For people; "" as a rule.
+  std::vector<std::pair<std::string, std::uint64_t>> sysctls;  ///< Names and values of those that the kernel has.
+  std::string damage;                                          ///< For display; usually "".
 };
 
-/// vm.stats.vm.v_* out of vm_cnt, vm.domain.N.stats out of vm_dom, and vm.uma_kmem_total.
+/// Reads vm.stats.vm.v_* from vm_cnt, vm.domain.N.stats from vm_dom, and vm.uma_kmem_total.
 FreeBsdPages read_freebsd_pages(FreeBsdKernel& kernel, const FreeBsdMachine& machine);
 
 }  // namespace memstat::postmortem

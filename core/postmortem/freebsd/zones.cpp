@@ -15,8 +15,8 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kInternal = 0x2000'0000;                    // UMA_ZFLAG_INTERNAL: its caches are not counted
-constexpr std::uint64_t kItemsMask = (std::uint64_t{1} << 44) - 1;  // of uz_items, the rest are sleepers
+constexpr std::uint64_t kInternal = 0x2000'0000;                    // UMA_ZFLAG_INTERNAL: its per-CPU caches are not counted
+constexpr std::uint64_t kItemsMask = (std::uint64_t{1} << 44) - 1;  // in uz_items; the other bits are sleepers
 
 // Offsets in a CPU's block.
 constexpr std::size_t kCpuAllocsAt = 0;
@@ -70,7 +70,7 @@ class ZoneReader {
     std::string damage = {};
   };
 
-  /// Of the keg that is loaded.
+  /// Reads the loaded keg.
   Keg read_keg(std::uint64_t at) {
     const auto get = [this](StructField field) { return keg_.type.get(field); };
     Keg keg{.exists = true,
@@ -163,7 +163,7 @@ class ZoneReader {
     }
   }
 
-  /// A zone's domains stand behind the cache of its last CPU.
+  /// The domains of a zone follow the cache of its last CPU.
   void put_domains(std::uint64_t zone, std::string& damage) {
     const std::uint64_t begin = zone + *cpus_at_ + machine_.cpu_slots * cache_.type.size();
     std::uint64_t items = 0;
