@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts the instructions of one steady poll and of one scrape, which no load of the machine changes, with callgrind.
-instructions.py BUILD_DIR prints them as instructions.txt has them; tests/end_to_end/instructions_test.py compares."""
+"""Counts the instructions of a steady poll and of a scrape with callgrind; unlike time, they do not depend on the machine's load.
+instructions.py BUILD_DIR prints them in the format of instructions.txt; tests/end_to_end/instructions_test.py compares."""
 import os
 import platform
 import re

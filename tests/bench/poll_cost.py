@@ -4,10 +4,10 @@
 [--interval S] [--configuration TEXT] NAME=MEMSTATD... Needs root, cc and strace.
 
 All memstatds and the plain program run at the same time, so that the machine's other work is the same for all. The CPU of a poll
-is what its two threads ran between two naps (/proc/PID/task/*/schedstat), so scrapes are not in it. The plain program has the list
-of what the first memstatd reads, seen by strace, kept open or opened by name as there. What memstatd asks of BPF it cannot
-ask; with `+slabinfo` it reads /proc/slabinfo instead, which knows less. Prints a line for each: the least CPU of a poll, the quartiles,
-the mean, and voluntary switches a poll."""
+is the run time of its two threads between two sleeps (/proc/PID/task/*/schedstat), so scrapes are not included. The plain program reads
+the same files as the first memstatd, as observed by strace, and keeps them open or reopens them as memstatd does. It cannot use memstatd's BPF
+programs; with `+slabinfo` it reads /proc/slabinfo instead, which has less. Prints a line for each: minimum CPU time of a poll, quartiles,
+mean, and voluntary context switches per poll."""
 import argparse
 import os
 import pathlib

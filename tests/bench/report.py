@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prints the table of figures from the results in a directory: report.py DIRECTORY (tests/bench/run calls it)."""
+"""Prints the results in a directory as a table: report.py DIRECTORY (called by tests/bench/run)."""
 import datetime
 import json
 import os

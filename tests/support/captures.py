@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Captures for the end-to-end tests: reads the fixtures, makes new ones, and decodes kernel data a second, independent time."""
+"""Captures for the end-to-end tests: reads the fixtures, creates new ones, and decodes kernel data independently of memstatd."""
 import functools
 import io
 import os

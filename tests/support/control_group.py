@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A control group of the memory controller for a test, of version 2 or 1, whichever this machine has."""
+"""A memory control group for a test, v2 or v1, whichever this machine has."""
 import os
 import time
 import unittest

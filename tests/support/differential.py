@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fuzzes the readers of Linux's text files against the slow, obvious ones of tests/guests, which share no code with them: captured
-files get other numbers, other blanks, lines fewer, twice and in another order, and each value of memstatd's page must be what the
-checker reads in the same files. The kernel could have written them: what no kernel can is left to the other fuzzers.
+"""Fuzzes the parsers of Linux's text files against the slow, obvious ones in tests/guests, which share no code with them. Changes numbers
+and blanks in captured files, and removes, duplicates and reorders lines. Each value on memstatd's page must equal what the checker
+reads in the same files. A kernel could have written all of them; the other fuzzers cover impossible files.
 
 `python3 tests/support/differential.py ROUNDS [SEED]` with MEMSTATD and SOURCE_DIR in the environment; prints the seed of each round
-in which they differ, which is all that is needed to see it again with ROUNDS 1."""
+with a difference; ROUNDS 1 with that seed reproduces it."""
 import io
 import os
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a page of any wire format into one form, so that formats can be compared series by series. Reading fails with
-AssertionError on whatever is wrong with a page: a series twice, a family in two pieces, a document that ends early.
+"""Parses pages of all wire formats into the same structure, so that they can be compared series by series. Raises AssertionError
+for any error in a page: duplicate series, split families, truncated documents.
 
 Names are those of the text format: a counter's family ends in _total, a histogram is its _bucket, _sum and _count, and `le`
 is a number's shortest text.

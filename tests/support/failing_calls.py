@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lives of memstatd in which system calls fail, one or some in a row, anywhere from start to stop: it serves on, or ends with a line
-that says why and status 1 (2 where it is the configuration that cannot be read), and never by a signal.
+"""Runs memstatd with failing system calls, one or several in a row, at any point from start to stop. It must continue to serve, or end with
+a message and status 1 (2 if the configuration cannot be read), but never by a signal.
 
-`python3 tests/support/failing_calls.py [STEP [CALL]...]` with MEMSTATD, SOURCE_DIR and BUILD_DIR in the environment takes every
-STEP-th of these calls (each one without it), of all kinds without CALL, and prints how the lives ended."""
+`python3 tests/support/failing_calls.py [STEP [CALL]...]` with MEMSTATD, SOURCE_DIR and BUILD_DIR in the environment makes every
+STEP-th call (default: each one) fail, of all kinds unless CALL is given, and prints how the runs ended."""
 import collections
 import concurrent.futures
 import os

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `tests/run FILTER` builds and runs of the test programs of one build directory.
+"""Selects what `tests/run FILTER` builds and runs in one build directory.
 
-    filtered_tests.py targets BUILD FILTER          prints what to build before a test whose name matches FILTER can run; nothing: all
-    filtered_tests.py run BUILD FILTER RESULTS      runs those tests of the programs; RESULTS is as ctest writes it
+    filtered_tests.py targets BUILD FILTER          prints the targets that tests matching FILTER need; nothing: all
+    filtered_tests.py run BUILD FILTER RESULTS      runs the matching tests of the programs; RESULTS has the format of ctest
 
-The programs and their directories are in BUILD/test-programs.txt, a line "PROGRAM DIRECTORY" each. A test of theirs is called
-DIRECTORY/Suite.Name. Scripts are run by ctest, which knows them by their path below tests/.
+The programs and their directories are in BUILD/test-programs.txt, a line "PROGRAM DIRECTORY" each. Their tests are called
+DIRECTORY/Suite.Name. ctest runs scripts; their names are their paths below tests/.
 """
 import os
 import pathlib

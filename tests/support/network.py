@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two network namespaces that a pair of interfaces joins, and filters of a control group as IPAddressDeny= of systemd makes them."""
+"""Two network namespaces joined by a pair of interfaces, and control group filters like those of systemd's IPAddressDeny=."""
 import ctypes
 import ctypes.util
 import ipaddress

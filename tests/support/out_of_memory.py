@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lives of memstatd in which allocations fail, one or some in a row, anywhere from start to stop: it serves on, or ends with a
-line that says so and status 1, and never by a signal.
+"""Runs memstatd with failing allocations, one or several in a row, at any point from start to stop. It must continue to serve, or end
+with a message and status 1, but never by a signal.
 
-`python3 tests/support/out_of_memory.py [STEP [FIRST]]` with MEMSTATD, SOURCE_DIR and BUILD_DIR in the environment takes every
-STEP-th allocation (each one without it) from FIRST on, with each burst, and prints how the lives ended."""
+`python3 tests/support/out_of_memory.py [STEP [FIRST]]` with MEMSTATD, SOURCE_DIR and BUILD_DIR in the environment makes every
+STEP-th allocation (default: each one) from FIRST on fail, in bursts of each length, and prints how the runs ended."""
 import collections
 import concurrent.futures
 import http.client

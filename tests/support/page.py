@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a page in Prometheus text format 0.0.4 and finds everything that is wrong with it.
+"""Parses a page in Prometheus text format 0.0.4 and finds all errors in it.
 
-As a command: page.py [FILE]... (standard input when there is none) prints the problems, one a line; exit status 1 when there
-are any. As a module: check(bytes) gives the Page and the list of problems. It is stricter than the format: a page of ours has
-no timestamps, no comments, no doubled blanks, and each family stands in one piece under its HELP and TYPE. promtool finds
-neither duplicate series nor split families, which is why this exists.
+As a command: page.py [FILE]... (default: standard input) prints the problems, one per line; exit status 1 if there are any. As a
+module: check(bytes) returns the Page and the list of problems. It is stricter than the format: memstatd's pages have no
+timestamps, comments or double blanks, and each family is contiguous under its HELP and TYPE. promtool does not detect duplicate
+series or split families.
 """
 import dataclasses
 import math

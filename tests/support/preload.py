@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries that are loaded into memstatd before all others: calls hang, as a sick kernel or disk makes them, fail or are counted."""
+"""Libraries to preload into memstatd: they make calls hang, as a broken kernel or disk does, make them fail, or count them."""
 import os
 import re
 import shutil

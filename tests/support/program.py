@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the real memstatd for the end-to-end tests: once, or as a server that is waited for by condition and never by time."""
+"""Runs the real memstatd for the end-to-end tests: once, or as a server. Waits for conditions, never for fixed times."""
 import contextlib
 import http.client
 import os

@@ -5,12 +5,12 @@
 The seeds of NAME_fuzz.cpp are the files that tests/fuzz/NAME_fuzz.seeds names, a pattern a line: relative to the repository
 ("config/*.yaml") or to a poll of any capture in tests/fixtures/captures ("fs/proc/slabinfo", "sysctl/kern.malloc_stats").
 A source's fuzzer that is made of tests/fuzz/any_source.cpp has no such list: it writes the seeds itself, from the source's captures.
-What earlier runs found is in tests/fuzz/corpus/NAME_fuzz.tar.xz, where tests/fuzz/keep put it.
-Seeds and what the fuzzer found interesting are kept in BUILD_DIR/corpus/NAME_fuzz, so that the next run starts from there; an
-input that crashes is kept in BUILD_DIR/crashes.
-Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30), FUZZ_SEED (default 1: in a new build each run
-tries the same inputs in the same order, and as many of them on a fast machine as on a slow one, so that a commit fails for what it
-changed; 0 tries others, and as many as there is time for, as tests/fuzz/long does).
+Inputs from earlier runs are in tests/fuzz/corpus/NAME_fuzz.tar.xz, stored by tests/fuzz/keep.
+Seeds and new inputs are kept in BUILD_DIR/corpus/NAME_fuzz, where the next run continues; crashing inputs are kept in
+BUILD_DIR/crashes.
+Environment: SOURCE_DIR, BUILD_DIR, FUZZ_SECONDS (all fuzzers together; default 30), FUZZ_SEED (default 1: in a new build, each run
+tries the same inputs in the same order, and the same number on any machine, so that a failure is due to the commit; 0: other inputs,
+as many as there is time for, as in tests/fuzz/long).
 """
 import fcntl
 import glob

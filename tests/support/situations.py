@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Situations: captures of problems and of calm machines with their true causes, and what memstatctl why says of each.
+"""Situations: captures of problems and of calm machines, with their true causes and the output of memstatctl why.
 
     python3 -B tests/support/situations.py [NAME...]     prints the table; MEMSTATCTL names the program
 

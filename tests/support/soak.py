@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A long life of memstatd at a hundred times its usual rate: polls each 0.1 s, four scrapers in all formats, reloads, floods and a
-recording that turns over, on this machine's kernel and on a replay beside it whose capture changes all the time.
+"""Runs memstatd for hours at a hundred times its usual rate: polls every 0.1 s, four scrapers in all formats, reloads, floods and a
+rotating recording, on this machine's kernel and, at the same time, on a replay of a constantly changing capture.
 
-`python3 tests/support/soak.py HOURS [--busy]` with MEMSTATD and SOURCE_DIR in the environment. It fails when memory in use grows by more
-than 2 MiB after the first fifth, when a descriptor stays open or a thread is left, when an answer is wrong, and,
-without --busy, when a poll is missed or the end of the recording comes late: on a machine that does other work, too, that may
-happen."""
+`python3 tests/support/soak.py HOURS [--busy]` with MEMSTATD and SOURCE_DIR in the environment. It fails if memory in use grows by more
+than 2 MiB after the first fifth, if descriptors or threads leak, if an answer is wrong, and, without --busy,
+if a poll is missed or the recording ends late, which may happen on a busy machine."""
 import argparse
 import itertools
 import os

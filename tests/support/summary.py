@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums up what ctest wrote for each tree: summary.py [--filtered] TREE RESULT [TREE RESULT]...
+"""Summarizes the results of ctest for each tree: summary.py [--filtered] TREE RESULT [TREE RESULT]...
 
---filtered: a tree may have run no test, because none of its tests has the name asked for. RESULT is a JUnit file of ctest, or a word for
-why there is none: "not configured", "not built" (one failure each), "absent" (nothing). Where tests share a process , what became of each is in a file of GoogleTest's in the directory test-results beside RESULT. Prints the skipped tests of each tree with their reasons, the failed ones, what a script that passed left out, and as
-the last line the totals.
-Exit status: 0 when at least one test passed and none failed.
+--filtered: a tree without a matching test is not an error. RESULT is a JUnit file of ctest, or the reason why there is none:
+"not configured", "not built" (one failure each), "absent" (not counted). For tests that share a process, GoogleTest's results are in the
+directory test-results next to RESULT. Prints the skipped tests of each tree with their reasons, the failed ones, what a passed script
+omitted, and the totals as the last line.
+Exit status: 0 if at least one test passed and none failed.
 """
 import collections
 import os
