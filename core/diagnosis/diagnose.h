@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Asks every cause, ranks what they find, and leaves out what another finding explains.
+// Evaluates every cause, ranks the findings, and omits those that another finding explains.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@ struct NotChecked {
 
 struct Diagnosis {
   Findings findings;                   ///< Most urgent first.
-  std::vector<std::string> ruled_out;  ///< Causes that the evidence speaks against.
+  std::vector<std::string> ruled_out;  ///< Causes that contradict the evidence.
   std::vector<NotChecked> not_checked;
   double watched_seconds = 0;
   std::size_t polls = 0;
 };
 
-/// Findings only, ranked; allocates nothing where none is found. `found` is emptied first.
+/// Only findings, ranked; does not allocate if there are none. Clears `found` first.
 void find_causes(const Evidence& evidence, Findings& found);
 
-/// The whole answer. Allocates.
+/// The complete diagnosis. Allocates.
 Diagnosis diagnose(const Evidence& evidence);
 
 }  // namespace memstat

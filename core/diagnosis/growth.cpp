@@ -12,21 +12,21 @@ namespace {
 using Points = std::vector<GrowthPoint>;
 
 constexpr std::size_t kMaxLows = 25;
-/// A fall is a fall of a cycle if it is at least this share of the whole range.
+/// A fall belongs to a cycle if it is at least this share of the whole range.
 constexpr double kCycleShare = 0.25;
 /// A rise is a step if it makes up at least this share of all rises.
 constexpr double kStepShare = 0.5;
-/// The growth of the last third, compared with that of the fastest third, below which it levels off.
+/// Growth levels off if the last third's is below this share of the fastest third's.
 constexpr double kLevelShare = 1.0 / 3;
-/// A cache that gives back less than this share while memory is reclaimed does not count as given back.
+/// A cache has given memory back if it shrank by at least this share while memory was reclaimed.
 constexpr double kReclaimShare = 0.1;
-/// How often start-up is skipped. Each further attempt makes the probability that much larger.
+/// Maximum number of times that start-up is skipped. The probability is multiplied by the number of attempts.
 constexpr int kMaxSkips = 2;
 
 bool is_later(const GrowthPoint& a, const GrowthPoint& b) { return a.seconds < b.seconds; }
 bool is_lower(const GrowthPoint& a, const GrowthPoint& b) { return a.amount < b.amount; }
 
-/// The lowest point of each of at most kMaxLows parts, which have as many points each.
+/// The minimum of each of at most kMaxLows parts with equal numbers of points.
 Points lows_of_parts(std::span<const GrowthPoint> points) {
   const std::size_t parts = std::min(points.size(), kMaxLows);
   Points lows;
@@ -39,7 +39,7 @@ Points lows_of_parts(std::span<const GrowthPoint> points) {
   return lows;
 }
 
-/// Falls of at least a share of the range, as their peaks and the lows that follow.
+/// Falls by at least a share of the range: their peaks and the following lows.
 struct Falls {
   Points lows;  // the first point too, if the amount rises from it
   Points peaks;
@@ -107,8 +107,8 @@ std::vector<std::size_t> double_ranks(const std::vector<double>& changes) {
   return ranks;
 }
 
-/// Wilcoxon's signed-rank test, one-sided and exact: the probability that changes which are as likely to fall as to rise
-/// rise by at least as much.
+/// Wilcoxon's signed-rank test, one-sided and exact: the probability that changes with equal chances of rising and
+/// falling rise by at least as much.
 double probability_of(const std::vector<double>& changes) {
   const std::vector<std::size_t> ranks = double_ranks(changes);
   std::size_t most = 0;
@@ -117,7 +117,7 @@ double probability_of(const std::vector<double>& changes) {
     most += ranks[i];
     if (changes[i] > 0) risen += ranks[i];
   }
-  std::vector<double> chances(most + 1);  // by the sum of the ranks that rise
+  std::vector<double> chances(most + 1);  // by the sum of the rising ranks
   chances[0] = 1;
   for (const std::size_t rank : ranks) {
     for (std::size_t sum = most + 1; sum-- > 0;) {
@@ -129,7 +129,7 @@ double probability_of(const std::vector<double>& changes) {
   return std::min(1.0, probability);
 }
 
-/// Growth a second in each third of the time between the first and the last low.
+/// Growth per second in each third of the time between the first and the last low.
 std::array<double, 3> thirds_of(const Points& lows) {
   std::array<double, 3> slopes{};
   const double begin = lows.front().seconds;
@@ -145,12 +145,12 @@ std::array<double, 3> thirds_of(const Points& lows) {
   return slopes;
 }
 
-/// What a sequence of lows says of itself.
+/// The verdict on a sequence of lows.
 struct Verdict {
   GrowthShape shape = GrowthShape::kUncertain;
   double probability = 1;
   double rising = 0;
-  double step_at = 0;  // seconds, of kStep: when it was over
+  double step_at = 0;  // for kStep: end of the step, in seconds
 };
 
 Verdict judge(const Points& lows) {
@@ -161,7 +161,7 @@ Verdict judge(const Points& lows) {
   std::size_t rises = 0;
   for (std::size_t i = 1; i < lows.size(); ++i) {
     const double change = lows[i].amount - lows[i - 1].amount;
-    if (change == 0) continue;  // says nothing about a direction
+    if (change == 0) continue;  // no direction
     changes.push_back(change);
     if (change < 0) continue;
     ++rises;
@@ -209,7 +209,7 @@ void find_largest_fall(std::span<const GrowthPoint> points, std::span<const doub
   test.was_reclaimed = reclaimed.back() > reclaimed.front();
 }
 
-/// The part of the window that a test after this one looks at: without its first third, or from the end of the step on.
+/// The part of the window for the next test: without its first third, or from the end of the step on.
 std::span<const GrowthPoint> without_start(std::span<const GrowthPoint> points, const Verdict& verdict) {
   std::size_t skipped = points.size() / 3;
   if (verdict.shape == GrowthShape::kStep) {

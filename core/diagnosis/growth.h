@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whether an amount grows, or only moves: start-up, steps, cycles and caches that are given back are told apart.
+// Decides whether an amount grows or only moves: distinguishes start-up, steps, cycles and caches that give memory
+// back.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,10 @@
 
 namespace memstat {
 
-/// An amount at a time; times rise. Thread safety: a plain value, as all here.
+/// An amount at a time; times ascend. Thread safety: a plain value, as all here.
 struct GrowthPoint {
   double seconds = 0;  ///< from any origin
-  double amount = 0;   ///< bytes or objects; below 0 for unaccounted memory whose parts moved while they were read
+  double amount = 0;   ///< bytes or objects; negative for unaccounted memory if its parts changed while they were read
 };
 
 /// How an amount moved within a window.
@@ -22,25 +23,25 @@ enum class GrowthShape : std::uint8_t {
   kStill,      ///< no larger at the end than at the start
   kSteady,     ///< its lows rose in each third of the window
   kStep,       ///< one rise makes up most of the growth
-  kEnded,      ///< it grew first, and no more
-  kLevelsOff,  ///< it grows ever more slowly: start-up, or a cache that fills
-  kCycle,      ///< it falls again and again, and what stays does not rise
-  kGivenBack,  ///< most of what it had gained was given back within the window
-  kUncertain,  ///< it moves as by chance
+  kEnded,      ///< it grew first, but no more
+  kLevelsOff,  ///< its growth slows down: start-up, or a cache that fills
+  kCycle,      ///< it falls repeatedly, and its lows do not rise
+  kGivenBack,  ///< most of its gain was given back within the window
+  kUncertain,  ///< random movement
 };
-/// "steady", "step", ...; words for people are those of whoever prints them.
+/// "steady", "step", ...; output for people has its own words.
 std::string_view to_string(GrowthShape shape);
 
 /// The result of test_growth. Thread safety: a plain value.
 struct GrowthTest {
   GrowthShape shape = GrowthShape::kTooShort;
-  double gain = 0;          ///< last amount less the first
+  double gain = 0;          ///< last amount minus the first
   double per_second = 0;    ///< Theil-Sen slope of the lows since `since`
-  double probability = 1;   ///< that an amount without drift rises as clearly; one series alone, see control_discoveries
-  double rising = 0;        ///< share of the changes of the lows that are rises
-  double since = 0;         ///< seconds: where the growth begins, after start-up or a step
+  double probability = 1;   ///< of a rise at least this clear without drift; for one series only, see control_discoveries
+  double rising = 0;        ///< share of the changes between lows that are increases
+  double since = 0;         ///< seconds: the start of the growth, after start-up or a step
   double largest_fall = 0;  ///< from a peak to a later low
-  double fell_at = 0;       ///< seconds, when that low was reached
+  double fell_at = 0;       ///< time of that low in seconds
   bool fell_in_reclaim = false;  ///< memory was reclaimed during that fall
   bool was_reclaimed = false;    ///< memory was reclaimed within the window
 };
@@ -49,14 +50,15 @@ inline constexpr std::size_t kMinGrowthPoints = 8;
 /// The share of false findings among all findings that control_discoveries allows.
 inline constexpr double kFalseDiscoveryRate = 0.05;
 
-/// `reclaimed`: a counter of reclaimed pages at the same times, or empty where it is not known.
+/// `reclaimed`: a counter of reclaimed pages at the same times; empty if unknown.
 ///
-/// The test is on lows: of each cycle, where the amount falls again and again, else of each of up to 24 parts of the window.
-/// Changes from low to low are tested by the signed-rank test, which holds for a random walk, where a slope or a rank
-/// correlation would find a trend. Start-up (a third, or all before a single step) is skipped once.
+/// Tests the lows: one per cycle if the amount falls repeatedly, otherwise one for each of up to 24 parts of the window. The
+/// signed-rank test of the changes between lows is valid for a random walk, in which a slope or a rank correlation would
+/// find a trend. Start-up (a third, or everything before a single step) is skipped once.
 GrowthTest test_growth(std::span<const GrowthPoint> points, std::span<const double> reclaimed = {});
 
-/// Benjamini-Hochberg: the largest probability that counts as found, of these of all series that moved. 0: none does.
+/// Benjamini-Hochberg: the largest probability that counts as a discovery, given those of all series that moved. 0:
+/// none.
 double control_discoveries(std::span<const double> probabilities, double rate = kFalseDiscoveryRate);
 
 }  // namespace memstat

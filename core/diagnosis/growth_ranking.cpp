@@ -10,24 +10,24 @@
 namespace memstat {
 namespace {
 
-/// A row is explained by others that have at least this share of its growth.
+/// Other rows explain a row if they have at least this share of its growth.
 constexpr double kExplainedShare = 0.6;
-/// Fewer objects than these agree by chance.
+/// Smaller numbers of objects may agree by chance.
 constexpr double kMinSharedObjects = 16;
-/// Series grow together if they differ by at most this share of the growth of the first.
+/// Series grow together if they differ by at most this share of the first one's growth.
 constexpr double kTogetherShare = 0.08;
-/// Times within the window at which they are compared.
+/// Number of times in the window at which they are compared.
 constexpr std::size_t kComparisons = 4;
 
 bool is_part(const GrowthSeries& series) { return series.allocator == kAccountAllocator; }
 
-/// Memory that another allocator's types show too: never the first of a group.
+/// Memory that types of another allocator include, too: never the first of a group.
 bool is_other_view(const GrowthSeries& series) {
   static constexpr std::string_view kViews[] = {"table", "call_site", "kmalloc_site", "socket"};
   return std::find(std::begin(kViews), std::end(kViews), series.allocator) != std::end(kViews);
 }
 
-/// The allocator whose types show what a part of the account is made of.
+/// The allocator whose types explain a part of the summary.
 std::string_view allocator_of_part(std::string_view part) {
   static constexpr std::pair<std::string_view, std::string_view> kParts[] = {
       {"slab_unreclaimable", "slab"}, {"slab_reclaimable", "slab"},
@@ -42,7 +42,7 @@ std::string_view allocator_of_part(std::string_view part) {
 
 double bytes_gained(const GrowthSeries& series, const GrowthTest& test) { return series.is_bytes ? test.gain : 0; }
 
-/// Objects gained until each comparison; empty where the number of objects is not known.
+/// Objects gained until each comparison; empty if the number of objects is unknown.
 std::vector<double> objects_gained(const GrowthSeries& series) {
   const double size = series.is_bytes ? series.object_bytes : 1;
   if (size <= 0) return {};
@@ -113,7 +113,7 @@ class Ranker {
     return tests_[i].gain > 0 && tests_[i].gain >= (series_[i].is_bytes ? options_.min_bytes : options_.min_objects);
   }
 
-  /// A cache grows while there is room. It counts as growth only if memory was reclaimed, and the cache did not shrink.
+  /// A cache that grows while there is room. It is growth only if memory was reclaimed and the cache did not shrink.
   [[nodiscard]] bool is_quiet_cache(std::size_t i) const { return series_[i].is_cache && !tests_[i].was_reclaimed; }
 
   void sort(std::vector<Growth>& rows) const {
@@ -125,7 +125,8 @@ class Ranker {
     std::stable_sort(rows.begin(), rows.end(), [&](const Growth& a, const Growth& b) { return key(a) < key(b); });
   }
 
-  /// Makes one row of those that grew by as many objects, each for the same thing: a file's, a socket's, a process's.
+  /// Joins types that grew by the same number of objects into one row: each has one for the same file, socket or
+  /// process.
   void join_rows() {
     std::vector<Growth> rows;
     std::stable_partition(ranking_.growing.begin(), ranking_.growing.end(), [this](const Growth& row) {
@@ -142,7 +143,7 @@ class Ranker {
         first->together.push_back(row.series);
       }
     }
-    // A cache whose entries are held by what grows is no cache.
+    // A cache whose entries are held by something that grows is not just a cache.
     std::erase_if(ranking_.set_aside, [&](const Growth& row) {
       const std::vector<double> own = objects_gained(series_[row.series]);
       const auto holder = std::find_if(rows.begin(), rows.end(), [&](const Growth& other) {
@@ -155,7 +156,7 @@ class Ranker {
     ranking_.growing = std::move(rows);
   }
 
-  /// Growth in bytes of the types of an allocator that have rows, joined ones included.
+  /// Growth in bytes of an allocator's types that have rows, including joined ones.
   [[nodiscard]] double gain_of_types(std::string_view allocator) const {
     double sum = 0;
     const auto add = [&](std::size_t i) {
@@ -193,7 +194,7 @@ class Ranker {
     row.per_second = row.test.per_second;
     if (!series_[row.series].is_bytes) return;
     for (const std::size_t other : row.together) {
-      // The same memory, seen otherwise, is not added.
+      // Do not add the same memory seen another way.
       if (is_other_view(series_[other]) || !series_[other].is_bytes) continue;
       row.gain += tests_[other].gain;
       row.per_second += std::max(0.0, tests_[other].per_second);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Everything that can grow, ranked by one test: types, tables, control groups, and the parts of the account of all memory.
+// Ranks everything that can grow with one test: types, tables, control groups, and the parts of the summary of all
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +14,17 @@
 
 namespace memstat {
 
-/// The allocator of the parts of the account; "unaccounted" is one of them.
+/// The allocator of the parts of the summary; "unaccounted" is one of them.
 inline constexpr std::string_view kAccountAllocator = "account";
 
-/// One amount over the window. Thread safety: a plain value, as all here.
+/// An amount over the window. Thread safety: a plain value.
 struct GrowthSeries {
-  std::string allocator;  ///< kAccountAllocator for a part of the account.
+  std::string allocator;  ///< kAccountAllocator for a part of the summary.
   std::string name;
-  bool is_bytes = true;                   ///< false: objects, of a type whose bytes the kernel does not count
+  bool is_bytes = true;                   ///< false: objects, for a type whose bytes the kernel does not count
   bool is_cache = false;                  ///< given back when memory is short
   double object_bytes = 0;                ///< B of one object; 0: unknown
-  std::optional<double> limit_left = {};  ///< until its limit now, in the unit of the amounts
+  std::optional<double> limit_left = {};  ///< until its current limit, in the unit of the amounts
   std::vector<GrowthPoint> points = {};
 };
 
@@ -31,30 +32,30 @@ struct GrowthSeries {
 struct Growth {
   std::size_t series = 0;
   GrowthTest test;
-  std::vector<std::size_t> together = {};  ///< Series that grew by as many objects: one cause.
-  double gain = 0;                         ///< Of `series` and `together`, B; objects where no bytes are known.
-  double per_second = 0;                   ///< The same, a second.
+  std::vector<std::size_t> together = {};  ///< Series that grew by the same number of objects: one cause.
+  double gain = 0;                         ///< Of `series` and `together` in B; in objects if bytes are unknown.
+  double per_second = 0;                   ///< Same, per second.
 };
 
 struct GrowthOptions {
-  /// Growth below these is not worth a row.
+  /// Minimum growth for a row.
   double min_bytes = 0;
   double min_objects = 0;
-  /// A counter of reclaimed pages at the times of the points; empty: not known.
+  /// A counter of reclaimed pages at the times of the points; empty: unknown.
   std::span<const double> reclaimed = {};
 };
 
 struct GrowthRanking {
   /// What grows: bytes before objects, fastest first.
   std::vector<Growth> growing;
-  /// What is larger than at the start for a reason that `test.shape` names, or because it is a cache; most bytes first.
+  /// What has grown but does not grow: `test.shape` has the reason, or it is a cache. Most bytes first.
   std::vector<Growth> set_aside;
-  std::size_t moved = 0;  ///< Series whose amounts changed at all, among which false discoveries are controlled.
+  std::size_t moved = 0;  ///< Number of series whose amounts changed, among which false discoveries are controlled.
 };
 
-/// Ranks the series. Points of all series have the same times where both have one; a series with fewer points than the
-/// longest came or went within the window, and is not judged. What another row explains has no row of its own: a part of
-/// the account whose allocator's types grow by as much, a control group one of whose children does. Allocates.
+/// Ranks the series. All series have their points at the same times; one with fewer points than the longest appeared or
+/// disappeared within the window and is not judged. Rows that another row explains are omitted: a part of the summary
+/// if the types of its allocator grow by as much, a control group if one of its children does. Allocates.
 GrowthRanking rank_growth(std::span<const GrowthSeries> series, const GrowthOptions& options);
 
 }  // namespace memstat

@@ -24,7 +24,7 @@ std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEviden
   consider(type.limit_bytes, type.bytes, true);
   consider(type.limit_objects, type.objects, false);
   if (state.limit <= 0) return std::nullopt;
-  if (type.limit_used && *type.limit_used > state.share) {  // what is cached counts, too
+  if (type.limit_used && *type.limit_used > state.share) {  // cached items count, too
     state.share = *type.limit_used;
     state.used = state.share * state.limit;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a type stands against its limit: full, refusing, filling. What causes about limits share.
+// The state of a type with respect to its limit: full, refusing, filling. Shared by causes about limits.
 #pragma once
 
 #include <optional>
@@ -9,44 +9,44 @@
 
 namespace memstat {
 
-/// From these shares of a limit on it counts as full, and as near.
+/// From these shares on, a limit is reached, or near.
 inline constexpr double kFullShare = 0.98;
 inline constexpr double kNearShare = 0.9;
 inline constexpr double kDaySeconds = 86400;
-/// Growth says when something ends only this many times further ahead than it was watched.
+/// Growth predicts an end only up to this many times the time watched.
 inline constexpr double kMaxOutlook = 12;
 
-/// Thread safety: a plain value.
+/// The state of a limit. Thread safety: a plain value.
 struct LimitState {
-  double used = 0;  ///< That counts against the limit.
+  double used = 0;  ///< Amount that counts against the limit.
   double limit = 0;
   bool is_bytes = false;
   double share = 0;
-  double failed = 0;          ///< Failures, lately.
-  double refused = 0;         ///< Failures and waits, lately.
-  double refused_before = 0;  ///< The same since boot.
+  double failed = 0;          ///< Recent failures.
+  double refused = 0;         ///< Recent failures and waits.
+  double refused_before = 0;  ///< Failures and waits since boot.
   double sleepers = 0;
-  std::optional<double> seconds_left = {};  ///< At the pace of steady growth, where that is known and near.
+  std::optional<double> seconds_left = {};  ///< At the current rate of steady growth, if that is known and the end is near.
 };
 
-/// Nothing: the type has no limit.
+/// Empty: the type has no limit.
 std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEvidence& type);
 
 struct Judgement {
   Severity severity;
   Certainty certainty;
 };
-/// Now: it refuses or is full; soon: growth fills it within a day; notable: nearly full. Nothing: neither.
+/// Now: it refuses requests or is full. Soon: growth fills it within a day. Notable: nearly full. Empty: none of these.
 std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state);
 
 /// "1003 of 1024 (98 %)".
 std::string used_words(const LimitState& state);
 /// "WHAT is full: 1003 of 1024 (98 %), 12 requests failed", "WHAT is full in 3 h: ...", "WHAT is nearly full: ...".
 std::string limit_headline(std::string what, Severity severity, const LimitState& state);
-/// The facts of a limit: what is used, what was refused.
+/// Adds the evidence: what is used, what was refused.
 void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const LimitState& state, Finding& finding);
 
-/// The time left of growth, where what has been watched allows to say it: at most a day ahead.
+/// The time left at the rate of growth, if the time watched is long enough to predict it: at most a day ahead.
 std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double> seconds);
 
 }  // namespace memstat

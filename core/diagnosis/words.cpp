@@ -15,7 +15,7 @@ std::string with_digits(double number, std::string_view unit) {
   return std::string(room.data()) + std::string(unit);
 }
 
-/// The beginning of a character of UTF-8 at or before `at`.
+/// The beginning of the UTF-8 character at or before `at`.
 std::size_t character_begin(std::string_view text, std::size_t at) {
   while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
   return at;

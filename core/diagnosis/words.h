@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers as findings write them.
+// Formats numbers for findings.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace memstat {
 std::string bytes_text(double bytes);
 /// "1532", "2.5 million".
 std::string count_text(double count);
-/// As one or the other.
+/// bytes_text() or count_text().
 std::string amount_text(double amount, bool is_bytes);
-/// "97 %", "0.4 %", of a share of 1.
+/// A share of 1 as "97 %", "0.4 %".
 std::string percent_text(double share);
 /// "40 s", "12 min", "6 h", "3 d".
 std::string duration_words(double seconds);
@@ -22,9 +22,9 @@ std::string rate_text(double per_second, bool is_bytes);
 /// "1 process", "3 processes": `singular` with an s, or `plural`.
 std::string counted(double count, std::string_view singular, std::string_view plural = {});
 
-/// At most `width` characters; what is too much at the end gives way to "...". Cuts no character of UTF-8 in two.
+/// At most `width` characters, truncated with "...". Does not cut UTF-8 characters.
 std::string cut_text(std::string_view text, std::size_t width);
-/// A name that is too long loses its middle, since both ends tell names apart.
+/// Shortens a long name in the middle, since names differ at both ends.
 std::string short_name(std::string_view name, std::size_t width = 40);
 
 }  // namespace memstat

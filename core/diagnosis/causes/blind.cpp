@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memstatd itself does not see.
+// What memstatd itself cannot see.
 #include <array>
 
 #include "core/diagnosis/cause.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bugs and broken hardware that the kernel itself has noticed, and what waits inside it.
+// Bugs and hardware errors that the kernel itself has detected, and work that waits inside it.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -123,7 +123,7 @@ void look_at_vnodes(const Evidence& evidence, const Cause& cause, Findings& foun
   finding.is_about("table", "vnodes").leads_to(report.effect).then(report.next);
 }
 
-/// No request fails: since FreeBSD 12 this only wakes the drain of zones.
+/// No request fails: since FreeBSD 12, reaching this limit only starts draining zones.
 void look_at_kmem(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const kmem = evidence.type(Allocator::kTable, "kmem");
   if (kmem == nullptr || !kmem->limit_used || *kmem->limit_used < 1) return;

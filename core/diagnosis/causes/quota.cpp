@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Quotas of a user that are used up.
+// Exhausted user quotas.
 #include <array>
 
 #include "core/diagnosis/limit_state.h"

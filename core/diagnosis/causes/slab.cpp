@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Slab memory of Linux that is idle, hidden, or held by what no program asks for.
+// Linux slab memory that is idle, hidden, or held although no program requests it.
 #include <algorithm>
 #include <array>
 
@@ -31,7 +31,7 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
   }
 }
 
-/// kmalloc of more than 8 KiB takes whole pages: SUnreclaim has them, and no cache.
+/// kmalloc() above 8 KiB takes whole pages, which are in SUnreclaim but in no cache.
 void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto reclaimable = evidence.part("slab_reclaimable");
   const auto fixed = evidence.part("slab_unreclaimable");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Zones of FreeBSD's uma(9) at their limits. Items in caches count against a limit, too, so a full zone may be healthy.
+// Zones of FreeBSD's uma(9) at their limits. Cached items count against a limit, too, so a full zone may be healthy.
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -11,7 +11,7 @@ namespace {
 
 struct Zones {
   std::string_view name;
-  std::array<std::string_view, 6> zones;  ///< Names, or beginnings of names that end with '*'.
+  std::array<std::string_view, 6> zones;  ///< Names; a trailing '*' matches any rest.
   std::string_view what;
   std::string_view effect;
   std::string_view who;
@@ -88,7 +88,7 @@ std::size_t family_of(std::string_view zone) {
   return row;
 }
 
-/// Whether caches, and not what is in use, fill the limit: the next request takes from them.
+/// Whether the limit is filled by caches rather than by items in use: the next request takes from the caches.
 bool is_filled_by_caches(const TypeEvidence& zone, const LimitState& state) {
   return state.refused <= 0 && state.sleepers <= 0 && zone.objects && *zone.objects < 0.7 * state.limit;
 }
