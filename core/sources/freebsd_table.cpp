@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/table_metrics.h"
@@ -31,106 +32,56 @@ constexpr std::string_view kOrigin = "sysctl";
 
 constexpr std::size_t kBundlePart = 0;
 
-enum Leaf : std::uint8_t {
-  kOpenFiles,
-  kMaxFiles,
-  kVnodes,
-  kFreeVnodes,
-  kMaxVnodes,
-  kVnodesCreated,
-  kVnodeSleeps,
-  kSockets,
-  kMaxSockets,
-  kProcesses,
-  kMaxProcesses,
-  kPipeKva,
-  kMaxPipeKva,
-  kPipeFailures,
-  kSfBufsUsed,
-  kSfBufs,
-  kSfFailures,  // this and the next one are in kern.ipc.sfstat
-  kSfWaits,
-  kBufSpace,
-  kMaxBufSpace,
-  kBufFailures,
-  kBufCalls,
-  kBufs,
-  kFreeBufs,
-  kAioJobs,
-  kMaxAioJobs,
-  kInotifyWatches,
-  kMaxInotifyWatches,
-  kUmaTotal,
-  kUmaLimit,
-  kKmemUsed,
-  kKmemSize,
-  kKvmSize,
-  kKvmFree,
-  kSwapReserved,
-  kSwapTotal,
-  kOvercommit,
-  kUserWired,
-  kMaxUserWired,
-  kPipeResizeFailures,
-  kPipeFragmentRetries,
-  kMaxSegments,
-  kMaxSegmentPages,
-  kMaxSets,
-  kMaxSemaphores,
-  kMaxQueues,
-  kMaxMessages,
-  kLeafCount,
-  kNone = kLeafCount
-};
 constexpr std::string_view kSfStat = "kern.ipc.sfstat";
 // Names without a dot are the two counters of kern.ipc.sfstat.
-constexpr std::array<std::string_view, kLeafCount> kLeaves = {"kern.openfiles",
-                                                              "kern.maxfiles",
-                                                              "vfs.numvnodes",
-                                                              "vfs.freevnodes",
-                                                              "kern.maxvnodes",
-                                                              "vfs.vnodes_created",
-                                                              "vfs.vnode.stats.alloc_sleeps",
-                                                              "kern.ipc.numopensockets",
-                                                              "kern.ipc.maxsockets",
-                                                              "vm.uma.PROC.stats.current",
-                                                              "kern.maxproc",
-                                                              "kern.ipc.pipekva",
-                                                              "kern.ipc.maxpipekva",
-                                                              "kern.ipc.pipeallocfail",
-                                                              "kern.ipc.nsfbufsused",
-                                                              "kern.ipc.nsfbufs",
-                                                              "sf_allocfail",
-                                                              "sf_allocwait",
-                                                              "vfs.bufspace",
-                                                              "vfs.maxbufspace",
-                                                              "vfs.numbufallocfails",
-                                                              "vfs.getnewbufcalls",
-                                                              "kern.nbuf",
-                                                              "vfs.numfreebuffers",
-                                                              "vfs.aio.num_queue_count",
-                                                              "vfs.aio.max_aio_queue",
-                                                              "vfs.inotify.watches",
-                                                              "vfs.inotify.max_watches",
-                                                              "vm.uma_kmem_total",
-                                                              "vm.uma_kmem_limit",
-                                                              "vm.kmem_map_size",
-                                                              "vm.kmem_size",
-                                                              "vm.kvm_size",
-                                                              "vm.kvm_free",
-                                                              "vm.swap_reserved",
-                                                              "vm.swap_total",
-                                                              "vm.overcommit",
-                                                              "vm.stats.vm.v_user_wire_count",
-                                                              "vm.max_user_wired",
-                                                              "kern.ipc.piperesizefail",
-                                                              "kern.ipc.pipefragretry",
-                                                              "kern.ipc.shmmni",
-                                                              "kern.ipc.shmall",
-                                                              "kern.ipc.semmni",
-                                                              "kern.ipc.semmns",
-                                                              "kern.ipc.msgmni",
-                                                              "kern.ipc.msgtql"};
+constexpr auto kLeaves = std::to_array<std::string_view>({"kern.openfiles",
+                                                          "kern.maxfiles",
+                                                          "vfs.numvnodes",
+                                                          "vfs.freevnodes",
+                                                          "kern.maxvnodes",
+                                                          "vfs.vnodes_created",
+                                                          "vfs.vnode.stats.alloc_sleeps",
+                                                          "kern.ipc.numopensockets",
+                                                          "kern.ipc.maxsockets",
+                                                          "vm.uma.PROC.stats.current",
+                                                          "kern.maxproc",
+                                                          "kern.ipc.pipekva",
+                                                          "kern.ipc.maxpipekva",
+                                                          "kern.ipc.pipeallocfail",
+                                                          "kern.ipc.nsfbufsused",
+                                                          "kern.ipc.nsfbufs",
+                                                          "sf_allocfail",
+                                                          "sf_allocwait",
+                                                          "vfs.bufspace",
+                                                          "vfs.maxbufspace",
+                                                          "vfs.numbufallocfails",
+                                                          "vfs.getnewbufcalls",
+                                                          "kern.nbuf",
+                                                          "vfs.numfreebuffers",
+                                                          "vfs.aio.num_queue_count",
+                                                          "vfs.aio.max_aio_queue",
+                                                          "vfs.inotify.watches",
+                                                          "vfs.inotify.max_watches",
+                                                          "vm.uma_kmem_total",
+                                                          "vm.uma_kmem_limit",
+                                                          "vm.kmem_map_size",
+                                                          "vm.kmem_size",
+                                                          "vm.kvm_size",
+                                                          "vm.kvm_free",
+                                                          "vm.swap_reserved",
+                                                          "vm.swap_total",
+                                                          "vm.overcommit",
+                                                          "vm.stats.vm.v_user_wire_count",
+                                                          "vm.max_user_wired",
+                                                          "kern.ipc.piperesizefail",
+                                                          "kern.ipc.pipefragretry",
+                                                          "kern.ipc.shmmni",
+                                                          "kern.ipc.shmall",
+                                                          "kern.ipc.semmni",
+                                                          "kern.ipc.semmns",
+                                                          "kern.ipc.msgmni",
+                                                          "kern.ipc.msgtql"});
+using Leaf = ListedName<kLeaves>;
 constexpr std::string_view kSegments = "kern.ipc.shmsegs";
 constexpr std::string_view kSets = "kern.ipc.sema";
 constexpr std::string_view kQueues = "kern.ipc.msqids";
@@ -148,11 +99,11 @@ struct Table {
   std::string_view type;
   Unit unit;
   Leaf used;  ///< Without it the type does not exist.
-  Leaf limit = kNone;
-  Leaf free = kNone;  ///< Included in `used`.
-  Leaf failures = kNone;
-  Leaf sleeps = kNone;
-  Leaf allocations = kNone;
+  Leaf limit = {};
+  Leaf free = {};  ///< Included in `used`.
+  Leaf failures = {};
+  Leaf sleeps = {};
+  Leaf allocations = {};
   KeptBack kept_back = {};
 };
 constexpr std::uint64_t file_limit_of_users(std::uint64_t limit) { return limit - limit / 20; }
@@ -160,48 +111,60 @@ constexpr std::uint64_t process_limit_of_users(std::uint64_t limit) { return lim
 constexpr Table kTables[] = {
     {.type = "files",
      .unit = Unit::kObjects,
-     .used = kOpenFiles,
-     .limit = kMaxFiles,
+     .used = "kern.openfiles",
+     .limit = "kern.maxfiles",
      .kept_back = {.objects = 1, .user_limit = file_limit_of_users}},
     {.type = "vnodes",
      .unit = Unit::kObjects,
-     .used = kVnodes,
-     .limit = kMaxVnodes,
-     .free = kFreeVnodes,
-     .sleeps = kVnodeSleeps,
-     .allocations = kVnodesCreated},
-    {.type = "sockets", .unit = Unit::kObjects, .used = kSockets, .limit = kMaxSockets},
+     .used = "vfs.numvnodes",
+     .limit = "kern.maxvnodes",
+     .free = "vfs.freevnodes",
+     .sleeps = "vfs.vnode.stats.alloc_sleeps",
+     .allocations = "vfs.vnodes_created"},
+    {.type = "sockets", .unit = Unit::kObjects, .used = "kern.ipc.numopensockets", .limit = "kern.ipc.maxsockets"},
     {.type = "processes",
      .unit = Unit::kObjects,
-     .used = kProcesses,
-     .limit = kMaxProcesses,
+     .used = "vm.uma.PROC.stats.current",
+     .limit = "kern.maxproc",
      .kept_back = {.objects = 2, .user_limit = process_limit_of_users}},  // one, and process 0
-    {.type = "pipe_buffers", .unit = Unit::kBytes, .used = kPipeKva, .limit = kMaxPipeKva, .failures = kPipeFailures},
+    {.type = "pipe_buffers",
+     .unit = Unit::kBytes,
+     .used = "kern.ipc.pipekva",
+     .limit = "kern.ipc.maxpipekva",
+     .failures = "kern.ipc.pipeallocfail"},
     {.type = "sf_bufs",
      .unit = Unit::kObjects,
-     .used = kSfBufsUsed,
-     .limit = kSfBufs,
-     .failures = kSfFailures,
-     .sleeps = kSfWaits},
+     .used = "kern.ipc.nsfbufsused",
+     .limit = "kern.ipc.nsfbufs",
+     .failures = "sf_allocfail",
+     .sleeps = "sf_allocwait"},
     {.type = "buffer_space",
      .unit = Unit::kBytes,
-     .used = kBufSpace,
-     .limit = kMaxBufSpace,
-     .failures = kBufFailures,
-     .allocations = kBufCalls},
-    {.type = "buffer_headers", .unit = Unit::kObjects, .used = kBufs, .limit = kBufs, .free = kFreeBufs},
-    {.type = "aio_jobs", .unit = Unit::kObjects, .used = kAioJobs, .limit = kMaxAioJobs},
-    {.type = "inotify_watches", .unit = Unit::kObjects, .used = kInotifyWatches, .limit = kMaxInotifyWatches},
-    {.type = "kmem", .unit = Unit::kBytes, .used = kUmaTotal, .limit = kUmaLimit},
-    {.type = "kernel_address_space", .unit = Unit::kBytes, .used = kKvmSize, .limit = kKvmSize, .free = kKvmFree},
-    {.type = "swap_reservations", .unit = Unit::kBytes, .used = kSwapReserved, .limit = kSwapTotal},
-    {.type = "user_wired", .unit = Unit::kPages, .used = kUserWired, .limit = kMaxUserWired},
+     .used = "vfs.bufspace",
+     .limit = "vfs.maxbufspace",
+     .failures = "vfs.numbufallocfails",
+     .allocations = "vfs.getnewbufcalls"},
+    {.type = "buffer_headers",
+     .unit = Unit::kObjects,
+     .used = "kern.nbuf",
+     .limit = "kern.nbuf",
+     .free = "vfs.numfreebuffers"},
+    {.type = "aio_jobs", .unit = Unit::kObjects, .used = "vfs.aio.num_queue_count", .limit = "vfs.aio.max_aio_queue"},
+    {.type = "inotify_watches", .unit = Unit::kObjects, .used = "vfs.inotify.watches", .limit = "vfs.inotify.max_watches"},
+    {.type = "kmem", .unit = Unit::kBytes, .used = "vm.uma_kmem_total", .limit = "vm.uma_kmem_limit"},
+    {.type = "kernel_address_space",
+     .unit = Unit::kBytes,
+     .used = "vm.kvm_size",
+     .limit = "vm.kvm_size",
+     .free = "vm.kvm_free"},
+    {.type = "swap_reservations", .unit = Unit::kBytes, .used = "vm.swap_reserved", .limit = "vm.swap_total"},
+    {.type = "user_wired", .unit = Unit::kPages, .used = "vm.stats.vm.v_user_wire_count", .limit = "vm.max_user_wired"},
 };
 
-using Numbers = std::array<KeyedNumber, kLeafCount>;
+using Numbers = std::array<KeyedNumber, kLeaves.size()>;
 
 std::optional<std::uint64_t> value_of(const Numbers& numbers, Leaf leaf) {
-  return leaf == kNone ? std::nullopt : numbers[leaf].value;
+  return leaf == kLeaves.size() ? std::nullopt : numbers[leaf].value;
 }
 
 /// Index of sf_allocfail among `counters` counters; sf_allocwait follows it. 0: no known kernel has that many.
@@ -220,8 +183,8 @@ bool take_sendfile_counters(std::string_view bytes, Numbers& numbers) {
   if (bytes.empty() || bytes.size() % kSize != 0) return false;
   const std::size_t place = place_of_sendfile_failures(bytes.size() / kSize);
   if (place == 0) return true;
-  numbers[kSfFailures].value = load<std::uint64_t>(bytes, place * kSize);
-  numbers[kSfWaits].value = load<std::uint64_t>(bytes, (place + 1) * kSize);
+  numbers[Leaf("sf_allocfail")].value = load<std::uint64_t>(bytes, place * kSize);
+  numbers[Leaf("sf_allocwait")].value = load<std::uint64_t>(bytes, (place + 1) * kSize);
   return true;
 }
 
@@ -229,7 +192,8 @@ bool take_sendfile_counters(std::string_view bytes, Numbers& numbers) {
 void drop_limits_that_do_not_hold(Numbers& numbers) {
   constexpr std::uint64_t kForceOn = 1;        // SWAP_RESERVE_FORCE_ON: reservations beyond the swap fail
   constexpr std::uint64_t kAllowNonwired = 4;  // SWAP_RESERVE_ALLOW_NONWIRED: unwired memory counts too
-  if ((numbers[kOvercommit].value.value_or(0) & (kForceOn | kAllowNonwired)) != kForceOn) numbers[kSwapTotal].value.reset();
+  if ((numbers[Leaf("vm.overcommit")].value.value_or(0) & (kForceOn | kAllowNonwired)) != kForceOn)
+    numbers[Leaf("vm.swap_total")].value.reset();
 }
 
 void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_size, Staging& staging) {
@@ -301,20 +265,20 @@ void add_sysv(const SysvArrays& arrays, const Numbers& numbers, std::uint64_t pa
     type.figures[field] = bytes;
   };
   if (arrays.segments) {
-    StagedType& type = add("sysv_shm", arrays.segments->objects, kMaxSegments);
+    StagedType& type = add("sysv_shm", arrays.segments->objects, "kern.ipc.shmmni");
     add_bytes(type, Field::kBytes, arrays.segments->bytes);
-    const std::uint64_t pages = value_of(numbers, kMaxSegmentPages).value_or(0);
+    const std::uint64_t pages = value_of(numbers, "kern.ipc.shmall").value_or(0);
     std::uint64_t limit = 0;
     if (pages != 0 && !__builtin_mul_overflow(pages, page_size, &limit)) add_bytes(type, Field::kBytesLimit, limit);
     staging.statistics().add(kSharedUnattached, arrays.segments->parts);
   }
   if (arrays.sets) {
-    add("sysv_sem", arrays.sets->objects, kMaxSets);
-    add("sysv_semaphores", arrays.sets->parts, kMaxSemaphores);
+    add("sysv_sem", arrays.sets->objects, "kern.ipc.semmni");
+    add("sysv_semaphores", arrays.sets->parts, "kern.ipc.semmns");
   }
   if (arrays.queues) {
-    add_bytes(add("sysv_msg", arrays.queues->objects, kMaxQueues), Field::kBytes, arrays.queues->bytes);
-    add("sysv_messages", arrays.queues->parts, kMaxMessages);
+    add_bytes(add("sysv_msg", arrays.queues->objects, "kern.ipc.msgmni"), Field::kBytes, arrays.queues->bytes);
+    add("sysv_messages", arrays.queues->parts, "kern.ipc.msgtql");
   }
 }
 
@@ -333,14 +297,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
   drop_limits_that_do_not_hold(numbers);
   // Before 12.0 the kernel reports the arena instead of its content.
-  if (!numbers[kUmaTotal].value || !numbers[kUmaLimit].value) {
-    numbers[kUmaTotal].value = numbers[kKmemUsed].value;
-    numbers[kUmaLimit].value = numbers[kKmemSize].value;
+  if (!numbers[Leaf("vm.uma_kmem_total")].value || !numbers[Leaf("vm.uma_kmem_limit")].value) {
+    numbers[Leaf("vm.uma_kmem_total")].value = numbers[Leaf("vm.kmem_map_size")].value;
+    numbers[Leaf("vm.uma_kmem_limit")].value = numbers[Leaf("vm.kmem_size")].value;
   }
   for (const Table& table : kTables) add_table(table, numbers, raw.page_size, staging);
   add_sysv(arrays, numbers, raw.page_size, staging);
-  for (const auto& [leaf, kind] :
-       {std::pair(kPipeResizeFailures, "piperesizefail"), std::pair(kPipeFragmentRetries, "pipefragretry")}) {
+  for (const auto& [leaf, kind] : {std::pair(Leaf("kern.ipc.piperesizefail"), "piperesizefail"),
+                                   std::pair(Leaf("kern.ipc.pipefragretry"), "pipefragretry")}) {
     if (const auto count = value_of(numbers, leaf)) staging.statistics().add(kTableEvents, *count, {"pipe_buffers", kind});
   }
   if (staging.types().empty()) return data_error(kOrigin, bundle.size(), "none of the sysctls is of a table");

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "core/base/arithmetic.h"
+#include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/accounts.h"
@@ -49,83 +50,44 @@ constexpr std::string_view kDomains = "vm.domain.";
 constexpr std::string_view kDomainStats = ".stats.";
 constexpr std::string_view kDomainOutput = ".pidctrl.output";
 
-enum Leaf : std::uint8_t {
-  kPageCount,
-  kFreeCount,
-  kWireCount,
-  kActiveCount,
-  kInactiveCount,
-  kLaundryCount,
-  kCacheCount,
-  kNoFreeQueue,
-  kUserWireCount,
-  kKmem,
-  kKernelPageTables,
-  kUserPageTables,
-  kPvEntries,
-  kBufferSpace,
-  kMallocedBuffers,
-  kPageOutMin,
-  kInterruptMin,
-  kFreeMin,
-  kFreeReserved,
-  kFreeSevere,
-  kFreeTarget,
-  kInactiveTarget,
-  kTotalFrees,
-  kDaemonFrees,
-  kDaemonPages,
-  kDaemonWakeups,
-  kDaemonShortfalls,
-  kReactivated,
-  kTransitWaits,
-  kLockMisses,
-  kReservationsBroken,
-  kReservationsReclaimed,
-  kLargePageTries,
-  kSwapPagesIn,
-  kSwapPagesOut,
-  kVnodePagesIn,
-  kVnodePagesOut,
-  kLeafCount
-};
-constexpr std::array<std::string_view, kLeafCount> kLeaves = {"vm.stats.vm.v_page_count",
-                                                              "vm.stats.vm.v_free_count",
-                                                              "vm.stats.vm.v_wire_count",
-                                                              "vm.stats.vm.v_active_count",
-                                                              "vm.stats.vm.v_inactive_count",
-                                                              "vm.stats.vm.v_laundry_count",
-                                                              "vm.stats.vm.v_cache_count",
-                                                              "vm.stats.page.nofreeq_size",
-                                                              "vm.stats.vm.v_user_wire_count",
-                                                              "vm.uma_kmem_total",
-                                                              "vm.pmap.kernel_pt_page_count",
-                                                              "vm.pmap.user_pt_page_count",
-                                                              "vm.pmap.pv_page_count",
-                                                              "vfs.bufspace",
-                                                              "vfs.bufmallocspace",
-                                                              "vm.stats.vm.v_pageout_free_min",
-                                                              "vm.stats.vm.v_interrupt_free_min",
-                                                              "vm.stats.vm.v_free_min",
-                                                              "vm.stats.vm.v_free_reserved",
-                                                              "vm.stats.vm.v_free_severe",
-                                                              "vm.stats.vm.v_free_target",
-                                                              "vm.stats.vm.v_inactive_target",
-                                                              "vm.stats.vm.v_tfree",
-                                                              "vm.stats.vm.v_dfree",
-                                                              "vm.stats.vm.v_pdpages",
-                                                              "vm.stats.vm.v_pdwakeups",
-                                                              "vm.stats.vm.v_pdshortfalls",
-                                                              "vm.stats.vm.v_reactivated",
-                                                              "vm.stats.vm.v_intrans",
-                                                              "vm.pageout_lock_miss",
-                                                              "vm.reserv.broken",
-                                                              "vm.reserv.reclaimed",
-                                                              "vm.largepages.reclaim_tries",
-                                                              "vm.stats.vm.v_swappgsin",
-                                                              "vm.stats.vm.v_swappgsout",
-                                                              "vm.stats.vm.v_vnodepgsin",
-                                                              "vm.stats.vm.v_vnodepgsout"};
+constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_page_count",
+                                                          "vm.stats.vm.v_free_count",
+                                                          "vm.stats.vm.v_wire_count",
+                                                          "vm.stats.vm.v_active_count",
+                                                          "vm.stats.vm.v_inactive_count",
+                                                          "vm.stats.vm.v_laundry_count",
+                                                          "vm.stats.vm.v_cache_count",
+                                                          "vm.stats.page.nofreeq_size",
+                                                          "vm.stats.vm.v_user_wire_count",
+                                                          "vm.uma_kmem_total",
+                                                          "vm.pmap.kernel_pt_page_count",
+                                                          "vm.pmap.user_pt_page_count",
+                                                          "vm.pmap.pv_page_count",
+                                                          "vfs.bufspace",
+                                                          "vfs.bufmallocspace",
+                                                          "vm.stats.vm.v_pageout_free_min",
+                                                          "vm.stats.vm.v_interrupt_free_min",
+                                                          "vm.stats.vm.v_free_min",
+                                                          "vm.stats.vm.v_free_reserved",
+                                                          "vm.stats.vm.v_free_severe",
+                                                          "vm.stats.vm.v_free_target",
+                                                          "vm.stats.vm.v_inactive_target",
+                                                          "vm.stats.vm.v_tfree",
+                                                          "vm.stats.vm.v_dfree",
+                                                          "vm.stats.vm.v_pdpages",
+                                                          "vm.stats.vm.v_pdwakeups",
+                                                          "vm.stats.vm.v_pdshortfalls",
+                                                          "vm.stats.vm.v_reactivated",
+                                                          "vm.stats.vm.v_intrans",
+                                                          "vm.pageout_lock_miss",
+                                                          "vm.reserv.broken",
+                                                          "vm.reserv.reclaimed",
+                                                          "vm.largepages.reclaim_tries",
+                                                          "vm.stats.vm.v_swappgsin",
+                                                          "vm.stats.vm.v_swappgsout",
+                                                          "vm.stats.vm.v_vnodepgsin",
+                                                          "vm.stats.vm.v_vnodepgsout"});
+using Leaf = ListedName<kLeaves>;
 
 constexpr std::size_t kQueueCount = 5;
 constexpr std::size_t kThresholdCount = 5;
@@ -134,13 +96,13 @@ struct Queue {
   std::string_view word;
   std::string_view size;     ///< Leaf of a domain.
   std::string_view scanned;  ///< Leaf of a domain; "": the page daemon does not scan this queue.
-  Leaf all = kLeafCount;     ///< The size over all domains.
+  Leaf all = {};             ///< The size over all domains.
 };
-constexpr std::array<Queue, kQueueCount> kQueues = {{{"free", "free_count", "", kFreeCount},
-                                                     {"active", "active", "actpdpgs", kActiveCount},
-                                                     {"inactive", "inactive", "inactpdpgs", kInactiveCount},
-                                                     {"laundry", "laundry", "laundpdpgs", kLaundryCount},
-                                                     {"unswappable", "unswappable", "unswppdpgs", kLeafCount}}};
+constexpr std::array<Queue, kQueueCount> kQueues = {{{"free", "free_count", "", "vm.stats.vm.v_free_count"},
+                                                     {"active", "active", "actpdpgs", "vm.stats.vm.v_active_count"},
+                                                     {"inactive", "inactive", "inactpdpgs", "vm.stats.vm.v_inactive_count"},
+                                                     {"laundry", "laundry", "laundpdpgs", "vm.stats.vm.v_laundry_count"},
+                                                     {"unswappable", "unswappable", "unswppdpgs", {}}}};
 constexpr std::size_t kFreeQueue = 0;
 constexpr std::size_t kUnswappable = 4;
 
@@ -151,11 +113,11 @@ struct Threshold {
   Leaf all;
 };
 constexpr std::array<Threshold, kThresholdCount> kThresholds = {
-    {{"free_min", "free", "min", kFreeMin},
-     {"free_reserved", "free", "reserved", kFreeReserved},
-     {"free_severe", "free", "severe", kFreeSevere},
-     {"free_target", "free", "target", kFreeTarget},
-     {"inactive_target", "inactive", "target", kInactiveTarget}}};
+    {{"free_min", "free", "min", "vm.stats.vm.v_free_min"},
+     {"free_reserved", "free", "reserved", "vm.stats.vm.v_free_reserved"},
+     {"free_severe", "free", "severe", "vm.stats.vm.v_free_severe"},
+     {"free_target", "free", "target", "vm.stats.vm.v_free_target"},
+     {"inactive_target", "inactive", "target", "vm.stats.vm.v_inactive_target"}}};
 
 using Amount = std::optional<std::uint64_t>;
 
@@ -262,7 +224,7 @@ bool take_domain_leaf(std::string_view leaf, std::string_view bytes, Domain& dom
   return true;
 }
 
-using Numbers = std::array<KeyedNumber, kLeafCount>;
+using Numbers = std::array<KeyedNumber, kLeaves.size()>;
 
 void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
   const auto bytes = [&](Leaf leaf) -> Amount { return numbers[leaf].value; };
@@ -271,15 +233,17 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
     return saturating_product(*numbers[leaf].value, page_size);
   };
   Accounts accounts(statistics);
-  accounts.add("active", pages(kActiveCount));
-  accounts.add("inactive", pages(kInactiveCount));
-  accounts.add_if_reported("laundry", pages(kLaundryCount));  // since 11.2
+  accounts.add("active", pages("vm.stats.vm.v_active_count"));
+  accounts.add("inactive", pages("vm.stats.vm.v_inactive_count"));
+  accounts.add_if_reported("laundry", pages("vm.stats.vm.v_laundry_count"));  // since 11.2
   // The only queue without a total in vm.stats.
   if (all.has_size[kUnswappable])
     accounts.add_if_reported("unswappable", saturating_product(all.sizes[kUnswappable], page_size));
-  accounts.add_if_reported("cache", pages(kCacheCount));       // until 11.2; later kernels count cached pages as free
-  accounts.add_if_reported("set_aside", pages(kNoFreeQueue));  // since 15.0: for allocations that are never freed
-  Amount wired = pages(kWireCount);
+  accounts.add_if_reported("cache",
+                           pages("vm.stats.vm.v_cache_count"));  // until 11.2; later kernels count cached pages as free
+  accounts.add_if_reported("set_aside",
+                           pages("vm.stats.page.nofreeq_size"));  // since 15.0: for allocations that are never freed
+  Amount wired = pages("vm.stats.vm.v_wire_count");
   if (!wired) {
     accounts.add("wired_other", std::nullopt);
   } else {
@@ -289,21 +253,22 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
       accounts.add(part, share);
       *wired -= share;
     };
-    Amount page_tables = pages(kKernelPageTables);
-    if (page_tables) page_tables = saturating_sum(*page_tables, pages(kUserPageTables).value_or(0));
-    Amount buffers = bytes(kBufferSpace);
-    if (buffers) *buffers -= std::min(*buffers, bytes(kMallocedBuffers).value_or(0));
-    add_wired("kmem", bytes(kKmem));
+    Amount page_tables = pages("vm.pmap.kernel_pt_page_count");
+    if (page_tables) page_tables = saturating_sum(*page_tables, pages("vm.pmap.user_pt_page_count").value_or(0));
+    Amount buffers = bytes("vfs.bufspace");
+    if (buffers) *buffers -= std::min(*buffers, bytes("vfs.bufmallocspace").value_or(0));
+    add_wired("kmem", bytes("vm.uma_kmem_total"));
     add_wired("page_tables", page_tables);
-    add_wired("pv_entries", pages(kPvEntries));
+    add_wired("pv_entries", pages("vm.pmap.pv_page_count"));
     add_wired("buffers", buffers);
-    add_wired("user_wired", pages(kUserWireCount));
+    add_wired("user_wired", pages("vm.stats.vm.v_user_wire_count"));
     accounts.add("wired_other", wired);
   }
-  accounts.finish(*pages(kPageCount), *pages(kFreeCount));
+  accounts.finish(*pages("vm.stats.vm.v_page_count"), *pages("vm.stats.vm.v_free_count"));
   // Dirty inactive pages go to the laundry first.
-  const Amount cached = saturating_sum(pages(kInactiveCount).value_or(0), pages(kCacheCount).value_or(0));
-  statistics.add(kAvailableBytes, saturating_sum(*pages(kFreeCount), *cached));
+  const Amount cached =
+      saturating_sum(pages("vm.stats.vm.v_inactive_count").value_or(0), pages("vm.stats.vm.v_cache_count").value_or(0));
+  statistics.add(kAvailableBytes, saturating_sum(*pages("vm.stats.vm.v_free_count"), *cached));
 }
 
 struct Counter {
@@ -313,20 +278,20 @@ struct Counter {
   std::string_view second = {};
 };
 constexpr Counter kCounters[] = {
-    {kTotalFrees, &kPageFrees, {}},
-    {kDaemonFrees, &kReclaimedPages, "page_daemon"},
-    {kDaemonWakeups, &kPageEvents, "daemon_wakeup"},
-    {kDaemonShortfalls, &kPageEvents, "daemon_shortfall"},
-    {kReactivated, &kPageEvents, "reactivated"},
-    {kTransitWaits, &kPageEvents, "transit_wait"},
-    {kLockMisses, &kPageEvents, "daemon_lock_miss"},
-    {kReservationsBroken, &kPageEvents, "reservation_broken"},
-    {kReservationsReclaimed, &kPageEvents, "reservation_reclaimed"},
-    {kLargePageTries, &kPageEvents, "large_page_reclaim"},
-    {kSwapPagesIn, &kPagedPages, "swap", "in"},
-    {kSwapPagesOut, &kPagedPages, "swap", "out"},
-    {kVnodePagesIn, &kPagedPages, "vnode", "in"},
-    {kVnodePagesOut, &kPagedPages, "vnode", "out"},
+    {"vm.stats.vm.v_tfree", &kPageFrees, {}},
+    {"vm.stats.vm.v_dfree", &kReclaimedPages, "page_daemon"},
+    {"vm.stats.vm.v_pdwakeups", &kPageEvents, "daemon_wakeup"},
+    {"vm.stats.vm.v_pdshortfalls", &kPageEvents, "daemon_shortfall"},
+    {"vm.stats.vm.v_reactivated", &kPageEvents, "reactivated"},
+    {"vm.stats.vm.v_intrans", &kPageEvents, "transit_wait"},
+    {"vm.pageout_lock_miss", &kPageEvents, "daemon_lock_miss"},
+    {"vm.reserv.broken", &kPageEvents, "reservation_broken"},
+    {"vm.reserv.reclaimed", &kPageEvents, "reservation_reclaimed"},
+    {"vm.largepages.reclaim_tries", &kPageEvents, "large_page_reclaim"},
+    {"vm.stats.vm.v_swappgsin", &kPagedPages, "swap", "in"},
+    {"vm.stats.vm.v_swappgsout", &kPagedPages, "swap", "out"},
+    {"vm.stats.vm.v_vnodepgsin", &kPagedPages, "vnode", "in"},
+    {"vm.stats.vm.v_vnodepgsout", &kPagedPages, "vnode", "out"},
 };
 
 void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
@@ -337,7 +302,8 @@ void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t
       }
     }
   }
-  for (const auto& [leaf, word] : {std::pair(kPageOutMin, "pageout_min"), std::pair(kInterruptMin, "interrupt_min")}) {
+  for (const auto& [leaf, word] : {std::pair(Leaf("vm.stats.vm.v_pageout_free_min"), "pageout_min"),
+                                   std::pair(Leaf("vm.stats.vm.v_interrupt_free_min"), "interrupt_min")}) {
     if (const Amount pages = numbers[leaf].value) {
       statistics.add(kZoneWatermarkBytes, saturating_product(*pages, page_size), {"all", "free", word});
     }
@@ -346,7 +312,7 @@ void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t
     for (std::size_t i = 0; i < kQueueCount; ++i) {
       if (i != kFreeQueue) statistics.add(kReclaimScannedPages, all.scanned[i], {kQueues[i].word});
     }
-  } else if (const Amount pages = numbers[kDaemonPages].value) {
+  } else if (const Amount pages = numbers[Leaf("vm.stats.vm.v_pdpages")].value) {
     statistics.add(kReclaimScannedPages, *pages, {"page_daemon"});
   }
   for (const Counter& counter : kCounters) {
@@ -397,15 +363,16 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
   if (current) finish_domain(*current, domain, raw.page_size, all, staging);
   if (!is_ordered) return data_error(kOrigin, bundle.size(), "the domains are out of order");
-  for (const Leaf leaf : {kPageCount, kFreeCount}) {
+  for (const Leaf leaf : {Leaf("vm.stats.vm.v_page_count"), Leaf("vm.stats.vm.v_free_count")}) {
     if (!numbers[leaf].value) return data_error(kOrigin, bundle.size(), std::string(kLeaves[leaf]) + " is missing");
   }
   for (std::size_t i = 0; i < kQueueCount; ++i) {
-    if (all.has_size[i] || kQueues[i].all == kLeafCount || !numbers[kQueues[i].all].value) continue;
+    if (all.has_size[i] || kQueues[i].all == kLeaves.size() || !numbers[kQueues[i].all].value) continue;
     add_queue(TypeName("all domains ", kQueues[i].word).view(), *numbers[kQueues[i].all].value, i == kFreeQueue,
               raw.page_size, staging);
   }
-  if (numbers[kWireCount].value) add_queue("wired", *numbers[kWireCount].value, false, raw.page_size, staging);
+  if (numbers[Leaf("vm.stats.vm.v_wire_count")].value)
+    add_queue("wired", *numbers[Leaf("vm.stats.vm.v_wire_count")].value, false, raw.page_size, staging);
   add_accounts(numbers, all, raw.page_size, staging.statistics());
   add_statistics(numbers, all, raw.page_size, staging.statistics());
   return {};
@@ -413,7 +380,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 /// Without the first two there is no account; and a domain does not disappear while a kernel runs.
 bool is_needed(std::string_view name) {
-  return name == kLeaves[kPageCount] || name == kLeaves[kFreeCount] || name.starts_with(kDomains);
+  return name == "vm.stats.vm.v_page_count" || name == "vm.stats.vm.v_free_count" || name.starts_with(kDomains);
 }
 
 struct State final : ReaderState {

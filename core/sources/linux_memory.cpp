@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "core/base/arithmetic.h"
+#include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/model/accounts.h"
@@ -132,73 +133,20 @@ struct State final : ReaderState {
 
 using Amount = std::optional<std::uint64_t>;  // bytes; nothing if not reported
 
-enum Line : std::size_t {
-  kMemTotal,
-  kMemFree,
-  kMemAvailable,
-  kBuffers,
-  kCached,
-  kSwapCached,
-  kActive,
-  kInactive,
-  kUnevictable,
-  kMlocked,
-  kSwapTotal,
-  kSwapFree,
-  kZswap,
-  kDirty,
-  kWriteback,
-  kAnonPages,
-  kShmem,
-  kKReclaimable,
-  kSReclaimable,
-  kSUnreclaim,
-  kKernelStack,
-  kPageTables,
-  kSecPageTables,
-  kBounce,
-  kWritebackTmp,
-  kCommitLimit,
-  kCommitted,
-  kVmallocUsed,
-  kPercpu,
-  kHardwareCorrupted,
-  kAnonHuge,
-  kCmaTotal,
-  kBalloon,
-  kGpuActive,
-  kGpuReclaim,
-  kHugePagesTotal,
-  kHugepagesize,
-  kHugetlb,
-  kLineCount
-};
-constexpr std::array<std::string_view, kLineCount> kLines = {
-    "MemTotal",        "MemFree",           "MemAvailable",  "Buffers",      "Cached",       "SwapCached",   "Active",
-    "Inactive",        "Unevictable",       "Mlocked",       "SwapTotal",    "SwapFree",     "Zswap",        "Dirty",
-    "Writeback",       "AnonPages",         "Shmem",         "KReclaimable", "SReclaimable", "SUnreclaim",   "KernelStack",
-    "PageTables",      "SecPageTables",     "Bounce",        "WritebackTmp", "CommitLimit",  "Committed_AS", "VmallocUsed",
-    "Percpu",          "HardwareCorrupted", "AnonHugePages", "CmaTotal",     "Balloon",      "GPUActive",    "GPUReclaim",
-    "HugePages_Total", "Hugepagesize",      "Hugetlb"};
+constexpr auto kLines = std::to_array<std::string_view>(
+    {"MemTotal",        "MemFree",           "MemAvailable",  "Buffers",      "Cached",       "SwapCached",   "Active",
+     "Inactive",        "Unevictable",       "Mlocked",       "SwapTotal",    "SwapFree",     "Zswap",        "Dirty",
+     "Writeback",       "AnonPages",         "Shmem",         "KReclaimable", "SReclaimable", "SUnreclaim",   "KernelStack",
+     "PageTables",      "SecPageTables",     "Bounce",        "WritebackTmp", "CommitLimit",  "Committed_AS", "VmallocUsed",
+     "Percpu",          "HardwareCorrupted", "AnonHugePages", "CmaTotal",     "Balloon",      "GPUActive",    "GPUReclaim",
+     "HugePages_Total", "Hugepagesize",      "Hugetlb"});
+using Line = ListedName<kLines>;
 
-enum Counter : std::size_t {
-  kFreeBlockPages,
-  kZspages,
-  kIsolatedAnon,
-  kIsolatedFile,
-  kPinned,
-  kUnpinned,
-  kDirtyThreshold,
-  kBackgroundThreshold,
-  kMemmapPages,
-  kBalloonInflate,
-  kBalloonDeflate,
-  kCounterCount
-};
-constexpr std::array<std::string_view, kCounterCount> kCounters = {
-    "nr_free_pages_blocks", "nr_zspages",           "nr_isolated_anon",   "nr_isolated_file",
-    "nr_foll_pin_acquired", "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold",
-    "nr_memmap_pages",      "balloon_inflate",      "balloon_deflate"};
+constexpr auto kCounters = std::to_array<std::string_view>(
+    {"nr_free_pages_blocks", "nr_zspages", "nr_isolated_anon", "nr_isolated_file", "nr_foll_pin_acquired",
+     "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold", "nr_memmap_pages", "balloon_inflate",
+     "balloon_deflate"});
+using Counter = ListedName<kCounters>;
 
 Amount sum_of(Amount a, Amount b) { return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt; }
 /// The figures are not read at the same instant, so the larger one may have become the smaller one.
@@ -334,18 +282,18 @@ bool are_stacks_mapped(Stacks known, Amount vmalloc, Amount stacks) {
 }
 
 /// Pages on the LRU lists that are neither mapped nor in a file.
-Amount unmapped_pages(const std::array<KeyedNumber, kLineCount>& lines, Amount isolated) {
+Amount unmapped_pages(const std::array<KeyedNumber, kLines.size()>& lines, Amount isolated) {
   Amount lists = isolated.value_or(0);
-  for (const Line line : {kActive, kInactive, kUnevictable}) {
+  for (const Line line : {Line("Active"), Line("Inactive"), Line("Unevictable")}) {
     if (!lines[line].value) return std::nullopt;
     lists = sum_of(lists, lines[line].value);
   }
-  for (const Line line : {kAnonPages, kCached, kBuffers}) lists = without(lists, lines[line].value);
+  for (const Line line : {Line("AnonPages"), Line("Cached"), Line("Buffers")}) lists = without(lists, lines[line].value);
   return lists;
 }
 
-using Lines = std::array<KeyedNumber, kLineCount>;
-using Counters = std::array<KeyedNumber, kCounterCount>;
+using Lines = std::array<KeyedNumber, kLines.size()>;
+using Counters = std::array<KeyedNumber, kCounters.size()>;
 
 /// A file that is truncated or malformed gives no values.
 Counters read_counters(std::string_view vmstat) {
@@ -359,51 +307,52 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   const auto line = [&](Line number) -> Amount { return lines[number].value; };
   const auto pages = [&](Counter number) { return times(counters[number].value, page); };
 
-  accounts.add("anonymous", line(kAnonPages));
-  accounts.add("page_cache", without(line(kCached), line(kShmem)));
-  accounts.add("shared", line(kShmem));
-  accounts.add("buffers", line(kBuffers));
-  const Amount unmapped = unmapped_pages(lines, sum_of(pages(kIsolatedAnon), pages(kIsolatedFile)));
-  const Amount swapped = unmapped && line(kSwapCached) ? Amount(std::min(*unmapped, *line(kSwapCached))) : line(kSwapCached);
+  accounts.add("anonymous", line("AnonPages"));
+  accounts.add("page_cache", without(line("Cached"), line("Shmem")));
+  accounts.add("shared", line("Shmem"));
+  accounts.add("buffers", line("Buffers"));
+  const Amount unmapped = unmapped_pages(lines, sum_of(pages("nr_isolated_anon"), pages("nr_isolated_file")));
+  const Amount swapped =
+      unmapped && line("SwapCached") ? Amount(std::min(*unmapped, *line("SwapCached"))) : line("SwapCached");
   accounts.add("swap_cache", swapped);
   accounts.add("detached", without(unmapped, swapped));
 
-  accounts.add("slab_reclaimable", line(kSReclaimable));
-  accounts.add("slab_unreclaimable", line(kSUnreclaim));
-  accounts.add_if_reported("kernel_misc", without(line(kKReclaimable), line(kSReclaimable)));
-  accounts.add("kernel_stacks", line(kKernelStack));
+  accounts.add("slab_reclaimable", line("SReclaimable"));
+  accounts.add("slab_unreclaimable", line("SUnreclaim"));
+  accounts.add_if_reported("kernel_misc", without(line("KReclaimable"), line("SReclaimable")));
+  accounts.add("kernel_stacks", line("KernelStack"));
   // Always 0 before 5.3, although every kernel has vmalloc areas.
-  const Amount vmalloc = line(kVmallocUsed).value_or(0) != 0 ? line(kVmallocUsed) : std::nullopt;
-  const bool is_mapped = are_stacks_mapped(stacks, vmalloc, line(kKernelStack));
-  accounts.add("vmalloc", is_mapped ? without(vmalloc, line(kKernelStack)) : vmalloc);
-  accounts.add("page_tables", line(kPageTables));
-  accounts.add("secondary_page_tables", line(kSecPageTables));
-  accounts.add("percpu", line(kPercpu));
+  const Amount vmalloc = line("VmallocUsed").value_or(0) != 0 ? line("VmallocUsed") : std::nullopt;
+  const bool is_mapped = are_stacks_mapped(stacks, vmalloc, line("KernelStack"));
+  accounts.add("vmalloc", is_mapped ? without(vmalloc, line("KernelStack")) : vmalloc);
+  accounts.add("page_tables", line("PageTables"));
+  accounts.add("secondary_page_tables", line("SecPageTables"));
+  accounts.add("percpu", line("Percpu"));
   accounts.add("per_cpu_pages", times(files.cpu_pages, page));
-  accounts.add("memory_map", pages(kMemmapPages));
+  accounts.add("memory_map", pages("nr_memmap_pages"));
 
   // Kernels before 4.16 report only the pool of the default size.
-  accounts.add_if_reported("hugetlb",
-                           line(kHugetlb) ? line(kHugetlb) : times(line(kHugePagesTotal), line(kHugepagesize).value_or(0)));
-  if (line(kCmaTotal).value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
+  accounts.add_if_reported(
+      "hugetlb", line("Hugetlb") ? line("Hugetlb") : times(line("HugePages_Total"), line("Hugepagesize").value_or(0)));
+  if (line("CmaTotal").value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
   // Not in meminfo before 5.19, but a kernel with the parameter has the pool.
-  const Amount zswap = line(kZswap) ? line(kZswap) : files.zswap_pool;
+  const Amount zswap = line("Zswap") ? line("Zswap") : files.zswap_pool;
   const bool is_zsmalloc = files.zpool.empty() || files.zpool == "zsmalloc";
   accounts.add_if_reported("zswap", zswap);
   if (!zswap && !is_zsmalloc) accounts.add_missing("zswap");
-  accounts.add_if_reported("zsmalloc", is_zsmalloc ? without(pages(kZspages), zswap) : pages(kZspages));
-  accounts.add_if_reported("bounce", line(kBounce));
-  accounts.add_if_reported("writeback_copies", line(kWritebackTmp));
-  accounts.add_if_reported("gpu", sum_of(line(kGpuActive), line(kGpuReclaim)));
-  accounts.add_if_reported("hardware_corrupted", line(kHardwareCorrupted));
+  accounts.add_if_reported("zsmalloc", is_zsmalloc ? without(pages("nr_zspages"), zswap) : pages("nr_zspages"));
+  accounts.add_if_reported("bounce", line("Bounce"));
+  accounts.add_if_reported("writeback_copies", line("WritebackTmp"));
+  accounts.add_if_reported("gpu", sum_of(line("GPUActive"), line("GPUReclaim")));
+  accounts.add_if_reported("hardware_corrupted", line("HardwareCorrupted"));
   accounts.add_if_reported("tracing", files.tracing);
 
   // 6.12 has no such line, but counts virtio's balloon by events.
-  const Amount balloon = line(kBalloon) ? line(kBalloon) : without(pages(kBalloonInflate), pages(kBalloonDeflate));
-  const std::uint64_t rest = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
+  const Amount balloon = line("Balloon") ? line("Balloon") : without(pages("balloon_inflate"), pages("balloon_deflate"));
+  const std::uint64_t rest = without(without(*line("MemTotal"), *line("MemFree")), accounts.sum());
   if (balloon) accounts.add_if_reported("balloon", rest >= *balloon ? *balloon : 0);
   const Amount sockets = times(files.socket_pages, page);
-  const std::uint64_t unheld = without(without(*line(kMemTotal), *line(kMemFree)), accounts.sum());
+  const std::uint64_t unheld = without(without(*line("MemTotal"), *line("MemFree")), accounts.sum());
   if (sockets) accounts.add_if_reported("sockets", std::min(*sockets, unheld));
 }
 
@@ -414,18 +363,21 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
     const SystemMetric* metric;
   };
   constexpr View kViews[] = {
-      {kSwapTotal, &kSwapTotalBytes},    {kSwapFree, &kSwapFreeBytes}, {kCommitLimit, &kCommitLimitBytes},
-      {kCommitted, &kCommittedBytes},    {kMlocked, &kLockedBytes},    {kUnevictable, &kUnevictableBytes},
-      {kAnonHuge, &kAnonymousHugeBytes}, {kDirty, &kDirtyBytes},       {kWriteback, &kWritebackBytes}};
+      {"SwapTotal", &kSwapTotalBytes},         {"SwapFree", &kSwapFreeBytes}, {"CommitLimit", &kCommitLimitBytes},
+      {"Committed_AS", &kCommittedBytes},      {"Mlocked", &kLockedBytes},    {"Unevictable", &kUnevictableBytes},
+      {"AnonHugePages", &kAnonymousHugeBytes}, {"Dirty", &kDirtyBytes},       {"Writeback", &kWritebackBytes}};
   for (const View& view : kViews) {
     if (const Amount amount = lines[view.line].value) statistics.add(*view.metric, *amount);
   }
   const auto bytes = [&](Counter number) { return times(counters[number].value, page_size); };
-  if (const Amount amount = bytes(kBackgroundThreshold)) statistics.add(kDirtyThresholdBytes, *amount, {"background"});
-  if (const Amount amount = bytes(kDirtyThreshold)) statistics.add(kDirtyThresholdBytes, *amount, {"throttle"});
-  if (const Amount amount = bytes(kFreeBlockPages)) statistics.add(kFreeWholeBlockBytes, *amount);
+  if (const Amount amount = bytes("nr_dirty_background_threshold"))
+    statistics.add(kDirtyThresholdBytes, *amount, {"background"});
+  if (const Amount amount = bytes("nr_dirty_threshold")) statistics.add(kDirtyThresholdBytes, *amount, {"throttle"});
+  if (const Amount amount = bytes("nr_free_pages_blocks")) statistics.add(kFreeWholeBlockBytes, *amount);
   // Each is summed over CPUs that keep pinning, so `released` may be ahead.
-  if (const Amount pins = without(counters[kPinned].value, counters[kUnpinned].value)) statistics.add(kPagePins, *pins);
+  if (const Amount pins =
+          without(counters[Counter("nr_foll_pin_acquired")].value, counters[Counter("nr_foll_pin_released")].value))
+    statistics.add(kPagePins, *pins);
 }
 
 /// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show).
@@ -449,13 +401,13 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   if (const auto offset = read_keyed_numbers(text, lines)) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
-  for (const Line line : {kMemTotal, kMemFree}) {
+  for (const Line line : {Line("MemTotal"), Line("MemFree")}) {
     if (!lines[line].value) {
-      return data_error(kMeminfo, text.size(), line == kMemTotal ? "names no MemTotal" : "names no MemFree");
+      return data_error(kMeminfo, text.size(), line == Line("MemTotal") ? "names no MemTotal" : "names no MemFree");
     }
   }
   // Linux commit 34e431b0ae39 ("/proc/meminfo: provide estimated available memory") (v3.14)
-  if (const Amount available = lines[kMemAvailable].value) {
+  if (const Amount available = lines[Line("MemAvailable")].value) {
     staging.statistics().add(kAvailableBytes, *available);
   }
   Accounts accounts(staging.statistics());
@@ -465,7 +417,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
   add_views(lines, counters, raw.page_size, staging.statistics());
   add_zram(raw.parts[kFilesPart].view(), staging.statistics());
-  accounts.finish(*lines[kMemTotal].value, *lines[kMemFree].value);
+  accounts.finish(*lines[Line("MemTotal")].value, *lines[Line("MemFree")].value);
   return {};
 }
 

@@ -24,6 +24,7 @@
 #include <optional>
 #include <span>
 
+#include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/model/table_metrics.h"
@@ -86,48 +87,9 @@ constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/fanotify/max_user_marks",
     "/proc/sys/fs/fanotify/max_user_groups",
 };
-enum File : std::size_t {
-  kFiles,
-  kInodes,
-  kDentries,
-  kConntrack,
-  kConntrackStat,
-  kArp,
-  kNdisc,
-  kLoad,
-  kSockstat,
-  kNetstat,
-  kKeyUsers,
-  kAio,
-  kPty,
-  kShm,
-  kSem,
-  kMsg,
-  kConntrackMax,
-  kArpSoft,
-  kArpHard,
-  kNdiscSoft,
-  kNdiscHard,
-  kThreadsMax,
-  kPidMax,
-  kAioMax,
-  kPtyMax,
-  kShmCount,
-  kShmPages,
-  kSemLimits,
-  kMsgCount,
-  kOrphansMax,
-  kTimeWaitMax,
-  kEpollWatches,
-  kInotifyWatches,
-  kInotifyInstances,
-  kFanotifyMarks,
-  kFanotifyGroups,
-  kFileCount
-};
-static_assert(std::size(kPaths) == kFileCount);
-constexpr std::span kCountPaths = std::span(kPaths).first(kKeyUsers);
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kKeyUsers);
+using File = ListedName<kPaths>;
+constexpr std::span kCountPaths = std::span(kPaths).first(File("/proc/key-users"));
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kCountPaths.size());
 
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
@@ -175,7 +137,7 @@ class TableFiles {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
-  std::array<std::optional<std::string_view>, kFileCount> contents_;
+  std::array<std::optional<std::string_view>, std::size(kPaths)> contents_;
   std::optional<Error> error_;
 };
 
@@ -199,9 +161,9 @@ struct CountedTable {
   std::uint64_t kept_back;
 };
 constexpr CountedTable kCountedTables[] = {
-    {.name = "aio_events", .count = kAio, .limit = kAioMax, .kept_back = 0},
+    {.name = "aio_events", .count = "/proc/sys/fs/aio-nr", .limit = "/proc/sys/fs/aio-max-nr", .kept_back = 0},
     // devpts_new_index() counts the new one first, and rejects it if that reaches the limit.
-    {.name = "ptys", .count = kPty, .limit = kPtyMax, .kept_back = 1},
+    {.name = "ptys", .count = "/proc/sys/kernel/pty/nr", .limit = "/proc/sys/kernel/pty/max", .kept_back = 1},
 };
 
 void add_counted(TableFiles& files, const CountedTable& table, Staging& staging) {
@@ -214,9 +176,9 @@ void add_counted(TableFiles& files, const CountedTable& table, Staging& staging)
 }
 
 void add_files(TableFiles& files, Staging& staging) {
-  const Number allocated = files.number(kFiles, 0);
-  const Number free = files.number(kFiles, 1);
-  const Number most = files.number(kFiles, 2);
+  const Number allocated = files.number("/proc/sys/fs/file-nr", 0);
+  const Number free = files.number("/proc/sys/fs/file-nr", 1);
+  const Number most = files.number("/proc/sys/fs/file-nr", 2);
   if (!allocated || !free || !most) return;
   StagedType& type = staging.add("files");
   set(type, Field::kCount, *allocated - std::min(*allocated, *free));
@@ -235,7 +197,8 @@ void add_cached(TableFiles& files, std::string_view name, File file, Staging& st
 }
 
 void add_negative_dentries(TableFiles& files, Staging& staging) {
-  if (const Number negative = files.number(kDentries, 4)) staging.statistics().add(kNegativeDentries, *negative);
+  if (const Number negative = files.number("/proc/sys/fs/dentry-state", 4))
+    staging.statistics().add(kNegativeDentries, *negative);
 }
 
 /// The column totals of a file with a header line; false if there is no such file, or it is damaged.
@@ -254,15 +217,16 @@ void add_event(std::string_view type, const ColumnTotal& column, Staging& stagin
 }
 
 void add_conntrack(TableFiles& files, Staging& staging) {
-  const Number count = files.number(kConntrack);
+  const Number count = files.number("/proc/sys/net/netfilter/nf_conntrack_count");
   if (!count) return;
   constexpr std::string_view kName = "conntrack";
   StagedType& type = staging.add(kName);
   set(type, Field::kCount, count);
-  if (const Number limit = files.number(kConntrackMax); limit && *limit != 0) set_limit(type, Field::kCountLimit, limit);
+  if (const Number limit = files.number("/proc/sys/net/netfilter/nf_conntrack_max"); limit && *limit != 0)
+    set_limit(type, Field::kCountLimit, limit);
   std::array<ColumnTotal, 3> columns = {ColumnTotal{"insert_failed"}, {"drop"}, {"early_drop"}};
   std::size_t rows = 0;
-  if (!sum_file(files, kConntrackStat, Digits::kHexadecimal, columns, rows)) return;
+  if (!sum_file(files, "/proc/net/stat/nf_conntrack", Digits::kHexadecimal, columns, rows)) return;
   if (columns[1].is_present) set(type, Field::kFailures, columns[1].sum);
   add_event(kName, columns[0], staging);
   add_event(kName, columns[2], staging);
@@ -297,7 +261,7 @@ constexpr std::uint64_t kReservedPids = 300;
 
 /// Threads have two limits; the lower one applies.
 void add_threads(TableFiles& files, Staging& staging) {
-  const auto text = files.text(kLoad);
+  const auto text = files.text("/proc/loadavg");
   if (!text) return;
   std::string_view rest = *text;
   std::string_view word;
@@ -306,13 +270,13 @@ void add_threads(TableFiles& files, Staging& staging) {
   const std::size_t slash = word.find('/');
   const Number count = slash == std::string_view::npos ? std::nullopt : parse_u64(word.substr(slash + 1));
   if (!count) {
-    files.refuse(kLoad, 0, "expected running/all threads as the fourth word");
+    files.refuse("/proc/loadavg", 0, "expected running/all threads as the fourth word");
     return;
   }
   StagedType& type = staging.add("threads");
   set(type, Field::kCount, count);
-  const Number threads_max = files.number(kThreadsMax);
-  const Number pid_max = files.number(kPidMax);
+  const Number threads_max = files.number("/proc/sys/kernel/threads-max");
+  const Number pid_max = files.number("/proc/sys/kernel/pid_max");
   const Number numbers = pid_max && *pid_max > kReservedPids ? Number(*pid_max - kReservedPids) : pid_max;
   set_limit(type, Field::kCountLimit, threads_max && numbers ? std::min(threads_max, numbers) : threads_max);
 }
@@ -336,7 +300,7 @@ double ratio_of(const Quota& quota) {
 
 /// Quotas are per user, so the table has no limit. The user closest to the quota is exported.
 void add_keys(TableFiles& files, Staging& staging) {
-  const auto text = files.text(kKeyUsers);
+  const auto text = files.text("/proc/key-users");
   if (!text) return;
   std::uint64_t keys = 0;
   std::uint64_t bytes = 0;
@@ -355,7 +319,7 @@ void add_keys(TableFiles& files, Staging& staging) {
     const auto byte_quota = quota_of(words[4]);
     if (!all || !key_quota || !byte_quota || __builtin_add_overflow(keys, all->used, &keys) ||
         __builtin_add_overflow(bytes, byte_quota->used, &bytes)) {
-      files.refuse(kKeyUsers, offset, "expected a user with keys and quotas");
+      files.refuse("/proc/key-users", offset, "expected a user with keys and quotas");
       return;
     }
     keys_ratio = std::max(keys_ratio, ratio_of(*key_quota));
@@ -383,8 +347,8 @@ StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnT
 
 void add_held_segments(TableFiles& files, Staging& staging) {
   HeldSegments held;
-  if (const auto offset = read_held_segments(files.text(kShm).value_or(""), held)) {
-    return files.refuse(kShm, *offset, "must have the numbers of nattch, rss and swap here");
+  if (const auto offset = read_held_segments(files.text("/proc/sysvipc/shm").value_or(""), held)) {
+    return files.refuse("/proc/sysvipc/shm", *offset, "must have the numbers of nattch, rss and swap here");
   }
   if (!held.is_known) return;
   StagedStatistics& statistics = staging.statistics();
@@ -396,31 +360,31 @@ void add_held_segments(TableFiles& files, Staging& staging) {
 
 void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) {
   ColumnTotal size{"size"};
-  if (StagedType* const type = add_ipc(files, "sysv_shm", kShm, size, staging)) {
+  if (StagedType* const type = add_ipc(files, "sysv_shm", "/proc/sysvipc/shm", size, staging)) {
     set(*type, Field::kBytes, size.sum);
-    set_limit(*type, Field::kCountLimit, files.number(kShmCount));
-    const Number pages = files.number(kShmPages);
+    set_limit(*type, Field::kCountLimit, files.number("/proc/sys/kernel/shmmni"));
+    const Number pages = files.number("/proc/sys/kernel/shmall");
     std::uint64_t limit = 0;
     if (pages && !__builtin_mul_overflow(*pages, page_size, &limit)) set_limit(*type, Field::kBytesLimit, limit);
   }
   add_held_segments(files, staging);
   ColumnTotal semaphores{"nsems"};
-  if (StagedType* const type = add_ipc(files, "sysv_sem", kSem, semaphores, staging)) {
-    set_limit(*type, Field::kCountLimit, files.number(kSemLimits, 3));
+  if (StagedType* const type = add_ipc(files, "sysv_sem", "/proc/sysvipc/sem", semaphores, staging)) {
+    set_limit(*type, Field::kCountLimit, files.number("/proc/sys/kernel/sem", 3));
     StagedType& each = staging.add("sysv_semaphores");
     set(each, Field::kCount, semaphores.sum);
-    set_limit(each, Field::kCountLimit, files.number(kSemLimits, 1));
+    set_limit(each, Field::kCountLimit, files.number("/proc/sys/kernel/sem", 1));
   }
   ColumnTotal bytes{"cbytes"};
-  if (StagedType* const type = add_ipc(files, "sysv_msg", kMsg, bytes, staging)) {
+  if (StagedType* const type = add_ipc(files, "sysv_msg", "/proc/sysvipc/msg", bytes, staging)) {
     set(*type, Field::kBytes, bytes.sum);
-    set_limit(*type, Field::kCountLimit, files.number(kMsgCount));
+    set_limit(*type, Field::kCountLimit, files.number("/proc/sys/kernel/msgmni"));
   }
 }
 
 /// Connections that no program has open: orphans with unsent data, and those in TIME-WAIT.
 void add_tcp(TableFiles& files, Staging& staging) {
-  const auto text = files.text(kSockstat);
+  const auto text = files.text("/proc/net/sockstat");
   if (!text) return;
   Number orphans;
   Number time_wait;
@@ -436,7 +400,7 @@ void add_tcp(TableFiles& files, Staging& staging) {
     }
     if (!orphans || !time_wait) {
       const auto offset = static_cast<std::size_t>(line.data() - text->data());
-      files.refuse(kSockstat, std::min(offset, text->size()), "expected the numbers of orphan and tw");
+      files.refuse("/proc/net/sockstat", std::min(offset, text->size()), "expected the numbers of orphan and tw");
       return;
     }
     break;
@@ -444,18 +408,18 @@ void add_tcp(TableFiles& files, Staging& staging) {
   if (!orphans) return;
   StagedType& waiting_to_send = staging.add("tcp_orphans");
   set(waiting_to_send, Field::kCount, orphans);
-  const Number most = files.number(kOrphansMax);
+  const Number most = files.number("/proc/sys/net/ipv4/tcp_max_orphans");
   set_limit(waiting_to_send, Field::kCountLimit, most);
   // One whose peer takes no data, or cannot be reached, counts four times (tcp_out_of_resources() in net/ipv4/tcp_timer.c).
   if (most) staging.statistics().add(kTableSoftLimit, *most / 4, {"tcp_orphans"});
   StagedType& waiting = staging.add("tcp_time_wait");
   set(waiting, Field::kCount, time_wait);
-  set_limit(waiting, Field::kCountLimit, files.number(kTimeWaitMax));
-  const auto netstat = files.text(kNetstat);
+  set_limit(waiting, Field::kCountLimit, files.number("/proc/sys/net/ipv4/tcp_max_tw_buckets"));
+  const auto netstat = files.text("/proc/net/netstat");
   if (!netstat) return;
   KeyedNumber overflows{.key = "TCPTimeWaitOverflow", .value = {}};
   if (const auto offset = read_paired_numbers(*netstat, "TcpExt:", {&overflows, 1})) {
-    files.refuse(kNetstat, *offset, "expected a line of names and a line of as many numbers");
+    files.refuse("/proc/net/netstat", *offset, "expected a line of names and a line of as many numbers");
     return;
   }
   set(waiting, Field::kFailures, overflows.value);
@@ -466,11 +430,11 @@ void add_user_limits(TableFiles& files, Staging& staging) {
     File file;
     std::string_view name;
   };
-  constexpr UserLimit kUserLimits[] = {{kEpollWatches, "epoll_watches"},
-                                       {kInotifyWatches, "inotify_watches"},
-                                       {kInotifyInstances, "inotify_instances"},
-                                       {kFanotifyMarks, "fanotify_marks"},
-                                       {kFanotifyGroups, "fanotify_groups"}};
+  constexpr UserLimit kUserLimits[] = {{"/proc/sys/fs/epoll/max_user_watches", "epoll_watches"},
+                                       {"/proc/sys/fs/inotify/max_user_watches", "inotify_watches"},
+                                       {"/proc/sys/fs/inotify/max_user_instances", "inotify_instances"},
+                                       {"/proc/sys/fs/fanotify/max_user_marks", "fanotify_marks"},
+                                       {"/proc/sys/fs/fanotify/max_user_groups", "fanotify_groups"}};
   for (const UserLimit& limit : kUserLimits) {
     if (const Number most = files.number(limit.file)) {
       staging.statistics().add(kTableUserLimit, *most, {limit.name});
@@ -483,12 +447,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bundle = raw.parts[kBundlePart].view();
   TableFiles files(bundle, raw.parts[kSettingsPart].view());
   add_files(files, staging);
-  add_cached(files, "inodes", kInodes, staging);
-  add_cached(files, "dentries", kDentries, staging);
+  add_cached(files, "inodes", "/proc/sys/fs/inode-state", staging);
+  add_cached(files, "dentries", "/proc/sys/fs/dentry-state", staging);
   add_negative_dentries(files, staging);
   add_conntrack(files, staging);
-  add_neighbours(files, "arp_cache", kArp, kArpSoft, kArpHard, staging);
-  add_neighbours(files, "ndisc_cache", kNdisc, kNdiscSoft, kNdiscHard, staging);
+  add_neighbours(files, "arp_cache", "/proc/net/stat/arp_cache", "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
+                 "/proc/sys/net/ipv4/neigh/default/gc_thresh3", staging);
+  add_neighbours(files, "ndisc_cache", "/proc/net/stat/ndisc_cache", "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
+                 "/proc/sys/net/ipv6/neigh/default/gc_thresh3", staging);
   add_threads(files, staging);
   add_keys(files, staging);
   for (const CountedTable& table : kCountedTables) add_counted(files, table, staging);
@@ -526,7 +492,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 
 // Kept open: the table of files, which must be readable even when no file can be opened, and those in /proc/net, because
 // opening one costs as much as reading it.
-constexpr std::string_view kKept[] = {kPaths[kFiles], kPaths[kConntrackStat], kPaths[kArp], kPaths[kNdisc]};
+constexpr std::string_view kKept[] = {"/proc/sys/fs/file-nr", "/proc/net/stat/nf_conntrack", "/proc/net/stat/arp_cache",
+                                      "/proc/net/stat/ndisc_cache"};
 
 Result<void> open(KernelView& view, RawBytes&, State& state) {
   for (const std::string_view path : kKept) static_cast<void>(view.keep_open(path));
