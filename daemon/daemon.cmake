@@ -17,12 +17,17 @@ target_link_libraries(memstat_selftest PUBLIC memstat_core memstat_archive Threa
 # Explanations: the metric catalogue, which memstatd uses too, and for memstatctl the runbooks and well-known types.
 memstat_library(memstat_catalogue daemon/snapshot/metric_catalogue.cpp daemon/snapshot/own_metrics.cpp)
 target_link_libraries(memstat_catalogue PUBLIC memstat_core)
-set(RUNBOOKS ${GENERATED}/runbooks_text.cpp)
-add_custom_command(OUTPUT ${RUNBOOKS} DEPENDS dashboards/runbooks.md daemon/explain/embed.cmake VERBATIM
-                   COMMAND ${CMAKE_COMMAND} -DINPUT=${CMAKE_SOURCE_DIR}/dashboards/runbooks.md -DOUTPUT=${RUNBOOKS}
-                           -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
+file(GLOB EXPLAIN_TABLES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS daemon/explain/*.txt)
+foreach(file dashboards/runbooks.md ${EXPLAIN_TABLES})
+  get_filename_component(name ${file} NAME_WE)
+  set(text ${GENERATED}/${name}_text.cpp)
+  add_custom_command(OUTPUT ${text} DEPENDS ${file} daemon/explain/embed.cmake VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -DINPUT=${CMAKE_SOURCE_DIR}/${file} -DOUTPUT=${text} -DFUNCTION=${name}_text
+                             -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
+  list(APPEND EXPLAIN_TEXTS ${text})
+endforeach()
 file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
-memstat_library(memstat_explain ${EXPLAIN_FILES} ${RUNBOOKS})
+memstat_library(memstat_explain ${EXPLAIN_FILES} ${EXPLAIN_TEXTS})
 memstat_quick(memstat_explain)
 target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
 # From the kernel to a snapshot, which memstatd serves and memstatctl prints.

@@ -15,6 +15,9 @@ struct KnownType {
   std::string_view growth;     ///< What to check when it grows.
 };
 
+/// known_types.txt, embedded when it is built.
+std::string_view known_types_text();
+
 /// All of them, best match first.
 std::span<const KnownType> known_types();
 

@@ -13,6 +13,7 @@ struct AllocatorWord {
   std::string_view what;
 };
 std::span<const AllocatorWord> allocator_words();
+std::string_view allocator_words_text();  ///< allocator_words.txt, embedded.
 
 /// A column of memstatctl. Static.
 struct ColumnWord {
@@ -22,5 +23,6 @@ struct ColumnWord {
   std::string_view metric;  ///< The metric with the same figure; "" for none.
 };
 std::span<const ColumnWord> column_words();
+std::string_view column_words_text();  ///< column_words.txt, embedded.
 
 }  // namespace memstat

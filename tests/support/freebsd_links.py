@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 # Of files that CMake writes, which are left out.
-GENERATED = re.compile(r"_ZN7memstat(11all_sourcesEv|16all_view_openersEv|10web_assetsEv|13runbooks_textEv|14cause_familiesEv|15all_inspectionsEv)")
+GENERATED = re.compile(r"_ZN7memstat(11all_sourcesEv|16all_view_openersEv|10web_assetsEv|13runbooks_textEv|16known_types_textEv|16limit_words_textEv|20allocator_words_textEv|17column_words_textEv|14cause_familiesEv|15all_inspectionsEv)")
 # Whose functions are opened when they are needed (libpmc), or only there on Linux.
 NOT_LINKED = re.compile(r"(pmc|pfm|bpf|btf|seccomp|epoll|inotify|timerfd|fanotify|process_vm)_\w+|prctl|gettid|unshare|setns|capset"
                         r"|capget|fallocate|statx|get_nprocs(_conf)?|sysinfo|eventfd|signalfd")
