@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/file_list.h"
+#include "core/parse/key_values.h"
 
 namespace memstat {
 namespace {
@@ -40,8 +41,11 @@ constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.m
 // dying (before 4.14).
 constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
                                                          "memory.swap.events", "memory.events.local", "cgroup.stat"};
-constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", "memory.memsw.usage_in_bytes",
-                                                         "memory.memsw.limit_in_bytes", "memory.memsw.failcnt"};
+constexpr std::string_view kBoth1 = "memory.memsw.usage_in_bytes";
+constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", kBoth1, "memory.memsw.limit_in_bytes",
+                                                         "memory.memsw.failcnt"};
+// Of these, all but kBoth1 are limits, and counts that stand still without one: at every kReadsOfRareFiles-th read only.
+constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";
 constexpr std::string_view kKills1 = "memory.oom_control";
@@ -127,14 +131,12 @@ bool is_limit(std::string_view file) {
 
 /// Files that tell what the memory of a group is made of.
 bool has_parts_in(std::string_view file) { return file == kStat || file == kKernel1; }
-/// The same, and in version 1 kills, which give memory back.
-bool follows_usage(std::string_view file) { return has_parts_in(file) || file == kKills1; }
 
-/// Spreads groups over kReadsBetweenLooks turns; a group keeps its turn, whichever others come and go.
+/// Spreads groups over kReadsOfRareFiles turns; a group keeps its turn, whichever others come and go.
 std::uint32_t turn_of(std::string_view group) {
   std::uint32_t hash = 2166136261U;
   for (const char byte : group) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
-  return (hash >> 16U) % kReadsBetweenLooks;
+  return (hash >> 16U) % kReadsOfRareFiles;
 }
 
 /// Looks up records of the bundle before, in the order in which they were added. Thread safety: none.
@@ -159,6 +161,17 @@ class LastFiles {
  private:
   FileBundleReader next_;
 };
+
+/// Whether a process may have been killed since the read before: the kernel counts each in /proc/vmstat, and then in its
+/// group, so that the group may be read in between.
+void look_for_kills(KernelView& view, ControlGroupState& state) {
+  std::array<KeyedNumber, 1> kills = {{{"oom_kill", {}}}};
+  const bool is_read = view.read_file(kGroupKillsFile, state.file) && !read_keyed_numbers(state.file.view(), kills);
+  const bool is_same = is_read && kills[0].value && kills[0].value == state.kills;
+  state.are_kills_new = !is_same || !state.were_kills_same;
+  state.were_kills_same = is_same;
+  state.kills = kills[0].value;
+}
 
 /// Reads the groups of one hierarchy into the bundle, level by level.
 class Walk {
@@ -194,7 +207,8 @@ class Walk {
         return visited;
       }
     }
-    state_.hierarchy.absent |= slow_.looked_for & ~slow_.seen;
+    // Not where some groups were looked at only: the root, for one, lacks files that the others have.
+    if (!may_be_old_) state_.hierarchy.absent |= slow_.looked_for & ~slow_.seen;
     return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough for no heap
   }
   /// Whether there were any groups, be they wanted or not.
@@ -248,7 +262,8 @@ class Walk {
       if (file == kHits1) return !has_limit_;
       if (file == kSockets1) return last == "0\n";  // until the group's sockets are given a limit
     }
-    return (is_still_ && follows_usage(file)) || (!is_turn_of_parts_ && has_parts_in(file));
+    if (file == kKills1) return !is_turn_ && !state_.are_kills_new;
+    return has_parts_in(file) && (is_still_ || !is_turn_of_parts_);
   }
 
   /// Appends one file of the group to the bundle. False if it does not exist or may not be read.
@@ -279,6 +294,7 @@ class Walk {
     const std::uint32_t turn = state_.reads + turn_of(below_root());
     is_turn_ = is_due(turn, kReadsBetweenLooks);
     is_turn_of_parts_ = is_due(turn, kReadsOfParts);
+    is_turn_of_rare_files_ = is_due(turn, kReadsOfRareFiles);
     const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
     const auto is_present = add_file(presence, is_refused);
     if (!is_present) return is_present.error();
@@ -333,7 +349,8 @@ class Walk {
     for (std::size_t i = 0; i < files.size(); ++i) {
       const std::uint32_t bit = std::uint32_t{1} << i;
       if ((state_.hierarchy.absent & bit) != 0) continue;
-      if (!is_turn_) {
+      const bool is_rare = is_version_1_ && files[i] != kBoth1;
+      if (!(is_rare ? is_turn_of_rare_files_ : is_turn_)) {
         if (auto added = add_last(files[i]); !added) return added.error();
         continue;
       }
@@ -408,6 +425,7 @@ class Walk {
   // Of the group that is visited:
   bool is_turn_ = true;  // all its files are read
   bool is_turn_of_parts_ = true;
+  bool is_turn_of_rare_files_ = true;
   bool is_still_ = false;   // what it uses, and how often it hit a bound, is as at the read before
   bool has_limit_ = false;  // of version 1
 };
@@ -418,6 +436,7 @@ Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bou
                                  Buffer& bundle) {
   ++state.reads;
   bundle.swap(state.last);
+  if (state.hierarchy.is_version_1) look_for_kills(view, state);
   if (!state.hierarchy.root.empty()) {
     Walk walk(view, bounds, state, bundle);
     auto result = walk.run();

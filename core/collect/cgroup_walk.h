@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace memstat {
 
 /// Below it hierarchies are looked for: nothing else stays within reach of a daemon that has locked itself in.
 inline constexpr std::string_view kControlGroupDirectory = "/sys/fs/cgroup";
+
+/// The kernel's count of processes that were killed for want of memory.
+inline constexpr std::string_view kGroupKillsFile = "/proc/vmstat";
 
 /// Any limit from here on is none: version 1 prints the most pages that a counter holds as bytes, which is 2^63 rounded down
 /// to a page, and 2^63 - 1 before 3.19. No page is larger than a megabyte.
@@ -45,8 +49,11 @@ struct ControlGroupHierarchy {
 /// Thread safety: none.
 struct ControlGroupState {
   ControlGroupHierarchy hierarchy;
-  std::uint32_t reads = 0;  ///< So far.
-  Buffer last;              ///< The bundle before: what seldom changes is taken from it.
+  std::uint32_t reads = 0;             ///< So far.
+  Buffer last;                         ///< The bundle before: what seldom changes is taken from it.
+  std::optional<std::uint64_t> kills;  ///< Of the whole machine, at the read before.
+  bool were_kills_same = false;        ///< They were as at the read before that.
+  bool are_kills_new = true;           ///< Some may not have been seen in their groups yet.
   // Of one walk; what they hold between two is unspecified.
   Buffer file;         ///< One file.
   Buffer directories;  ///< Names below one group, each with a NUL.
@@ -61,11 +68,12 @@ struct ControlGroupState {
 /// not be read is left out, and counted. Limits are read when may_leave_out() says so, and with them, in version 1, what
 /// only a limit sets going (memory.failcnt, memory.kmem.tcp.usage_in_bytes). Between, those of groups that were there at the
 /// previous read keep their values. Pressure, swap and other slowly changing files are read for a part of the groups each
-/// time, for all within kReadsBetweenLooks reads. So is what a group's memory is made of (memory.stat, and in version 1
+/// time, for all within kReadsBetweenLooks reads (in version 1 limits and hits of memory and swap, and hits of kernel
+/// memory, within twice as many). So is what a group's memory is made of (memory.stat, and in version 1
 /// memory.kmem.usage_in_bytes); of half of the groups, by turns, it is also read whenever a group's usage or its hits of
-/// bounds are not byte for byte as at the read before. That decides about memory.oom_control of version 1, too, without
-/// turns. Errors: kNotPresent where no hierarchy has the memory controller, and those of KernelView, when the bundle holds
-/// anything. Throws std::bad_alloc. Thread safety: none for the same state.
+/// bounds are not byte for byte as at the read before. memory.oom_control of version 1 is also read when the kernel has
+/// counted a kill at this read or the one before. Errors: kNotPresent where no hierarchy has the memory controller, and
+/// those of KernelView, when the bundle holds anything. Throws std::bad_alloc. Thread safety: none for the same state.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle);
 

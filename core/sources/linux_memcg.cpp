@@ -504,7 +504,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return Parser(raw.parts[kBundlePart].view(), staging).run();
 }
 
-Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
+Result<void> open(KernelView& view, RawBytes& raw, State& state) {
+  if (auto result = read(view, raw, state); !result) return result;
+  if (state.walk.hierarchy.is_version_1) static_cast<void>(view.keep_open(kGroupKillsFile));
+  return {};
+}
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "memory.current (v1: memory.usage_in_bytes)"},
@@ -550,15 +554,18 @@ const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .options = kOptions,
+    .max_files = 1,
     .reopened_directories = kReopened,
     .notes =
         "a type is a control group, by its path, and includes the groups below it; "
         "limit_bytes is the group's own hard limit (memory.high is memstat_memcg_high_bytes), sleeps are the times "
         "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
         "hierarchies are found below /sys/fs/cgroup only; a group's new limits, and in version 1 its first hits of them, "
-        "are seen within four reads, and its pressure, swap, local events and dying descendants are read at every fourth; "
+        "are seen within four reads, and its pressure, swap, local events and dying descendants are read at every fourth, "
+        "(v1) limits and "
+        "hits of memory and swap, and hits of kernel memory, at every eighth; "
         "its parts and (v1) kernel memory are read at every second read when what it uses or its hits of bounds have "
-        "changed, else at every fourth, and (v1) its kills whenever these have changed, else at every fourth; "
+        "changed, else at every fourth, and (v1) its kills when /proc/vmstat has counted one, else at every fourth; "
         "about 15 us a group, of which reading memory.stat, with parts on, "
         "can take milliseconds where hundreds of CPUs have counted",
     .steps = source_steps<State, open, read, parse>(),

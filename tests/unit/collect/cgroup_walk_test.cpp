@@ -430,17 +430,52 @@ TEST_F(PartsOfControlGroups, AreReadAtEachSecondReadWhenUsageOrHitsOfBoundsChang
   EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.events", "max " + text); }), 4);
 }
 
-TEST_F(LiveControlGroups, OfVersion1KillsAreReadWhenUsageChangesAndElseWithinFourReads) {
+TEST_F(LiveControlGroups, OfVersion1KillsAreReadWhenTheKernelHasCountedOneAndElseWithinFourReads) {
   constexpr std::string_view kKills = "/a/memory.oom_control";
+  const auto count = [&](const std::string& kills) {
+    write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n");
+  };
+  const auto write_kills = [&](const std::string& kills) {
+    write("/memory/a/memory.oom_control", "oom_kill " + kills + "\n");
+  };
   make1("/memory");
   make1("/memory/a");
+  count("1");
+  for (int i = 0; i < 3; ++i) ASSERT_NE(content_of(kKills), "none");
+  count("2");
+  write_kills("2");
+  EXPECT_EQ(content_of(kKills), "oom_kill 2\n");
+  write_kills("3");
+  EXPECT_EQ(content_of(kKills), "oom_kill 3\n") << "the group counts after the kernel";
+  int seen = 0;
+  for (int kills = 4; kills < 4 + 8; ++kills) {
+    write_kills(std::to_string(kills));
+    seen += content_of(kKills) == "oom_kill " + std::to_string(kills) + "\n" ? 1 : 0;
+  }
+  EXPECT_EQ(seen, 2) << "each fourth";
+  write_text(directory_.file("proc/vmstat"), "nr_free_pages 1\n");  // before 4.13
   ASSERT_NE(content_of(kKills), "none");
-  write("/memory/a/memory.oom_control", "oom_kill 8\n");
-  write("/memory/a/memory.usage_in_bytes", "2\n");
-  EXPECT_EQ(content_of(kKills), "oom_kill 8\n");
-  write("/memory/a/memory.oom_control", "oom_kill 9\n");
-  int reads = 0;
-  for (; content_of(kKills) != "oom_kill 9\n"; ++reads) ASSERT_LT(reads, 3);
+  write_kills("99");
+  EXPECT_EQ(content_of(kKills), "oom_kill 99\n");
+}
+
+TEST_F(LiveControlGroups, OfVersion1LimitsAndHitsOfSwapAreReadAtEachEighthRead) {
+  make1("/memory");
+  make1("/memory/a");
+  const auto seen_in_16_reads = [&](const std::string& file) {
+    int seen = 0;
+    for (int i = 0; i < 16; ++i) {
+      const std::string text = std::to_string(100 + i) + "\n";
+      write("/memory/a/" + file, text);
+      seen += content_of("/a/" + file) == text ? 1 : 0;
+    }
+    return seen;
+  };
+  write("/memory/a/memory.memsw.usage_in_bytes", "1\n");
+  write("/memory/a/memory.memsw.failcnt", "1\n");
+  ASSERT_EQ(content_of("/a/memory.memsw.failcnt"), "1\n");
+  EXPECT_EQ(seen_in_16_reads("memory.memsw.failcnt"), 2);
+  EXPECT_EQ(seen_in_16_reads("memory.memsw.usage_in_bytes"), 4);
 }
 
 TEST_F(LiveControlGroups, KeepTheirTurnsWhicheverOthersComeAndGo) {

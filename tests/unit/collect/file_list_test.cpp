@@ -208,6 +208,19 @@ TEST_F(Settings, AreReadAtEachFourthReadOnly) {
   EXPECT_EQ(view_.reads_of("/a"), 2);
 }
 
+TEST(WhatMayBeLeftOut, IsReadAtEachOfAsManyReadsAsTheSourceSays) {
+  FakeKernelView view(OperatingSystem::kLinux);
+  view.set_live(true);
+  int fourths = 0;
+  int sixteenths = 0;
+  for (std::uint32_t reads = 0; reads < 32; ++reads) {
+    fourths += may_leave_out(view, reads) ? 0 : 1;
+    sixteenths += may_leave_out(view, reads, 16) ? 0 : 1;
+  }
+  EXPECT_EQ(fourths, 8);
+  EXPECT_EQ(sixteenths, 2);
+}
+
 TEST_F(Settings, AreReadEachTimeInACaptureAndForOne) {
   view_.set_live(false);
   for (int i = 0; i < 3; ++i) next();

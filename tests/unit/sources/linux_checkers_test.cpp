@@ -11,6 +11,7 @@
 
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
+#include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_reading.h"
@@ -120,6 +121,28 @@ class SlabKernel final : public PreparedKernelView {
     return {};
   }
 };
+
+TEST(CheckersOfThisMachine, AreReadAtEachFourthReadAndAgainAfterAReadThatFailed) {
+  FakeKernelView view(OperatingSystem::kLinux);
+  view.set_live(true);
+  view.set(kTainted, "0\n");
+  SourceReader reader(source());
+  MemoryTypeList list;
+  std::uint64_t warnings = 0;
+  const auto is_seen = [&] {
+    view.set("/sys/kernel/warn_count", std::to_string(++warnings) + "\n");
+    return refresh(reader, view, list, 1) && statistics_of(reader.staging).at("kernel_reports_total{warning}") == warnings;
+  };
+  EXPECT_TRUE(is_seen()) << "the first read";
+  int seen = 0;
+  for (int i = 0; i < 8; ++i) seen += is_seen() ? 1 : 0;
+  EXPECT_EQ(seen, 2);
+  view.fail(kTainted, EIO);
+  int failed_after = 0;
+  while (refresh(reader, view, list, 1)) ASSERT_LT(++failed_after, 4);
+  view.set(kTainted, "0\n");
+  EXPECT_TRUE(is_seen()) << "at once";
+}
 
 TEST(SlabChecks, AreThoseOfCachesAndNotOfTheirOtherNamesAndAreReadOnce) {
   SlabKernel kernel;
