@@ -49,7 +49,7 @@ TEST(CApiList, ANewOneIsEmptyWithoutAnError) {
 }
 
 #ifdef __linux__
-TEST(CApiList, AQueryReadsAlsoWhatADaemonReadsAtEachFourthPoll) {
+TEST(LiveCApiList, AQueryReadsAlsoWhatADaemonReadsAtEachFourthPoll) {
   const ListPtr list = make_list();
   (void)memstat_linux_all(list.get(), 0);  // without privileges some sources are missing
   memory_type* const type = memstat_mtl_find(list.get(), ALLOCATOR_TABLE, "sysv_shm");
