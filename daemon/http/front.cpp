@@ -43,7 +43,6 @@ bool would_block(ssize_t result) { return result < 0 && (errno == EAGAIN || errn
 
 HttpFront::HttpFront(HttpServerOptions options, HttpListeners listeners)
     : options_(std::move(options)),
-      access_(options_.allow),
       listeners_(std::move(listeners)),
       connections_(std::max<std::size_t>(options_.connections, 1),
                    std::max<std::size_t>(options_.connections_per_address, 1)) {
@@ -269,7 +268,7 @@ bool HttpFront::release_a_file() {
 
 void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener) {
   const bool is_unix = endpoints()[listener].is_unix();
-  if (!is_unix && !access_.admits(peer.address)) {
+  if (!is_unix && !may_connect(peer.address, options_.allow)) {
     ::close(descriptor);
     if (options_.log) options_.log(format_ip(peer.address) + " is not allowed to connect");
     return;

@@ -15,7 +15,6 @@
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
-#include "daemon/http/access_list.h"
 #include "daemon/http/connections.h"
 #include "daemon/http/listeners.h"
 #include "daemon/http/server.h"
@@ -82,7 +81,6 @@ class HttpFront {
   void wake() const;
 
   HttpServerOptions options_;
-  AccessList access_;
   HttpListeners listeners_;
   std::thread thread_;
   UniqueFd wake_read_;

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/http/access_list.h"
+#include "daemon/http/rules.h"
 
 namespace memstat {
 namespace {

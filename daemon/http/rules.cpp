@@ -5,9 +5,21 @@
 
 #include "core/base/ascii.h"
 #include "core/base/text.h"
-#include "daemon/http/access_list.h"
 
 namespace memstat {
+
+Error option_error(std::string_view key, std::string_view value, std::string_view why) {
+  Error error;
+  error.code = ErrorCode::kData;
+  error.path.append(key).append(value.empty() ? "" : ": ").append(value);
+  error.detail = why;
+  return error;
+}
+
+bool may_connect(const IpAddress& address, std::span<const IpNetwork> allow) {
+  return is_loopback(address) ||
+         std::any_of(allow.begin(), allow.end(), [&](const IpNetwork& network) { return network.holds(address); });
+}
 
 bool decode_percent(std::string_view raw, bool plus_is_blank, std::string& text) {
   text.clear();
@@ -96,20 +108,14 @@ bool is_strict_header(std::string_view header) {
 std::string_view status_words(int status) {
   switch (status) {
     case 200: return "OK";
-    case 204: return "No Content";
-    case 301: return "Moved Permanently";
-    case 302: return "Found";
     case 304: return "Not Modified";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
-    case 406: return "Not Acceptable";
     case 408: return "Request Timeout";
-    case 411: return "Length Required";
     case 413: return "Content Too Large";
-    case 429: return "Too Many Requests";
     case 431: return "Request Header Fields Too Large";
     case 500: return "Internal Server Error";
     case 503: return "Service Unavailable";

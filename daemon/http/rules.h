@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rules on the text of an HTTP request, free of any socket: what a path means, which Host is this machine, which connection
+// Rules of the server, free of any socket: who may connect, what a path means, which Host is this machine, which connection
 // stays open. Everything here is pure. Thread safety: safe.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "core/base/error.h"
+#include "core/base/ip_address.h"
+
 namespace memstat {
+
+/// An error of code kData about a configured value: "key: value: why".
+Error option_error(std::string_view key, std::string_view value, std::string_view why);
+
+/// Whether a client may connect: loopback always may, others from these networks.
+bool may_connect(const IpAddress& address, std::span<const IpNetwork> allow);
 
 /// Decodes percent escapes of `raw` into `text`, replacing its content; for queries also '+' as a blank. Returns false
 /// for a malformed escape.

@@ -25,7 +25,6 @@
 #include "core/base/text.h"
 #include "core/base/thread_name.h"
 #include "core/base/unique_fd.h"
-#include "daemon/http/access_list.h"
 #include "daemon/http/civetweb_links.h"
 #include "daemon/http/front.h"
 #include "daemon/http/rules.h"

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "daemon/http/access_list.h"
+#include "daemon/http/rules.h"
 #include "daemon/privileges/account.h"
 
 namespace memstat {
