@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/sysctl_list.h"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
 #include "core/base/text.h"
+#include "core/collect/file_list.h"
 
 namespace memstat {
 
@@ -14,24 +19,81 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
   return {};
 }
 
-Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, FileBundleWriter& bundle,
-                                 bool (*is_needed)(std::string_view name)) {
-  struct {
-    Result<void> result;
-    std::size_t taken = 0;
-    bool has_any = false;
-  } so_far;
-  const auto take = [&](std::string_view name, const Result<std::string_view>& bytes) {
-    const bool is_last = ++so_far.taken == list.size();
-    so_far.result = bytes ? bundle.add(name, *bytes) : Result<void>(bytes.error());
-    if (so_far.result) return so_far.has_any = true;
-    const bool is_last_hope = is_last && !so_far.has_any;
-    if (so_far.result.error().code != ErrorCode::kNotPresent || is_needed(name) || is_last_hope) return false;
-    so_far.result = {};
-    return true;
-  };
-  bundle.add_numbers(view, list, std::ref(take));
-  return so_far.result ? bundle.add(kEndOfListedSysctls, {}) : so_far.result;
+namespace {
+
+/// Puts what is read and what is kept into one bundle, in the order of the list.
+class ListedRead {
+ public:
+  /// `kept`: a bundle of settings, "" where they are read, too.
+  ListedRead(const SysctlList& list, const SysctlRules& rules, std::string_view kept, FileBundleWriter& bundle)
+      : list_(list), rules_(rules), kept_(kept), bundle_(bundle) {
+    has_kept_ = kept_.next(kept_name_, kept_content_);
+  }
+
+  Result<void> run(KernelView& view, const SysctlList& names) {
+    const auto take = [&](std::string_view name, const Result<std::string_view>& bytes) {
+      const bool is_last = ++taken_ == names.size();
+      result_ = bytes ? add_kept_before(name) : Result<void>(bytes.error());
+      if (result_) result_ = bundle_.add(name, *bytes);
+      if (result_) return has_any_ = true;
+      const bool is_last_hope = is_last && !has_any_;
+      if (result_.error().code != ErrorCode::kNotPresent || rules_.is_needed(name) || is_last_hope) return false;
+      result_ = {};
+      return true;
+    };
+    bundle_.add_numbers(view, names, std::ref(take));
+    if (result_) result_ = add_kept_before(kEndOfListedSysctls);
+    return result_ ? bundle_.add(kEndOfListedSysctls, {}) : result_;
+  }
+
+ private:
+  Result<void> add_kept_before(std::string_view name) {
+    for (; has_kept_ && at_ < list_.size() && list_[at_] != name; ++at_) {
+      if (list_[at_] != kept_name_) continue;
+      if (auto result = bundle_.add(kept_name_, kept_content_); !result) return result;
+      has_kept_ = kept_.next(kept_name_, kept_content_);
+    }
+    return {};
+  }
+
+  const SysctlList& list_;
+  const SysctlRules& rules_;
+  FileBundleReader kept_;
+  FileBundleWriter& bundle_;
+  std::string_view kept_name_;
+  std::string_view kept_content_;
+  bool has_kept_ = false;
+  std::size_t at_ = 0;  // in the list: all kept settings before it are in the bundle
+  std::size_t taken_ = 0;
+  bool has_any_ = false;
+  Result<void> result_;
+};
+
+Result<void> keep_settings(std::string_view bundle, const SysctlRules& rules, FileBundleWriter& settings) {
+  FileBundleReader records(bundle);
+  std::string_view name;
+  std::string_view content;
+  while (records.next(name, content)) {
+    if (!rules.is_setting(name)) continue;
+    if (auto result = settings.add(name, content); !result) return result;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, const SysctlRules& rules, KeptSettings& kept,
+                                 Buffer& bundle, Buffer& scratch) {
+  if (kept.others.empty()) {
+    std::copy_if(list.begin(), list.end(), std::back_inserter(kept.others),
+                 [&rules](const std::string& name) { return !rules.is_setting(name); });
+  }
+  const bool leaves_out = may_leave_out(view, kept.reads++) && !kept.bundle.empty() && !kept.others.empty();
+  FileBundleWriter writer(bundle, scratch);
+  if (leaves_out) return ListedRead(list, rules, kept.bundle.view(), writer).run(view, kept.others);
+  FileBundleWriter settings(kept.bundle, scratch);
+  auto result = ListedRead(list, rules, {}, writer).run(view, list);
+  return result ? keep_settings(bundle.view(), rules, settings) : result;
 }
 
 Error as_error_of(std::string_view origin, const Error& error) {

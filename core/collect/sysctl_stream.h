@@ -36,20 +36,28 @@ inline constexpr SysctlStream kMallocStream{"kern.malloc_stats", "kern.malloc_co
 inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "kern.smp.maxid", true, UmaRecord::kSize};
 
 /// Reads the stream into `out` with room for one record more than the kernel counts. To ask for the size instead would make
-/// the kernel walk everything twice, under the lock of its list. `scratch` is overwritten. Errors: those of
+/// the kernel walk everything twice, under the lock of its list. `size`: B, of the stream at the last read, 0 before the
+/// first; on this machine's kernel it takes the place of the counts. `scratch` is overwritten. Errors: those of
 /// KernelView::read_sysctl for the stream itself; without the integers the kernel is asked for the size after all.
-inline Result<void> read_sysctl_stream(KernelView& view, const SysctlStream& stream, Buffer& out, Buffer& scratch) {
+inline Result<void> read_sysctl_stream(KernelView& view, const SysctlStream& stream, std::size_t& size, Buffer& out,
+                                       Buffer& scratch) {
   constexpr std::uint64_t kMaxRoom = std::uint64_t{1} << 30;
   constexpr std::uint32_t kMaxCpus = 65536;  // far above every kernel's; keeps the product from overflowing
-  std::uint64_t room = out.size();           // what it took the last time
-  const auto cpus = read_sysctl_u32(view, stream.cpus, scratch);
-  const auto count = read_sysctl_u32(view, stream.count, scratch);
-  if (cpus && count) {
-    const std::uint64_t record =
-        stream.record_header + 64 * (std::uint64_t{std::min(*cpus, kMaxCpus)} + (stream.cpus_is_highest ? 1 : 0));
-    room = std::max(room, std::min((std::uint64_t{*count} + 1) * record, kMaxRoom));
+  constexpr std::size_t kLikelyGrowth = 64;  // types come with modules, so a 64th is plenty as a rule
+  std::uint64_t room = std::uint64_t{size} + size / kLikelyGrowth;
+  if (size == 0 || !view.reads_this_machine() || view.wants_whole_polls()) {
+    room = size;
+    const auto cpus = read_sysctl_u32(view, stream.cpus, scratch);
+    const auto count = read_sysctl_u32(view, stream.count, scratch);
+    if (cpus && count) {
+      const std::uint64_t record =
+          stream.record_header + 64 * (std::uint64_t{std::min(*cpus, kMaxCpus)} + (stream.cpus_is_highest ? 1 : 0));
+      room = std::max(room, std::min((std::uint64_t{*count} + 1) * record, kMaxRoom));
+    }
   }
-  return view.read_sysctl(stream.name, out, static_cast<std::size_t>(room));
+  auto result = view.read_sysctl(stream.name, out, static_cast<std::size_t>(room));
+  size = result ? out.size() : 0;
+  return result;
 }
 
 }  // namespace memstat

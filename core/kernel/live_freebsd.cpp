@@ -98,6 +98,7 @@ class FreeBsdKernelView final : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   [[nodiscard]] std::string os_release() const override { return release_of_kernel(); }
+  [[nodiscard]] bool reads_this_machine() const override { return true; }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, ReadManner::kToTheEnd);

@@ -58,23 +58,41 @@ Result<void> OncePerPollView::read_sysctl(std::string_view name, Buffer& out, st
   return read_once(name, out, [&] { return inner_.read_sysctl(name, out, size_hint); });
 }
 
-// Those between two shared ones go together.
+// Those between two that were brought before go together.
 void OncePerPollView::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
+  std::uint64_t poll = 0;  // 0: outside of polls
   bool goes_on = true;
-  const TakeNumber take_one = [&](std::string_view name, const Result<std::string_view>& bytes) {
+  const auto take_and_keep = [&](std::string_view name, const Result<std::string_view>& bytes) {
+    if (poll != 0 && is_shared_sysctl(name)) {
+      keep(name, poll, bytes ? *bytes : std::string_view(), bytes ? Result<void>() : Result<void>(bytes.error()));
+    }
     return goes_on = take(name, bytes);
   };
+  const TakeNumber without_a_copy = std::ref(take_and_keep);
   while (goes_on && !names.empty()) {
-    const auto shared =
-        std::find_if(names.begin(), names.end(), [](const std::string& name) { return is_shared_sysctl(name); });
-    const auto before = static_cast<std::size_t>(shared - names.begin());
+    poll = current_poll();
+    const auto brought =
+        std::find_if(names.begin(), names.end(), [&](const std::string& name) { return is_brought(name, poll); });
+    const auto before = static_cast<std::size_t>(brought - names.begin());
     if (before == 0) {
-      KernelView::read_numbers(names.first(1), scratch, take_one);
+      KernelView::read_numbers(names.first(1), scratch, without_a_copy);
     } else {
-      inner_.read_numbers(names.first(before), scratch, take_one);
+      inner_.read_numbers(names.first(before), scratch, without_a_copy);
     }
     names = names.subspan(std::max<std::size_t>(before, 1));
   }
+}
+
+std::uint64_t OncePerPollView::current_poll() const {
+  const MutexLock lock(mutex_);
+  return is_in_poll_ ? poll_ : 0;
+}
+
+bool OncePerPollView::is_brought(std::string_view name, std::uint64_t poll) const {
+  if (poll == 0 || !is_shared_sysctl(name)) return false;
+  const MutexLock lock(mutex_);
+  const auto found = files_.find(name);
+  return found != files_.end() && found->second.poll == poll;
 }
 
 template <typename Read>
@@ -91,11 +109,11 @@ Result<void> OncePerPollView::read_once(std::string_view path, Buffer& out, Read
     }
   }
   Result<void> result = read();
-  if (poll != 0) keep(path, poll, out, result);
+  if (poll != 0) keep(path, poll, out.view(), result);
   return result;
 }
 
-void OncePerPollView::keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result) {
+void OncePerPollView::keep(std::string_view path, std::uint64_t poll, std::string_view bytes, const Result<void>& result) {
   try {
     const MutexLock lock(mutex_);
     if (!is_in_poll_ || poll != poll_) return;  // it hung until its poll was over
@@ -103,7 +121,7 @@ void OncePerPollView::keep(std::string_view path, std::uint64_t poll, const Buff
     if (found == files_.end()) found = files_.try_emplace(std::string(path)).first;
     Brought& file = found->second;
     if (file.poll == poll) return;  // another thread was quicker, and a caller may have its bytes
-    file.bytes.assign(result ? bytes.view() : std::string_view());
+    file.bytes.assign(result ? bytes : std::string_view());
     file.result = result;
     file.poll = poll;
   } catch (const std::bad_alloc&) {  // then the next source reads the file itself

@@ -62,11 +62,13 @@ class OncePerPollView final : public ForwardingKernelView {
     Result<void> result;
   };
 
-  void keep(std::string_view path, std::uint64_t poll, const Buffer& bytes, const Result<void>& result);
+  void keep(std::string_view path, std::uint64_t poll, std::string_view bytes, const Result<void>& result);
+  [[nodiscard]] std::uint64_t current_poll() const;
+  [[nodiscard]] bool is_brought(std::string_view name, std::uint64_t poll) const;
 
   std::shared_ptr<KernelView> owned_;
   Reads reads_;
-  Mutex mutex_;  // held for copies in memory, never for a read of the kernel
+  mutable Mutex mutex_;  // held for copies in memory, never for a read of the kernel
   std::uint64_t poll_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;
   /// And sysctls, whose names begin with no slash.

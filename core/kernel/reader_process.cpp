@@ -17,6 +17,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/shared_memory.h"
+#include "core/base/text.h"
 #include "core/kernel/answer_memory.h"
 
 namespace memstat {
@@ -140,10 +141,15 @@ void ReadService::read_numbers(std::string_view names, AnswerMemory& memory) {
     const Work work{.word = ReadRequest::kSysctl, .name = names.substr(0, end), .number = 0};
     names.remove_prefix(std::min(end + 1, names.size()));
     if (!is_sealed_) learn(work);
-    const bool is_read = is_allowed(work) &&
-                         view_.read_sysctl(work.name, memory.scratch, sizeof(std::uint64_t)).has_value() &&
-                         memory.scratch.size() <= sizeof(std::uint64_t);
-    const std::uint8_t size = is_read ? static_cast<std::uint8_t>(memory.scratch.size()) : kNoNumber;
+    const auto known = sysctls_.find(work.name);
+    const std::uint64_t last = known != sysctls_.end() ? known->second.load(std::memory_order_relaxed) : 0;
+    const std::size_t room = memory.out.size() < kMaxNumbers ? kMaxNumbers - memory.out.size() : 0;
+    const std::size_t hint = std::max<std::size_t>(sizeof(std::uint64_t), last);
+    const bool is_read = hint <= room && is_allowed(work) &&
+                         view_.read_sysctl(work.name, memory.scratch, hint).has_value() && memory.scratch.size() <= room;
+    if (is_read && known != sysctls_.end() && memory.scratch.size() > last)
+      known->second.store(memory.scratch.size(), std::memory_order_relaxed);
+    const std::uint32_t size = is_read ? static_cast<std::uint32_t>(memory.scratch.size()) : kNoNumber;
     memory.out.append(packet_bytes(size));
     if (is_read) memory.out.append(memory.scratch.view());
   }
@@ -154,8 +160,10 @@ Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
   std::vector<std::string> names;
   switch (work.word) {
     case ReadRequest::kFacts: {
-      ReaderFacts facts{
-          .page_size = view_.page_size(), .cpu_count = view_.cpu_count(), .os = static_cast<std::uint32_t>(view_.os())};
+      ReaderFacts facts{.page_size = view_.page_size(),
+                        .cpu_count = view_.cpu_count(),
+                        .os = static_cast<std::uint32_t>(view_.os()),
+                        .reads_this_machine = view_.reads_this_machine() ? 1U : 0U};
       view_.os_release().copy(facts.release.data(), facts.release.size() - 1);
       return put(facts, out), Result<void>();
     }
@@ -291,9 +299,9 @@ Error error_of(const ReadAnswer& answer, std::string_view text, std::string_view
 
 /// The next of the numbers of an answer, without which it is to be asked for by itself.
 std::optional<std::string_view> next_number(std::string_view& left) {
-  if (left.empty()) return std::nullopt;
-  const auto size = static_cast<std::uint8_t>(left.front());
-  left.remove_prefix(1);
+  if (left.size() < sizeof(std::uint32_t)) return left = {}, std::nullopt;
+  const auto size = load<std::uint32_t>(left, 0);
+  left.remove_prefix(sizeof size);
   if (size == kNoNumber) return std::nullopt;
   if (size > left.size()) return left = {}, std::nullopt;
   const std::string_view number = left.substr(0, size);
@@ -448,6 +456,7 @@ Result<void> ReaderView::learn_facts() {
   os_ = static_cast<OperatingSystem>(facts.os);
   page_size_ = facts.page_size;
   cpu_count_ = facts.cpu_count;
+  reads_this_machine_ = facts.reads_this_machine != 0;
   release_.assign(facts.release.begin(), end);
   return {};
 }

@@ -61,8 +61,8 @@ struct ReadRequest {
     kCloseKept,  ///< `number`: how many stay.
     kProcess,    ///< ProcessStats of the asking process, whose child the reader is. At any time.
     kSeal,       ///< The answer brings the channels, and this socket takes no more requests.
-    kNumbers,  ///< Of sysctls: names, each followed by a NUL. Of each a byte, the size of what follows, which is all of it,
-               ///< or kNoNumber and nothing where it is to be asked for by itself: it is longer, or was not read.
+    kNumbers,    ///< Sysctls: names, each followed by a NUL. For each the size of its bytes (32 bits), and the bytes; or
+                 ///< kNoNumber where it is to be asked for by itself, because it is long or was not read.
   };
   std::uint32_t word = 0;
   std::uint32_t name_size = 0;  ///< B
@@ -70,7 +70,9 @@ struct ReadRequest {
   std::uint64_t memory = 0;     ///< B, of the memory of this channel that the asker has.
 };
 
-inline constexpr std::uint8_t kNoNumber = 255;
+inline constexpr std::uint32_t kNoNumber = 0xFFFFFFFF;
+/// B, of all sysctls of one kNumbers: the others are asked for by themselves.
+inline constexpr std::size_t kMaxNumbers = 128U << 10U;
 
 /// What comes back: this, then the path of the error and its detail, in one message. With one descriptor if, and only if,
 /// the data is in other memory than the asker has; the answer to kSeal brings kReadChannels of them.
@@ -93,6 +95,8 @@ struct ReaderFacts {
   std::uint64_t page_size = 0;
   std::uint32_t cpu_count = 0;
   std::uint32_t os = 0;  ///< OperatingSystem
+  std::uint32_t reads_this_machine = 0;
+  std::uint32_t reserved = 0;  // no padding, so no uninitialized bytes are sent
   std::array<char, 256> release{};
 };
 
@@ -168,6 +172,7 @@ class ReaderView final : public KernelView {
   [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   [[nodiscard]] std::string os_release() const override { return release_; }
+  [[nodiscard]] bool reads_this_machine() const override { return reads_this_machine_; }
   Result<void> read_file(std::string_view path, Buffer& out) override;
   [[nodiscard]] bool may_read(std::string_view path) override;
   Result<std::string> read_link(std::string_view path) override;
@@ -202,6 +207,7 @@ class ReaderView final : public KernelView {
   OperatingSystem os_ = OperatingSystem::kOther;
   std::uint64_t page_size_ = 1;
   std::uint32_t cpu_count_ = 1;
+  bool reads_this_machine_ = false;
   std::string release_;
 };
 

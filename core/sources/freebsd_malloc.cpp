@@ -104,6 +104,7 @@ void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& size
 
 struct State final : ReaderState {
   Buffer scratch;
+  std::size_t stream_size = 0;
 };
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
@@ -138,13 +139,17 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  Buffer& scratch = state.scratch;
-  if (auto result = read_sysctl_stream(view, kMallocStream, raw.parts[kStreamPart], scratch); !result) return result;
+  if (auto result = read_sysctl_stream(view, kMallocStream, state.stream_size, raw.parts[kStreamPart], state.scratch);
+      !result) {
+    return result;
+  }
   // FreeBSD 13.0 (10cb3979a9bd) added vm.malloc.zone_sizes; before it the classes were powers of two from 16. A capture
-  // without it, unlike those of freebsd-15.0, has no size classes. It never changes, but is read every time so that each
-  // poll of a recording is complete. The same holds for the count, which libmemstat needs (core/c_api/list.cpp).
+  // without it, unlike those of freebsd-15.0, has no size classes. It never changes. Each poll of a recording is complete,
+  // and has the count, too, which libmemstat needs (core/c_api/list.cpp).
+  const bool is_live = view.reads_this_machine() && !view.wants_whole_polls();
+  if (is_live && !raw.parts[kSizesPart].empty()) return {};
   if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();
-  if (auto result = read_sysctl_u32(view, kSizeCount, scratch); !result) scratch.clear();
+  if (auto result = read_sysctl_u32(view, kSizeCount, state.scratch); !result) state.scratch.clear();
   return {};
 }
 

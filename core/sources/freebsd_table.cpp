@@ -311,14 +311,26 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
+bool is_needed(std::string_view) { return false; }
+
+bool is_setting(std::string_view name) {
+  constexpr std::array kSettings{
+      kMaxFiles,    kMaxVnodes,         kMaxSockets, kMaxProcesses,  kMaxPipeKva, kSfBufs,     kMaxBufSpace, kBufs,
+      kMaxAioJobs,  kMaxInotifyWatches, kUmaLimit,   kKmemSize,      kKvmSize,    kSwapTotal,  kOvercommit,  kMaxUserWired,
+      kMaxSegments, kMaxSegmentPages,   kMaxSets,    kMaxSemaphores, kMaxQueues,  kMaxMessages};
+  return std::any_of(kSettings.begin(), kSettings.end(), [name](Leaf leaf) { return kLeaves[leaf] == name; });
+}
+
 struct State final : ReaderState {
   SysctlList list;  ///< sysctls to read; empty until found
+  KeptSettings kept;
   Buffer scratch;
 };
 
 Result<void> find_sysctls(KernelView& view, State& state) {
   SysctlList& list = state.list;
   list.clear();
+  state.kept = {};
   const auto find = [&](std::string_view name) -> Result<void> {
     auto result = list_sysctl(view, name, state.scratch, list);
     if (result) return result;
@@ -340,8 +352,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
     if (auto result = find_sysctls(view, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  auto result = read_listed_sysctls(view, state.list, bundle, [](std::string_view) { return false; });
+  auto result = read_listed_sysctls(view, state.list, {.is_needed = is_needed, .is_setting = is_setting}, state.kept,
+                                    raw.parts[kBundlePart], state.scratch);
   if (!result) return as_error_of(kOrigin, result.error());
   return result;
 }

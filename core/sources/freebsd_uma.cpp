@@ -91,10 +91,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 
 struct State final : ReaderState {
   Buffer scratch;
+  std::size_t stream_size = 0;
 };
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  return read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], state.scratch);
+  return read_sysctl_stream(view, kZoneStream, state.stream_size, raw.parts[kStreamPart], state.scratch);
 }
 
 Result<void> open(KernelView&, RawBytes&) { return {}; }  // sysctls need no opening

@@ -50,7 +50,11 @@ constexpr std::string_view kDomains = "vm.domain.";
 constexpr std::string_view kDomainStats = ".stats.";
 constexpr std::string_view kDomainOutput = ".pidctrl.output";
 
-constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_page_count",
+// The first three are also of freebsd_table. They stand together, so that the others are one request.
+constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_user_wire_count",
+                                                          "vm.uma_kmem_total",
+                                                          "vfs.bufspace",
+                                                          "vm.stats.vm.v_page_count",
                                                           "vm.stats.vm.v_free_count",
                                                           "vm.stats.vm.v_wire_count",
                                                           "vm.stats.vm.v_active_count",
@@ -58,12 +62,9 @@ constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_page_co
                                                           "vm.stats.vm.v_laundry_count",
                                                           "vm.stats.vm.v_cache_count",
                                                           "vm.stats.page.nofreeq_size",
-                                                          "vm.stats.vm.v_user_wire_count",
-                                                          "vm.uma_kmem_total",
                                                           "vm.pmap.kernel_pt_page_count",
                                                           "vm.pmap.user_pt_page_count",
                                                           "vm.pmap.pv_page_count",
-                                                          "vfs.bufspace",
                                                           "vfs.bufmallocspace",
                                                           "vm.stats.vm.v_pageout_free_min",
                                                           "vm.stats.vm.v_interrupt_free_min",
@@ -383,8 +384,23 @@ bool is_needed(std::string_view name) {
   return name == "vm.stats.vm.v_page_count" || name == "vm.stats.vm.v_free_count" || name.starts_with(kDomains);
 }
 
+bool is_setting(std::string_view name) {
+  constexpr auto kSettings = std::to_array<std::string_view>({"vm.stats.vm.v_page_count", "vm.stats.vm.v_pageout_free_min",
+                                                              "vm.stats.vm.v_interrupt_free_min", "vm.stats.vm.v_free_min",
+                                                              "vm.stats.vm.v_free_reserved", "vm.stats.vm.v_free_severe",
+                                                              "vm.stats.vm.v_free_target", "vm.stats.vm.v_inactive_target"});
+  std::uint32_t domain = 0;
+  std::string_view leaf;
+  if (split_domain(name, domain, leaf)) {
+    return std::any_of(kThresholds.begin(), kThresholds.end(),
+                       [leaf](const Threshold& threshold) { return threshold.leaf == leaf; });
+  }
+  return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
+}
+
 struct State final : ReaderState {
   SysctlList list;  ///< sysctls to read; empty until found
+  KeptSettings kept;
   Buffer scratch;
 };
 
@@ -392,6 +408,7 @@ Result<void> find_sysctls(KernelView& view, State& state) {
   SysctlList& list = state.list;
   Buffer& scratch = state.scratch;
   list.clear();
+  state.kept = {};
   const auto failed = [&list](const Error& error) {
     list.clear();
     return as_error_of(kOrigin, error);
@@ -426,8 +443,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (state.list.empty()) {
     if (auto result = find_sysctls(view, state); !result) return result;
   }
-  FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
-  auto result = read_listed_sysctls(view, state.list, bundle, is_needed);
+  auto result = read_listed_sysctls(view, state.list, {.is_needed = is_needed, .is_setting = is_setting}, state.kept,
+                                    raw.parts[kBundlePart], state.scratch);
   if (!result) return as_error_of(kOrigin, result.error());
   return result;
 }

@@ -15,12 +15,13 @@
 //
 // Reading all of this would take six calls per zone and poll. But pages per slab and efficiency never change. A limit
 // changes together with its 32 bits in vm.zone_stats. And on a machine with one domain, vm.zone_stats, whose figures are
-// sums over domains, has the rest for most zones. What remains are pages and sleepers of zones with a limit, and all zones
-// of machines with several domains.
+// sums over domains, has the rest for most zones. No thread waits for a zone whose sleeps stand still. What remains are
+// pages of zones with a limit, and all zones of machines with several domains.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,6 +50,7 @@ constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 struct PlannedLeaf {
   enum class Kind : std::uint8_t {
     kRead,      ///< Read it at every poll.
+    kSleepers,  ///< `value`: threads that slept the last time. While none has gone to sleep since, there are none.
     kKnown,     ///< Constant; `value` is the value.
     kInStream,  ///< In the zone's record of vm.zone_stats.
   };
@@ -59,16 +61,27 @@ struct PlannedLeaf {
 
 /// A zone with a known node.
 struct PlannedZone {
-  std::uint32_t index;  ///< Index in vm.zone_stats.
-  std::uint32_t limit;  ///< Its limit in vm.zone_stats. If it changes, the plan is made again.
+  std::uint32_t index;       ///< Index in vm.zone_stats.
+  std::uint32_t limit;       ///< Its limit in vm.zone_stats. If it changes, the plan is made again.
+  std::uint64_t sleeps = 0;  ///< In vm.zone_stats before the sleepers were read.
   std::string name;
   std::string prefix;  ///< Prefix of its sysctls: "vm.uma.NODE.".
   std::vector<PlannedLeaf> leaves;
 };
 
+/// Which leaves a poll reads.
+enum class Extent : std::uint8_t {
+  kLive,      ///< kRead only.
+  kCaptured,  ///< And kSleepers: each poll of a capture is another moment.
+  kAll,       ///< For a recording.
+};
+
 struct State final : ReaderState {
   std::uint32_t zone_count = 0;   ///< Zones in vm.zone_stats when the plan was made.
   std::vector<PlannedZone> plan;  ///< How to read the figures, in the order of vm.zone_stats; empty until made.
+  SysctlList reads;               ///< The sysctls to read, in the order of the plan.
+  Extent extent = Extent::kLive;  ///< Of `reads`.
+  std::size_t stream_size = 0;    ///< B, of vm.zone_stats at the last read.
   Buffer scratch;
 };
 
@@ -76,6 +89,7 @@ constexpr std::string_view kZoneRecord = "zone";
 
 constexpr std::string_view kLimit = "limit.max_items";
 constexpr std::string_view kSleepers = "limit.sleepers";
+constexpr std::uint64_t kUnknownSleepers = ~std::uint64_t{0};
 constexpr std::string_view kPagesPerSlab = "keg.ppera";
 constexpr std::string_view kEfficiency = "keg.efficiency";
 constexpr std::string_view kNoKeg = "cache zone";  // the value of keg.name
@@ -285,7 +299,7 @@ Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_seconda
   // The limit first: it determines how the others are read, and a zone without a limit has no sleepers.
   if (std::find(node.leaves.begin(), node.leaves.end(), kLimit) != node.leaves.end()) {
     if (auto result = add_known(kLimit); !result) return result;
-    if (has_limit) add(Kind::kRead, kSleepers);
+    if (has_limit) add(Kind::kSleepers, kSleepers, kUnknownSleepers);
   }
   for (const std::string_view leaf : node.leaves) {
     if (leaf == kLimit || !is_wanted(leaf, is_secondary)) continue;
@@ -336,7 +350,29 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
   if (plan.empty()) return system_error(kTree, ENOENT, "none of its nodes is a zone of vm.zone_stats");
   state.plan = std::move(plan);
   state.zone_count = stream.count();
+  state.reads.clear();
   return {};
+}
+
+bool is_read(const PlannedLeaf& leaf, Extent extent) {
+  using Kind = PlannedLeaf::Kind;
+  return extent == Extent::kAll || leaf.kind == Kind::kRead || (extent == Extent::kCaptured && leaf.kind == Kind::kSleepers);
+}
+
+void list_reads(Extent extent, State& state) {
+  if (!state.reads.empty() && state.extent == extent) return;
+  state.extent = extent;
+  state.reads.clear();
+  for (const PlannedZone& zone : state.plan) {
+    for (const PlannedLeaf& leaf : zone.leaves) {
+      if (is_read(leaf, extent)) state.reads.push_back(zone.prefix + leaf.leaf);
+    }
+  }
+}
+
+Extent extent_of(const KernelView& view) {
+  if (view.wants_whole_polls()) return Extent::kAll;
+  return view.reads_this_machine() ? Extent::kLive : Extent::kCaptured;
 }
 
 /// Reads the planned leaves into the bundle. Thread safety: none.
@@ -347,48 +383,88 @@ class PlanReader {
         stream_(stream),
         bytes_(raw.parts[kStreamPart].view()),
         state_(state),
-        bundle_(raw.parts[kBundlePart], state.scratch),
-        wants_all_(view.wants_whole_polls()) {}
+        bundle_(raw.parts[kBundlePart], state.scratch) {
+    list_reads(extent_of(view), state);
+  }
 
   /// kNotPresent if the kernel's zones or limits have changed.
   Result<void> run() {
     if (state_.zone_count != stream_.count()) return changed();
-    for (const PlannedZone& zone : state_.plan) {
+    for (PlannedZone& zone : state_.plan) {
       const auto name = stream_.record_name(zone.index);
       if (!name || *name != zone.name) return changed();
-      const std::size_t record = stream_.record(zone.index);
-      if (load<std::uint32_t>(bytes_, record + UmaRecord::kLimitAt) != zone.limit) return changed();
-      if (auto result = bundle_.add(kZoneRecord, zone.name); !result) return result;
-      if (!path_.assign(zone.prefix)) return system_error(kTree, ENAMETOOLONG);
-      for (const PlannedLeaf& leaf : zone.leaves) {
-        if (auto result = add(leaf, zone.prefix.size(), record); !result) return result;
+      if (load<std::uint32_t>(bytes_, stream_.record(zone.index) + UmaRecord::kLimitAt) != zone.limit) return changed();
+      if (state_.extent != Extent::kLive) continue;
+      for (PlannedLeaf& leaf : zone.leaves) {
+        if (leaf.kind != PlannedLeaf::Kind::kSleepers) continue;
+        if (auto result = look_for_sleepers(zone, leaf); !result) return result;
       }
     }
-    return bundle_.add(kEndOfListedSysctls, {});
+    Result<void> result = add_until_read();
+    const auto take = [&](std::string_view, const Result<std::string_view>& bytes) {
+      result = add_read(bytes);
+      if (result) result = add_until_read();
+      return result.has_value();
+    };
+    if (result) bundle_.add_numbers(view_, state_.reads, std::ref(take));
+    return result ? bundle_.add(kEndOfListedSysctls, {}) : result;
   }
 
  private:
   static Result<void> changed() { return system_error(kTree, ENOENT, "a zone has changed"); }
 
-  Result<void> read_leaf(std::string_view leaf, std::size_t prefix_size) {
-    path_.truncate(prefix_size);
-    if (!path_.append(leaf)) return system_error(kTree, ENAMETOOLONG);
-    return view_.read_sysctl(path_.view(), state_.scratch, sizeof(std::uint64_t));
+  /// A thread that goes to sleep is counted in the zone's sleeps, which are in its record, so that the leaf need not be read
+  /// while they stand still (zone_alloc_limit_hard() in sys/vm/uma_core.c).
+  Result<void> look_for_sleepers(PlannedZone& zone, PlannedLeaf& leaf) {
+    const auto sleeps = load<std::uint64_t>(bytes_, stream_.record(zone.index) + UmaRecord::kSleepsAt);
+    if (leaf.value == 0 && sleeps == zone.sleeps) return {};
+    zone.sleeps = sleeps;
+    leaf.value = kUnknownSleepers;
+    FixedPath path;
+    if (!path.assign(zone.prefix) || !path.append(leaf.leaf)) return system_error(kTree, ENAMETOOLONG);
+    auto result = view_.read_sysctl(path.view(), state_.scratch, sizeof(std::uint64_t));
+    if (!result) return result.error().code == ErrorCode::kNotPresent ? Result<void>() : result;
+    const auto sleepers = sysctl_amount(state_.scratch.view());
+    if (!sleepers) return data_error(kTree, 0, std::string(path.view()) + " is not a number");
+    leaf.value = *sleepers;
+    return {};
   }
 
-  Result<void> add(const PlannedLeaf& leaf, std::size_t prefix_size, std::size_t record) {
-    const bool is_read = leaf.kind == PlannedLeaf::Kind::kRead;
-    if (is_read || wants_all_) {
-      if (auto result = read_leaf(leaf.leaf, prefix_size); !result) {
-        const bool is_done_without = is_read && leaf.leaf == kSleepers && result.error().code == ErrorCode::kNotPresent;
-        return is_done_without ? Result<void>() : result;
+  /// Adds what is at hand, up to the next leaf that is read.
+  Result<void> add_until_read() {
+    for (; zone_ < state_.plan.size(); ++zone_, leaf_ = 0) {
+      const PlannedZone& zone = state_.plan[zone_];
+      if (leaf_ == 0) {
+        if (auto result = bundle_.add(kZoneRecord, zone.name); !result) return result;
+      }
+      for (; leaf_ < zone.leaves.size(); ++leaf_) {
+        if (is_read(zone.leaves[leaf_], state_.extent)) return {};
+        if (auto result = add_known(zone.leaves[leaf_], zone.index); !result) return result;
       }
     }
-    if (is_read) return bundle_.add(leaf.leaf, state_.scratch.view());
+    return {};
+  }
+
+  /// Adds the leaf at which add_until_read() stopped.
+  Result<void> add_read(const Result<std::string_view>& bytes) {
+    const PlannedZone& zone = state_.plan[zone_];
+    const PlannedLeaf& leaf = zone.leaves[leaf_++];
+    const bool is_of_sleepers = leaf.kind == PlannedLeaf::Kind::kSleepers;
+    if (!bytes) {
+      const bool is_done_without = is_of_sleepers && bytes.error().code == ErrorCode::kNotPresent;
+      return is_done_without ? Result<void>() : bytes.error();
+    }
+    return is_of_sleepers || leaf.kind == PlannedLeaf::Kind::kRead ? bundle_.add(leaf.leaf, *bytes)
+                                                                   : add_known(leaf, zone.index);
+  }
+
+  /// Adds a leaf from the plan or the zone's record, in the sysctl's binary form.
+  Result<void> add_known(const PlannedLeaf& leaf, std::size_t zone) {
+    if (leaf.kind == PlannedLeaf::Kind::kSleepers && leaf.value == kUnknownSleepers) return {};
     const bool is_in_stream = leaf.kind == PlannedLeaf::Kind::kInStream;
     const std::uint64_t value =
-        is_in_stream ? load<std::uint32_t>(bytes_, record + static_cast<std::size_t>(leaf.value)) : leaf.value;
-    const auto number = std::bit_cast<std::array<char, sizeof value>>(value);  // in the sysctl's binary form
+        is_in_stream ? load<std::uint32_t>(bytes_, stream_.record(zone) + static_cast<std::size_t>(leaf.value)) : leaf.value;
+    const auto number = std::bit_cast<std::array<char, sizeof value>>(value);
     return bundle_.add(leaf.leaf, {number.data(), number.size()});
   }
 
@@ -397,12 +473,13 @@ class PlanReader {
   std::string_view bytes_;
   State& state_;
   FileBundleWriter bundle_;
-  bool wants_all_;
-  FixedPath path_;
+  std::size_t zone_ = 0;  // of the plan, and its leaf: what is added next
+  std::size_t leaf_ = 0;
 };
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (auto result = read_sysctl_stream(view, kZoneStream, raw.parts[kStreamPart], state.scratch); !result) {
+  if (auto result = read_sysctl_stream(view, kZoneStream, state.stream_size, raw.parts[kStreamPart], state.scratch);
+      !result) {
     return of_tree(result.error());
   }
   const std::string_view bytes = raw.parts[kStreamPart].view();

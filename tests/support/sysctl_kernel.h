@@ -35,6 +35,7 @@ class SysctlKernel final : public KernelView {
   std::map<std::string, int, std::less<>> reads;            ///< How often each was asked for.
   int listings = 0;
   bool is_recorded = false;  ///< wants_whole_polls().
+  bool is_live = false;      ///< reads_this_machine().
 
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
   [[nodiscard]] std::uint64_t page_size() const override { return 4096; }
@@ -57,6 +58,7 @@ class SysctlKernel final : public KernelView {
     return names.empty() ? system_error(prefix, ENOENT) : Result<void>();
   }
   [[nodiscard]] bool wants_whole_polls() const override { return is_recorded; }
+  [[nodiscard]] bool reads_this_machine() const override { return is_live; }
 };
 
 }  // namespace memstat

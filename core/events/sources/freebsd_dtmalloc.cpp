@@ -70,7 +70,8 @@ Result<void> read_names(KernelView& view, State& state) {
       state.names.size() != 0 && !view.wants_whole_polls() && (!state.is_stale || (count && *count == state.type_count));
   if (is_known) return {};
   Buffer bytes;  // many megabytes, nearly all zeros
-  if (auto result = read_sysctl_stream(view, kMallocStream, bytes, state.scratch); !result) return result;
+  std::size_t size = 0;
+  if (auto result = read_sysctl_stream(view, kMallocStream, size, bytes, state.scratch); !result) return result;
   const auto stream = StatisticsStream::open(kMallocStream.name, bytes.view(), kMallocStream.record_header);
   if (!stream) return stream.error();
   state.type_count = count ? *count : 0;

@@ -19,8 +19,9 @@ class ListedSysctls : public testing::Test {
     return {};
   }
   Result<void> read() {
-    FileBundleWriter bundle(bundle_, scratch_);
-    return read_listed_sysctls(kernel_, list_, bundle, [](std::string_view name) { return name == "needed"; });
+    constexpr SysctlRules kRules{.is_needed = [](std::string_view name) { return name == "needed"; },
+                                 .is_setting = [](std::string_view name) { return name.starts_with("max"); }};
+    return read_listed_sysctls(kernel_, list_, kRules, kept_, bundle_, scratch_);
   }
   /// "name name ..." of a whole bundle, or the error.
   std::string names() {
@@ -34,6 +35,7 @@ class ListedSysctls : public testing::Test {
 
   SysctlKernel kernel_;
   SysctlList list_;
+  KeptSettings kept_;
   Buffer bundle_;
   Buffer scratch_;
 };
@@ -59,6 +61,45 @@ TEST_F(ListedSysctls, ThatAreNeededAreErrorsWhenTheyAreGone) {
   ASSERT_TRUE(read());
   kernel_.sysctls.erase("needed");
   EXPECT_EQ(read().error().path, "needed");
+}
+
+TEST_F(ListedSysctls, AreInTheirOrderWhetherSettingsAreReadOrNot) {
+  const std::array names_in_order{"max.a", "b", "c", "max.d", "max.e", "f", "max.g"};
+  for (const char* name : names_in_order) kernel_.set_u32(name, 1);
+  ASSERT_TRUE(list({"max.a", "b", "c", "max.d", "max.e", "f", "max.g"}));
+  kernel_.sysctls.erase("max.d");
+  kernel_.is_live = true;
+  for (int poll = 0; poll < 9; ++poll) {
+    ASSERT_TRUE(read());
+    EXPECT_EQ(names(), "max.a b c max.e f max.g ") << poll;
+  }
+  EXPECT_EQ(kernel_.reads["b"], 10) << "one of them to find it";
+  EXPECT_EQ(kernel_.reads["max.g"], 4) << "at the polls 0, 4 and 8";
+  kernel_.sysctls.erase("c");
+  ASSERT_TRUE(read());
+  EXPECT_EQ(names(), "max.a b max.e f max.g ");
+}
+
+TEST_F(ListedSysctls, ThatAreSettingsAreReadEachTimeWhereEachPollIsAnotherMoment) {
+  for (const char* name : {"max.a", "b"}) kernel_.set_u32(name, 1);
+  ASSERT_TRUE(list({"max.a", "b"}));
+  for (int poll = 0; poll < 3; ++poll) ASSERT_TRUE(read());
+  EXPECT_EQ(kernel_.reads["max.a"], 4) << "a capture";
+  kernel_.is_live = true;
+  kernel_.is_recorded = true;
+  for (int poll = 0; poll < 3; ++poll) ASSERT_TRUE(read());
+  EXPECT_EQ(kernel_.reads["max.a"], 7) << "a recording";
+}
+
+TEST_F(ListedSysctls, ThatAreSettingsAreReadAgainAfterAFailure) {
+  for (const char* name : {"max.a", "b"}) kernel_.set_u32(name, 1);
+  ASSERT_TRUE(list({"max.a", "b"}));
+  kernel_.is_live = true;
+  kernel_.failures["b"] = EIO;
+  EXPECT_FALSE(read());
+  kernel_.failures.clear();
+  ASSERT_TRUE(read());
+  EXPECT_EQ(names(), "max.a b ");
 }
 
 TEST_F(ListedSysctls, ThatFailOtherwiseAreErrors) {

@@ -15,6 +15,8 @@ namespace {
 /// Notes for how much room each sysctl was asked.
 class RoomNotingView final : public PreparedKernelView {
  public:
+  [[nodiscard]] bool reads_this_machine() const override { return is_live; }
+  [[nodiscard]] bool wants_whole_polls() const override { return is_recorded; }
   RoomNotingView() : PreparedKernelView(OperatingSystem::kFreeBsd) {}
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     rooms[std::string(name)].push_back(size_hint);
@@ -24,6 +26,8 @@ class RoomNotingView final : public PreparedKernelView {
     contents[name] = {std::string(reinterpret_cast<const char*>(&value), sizeof value)};
   }
   std::map<std::string, std::vector<std::size_t>> rooms;
+  bool is_live = false;
+  bool is_recorded = false;
 };
 
 class SysctlStreamTest : public testing::Test {
@@ -31,11 +35,12 @@ class SysctlStreamTest : public testing::Test {
   std::size_t room_of(const SysctlStream& stream) {
     view_.contents[std::string(stream.name)] = {"the stream"};
     view_.rooms.clear();
-    EXPECT_TRUE(read_sysctl_stream(view_, stream, out_, scratch_));
+    EXPECT_TRUE(read_sysctl_stream(view_, stream, size_, out_, scratch_));
     EXPECT_EQ(out_.view(), "the stream");
     return view_.rooms[std::string(stream.name)].at(0);
   }
   RoomNotingView view_;
+  std::size_t size_ = 0;
   Buffer out_;
   Buffer scratch_;
 };
@@ -44,17 +49,32 @@ TEST_F(SysctlStreamTest, AsksForOneRecordMoreThanTheKernelCounts) {
   view_.set("kern.smp.maxcpus", 1024);
   view_.set("kern.malloc_count", 330);
   EXPECT_EQ(room_of(kMallocStream), 331U * (32 + 64 * 1024));
+  size_ = 0;
   view_.set("kern.smp.maxid", 3);
   view_.set("vm.zone_count", 150);
   EXPECT_EQ(room_of(kZoneStream), 151U * (120 + 64 * 4)) << "the highest CPU's number is one less than there are blocks";
 }
 
+TEST_F(SysctlStreamTest, OfThisMachineIsAsLargeAsTheLastTimeAndNotCounted) {
+  view_.is_live = true;
+  view_.set("kern.smp.maxcpus", 1024);
+  view_.set("kern.malloc_count", 330);
+  EXPECT_EQ(room_of(kMallocStream), 331U * (32 + 64 * 1024));
+  EXPECT_EQ(size_, 10U);
+  size_ = 6400;
+  EXPECT_EQ(room_of(kMallocStream), 6500U) << "and a little more";
+  EXPECT_EQ(view_.rooms.size(), 1U);
+  view_.is_recorded = true;
+  EXPECT_EQ(room_of(kMallocStream), 331U * (32 + 64 * 1024));
+  EXPECT_EQ(view_.rooms.size(), 3U) << "a recording has the counts";
+}
+
 TEST_F(SysctlStreamTest, LeavesTheRoomToTheKernelWithoutTheIntegers) {
   EXPECT_EQ(room_of(kMallocStream), 0U);
-  out_.clear();
+  size_ = 0;
   view_.set("kern.smp.maxcpus", 4);
   EXPECT_EQ(room_of(kMallocStream), 0U) << "one of the two is not enough";
-  out_.clear();
+  size_ = 0;
   view_.contents["kern.malloc_count"] = {"12345678"};
   EXPECT_EQ(room_of(kMallocStream), 0U) << "nor is one of another size";
   EXPECT_EQ(room_of(kMallocStream), 10U) << "but what it took the last time is known";
@@ -63,11 +83,11 @@ TEST_F(SysctlStreamTest, LeavesTheRoomToTheKernelWithoutTheIntegers) {
 TEST_F(SysctlStreamTest, AsksForNoLessThanTheLastTimeAndNoMoreThan1GiB) {
   view_.set("kern.smp.maxid", 0);
   view_.set("vm.zone_count", 1);
-  out_.assign(std::string(5000, 'x'));
+  size_ = 5000;
   EXPECT_EQ(room_of(kZoneStream), 5000U);
   for (const std::uint32_t cpus : {0xFFFFFFFFU, 0x7FFFFFFFU, 1U << 26, 65536U}) {
     for (const std::uint32_t count : {0xFFFFFFFFU, 0xFFFFFFFEU, 0x7FFFFFFFU, 1U << 28}) {
-      out_.clear();
+      size_ = 0;
       view_.set("kern.smp.maxcpus", cpus);
       view_.set("kern.malloc_count", count);
       view_.set("kern.smp.maxid", cpus);
@@ -83,7 +103,7 @@ TEST_F(SysctlStreamTest, AProductBeyond64BitsIsNotTakenForALittle) {
   view_.set("kern.smp.maxcpus", 3621446541U);
   view_.set("kern.malloc_count", 79589846U);
   EXPECT_EQ(room_of(kMallocStream), 1U << 30);
-  out_.clear();
+  size_ = 0;
   view_.set("kern.smp.maxid", 1126576717U);
   view_.set("vm.zone_count", 255846202U);
   EXPECT_EQ(room_of(kZoneStream), 1U << 30);
@@ -91,7 +111,7 @@ TEST_F(SysctlStreamTest, AProductBeyond64BitsIsNotTakenForALittle) {
 
 TEST_F(SysctlStreamTest, PassesOnWhyTheStreamCouldNotBeRead) {
   view_.failures["vm.zone_stats"] = EPERM;
-  const auto result = read_sysctl_stream(view_, kZoneStream, out_, scratch_);
+  const auto result = read_sysctl_stream(view_, kZoneStream, size_, out_, scratch_);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kPermission);
   EXPECT_EQ(result.error().path, "vm.zone_stats");

@@ -50,6 +50,28 @@ TEST_F(OncePerPoll, WhatSeldomChangesIsReadEachTimeForWhoComparesTwoPollsOfHisOw
   EXPECT_FALSE(OncePerPollView(inner_, OncePerPollView::Reads::kEverything).reads_this_machine());
 }
 
+TEST_F(OncePerPoll, ASharedSysctlOfManyIsKeptAndTheOthersAreReadTogether) {
+  const std::vector<std::string> names{"a", "vm.uma_kmem_total", "b", "vfs.bufspace", "c"};
+  for (const std::string& name : names) inner_->set(name, name);
+  Buffer scratch;
+  const auto read_all = [&] {
+    std::string all;
+    view_.read_numbers(names, scratch, [&](std::string_view name, const Result<std::string_view>& bytes) {
+      EXPECT_EQ(name, bytes.has_value() ? *bytes : "error");
+      all += std::string(name) + " ";
+      return true;
+    });
+    return all;
+  };
+  for (int poll = 1; poll <= 2; ++poll) {
+    view_.begin_poll();
+    for (int source = 0; source < 2; ++source) EXPECT_EQ(read_all(), "a vm.uma_kmem_total b vfs.bufspace c ");
+    EXPECT_EQ(inner_->reads_of("b"), 2 * poll);
+    EXPECT_EQ(inner_->reads_of("vfs.bufspace"), poll);
+    view_.end_poll();
+  }
+}
+
 TEST_F(OncePerPoll, TheNextPollReadsAgain) {
   view_.begin_poll();
   read();

@@ -267,6 +267,9 @@ TEST(ReaderProcess, ReadsNumbersTogether) {
   }
   inside.set("long", std::string(500, 'x'));
   names.emplace_back("long");
+  inside.set("longest", std::string(kMaxNumbers + 1, 'y'));
+  names.emplace_back("longest");
+  names.emplace_back("vm.a.name.of.some.length.8");
   names.emplace_back(5000, 'n');
   ForkedReader reader(inside);
   const auto view = reader.connect();

@@ -148,6 +148,35 @@ TEST_F(FreebsdVmUma, TellsSleepersAndAllBitsOfALimit) {
   EXPECT_FALSE(kernel_.reads.contains("vm.uma.mbuf_cluster.limit.sleepers")) << "no thread waits without a limit";
 }
 
+TEST_F(FreebsdVmUma, LooksForSleepersOfThisMachineOnlyWhereAThreadWentToSleep) {
+  const std::string sleepers = "vm.uma.mbuf_cluster.limit.sleepers";
+  add("mbuf_cluster", "mbuf_cluster");
+  zones_[0].limit = 2200;
+  kernel_.is_live = true;
+  kernel_.set_u64("vm.uma.mbuf_cluster.limit.max_items", 2200);
+  struct Poll {
+    std::uint64_t sleeps;
+    std::uint32_t now;
+    int reads;
+    const char* seen;
+  };
+  const Poll polls[] = {{5, 0, 1, "0"}, {5, 0, 1, "0"}, {6, 1, 2, "1"}, {6, 2, 3, "2"},
+                        {6, 0, 4, "0"}, {6, 0, 4, "0"}, {9, 0, 5, "0"}, {9, 0, 5, "0"}};
+  for (const Poll& poll : polls) {
+    zones_[0].sleeps = poll.sleeps;
+    write_stream();
+    kernel_.set_u32(sleepers, poll.now);
+    ASSERT_TRUE(refresh_it());
+    EXPECT_EQ(type("mbuf_cluster"), std::string(poll.seen) + " 2200 6 97 | 12 8");
+    EXPECT_EQ(kernel_.reads[sleepers], poll.reads);
+  }
+  kernel_.sysctls.erase(sleepers);
+  zones_[0].sleeps = 10;
+  write_stream();
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("mbuf_cluster"), "- 2200 6 97 | 12 8") << "gone";
+}
+
 TEST_F(FreebsdVmUma, GivesSecondaryAndCacheZonesNothingOfAKeg) {
   add("mbuf", "mbuf");
   add("mbuf_packet", "mbuf_packet", 1);
