@@ -12,14 +12,19 @@ class MissingEvents final : public TextTableSource {
  public:
   MissingEvents(std::string_view source, std::string_view library) : source_(source), library_(library) {}
   Result<void> open() override {
-    if (!is_had_here())
-      return system_error(source_, ENOENT, "is of another system: this one has no " + std::string(library_));
+    if (!is_had_here()) return system_error(source_, ENOENT, kOfAnotherSystem);
     return system_error(source_, ENOENT,
                         "this memstatd was built without " + std::string(library_) + ": build it with MEMSTAT_EVENTS=ON");
   }
   Result<void> read(Buffer& /*out*/) override { return open(); }
 
  private:
+#if defined(__linux__)
+  static constexpr const char* kOfAnotherSystem = "FreeBSD only: DTrace of its kernel counts";
+#else
+  static constexpr const char* kOfAnotherSystem = "Linux only: programs in its kernel count";
+#endif
+
   /// Whether this operating system could have the library.
   [[nodiscard]] bool is_had_here() const {
 #if defined(__linux__)

@@ -100,7 +100,7 @@ FoundOrigins page_of(const std::string& url) {
   if (!answer.problem.empty()) return {.origins = {}, .problem = answer.problem};
   FoundOrigins found{.origins = parse_origins_page(answer.text), .problem = {}};
   if (found.origins.empty()) {
-    found.problem = "this memstatd counts nothing by origin: " + std::string(kHowToCount);
+    found.problem = "this memstatd counts nothing by origin, which is for Linux only: " + std::string(kHowToCount);
   }
   return found;
 }
