@@ -28,13 +28,13 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
 /// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
 
-/// Sysctls of a list that are treated differently. Both may be called for any name.
+/// Sysctls of a list that are treated differently. Both may be called for any name. Thread safety: safe.
 struct SysctlRules {
   bool (*is_needed)(std::string_view name);   ///< Nothing goes without it.
   bool (*is_setting)(std::string_view name);  ///< Set at boot or by an administrator, so it seldom changes.
 };
 
-/// The settings of a list as they were last read. Part of a source's state. Clear it with the list.
+/// The settings of a list as they were last read. Part of a source's state. Clear it with the list. Thread safety: none.
 struct KeptSettings {
   SysctlList others;        ///< Those of the list that are no settings.
   Buffer bundle;            ///< Empty: not read yet.
