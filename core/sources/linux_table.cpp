@@ -14,6 +14,9 @@
 //   ptys            kernel/pty/nr (drivers/tty/pty.c); pty/max is one more than the maximum (fs/devpts/inode.c)
 //   sysv_shm, sysv_sem, sysv_semaphores, sysv_msg  sysvipc/*: a line of names, then a line per object (ipc/*.c)
 //   tcp_orphans, tcp_time_wait  the line TCP of net/sockstat (net/ipv4/proc.c)
+//   committed       meminfo, where vm.overcommit_memory is 2: otherwise the kernel computes a limit that it does not apply
+//   accept_queues   ListenOverflows of net/netstat; the limit, net.core.somaxconn, is of each listener
+//   process_maps, socket_receive_buffers, socket_send_buffers  a limit of each process or socket, which nothing counts
 //
 // The kernel counts watches of epoll, inotify and fanotify per user, but no file shows the counts. Only the limit per user
 // is exported. The slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark contain the watches of all users. The
@@ -27,6 +30,7 @@
 #include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
+#include "core/collect/table_files.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/parse/sysv_ipc.h"
@@ -48,98 +52,8 @@ constexpr SystemMetric kNegativeDentries =
     gauge_metric("memstat_negative_dentries", Tier::kDefault,
                  "Cached directory entries that record the absence of a file (negative dentries) now.");
 
-// Counts first, then counts of what programs seldom make, and settings: these are read at each fourth read.
-constexpr std::string_view kPaths[] = {
-    "/proc/sys/fs/file-nr",
-    "/proc/sys/fs/inode-state",
-    "/proc/sys/fs/dentry-state",
-    "/proc/sys/net/netfilter/nf_conntrack_count",
-    "/proc/net/stat/nf_conntrack",
-    "/proc/net/stat/arp_cache",
-    "/proc/net/stat/ndisc_cache",
-    "/proc/loadavg",
-    "/proc/net/sockstat",
-    "/proc/net/netstat",
-    "/proc/key-users",
-    "/proc/sys/fs/aio-nr",
-    "/proc/sys/kernel/pty/nr",
-    "/proc/sysvipc/shm",
-    "/proc/sysvipc/sem",
-    "/proc/sysvipc/msg",
-    "/proc/sys/net/netfilter/nf_conntrack_max",
-    "/proc/sys/net/ipv4/neigh/default/gc_thresh2",
-    "/proc/sys/net/ipv4/neigh/default/gc_thresh3",
-    "/proc/sys/net/ipv6/neigh/default/gc_thresh2",
-    "/proc/sys/net/ipv6/neigh/default/gc_thresh3",
-    "/proc/sys/kernel/threads-max",
-    "/proc/sys/kernel/pid_max",
-    "/proc/sys/fs/aio-max-nr",
-    "/proc/sys/kernel/pty/max",
-    "/proc/sys/kernel/shmmni",
-    "/proc/sys/kernel/shmall",
-    "/proc/sys/kernel/sem",
-    "/proc/sys/kernel/msgmni",
-    "/proc/sys/net/ipv4/tcp_max_orphans",
-    "/proc/sys/net/ipv4/tcp_max_tw_buckets",
-    "/proc/sys/fs/epoll/max_user_watches",
-    "/proc/sys/fs/inotify/max_user_watches",
-    "/proc/sys/fs/inotify/max_user_instances",
-    "/proc/sys/fs/fanotify/max_user_marks",
-    "/proc/sys/fs/fanotify/max_user_groups",
-};
-using File = ListedName<kPaths>;
-constexpr std::span kCountPaths = std::span(kPaths).first(File("/proc/key-users"));
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kCountPaths.size());
-
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
-
-using Number = std::optional<std::uint64_t>;
-
-/// The files of one poll. Records the first error and continues, so that callers need not check each number. Thread safety:
-/// none.
-class TableFiles {
- public:
-  TableFiles(std::string_view counts, std::string_view settings) {
-    const std::span contents(contents_);
-    if (!find_contents(counts, kCountPaths, contents.first(kCountPaths.size()))) {
-      error_ = data_error(kPaths[0], counts.size(), "the data ends early");
-    } else if (!find_contents(settings, kSettingPaths, contents.subspan(kCountPaths.size()))) {
-      error_ = data_error(kSettingPaths[0], settings.size(), "the data ends early");
-    }
-  }
-
-  /// The content of a file if it consists of whole lines; nothing if there is no such file.
-  std::optional<std::string_view> text(File file) {
-    const auto& content = contents_[file];
-    if (!content) return std::nullopt;
-    if (content->empty() || content->ends_with('\n')) return content;
-    refuse(file, content->size(), "ends within a line");
-    return std::nullopt;
-  }
-  /// The number at index `place` of a file's only line; nothing if there is no such file.
-  Number number(File file, std::size_t place = 0) {
-    const auto content = text(file);
-    if (!content) return std::nullopt;
-    std::string_view rest = trim(*content);
-    std::string_view word;
-    for (std::size_t at = 0; next_word(rest, word); ++at) {
-      if (at != place) continue;
-      if (const auto number = parse_u64(word)) return number;
-      break;
-    }
-    refuse(file, 0, "expected a number of at most 64 bits");
-    return std::nullopt;
-  }
-  void refuse(File file, std::size_t offset, std::string_view what) {
-    if (!error_) error_ = data_error(kPaths[file], offset, what);
-  }
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  std::array<std::optional<std::string_view>, std::size(kPaths)> contents_;
-  std::optional<Error> error_;
-};
 
 void set(StagedType& type, Field field, const Number& value) {
   if (!value) return;
@@ -442,6 +356,50 @@ void add_user_limits(TableFiles& files, Staging& staging) {
   }
 }
 
+/// In mode 2 the kernel refuses memory beyond the commit limit; in the others the limit means nothing.
+void add_committed(TableFiles& files, Staging& staging) {
+  constexpr std::uint64_t kNeverOvercommit = 2;
+  if (files.number("/proc/sys/vm/overcommit_memory") != kNeverOvercommit) return;
+  const auto text = files.text("/proc/meminfo");
+  if (!text) return;
+  std::array<KeyedNumber, 2> lines{KeyedNumber{.key = "CommitLimit", .value = {}}, {.key = "Committed_AS", .value = {}}};
+  if (const auto offset = read_keyed_numbers(*text, lines)) {
+    return files.refuse("/proc/meminfo", *offset, "expected a number of at most 64 bits after the name");
+  }
+  if (!lines[1].value) return;
+  StagedType& type = staging.add("committed");
+  set(type, Field::kBytes, lines[1].value);
+  set_limit(type, Field::kBytesLimit, lines[0].value);
+}
+
+/// Connections that a full queue of their listener refused.
+void add_accept_queues(TableFiles& files, Staging& staging) {
+  const Number limit = files.number("/proc/sys/net/core/somaxconn");
+  const auto netstat = files.text("/proc/net/netstat");
+  if (!limit || !netstat) return;
+  KeyedNumber overflows{.key = "ListenOverflows", .value = {}};
+  if (const auto offset = read_paired_numbers(*netstat, "TcpExt:", {&overflows, 1})) {
+    return files.refuse("/proc/net/netstat", *offset, "expected a line of names and a line of as many numbers");
+  }
+  StagedType& type = staging.add("accept_queues");
+  set(type, Field::kFailures, overflows.value);
+  set_limit(type, Field::kCountLimit, limit);
+}
+
+void add_single_limits(TableFiles& files, Staging& staging) {
+  struct SingleLimit {
+    File file;
+    std::string_view name;
+    Field field;
+  };
+  constexpr SingleLimit kSingleLimits[] = {{"/proc/sys/vm/max_map_count", "process_maps", Field::kCountLimit},
+                                           {"/proc/sys/net/core/rmem_max", "socket_receive_buffers", Field::kBytesLimit},
+                                           {"/proc/sys/net/core/wmem_max", "socket_send_buffers", Field::kBytesLimit}};
+  for (const SingleLimit& limit : kSingleLimits) {
+    if (const Number most = files.number(limit.file)) set_limit(staging.add(limit.name), limit.field, most);
+  }
+}
+
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
@@ -461,6 +419,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   add_system_v(files, raw.page_size, staging);
   add_tcp(files, staging);
   add_user_limits(files, staging);
+  add_committed(files, staging);
+  add_accept_queues(files, staging);
+  add_single_limits(files, staging);
   if (files.error()) return *files.error();
   if (staging.types().empty()) return data_error(kPaths[0], bundle.size(), "no table was read");
   return {};
@@ -493,7 +454,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 // Kept open: the table of files, which must be readable even when no file can be opened, and those in /proc/net, because
 // opening one costs as much as reading it.
 constexpr std::string_view kKept[] = {"/proc/sys/fs/file-nr", "/proc/net/stat/nf_conntrack", "/proc/net/stat/arp_cache",
-                                      "/proc/net/stat/ndisc_cache"};
+                                      "/proc/net/stat/ndisc_cache", "/proc/meminfo"};
 
 Result<void> open(KernelView& view, RawBytes&, State& state) {
   for (const std::string_view path : kKept) static_cast<void>(view.keep_open(path));
@@ -501,21 +462,22 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {"/proc/key-users",  "/proc/loadavg", "/proc/sys/fs",
-                                          "/proc/sys/kernel", "/proc/sys/net", "/proc/sysvipc"};
+constexpr std::string_view kReopened[] = {"/proc/key-users", "/proc/loadavg", "/proc/sys/fs", "/proc/sys/kernel",
+                                          "/proc/sys/net",   "/proc/sys/vm",  "/proc/sysvipc"};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
      "file-nr, inode-state, dentry-state, nf_conntrack_count, entries of arp_cache and ndisc_cache, loadavg, key-users, "
      "aio-nr, pty/nr, sysvipc/*, orphan and tw of sockstat"},
     {Field::kFree, "unused ones of inode-state and dentry-state"},
-    {Field::kBytes, "bytes of key-users, size of sysvipc/shm, resident or not, cbytes of sysvipc/msg"},
+    {Field::kBytes, "bytes of key-users, size of sysvipc/shm, resident or not, cbytes of sysvipc/msg, Committed_AS"},
     {Field::kCountLimit,
      "file-nr, nf_conntrack_max, gc_thresh3 unless permanent neighbours exceed it, the lower of threads-max and pid_max - "
-     "300, aio-max-nr, pty/max - 1, shmmni, sem, msgmni, tcp_max_orphans, tcp_max_tw_buckets"},
-    {Field::kBytesLimit, "shmall x page size"},
+     "300, aio-max-nr, pty/max - 1, shmmni, sem, msgmni, tcp_max_orphans, tcp_max_tw_buckets, somaxconn, max_map_count"},
+    {Field::kBytesLimit, "shmall x page size, CommitLimit, rmem_max, wmem_max"},
     {Field::kFailures,
-     "drop of net/stat/nf_conntrack, table_fulls of arp_cache and ndisc_cache, TCPTimeWaitOverflow of netstat"},
+     "drop of net/stat/nf_conntrack, table_fulls of arp_cache and ndisc_cache, TCPTimeWaitOverflow and ListenOverflows of "
+     "netstat"},
     {kTableSoftLimit, "gc_thresh2, tcp_orphans: tcp_max_orphans / 4"},
     {kTableUserLimit, "max_user_* of epoll, inotify and fanotify"},
     {kTableUserUsedRatio, "the quotas of key-users"},
@@ -543,7 +505,9 @@ const SourceDescriptor descriptor{
         "/proc/sys/kernel/msgmni, /proc/net/sockstat, /proc/sys/net/ipv4/tcp_max_orphans, "
         "/proc/sys/net/ipv4/tcp_max_tw_buckets, /proc/net/netstat, /proc/sys/fs/epoll/max_user_watches, "
         "/proc/sys/fs/inotify/max_user_watches, /proc/sys/fs/inotify/max_user_instances, "
-        "/proc/sys/fs/fanotify/max_user_marks, /proc/sys/fs/fanotify/max_user_groups",
+        "/proc/sys/fs/fanotify/max_user_marks, /proc/sys/fs/fanotify/max_user_groups, /proc/meminfo, "
+        "/proc/sys/vm/overcommit_memory, /proc/sys/vm/max_map_count, /proc/sys/net/core/somaxconn, "
+        "/proc/sys/net/core/rmem_max, /proc/sys/net/core/wmem_max",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kTable,
     .is_roster = true,
@@ -556,7 +520,9 @@ const SourceDescriptor descriptor{
         "are loaded later are seen within four reads, and so are new limits, keys, AIO events, ptys and objects of System V "
         "IPC; the kernel does not report how many watches of "
         "epoll, inotify and fanotify a user has: their limits are here, the watches of all users are the objects of the "
-        "slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; in a container whose devpts has no reserve, "
+        "slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; nor how many connections, mappings and bytes a "
+        "listener, a process and a socket has: accept_queues, process_maps and socket_*_buffers have the limit only; in a "
+        "container whose devpts has no reserve, "
         "pty/max is 1024 more than it may have",
     .steps = source_steps<State, open, read, parse>(),
 };

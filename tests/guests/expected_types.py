@@ -338,7 +338,21 @@ def other_tables(reading, add):
         add("memstat_table_soft_limit_objects", None if most is None else most // 4, type="tcp_orphans")
         add.type("table", "tcp_time_wait", objects=int(match[2]), limit_objects=number("/proc/sys/net/ipv4/tcp_max_tw_buckets"),
                  failures_total=reading.paired("/proc/net/netstat", "TcpExt").get("TCPTimeWaitOverflow"))
+    single_limits(reading, add)
     for name, file in (("epoll_watches", "epoll/max_user_watches"), ("inotify_watches", "inotify/max_user_watches"),
                        ("inotify_instances", "inotify/max_user_instances"), ("fanotify_marks", "fanotify/max_user_marks"),
                        ("fanotify_groups", "fanotify/max_user_groups")):
         add("memstat_table_user_limit_objects", number(f"/proc/sys/fs/{file}"), type=name)
+
+
+def single_limits(reading, add):
+    """Limits of each process, listener or socket, and the commit limit, which the kernel applies in mode 2 only (mm/util.c)."""
+    number = reading.number
+    if number("/proc/sys/vm/overcommit_memory") == 2:
+        add.type("table", "committed", bytes=reading.meminfo().get("Committed_AS"), limit_bytes=reading.meminfo().get("CommitLimit"))
+    if "/proc/sys/net/core/somaxconn" in reading and "/proc/net/netstat" in reading:
+        add.type("table", "accept_queues", limit_objects=number("/proc/sys/net/core/somaxconn"),
+                 failures_total=reading.paired("/proc/net/netstat", "TcpExt").get("ListenOverflows"))
+    add.type("table", "process_maps", limit_objects=number("/proc/sys/vm/max_map_count"))
+    add.type("table", "socket_receive_buffers", limit_bytes=number("/proc/sys/net/core/rmem_max"))
+    add.type("table", "socket_send_buffers", limit_bytes=number("/proc/sys/net/core/wmem_max"))
