@@ -36,9 +36,8 @@ constexpr std::string_view kEvents2 = "memory.events";
 constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", kEvents2};
 // Not of groups that the controller pids was not handed down to; those then have none of them.
 constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
-// What seldom matters at once: each group's are read at every kReadsBetweenLooks-th read only, a part of the groups each
-// time. A kernel may lack any: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), groups that are
-// dying (before 4.14).
+// Files that need not be fresh at each poll. Each read covers one of kReadsBetweenLooks shares of the groups. A kernel may
+// lack any of them: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), cgroup.stat (before 4.14).
 constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "memory.swap.current", "memory.swap.max",
                                                          "memory.swap.events", "memory.events.local", "cgroup.stat"};
 constexpr std::string_view kBoth1 = "memory.memsw.usage_in_bytes";

@@ -27,7 +27,6 @@
 #include <optional>
 #include <span>
 
-#include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/collect/table_files.h"

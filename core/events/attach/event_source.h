@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the sources of events share: reading their one table, and the facts that are the same for all of them.
+// Common code of the sources of events: each reads one table, and they agree on some facts.
 #pragma once
 
 #include <array>

@@ -80,10 +80,12 @@ constexpr SourceOption list_option(std::string_view name, std::uint64_t length, 
 enum Option : std::size_t { kEvents, kSites, kGroups, kOrigins };
 constexpr SourceOption kOptions[] = {
     events::events_option("full", "The mode of key events and what they may cost, in millionths of a CPU."),
-    list_option("sites", 50, 1000, "maximum number of functions listed, those that recently allocated the most bytes"),
-    list_option("groups", 50, 1000, "maximum number of control groups listed, by the same rule"),
-    list_option("origins", 5, 50,
-                "maximum number of origins (control group, command and function) listed per slab cache, by the same rule"),
+    list_option("sites", 50, 1000, "maximum number of functions listed: those that allocated most bytes lately"),
+    list_option("groups", 50, 1000, "maximum number of control groups listed: those that allocated most bytes lately"),
+    list_option(
+        "origins", 5, 50,
+        "maximum number of origins (control group, command and function) listed for a slab cache: those that allocated "
+        "most bytes lately"),
 };
 
 std::size_t number_of(const ReaderState& state, Option option) {
