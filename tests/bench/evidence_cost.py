@@ -5,8 +5,9 @@
     tests/bench/evidence_cost.py [--memstatd PROGRAM] [--before PROGRAM] [--polls N] [--rounds N]
 
 A file's time is the median of 300 reads of it as memstatd makes them: of a descriptor that is kept open, or with open and close, and
-of the files that are read in turn their part of it. With --before, an older memstatd polls by turns with the new one, and the last
-line compares what the kernel charges both for a poll. Run it as root.
+of the files that are read in turn their part of it. With --before, an older memstatd and the new one poll in pairs of short turns, each
+pair in the other order, and the last line compares what the kernel charges both for a poll. What else the machine does then disturbs
+both alike, and the median of the pairs hardly at all. Run it as root.
 """
 import argparse
 import glob
@@ -26,10 +27,13 @@ VALUES = (
     ("swap, commit, locked, dirty", r"memstat_(swap_\w+|commit\w+|locked|unevictable|anonymous_huge|dirty\w*|writeback|free_whole_block)_bytes|memstat_page_pins", [], True, 1),
     ("full queues of listeners", r'memstat_socket_events_total{.*kind="(ListenOverflows|TCPReqQ\w+)"|memstat_socket_allocated_objects', [], True, 1),
     ("io pressure", "memstat_io_pressure_stall_seconds_total", ["/proc/pressure/io"], True, 1),
-    ("packet sockets", r'memstat_socket_\w+{type="PACKET"', ["/proc/net/packet"], True, 1),
-    ("netlink sockets", r'memstat_socket_\w+{type="NETLINK"', ["/proc/net/netlink"], True, 1),
+    ("packet sockets", r'memstat_socket_\w+{type="PACKET"', ["/proc/net/packet"], False, 4),
+    ("netlink sockets", r'memstat_socket_\w+{type="NETLINK"', ["/proc/net/netlink"], False, 4),
     ("System V segments", "memstat_sysv_shm_", [], True, 1),
     ("zram", "memstat_zram_bytes", ["/sys/block/zram[0-3]/mm_stat"], True, 1),
+    ("tmpfs mounts", "memstat_tmpfs_", ["/proc/self/mountinfo"], True, 3),
+    ("commit limit's mode", "memstat_overcommit_mode", ["/proc/sys/vm/overcommit_memory"], True, 1),
+    ("limits of a listener, process or socket", r'memstat_type_\w+{allocator="table",type="(accept_queues|process_maps|socket_\w+_buffers|committed)"', ["/proc/sys/vm/max_map_count", "/proc/sys/net/core/somaxconn", "/proc/sys/net/core/[rw]mem_max"], False, 4),
     ("stuck orphans", r'memstat_table_soft_limit_objects{type="tcp_orphans"', [], True, 1),
     ("kernel's log", "memstat_kernel_log_", [], True, 1),
     ("groups: pressure", "memstat_memcg_pressure_", ["memory.pressure"], False, 4),
@@ -118,8 +122,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--memstatd", default=os.path.join(ROOT, "build/bin/memstatd"))
     parser.add_argument("--before")
-    parser.add_argument("--polls", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--polls", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=60)
     options = parser.parse_args()
     pages = {tier: page_of(options.memstatd, tier) for tier in ("default", "full")}
     print(f"{'value':46} {'file':34} {'us a poll':>9} {'series: default':>15} {'full':>5}")
@@ -138,7 +142,12 @@ def main():
             port = 20000 + os.getpid() % 20000
             daemons = [Daemon(options.before, directory, port), Daemon(options.memstatd, directory, port + 1)]
             try:
-                rounds = [[daemon.polls(options.polls) for daemon in daemons] for _ in range(options.rounds)]
+                for daemon in daemons:
+                    daemon.polls(options.polls)
+                rounds = []
+                for number in range(options.rounds):
+                    turns = {daemon: daemon.polls(options.polls) for daemon in (daemons if number % 2 else daemons[::-1])}
+                    rounds.append([turns[daemon] for daemon in daemons])
             finally:
                 for daemon in daemons:
                     daemon.process.terminate()
@@ -146,7 +155,7 @@ def main():
         before, after = (statistics.median(figures) for figures in zip(*rounds))
         ratios = sorted(new / old for old, new in rounds)
         print(f"a poll: {before:.2f} ms of CPU before, {after:.2f} ms now; ratio {statistics.median(ratios):.3f} "
-              f"(median of {options.rounds} rounds by turns, {ratios[0]:.3f} to {ratios[-1]:.3f})")
+              f"(median of {options.rounds} pairs of {options.polls} polls; half of them {ratios[len(ratios) // 4]:.3f} to {ratios[3 * len(ratios) // 4]:.3f})")
 
 
 if __name__ == "__main__":
