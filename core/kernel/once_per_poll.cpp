@@ -10,10 +10,16 @@
 namespace memstat {
 namespace {
 
-constexpr std::array<std::string_view, 9> kSharedFiles = {
-    "/proc/buddyinfo",    "/proc/meminfo",  "/proc/net/netstat",
-    "/proc/net/sockstat", "/proc/slabinfo", "/proc/stat",
-    "/proc/vmstat",       "/proc/zoneinfo", "/sys/kernel/debug/zswap/pool_total_size"};
+constexpr std::array<std::string_view, 10> kSharedFiles = {"/proc/buddyinfo",
+                                                           "/proc/meminfo",
+                                                           "/proc/net/netstat",
+                                                           "/proc/net/sockstat",
+                                                           "/proc/slabinfo",
+                                                           "/proc/stat",
+                                                           "/proc/sys/vm/overcommit_memory",
+                                                           "/proc/vmstat",
+                                                           "/proc/zoneinfo",
+                                                           "/sys/kernel/debug/zswap/pool_total_size"};
 constexpr std::string_view kAreas = "/sys/kernel/mm/cma/";
 constexpr std::string_view kNodes = "/sys/devices/system/node/node";
 constexpr std::array<std::string_view, 3> kSharedFilesOfNode = {"/meminfo", "/numastat", "/vmstat"};

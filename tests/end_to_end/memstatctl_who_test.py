@@ -175,6 +175,26 @@ class Who(unittest.TestCase):
             self.assertEqual(len(rows), 1)
             self.assertGreaterEqual(rows[0]["bytes"], 3 << 20)
 
+    def test_the_metric_who_and_statvfs_agree_on_a_mount(self):
+        """Others write into /dev/shm, too: asks again until it holds as much after the answers as before."""
+        def held():
+            status = os.statvfs("/dev/shm")
+            return (status.f_blocks - status.f_bfree) * status.f_frsize, status.f_blocks * status.f_frsize
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+            file.write(bytes(5 << 20))
+            file.flush()
+
+            def ask():
+                before = held()
+                page = subprocess.run([os.environ["MEMSTATD"], "--once"], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
+                rows = whole_answer("tmpfs")["holders"]
+                return (before, page, rows) if held() == before else None
+            (used, limit), page, rows = program.wait_until(ask, "a quiet /dev/shm")
+        if limit and 'memstat_tmpfs_bytes{mount="/dev/shm"}' in page:
+            self.assertIn(f'memstat_tmpfs_bytes{{mount="/dev/shm"}} {used}\n', page)
+            self.assertIn(f'memstat_tmpfs_limit_bytes{{mount="/dev/shm"}} {limit}\n', page)
+            self.assertEqual([row["bytes"] for row in rows if row["name"] == "/dev/shm" and "pid" not in row], [used])
+
     def test_a_poll_without_answers_gives_those_before_it_and_a_capture_without_any_says_what_to_do(self):
         with program.temporary_directory() as directory:
             recording = os.path.join(directory, "who.tar")

@@ -315,6 +315,22 @@ def kernel_log(table, _):
         table.add("memstat_kernel_log_events_total", count, event=event)
 
 
+def tmpfs(table, _):
+    """Mounts of tmpfs, which the capture holds as lines."""
+    if table.lines[0] != "tmpfs 1":
+        table.unknown(table.lines[0])
+    for line in table.lines[1:]:
+        word, *rest = line.split(" ")
+        if word == "mount" and len(rest) == 5:
+            for metric, number in zip(("bytes", "limit_bytes", "files", "limit_files"), map(int, rest)):
+                table.add(f"memstat_tmpfs_{metric}", number if number or metric != "limit_files" else None, mount=rest[4])
+        elif word == "left_out":
+            table.add("memstat_tmpfs_mounts_left_out", int(rest[0]))
+            table.add("memstat_tmpfs_left_out_bytes", int(rest[1]))
+        else:
+            table.unknown(line)
+
+
 # How the lines begin (Documentation/ABI/testing/dev-kmsg has the records, mm/ and net/ the lines).
 LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
              "slab_allocation_failure": "SLUB: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error", "conntrack_full": "nf_conntrack: ",
@@ -322,7 +338,7 @@ LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "
              "tcp_memory_full": "TCP: out of memory", "orphans_full": "TCP: too many orphaned", "memory_error": "Memory failure: |mce: |EDAC MC",
              "page_pool_stalled": "page_pool_release_retry", "suppressed": ".* callbacks suppressed$"}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
-           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log}
+           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "linux_tmpfs": tmpfs}
 
 
 def tables(texts, add, cpus, page_size):

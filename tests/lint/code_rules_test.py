@@ -20,9 +20,9 @@ RULES = [
      "tests what it sets; write the assignment alone"),
     ("the kernel's files", re.compile(r"(?<![\w:])::(open|openat|fopen)\(|\bstd::[io]?fstream\b|\bfopen\("),
      ("core/sources", "core/collect", "core/parse", "core/model", "core/events", "core/counters"),
-     # attach/ opens what belongs to its own programs; memuse/ is a command of memstatctl and not a source. kernel_messages is read
-     # by a TextTableSource, which the view calls, and which recordings and replays have as text.
-     {"core/collect/kernel_messages.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp", "core/events/memuse/control_groups.cpp",
+     # attach/ opens what belongs to its own programs; memuse/ is a command of memstatctl and not a source. What kernel_messages and mount_sizes read,
+     # a TextTableSource gives, which the view calls, and which recordings and replays have as text.
+     {"core/collect/kernel_messages.cpp", "core/collect/mount_sizes_linux.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp", "core/events/memuse/control_groups.cpp",
       "core/events/memuse/kernel_symbols.cpp", "core/events/memuse/memuse_linux.cpp"},
      "opens a file past the KernelView, so no recording, replay or failing read of a test sees it"),
     # EventBudget and HelperOfProcess lock; the filter is filled once, before there are threads.

@@ -27,7 +27,7 @@ LAYERS = [
     (r"core/collect/.*", [r"core/(collect|parse|kernel|base)/.*"]),
     (r"core/sources/.*", [r"core/source\.h", r"core/(parse|collect)/.*", r"core/model/(staging|field|accounts|kernel_log(_book)?|[a-z]*_?metrics?)\.h", r"core/kernel/kernel_view\.h", r"core/base/.*"]),
     (r"core/diagnosis/.*", [r"core/(diagnosis|model|base)/.*"]),
-    (r"core/inspect/.*", [r"core/(inspect|parse|model|kernel|base)/.*"]),
+    (r"core/inspect/.*", [r"core/(inspect|parse|collect|model|kernel|base)/.*"]),
     (r"core/source_option\.h", []),
     (r"core/source\.(h|cpp)", [r"core/source(_option)?\.h", r"core/(model|kernel|base)/.*"]),
     (r"core/query\.(h|cpp)", [r"core/(query|source)\.h", r"core/(model|kernel|base)/.*"]),

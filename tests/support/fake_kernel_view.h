@@ -94,12 +94,12 @@ class FakeKernelView final : public KernelView {
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
-  // The log of the machine that runs the test is not this kernel's.
+  // The log and the mounts of the machine that runs the test are not this kernel's.
   Result<void> open_table(std::string_view source, TextTableSource& table) override {
-    return source == "linux_kernel_log" ? KernelView::open_table(source, table) : table.open();
+    return is_of_machine(source) ? KernelView::open_table(source, table) : table.open();
   }
   Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override {
-    return source == "linux_kernel_log" ? KernelView::read_table(source, table, out) : table.read(out);
+    return is_of_machine(source) ? KernelView::read_table(source, table, out) : table.read(out);
   }
   Result<void> keep_open(std::string_view path) override {
     const std::lock_guard lock(mutex_);
@@ -108,6 +108,7 @@ class FakeKernelView final : public KernelView {
   }
 
  private:
+  static bool is_of_machine(std::string_view table) { return table == "linux_kernel_log" || table == "linux_tmpfs"; }
   Result<void> serve(std::string_view path, Buffer& out) {
     std::unique_lock lock(mutex_);
     ++reads_[std::string(path)];

@@ -65,7 +65,9 @@ inline bool is_stream(const SourceDescriptor& source) {
 }
 
 /// Whether it reads files or sysctls, beside a table or without one.
-inline bool reads_files(const SourceDescriptor& source) { return source.name != "linux_kernel_log"; }
+inline bool reads_files(const SourceDescriptor& source) {
+  return source.name != "linux_kernel_log" && source.name != "linux_tmpfs";
+}
 
 /// Whether a source reads a table of its own, and hardly any file.
 inline bool has_table(const SourceDescriptor& source) { return source.name == "cpu_counters" || !reads_files(source); }

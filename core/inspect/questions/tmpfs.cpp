@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/text.h"
-#include "core/inspect/mount_sizes.h"
+#include "core/collect/mount_sizes.h"
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::tmpfs {

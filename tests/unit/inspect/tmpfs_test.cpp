@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
-#include "core/inspect/mount_sizes.h"
+#include "core/collect/mount_sizes.h"
 #include "tests/support/process_kernel.h"
 
 namespace memstat::inspections::tmpfs {
