@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: replays every capture of the tree and asks for each of its values in five places
-"""tests/agreement over all captures: no value differs."""
+"""tests/agreement on all captures finds no difference."""
 import os
 import shutil
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tests/agreement over a FreeBSD, a Linux and a profiling kernel: no value differs. A value that is changed on its way is found."""
+"""tests/agreement on a FreeBSD, a Linux and a profiling kernel finds no difference, and finds a value that was changed on purpose."""
 import importlib.machinery
 import importlib.util
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a real Prometheus and Alertmanager
-"""From the kernel to the pager: memstatd shows a FreeBSD on which a type fails and others run into their limits, Debian's Prometheus
-evaluates the shipped rules, and the alerts stand in the API of Debian's Alertmanager, with host, allocator, type and figure in words."""
+"""From the kernel to the pager: memstatd shows a FreeBSD with failing types and types at their limits, Debian's Prometheus evaluates the
+shipped rules, and the alerts are in the API of Debian's Alertmanager, with host, allocator, type and figure in words."""
 import os
 import sys
 import unittest

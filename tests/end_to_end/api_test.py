@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every document of /api/v1/ is what its JSON schema says, of every captured system and of this machine; a mistake is found."""
+"""Every document of /api/v1/ matches its JSON schema, for every captured system and this machine; a wrong document is detected."""
 import gzip
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan tsan
-"""Garbage, truncated and lying kernel data, and reads that fail: the source is down and says why, all else goes on."""
+"""Garbage, truncated and wrong kernel data, and failing reads: the source is down with a reason, and everything else continues."""
 import os
 import re
 import sys

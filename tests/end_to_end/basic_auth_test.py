@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan tsan
-"""Key basic_auth: every path wants a name and a password, a reload brings new ones, and the file that has them is private."""
+"""Key basic_auth: every path requires a name and a password, a reload changes them, and the file that contains them must be private."""
 import base64
 import contextlib
 import http.client

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: machines with thousands of types
 # Trees: release asan
-"""Filters, the threshold in bytes, the limit on series and the tiers, through the real program on captured kernels."""
+"""Filters, the minimum in bytes, the limit of series and the tiers, in the real program on captured kernels."""
 import functools
 import os
 import signal

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Lock: dnotify_struct
-"""Who makes a slab cache grow, through the real memstatd: the control group, the program and the call, counted without privileges."""
+"""What makes a slab cache grow, in the real memstatd: control group, program and call, counted without privileges."""
 import os
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatd as on FreeBSD, where it may use no path once it serves: all that works on files later goes on, below directories that were
-opened before. tests/support/capability_mode.c refuses here what capability mode refuses there; what fails is what would fail there."""
+"""memstatd as on FreeBSD, where it may use no paths once it serves: later work on files continues, below directories that it has opened
+before. tests/support/capability_mode.c makes the calls fail here that capability mode refuses there."""
 import os
 import re
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The independent checker of tests/guests: on captures of real kernels, on this machine's kernel, and on pages that are wrong."""
+"""The independent checker of tests/guests, on captures of real kernels, on this machine's kernel, and on wrong pages."""
 import os
 import pathlib
 import platform

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan
-"""The command line of memstatd, as people and scripts use it: what is printed where, and the exit status."""
+"""The command line of memstatd, as used by people and scripts: output, errors, and exit status."""
 import json
 import os
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a configuration may cost: a file of the largest size, made to be dear, is refused within 32 MB of resident memory, and a
-daemon that is told to reload it gives the memory back."""
+"""The cost of a configuration: a file of the maximum size, made to be expensive, is rejected with at most 32 MB of resident memory, and a
+daemon that reloads it returns the memory."""
 import os
 import re
 import signal

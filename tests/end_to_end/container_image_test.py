@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Seconds: 240
 # Long: yes
-"""The image of dashboards/examples/container, for real: Debian's buildah makes its second stage on a Debian 12 of mmdebstrap, with the package of
-this build, and memstatd starts in it with the capabilities, the namespaces and the limits of the compose file and nothing else. It is scraped, and
-has no capability any more. The first stage, which compiles, is typed by typed_documents_test.py."""
+"""The image of dashboards/examples/container, built and run: Debian's buildah builds its second stage on a Debian 12 from mmdebstrap,
+with the package of this build, and memstatd starts in it with only the capabilities, namespaces and limits of the compose file. It is
+scraped, and has no capabilities left. typed_documents_test.py runs the first stage, which compiles."""
 import os
 import re
 import resource

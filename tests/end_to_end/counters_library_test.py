@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""libcpc as it ships: its symbols, its header in C and C++, its manual page, and programs that read like the original's examples."""
+"""libcpc as shipped: its symbols, its header in C and C++, its manual page, and programs like the original's examples."""
 import os
 import re
 import shutil

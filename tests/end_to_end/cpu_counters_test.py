@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counters of the CPUs, from the configuration to the page: opened as root, read by an account without privileges in the sandbox, recorded
-and replayed; what cannot be counted is said, and never 0."""
+"""CPU counters, from the configuration to the page: opened as root, read in the sandbox by an account without privileges, recorded and
+replayed. What cannot be counted is reported, never shown as 0."""
 import json
 import mmap
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: installs Grafana's types from npm
-"""Every dashboard is what Grafana's own types say: JSON schemas are made of those of the npm package @grafana/schema, for the dashboard, its
-panels, the options of each kind of panel, and the queries. A mistake of each kind is found."""
+"""Every dashboard matches Grafana's own types: JSON schemas are generated from the npm package @grafana/schema for the dashboard, its
+panels, the options of each kind of panel, and the queries. A mistake of each kind is detected."""
 import copy
 import json
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: asks a real Prometheus every query of every dashboard
-"""Every query of every panel is answered by a real Prometheus that scrapes memstatd showing a FreeBSD and a Linux in trouble; one that has
-no data on one of them says so to the reader of the panel."""
+"""A real Prometheus, which scrapes a memstatd that shows a FreeBSD and a Linux in trouble, answers every query of every panel. If a query
+has no data on one of them, the panel says so."""
 import os
 import sys
 import time

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a minute of growth on this kernel
 # Seconds: 60
-"""A program in a container rewrites a small file again and again under a new name. Its heap and its resident memory stay flat; the kernel
-keeps an entry of a directory (dentry) for each name that was, counts it to the container, and the container nears its limit. Here it
-happens in a minute instead of weeks, in a control group of this machine: the page, Prometheus with the shipped rules, their windows
-shortened by the mixin's own configuration, and memstatctl must name the cache, the group, the program and the call, and when the limit is
-reached. What an operator reads is printed."""
+"""A program in a container rewrites a small file again and again under a new name. Its heap and resident memory stay constant; the kernel
+keeps a directory entry (dentry) for each old name and charges it to the container, which nears its limit. Here this takes a minute
+instead of weeks, in a control group of this machine. The page, Prometheus with the shipped rules (with windows shortened by the mixin's
+configuration), and memstatctl must name the cache, the group, the program, the call, and the time when the limit is reached. Prints what
+an operator reads."""
 import contextlib
 import os
 import re

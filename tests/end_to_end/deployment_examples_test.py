@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: runs each example of a deployment
-"""The examples of dashboards/examples: what is in them for memstatd and Prometheus is taken by these, control groups of real container
-runtimes get the labels of their pod and container and by them their names, and files name what exists. The objects of Kubernetes are held
-against its schemas and the Prometheus operator's (from npm); VictoriaMetrics' own tools (Debian) check its example and the rules. Alloy and
-the OpenTelemetry Collector are neither in Debian nor on npm: of their own parts only the structure is looked at."""
+"""The examples in dashboards/examples: memstatd and Prometheus accept their own parts, control groups of real container runtimes get the
+labels of their pod and container and from these their names, and files name only what exists. Kubernetes objects are checked against the
+schemas of Kubernetes and the Prometheus operator (from npm); VictoriaMetrics' own tools (Debian) check its example and the rules. Alloy
+and the OpenTelemetry Collector are neither in Debian nor on npm: only the structure of their own parts is checked."""
 import copy
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: captures with changed numbers
-"""A few captures with changed files, read by memstatd and by the checker of tests/guests; support/differential.py takes any number."""
+"""A few captures with changed files, read by memstatd and by the checker of tests/guests; support/differential.py runs any number."""
 import os
 import sys
 import unittest

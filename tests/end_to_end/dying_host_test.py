@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: cuts recordings at many places
-"""A Linux that dies, whose kernel memory has grown for hours: memstatd shows it, Debian's Prometheus evaluates the shipped rules, all that is
-wrong stands in the API of Debian's Alertmanager, and by the example of inhibition that ships it is one notification."""
+"""A Linux that dies after its kernel memory has grown for hours: memstatd shows it, Debian's Prometheus evaluates the shipped rules, all
+problems are in the API of Debian's Alertmanager, and the shipped example of inhibition makes them one notification."""
 import os
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a life of memstatd for each call that fails
-"""Samples of memstatd's lives in which system calls fail; support/failing_calls.py takes them all."""
+"""A sample of memstatd runs with failing system calls; support/failing_calls.py runs all."""
 import os
 import sys
 import unittest

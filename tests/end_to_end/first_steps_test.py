@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a new user gets wrong first, and what memstatd and memstatctl say to it: which thing, why, and what to do."""
+"""Typical mistakes of new users, and the messages of memstatd and memstatctl: what is wrong, why, and what to do."""
 import os
 import re
 import subprocess

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a real Prometheus and Alertmanager over many hosts
-"""A fleet on one machine: fifty hosts show captured kernels, a Prometheus in agent mode scrapes them by the shipped example and writes to
-another one, which evaluates the shipped rules and answers all that the fleet dashboard asks, at a price that does not grow with types.
-Alerts fire for the hosts in trouble, and for no other kernel that was ever captured."""
+"""A fleet on one machine: fifty hosts show captured kernels. A Prometheus in agent mode scrapes them with the shipped example and writes
+to another one, which evaluates the shipped rules and answers all queries of the fleet dashboard, at a cost that does not grow with the
+number of types. Alerts fire for the hosts in trouble, and for no other captured kernel."""
 import contextlib
 import json
 import os

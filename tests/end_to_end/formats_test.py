@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: every capture in every format, by reference parsers
-"""The printed page in OpenMetrics and protobuf: parsed by Debian's strict OpenMetrics parser and by protoc, and equal, value by
-value, to the text page of the same capture."""
+"""The printed page in OpenMetrics and protobuf: valid for Debian's strict OpenMetrics parser and protoc, and equal, value by value, to
+the text page of the same capture."""
 import functools
 import math
 import os

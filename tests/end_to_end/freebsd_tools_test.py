@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatd and memstatctl against vmstat and netstat of a real FreeBSD, which ran there just before and just after the recorded
-poll: a row that is the same in both stood still, and has to be ours byte by byte. The page that memstatd printed there is the one
-that the recording gives."""
+"""memstatd and memstatctl against vmstat and netstat of a real FreeBSD, which ran there just before and just after the recorded poll:
+rows that are equal in both did not change meanwhile, and must be equal here byte by byte. The page that memstatd printed there must equal
+the one from the recording."""
 import json
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The front of the HTTP server, as clients find it: under attack, while no file can be opened, and over time."""
+"""The front of the HTTP server, as seen by clients: under attack, without free descriptors, and over time."""
 import contextlib
 import http.client
 import json

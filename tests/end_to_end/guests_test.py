@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: boots kernels
-"""memstatd on one of Debian's kernels in QEMU, its page held against the kernel's files: tests/guests/run does all kernels."""
+"""memstatd on one of Debian's kernels in QEMU, with its page compared to the kernel's files; tests/guests/run does this for all kernels."""
 import os
 import subprocess
 import sys

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: an hour of fifty hosts under all rules
-"""No rule raises an alert on a healthy host: each captured kernel, at tiers default and full, is a host for an hour; its polls come in turn, and
-its counters go on as fast as between them. A capture of a machine with a problem raises the alerts that this file names, and no other."""
+"""No rule raises an alert on a healthy host: each captured kernel, at tiers default and full, is a host for an hour; its polls are
+repeated in turn, and its counters continue at the recorded rate. A capture of a machine with a problem raises only the alerts named in
+this file."""
 import os
 import shutil
 import subprocess

@@ -3,8 +3,8 @@
 # Long: waits for a budget to be spent and granted again
 # Seconds: 70
 # Lock: dnotify_struct
-"""The helper process through the real memstatd: what took too much is attached to again by it, what its end costs, and that nothing
-stays of it."""
+"""The helper process of the real memstatd: it re-attaches programs after the budget was exceeded; the effects of its death; and nothing
+of it remains at the end."""
 import ctypes
 import json
 import os

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: every format over HTTP, by reference parsers
 # Trees: release asan tsan
-"""/metrics over a raw connection, in every format and coding: its headers, HEAD, what can be refused, one document whatever the
-coding, requests behind each other on one connection, and whole documents while polls follow each other closely."""
+"""/metrics over a raw connection, in every format and coding: headers, HEAD, rejected requests, the same document in every coding,
+consecutive requests on one connection, and complete documents during rapid polls."""
 import concurrent.futures
 import http.client
 import itertools

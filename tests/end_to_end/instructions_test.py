@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: counts instructions under valgrind
-"""A poll and a scrape take no more than 5 % more instructions than tests/bench/instructions.txt says. UPDATE_GOLDEN=1 rewrites
-it; a growth that is worth it is recorded so, and its commit says why."""
+"""A poll and a scrape take at most 5 % more instructions than in tests/bench/instructions.txt. UPDATE_GOLDEN=1 rewrites it; the commit
+explains an increase."""
 import os
 import shutil
 import sys

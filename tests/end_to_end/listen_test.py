@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where memstatd listens: IPv6 and unix sockets, their files, and memstatctl that reads from them."""
+"""Listening addresses: IPv6 and unix sockets, the sockets' files, and memstatctl reading from them."""
 import grp
 import http.client
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan
-"""Each request of tests/fixtures/requests/malformed.txt gets the answer that stands before it there, whatever the others sent."""
+"""Each request in tests/fixtures/requests/malformed.txt gets the answer given there, whatever other clients send."""
 import concurrent.futures
 import os
 import re

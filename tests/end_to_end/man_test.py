@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The manual pages: well-formed, and saying what the header, the programs and the configuration say, no more and no less.
+"""The manual pages: well-formed, and in agreement with the header, the programs and the configuration.
 
 UPDATE_GOLDEN=1 adds keys of memstatd.yaml to memstatd.yaml(5), with the text of their comments.
 """

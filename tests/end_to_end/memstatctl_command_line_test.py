@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan
-"""memstatctl as people and scripts use it: its own report, the command line, what is printed where, and the exit status."""
+"""memstatctl as used by people and scripts: a report of its own, the command line, output, errors, and exit status."""
 import csv
 import io
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The scripts of memstatctl completion, in the shells themselves: every command and option is offered, and files where one is due."""
+"""The scripts of memstatctl completion in the real shells: they offer every command and option, and files where appropriate."""
 import os
 import re
 import shutil

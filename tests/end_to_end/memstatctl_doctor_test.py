@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl doctor and memstatd --selftest on this machine's kernel: the same table, for root, for another user and of a service."""
+"""memstatctl doctor and memstatd --selftest on this machine's kernel: the same table, for root, for another user and for a service."""
 import csv
 import io
 import json

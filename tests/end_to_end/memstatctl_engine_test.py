@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl and memstatd give one answer: of every capture, what memstatctl reads and what a memstatd that replays it serves."""
+"""memstatctl reading a capture and a memstatd replaying it give the same answer, for every capture."""
 import json
 import os
 import sys

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl origins: the same lines of a capture and of a memstatd that replays it, and who takes from a cache on this machine's kernel."""
+"""memstatctl origins: the same lines for a capture and for a memstatd that replays it; and the origins of a cache on this machine's
+kernel."""
 import csv
 import io
 import json

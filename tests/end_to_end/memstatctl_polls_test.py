@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl watch, leaks, show, record, replay and explain as people and scripts use them."""
+"""memstatctl watch, leaks, show, record, replay and explain as used by people and scripts."""
 import csv
 import io
 import json

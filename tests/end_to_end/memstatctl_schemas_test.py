@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every command prints as JSON, against its schema in tests/fixtures/schemas, which also has the command lines to run.
+"""The JSON output of every command matches its schema in tests/fixtures/schemas, which also has the command lines to run.
 
 In these a capture has its name, OUTPUT is a file that is not there, URL a memstatd that replays LIMITS, DUMP a dump with owners of objects.
 """

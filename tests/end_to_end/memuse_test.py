@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Lock: dnotify_struct
-"""memstatctl memuse on this machine's kernel: a leak of known calls with its exact count, and no suspect where nothing leaks."""
+"""memstatctl stacks on this machine's kernel: finds a known leak with its exact count, and no suspect without a leak."""
 import fcntl
 import json
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a real Prometheus with each protocol
-"""Debian's real Prometheus scrapes a replayed kernel in each of the formats that it can negotiate, through a relay that sees
-what was served, and has stored what memstatd's own page says, series by series."""
+"""Debian's real Prometheus scrapes a replayed kernel in each format that it can negotiate, through a relay that sees what was served, and
+must have stored the values of memstatd's own page, series by series."""
 import os
 import re
 import sys

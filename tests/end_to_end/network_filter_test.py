@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Another host scrapes memstatd: with the keys listen and allow alone, behind a filter as a systemd unit has it, and with an opening in it."""
+"""Another host scrapes memstatd: with the keys listen and allow alone, behind a filter like a systemd unit's, and with an exception in
+it."""
 import json
 import os
 import subprocess

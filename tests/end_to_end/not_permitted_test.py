@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatd with the capabilities that the systemd unit grants, and with those that events.conf adds: not permitted is not down."""
+"""memstatd with the capabilities of the systemd unit, and with those that events.conf adds: not permitted is not down."""
 import json
 import os
 import shutil

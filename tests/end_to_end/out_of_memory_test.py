@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a life of memstatd for each allocation that fails
-"""Samples of memstatd's lives in which allocations fail; support/out_of_memory.py takes them all."""
+"""A sample of memstatd runs with failing allocations; support/out_of_memory.py runs all."""
 import os
 import sys
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The libraries that ship show the functions of memstat.h and nothing else, under upstream's soname."""
+"""The shipped libraries export only the functions of memstat.h, under upstream's soname."""
 import os
 import re
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cmake --install`: everything in its place, and outside projects build against it and get the right figures."""
+"""`cmake --install`: every file is in its place, and external projects build against it and get the right figures."""
 import os
 import shutil
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The skeleton of a FreeBSD port: it lists what an installation there has, and names what the tree has. The ports' own tools are
-not here, so that it builds is not shown. UPDATE_GOLDEN=1 writes pkg-plist instead of comparing."""
+"""The skeleton of a FreeBSD port: it lists the files of an installation there, and its names exist in the tree. The ports' own tools are
+not available here, so building it is not tested. UPDATE_GOLDEN=1 writes pkg-plist instead of comparing."""
 import os
 import re
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: builds the packages twice
-"""What ships: hardened programs, a list of what they are made of (SPDX), and packages that are the same byte by byte when they are made
-again. daemon/package/reproduce builds twice from nothing, which takes too long for a test."""
+"""What is shipped: hardened programs, a bill of materials (SPDX), and reproducible packages. daemon/package/reproduce builds twice from
+scratch, which takes too long for a test."""
 import hashlib
 import json
 import os

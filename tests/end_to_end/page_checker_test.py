@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page checker that the other tests rely on finds what it must find, and nothing in a good page."""
+"""The page checker, on which other tests rely, finds every kind of error, and none in a good page."""
 import os
 import subprocess
 import sys

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: opens the page in Chromium
-"""The status page in a real headless Chromium: what it says of a FreeBSD out of network buffers, of this machine and of a daemon without
-sources; its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types, and that it
-sends no request elsewhere. The screenshots are kept in build/pictures."""
+"""The status page in a real headless Chromium: for a FreeBSD out of network buffers, for this machine and for a daemon without sources;
+its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types; and it sends no requests
+elsewhere. Screenshots are kept in build/pictures."""
 import datetime
 import html
 import json

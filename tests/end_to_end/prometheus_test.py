@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release tsan
-"""Debian's real Prometheus scrapes the real memstatd on this machine's kernel, and promtool finds no fault with any page."""
+"""Debian's real Prometheus scrapes the real memstatd on this machine's kernel, and promtool accepts every page."""
 import os
 import sys
 import unittest

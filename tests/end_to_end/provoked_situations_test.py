@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Seconds: 150
-"""memstatctl why does not get worse at what was provoked in guests, and accuses no machine that is well."""
+"""memstatctl why does not get worse on situations provoked in guests, and has no findings on healthy machines."""
 import json
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The recipes of dashboards/examples/proxy in the real nginx and HAProxy: TLS 1.3 for clients with a certificate, and for no others."""
+"""The recipes of dashboards/examples/proxy in the real nginx and HAProxy: TLS 1.3 for clients with a certificate, and no others."""
 import http.client
 import os
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl leaks accuses nothing on ten quiet recordings: four of a live kernel (idle, builds, page cache that grows, files made
-and removed) and six made ones. Of leaks it names each, and its companions in the same row."""
+"""memstatctl leaks reports nothing on ten quiet recordings: four of a live kernel (idle, builds, growing page cache, files created and
+removed) and six synthetic ones. It reports each leak, with its companions in the same row."""
 import json
 import math
 import os

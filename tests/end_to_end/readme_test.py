@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""README is a front door: short, it names only what exists, and its examples of the built programs work beside a memstatd that serves."""
+"""README is short, names only what exists, and its examples of the built programs work next to a serving memstatd."""
 import os
 import re
 import subprocess

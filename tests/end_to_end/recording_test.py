@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recordings as an operator makes them: what is taken over and what is refused, slow and full disks, restarts, closed pipes."""
+"""Recordings as made by an operator: which directories are continued or rejected, slow and full disks, restarts, closed pipes."""
 import os
 import shutil
 import signal

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prometheus computes a group at an offset that comes of the path of its file. Whatever it is, what groups record of each other is there: every
-series that the fleet dashboard asks for, and what alerts look at, without a gap."""
+"""Prometheus evaluates a group at an offset that depends on the path of its file. Whatever the offset, all series that groups record for
+each other exist without gaps: every series that the fleet dashboard queries, and those that alerts use."""
 import os
 import sys
 import unittest

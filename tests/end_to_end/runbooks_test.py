@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""dashboards/runbooks.md as somebody follows it who was woken: every section says what an alert means on FreeBSD and on Linux, what to run next and
-how to quiet it. Its commands are taken out and typed: at a memstatd that replays the trouble, and on this kernel. None prints a wall of text, none
-waits for ever for a process that hangs, and the pages at /runbooks/ are the same."""
+"""dashboards/runbooks.md for a person on call: every section explains the alert on FreeBSD and on Linux, what to run next, and how to
+quiet it. Runs its commands on a memstatd that replays the problem, and on this kernel. None prints too much, none waits forever for a
+process that hangs, and the pages at /runbooks/ have the same text."""
 import os
 import re
 import shutil

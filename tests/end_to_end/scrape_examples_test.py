@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The examples of dashboards/prometheus/scrape: promtool takes them, Prometheus makes the targets of them that they promise, and memstatd's
-largest page stays within their bounds. The one for agents runs in fleet_test.py."""
+"""The examples in dashboards/prometheus/scrape: promtool accepts them, Prometheus creates the expected targets, and memstatd's largest
+page stays within their limits. fleet_test.py runs the one for agents."""
 import os
 import re
 import shutil

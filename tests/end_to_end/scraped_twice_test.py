@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: a real Prometheus over duplicated targets
-"""Two hosts on which everything is wrong are scraped twice and more, under each label that an example of ours can add, as happens while pods are
-replaced. A real Prometheus computes the shipped rules: none fails, every alert there is fires for both hosts, and for each of them once."""
+"""Two hosts with every problem are scraped twice or more, under each label that a shipped example can add, as happens while pods are
+replaced. A real Prometheus evaluates the shipped rules: none fails, and every alert fires once for each of the hosts."""
 import collections
 import os
 import re

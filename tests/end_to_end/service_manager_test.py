@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What memstatd tells systemd, by a stand-in for NOTIFY_SOCKET: ready when a poll is served, and no sign of life while polls hang."""
+"""What memstatd tells systemd, with a fake NOTIFY_SOCKET: ready when a poll is served, and no watchdog notifications while polls hang."""
 import os
 import signal
 import socket

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan tsan
-"""What happens to a memstatd that runs: reloads, its other pages, stopping, the privileges it has left, a source that hangs."""
+"""A running memstatd: reloads, its other pages, stopping, remaining privileges, and a source that hangs."""
 import glob
 import os
 import pwd

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Seconds: 60
-"""memstatctl why names the cause of each situation, is silent about calm machines, and ends with the status that says so."""
+"""memstatctl why names the cause of each situation, has no findings on calm machines, and exits with the matching status."""
 import os
 import pathlib
 import sys

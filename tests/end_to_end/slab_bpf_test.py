@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Lock: dnotify_struct
-"""The pass over the slab caches through the real memstatd: loaded by default, run without privileges, recorded and replayed."""
+"""The pass over the slab caches in the real memstatd: loaded by default, run without privileges, recorded and replayed."""
 import fcntl
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Lock: dnotify_struct
-"""Slab events through the real memstatd: attached before the privileges are dropped, counted without them, recorded and replayed."""
+"""Slab events in the real memstatd: attached before privileges are dropped, counted without them, recorded and replayed."""
 import fcntl
 import os
 import sys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: two minutes of polls, scrapes and reloads
 # Seconds: 120
-"""Two minutes of support/soak.py, which runs for hours by hand. Other tests run beside it: no assertion is of time."""
+"""Two minutes of support/soak.py, which can run for hours by hand. Other tests run at the same time, so nothing depends on timing."""
 import os
 import sys
 import unittest

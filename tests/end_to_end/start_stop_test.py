@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signals at any moment of a start and of a stop, and what must not keep memstatd from stopping: logs, files, clients."""
+"""Signals at any moment of a start and a stop, and what must not delay a stop: logs, files, clients."""
 import fcntl
 import os
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl top in tmux: its screens, keys and sizes, and the terminal as it was however it ends; plain lines into a pipe."""
+"""memstatctl top in tmux: its screens, keys and sizes; the terminal is restored however it ends; plain lines in a pipe."""
 import os
 import shutil
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rare events of memory management through the real memstatd: attached by default, counted without privileges, recorded and replayed."""
+"""Rare events of memory management in the real memstatd: attached by default, counted without privileges, recorded and replayed."""
 import errno
 import os
 import signal

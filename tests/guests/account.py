@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The account of memory under load: a guest takes memory in one way after the other, and what the page has as unaccounted must stay
-within 1 % of the memory and 16 MiB, or be what the runbook of unaccounted memory says that no kernel file has."""
+"""The summary of memory under load: a guest uses memory in one way after another. Unaccounted memory on the page must stay within 1 % of
+the memory and 16 MiB, or be memory that no kernel file counts according to the runbook."""
 import dataclasses
 import pathlib
 import re

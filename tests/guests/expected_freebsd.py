@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the page should say of FreeBSD: sysctls as sys/malloc.h, sys/vm/uma.h, vm_meter(9) and sysctl(8) describe them.
+"""The expected page of a FreeBSD: sysctls as described by sys/malloc.h, sys/vm/uma.h, vm_meter(9) and sysctl(8).
 
-Shares nothing with memstatd. Numbers of sysctls are those of the capture: little-endian integers of 2, 4 or 8 bytes.
-"""
+Shares no code with memstatd. Numbers in sysctls have the capture's format: little-endian integers of 2, 4 or 8 bytes."""
 import re
 import struct
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the page should say of memory as a whole: accounts, zones, reclaim, per-CPU memory, huge pages, CMA, zswap, checkers."""
+"""The expected page for memory as a whole: accounts, zones, reclaim, per-CPU memory, huge pages, CMA, zswap, checkers."""
 import re
 
 ZONES = {"dma": "DMA", "dma32": "DMA32", "normal": "Normal", "high": "HighMem", "movable": "Movable", "device": "Device"}

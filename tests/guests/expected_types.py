@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the page should say of slab caches, areas of vmalloc, call sites, control groups, processes, sockets and tables."""
+"""The expected page for slab caches, vmalloc areas, call sites, control groups, processes, sockets and tables."""
 import re
 
 from kernel_files import placed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernel memory that grows for real: a module that leaks, and a slab cache of a program's sockets. The page after each step is what
-Prometheus would have scraped for ten minutes, and promtool computes which alerts the shipped rules raise."""
+"""Real growth of kernel memory: a leaking module, and the slab cache of a program's sockets. The page after each step is what Prometheus
+would have scraped for ten minutes, and promtool evaluates which alerts of the shipped rules fire."""
 import dataclasses
 import pathlib
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tests that run in guests: a script for the guest's shell (guest.sh has its functions), where it runs, and what is checked."""
+"""The tests that run in guests: a script for the guest's shell (with the functions of guest.sh), where it runs, and its checks."""
 import dataclasses
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernel modules of this directory, built against Debian's linux-headers of a guest's kernel, which are downloaded once."""
+"""Kernel modules in this directory, built against Debian's linux-headers for a guest's kernel, which are downloaded once."""
 import pathlib
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a guest recorded in rounds (guest.sh, round), judged by the checker."""
+"""The checker's verdict on what a guest recorded in rounds (guest.sh, round)."""
 import pathlib
 import tempfile
 

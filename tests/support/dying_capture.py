@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A captured Linux that dies: polls made by hand from its first, as the capture's manifest says."""
+"""A captured Linux that dies: polls derived by hand from its first one, as noted in the capture's manifest."""
 import os
 import re
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A captured Linux in which something goes wrong: a second and a third poll made by hand from the first, as the capture's manifest says."""
+"""A captured Linux in which something goes wrong: a second and a third poll derived by hand from the first, as noted in the capture's
+manifest."""
 import os
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The dashboards of dashboards/grafana for tests: their panels, the queries of these, and what Grafana makes of the variables in them."""
+"""The dashboards of dashboards/grafana for tests: their panels, the panels' queries, and Grafana's substitution of variables."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For the tests of what ships: the build tree, its settings, and running commands with their output kept."""
+"""For tests of the packages: the build tree, its settings, and running commands with their output."""
 import os
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's Prometheus and promtool for the end-to-end tests, and a relay that reports what was negotiated between it and memstatd."""
+"""Debian's Prometheus and promtool for the end-to-end tests, and a relay that reports what Prometheus and memstatd negotiated."""
 import http.client
 import http.server
 import json

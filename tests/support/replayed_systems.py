@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A FreeBSD and a Linux in trouble, shown by memstatd over and over and scraped by a real Prometheus that evaluates the shipped rules:
-what the dashboards are tried on."""
+"""A FreeBSD and a Linux in trouble, replayed by memstatd in a loop and scraped by a real Prometheus that evaluates the shipped rules, for
+tests of the dashboards."""
 import contextlib
 import os
 

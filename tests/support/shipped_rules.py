@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The shipped alert and recording rules, in a hurry."""
+"""The shipped alert and recording rules, with shorter times."""
 import os
 import re
 

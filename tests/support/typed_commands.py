@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands that a document shows, in order, and how what they print is compared with what it shows.
+"""The commands in a document, in order, and the comparison of their output with the document.
 
-Commands are blocks of `sh` (a command a line, or several lines that are one), lines of `console` after `$ `, and code in sentences that
-begins with a program. A block of C is a file: SAVED_AS names it.
-"""
+Commands are blocks of `sh` (a command per line, or several lines that form one), lines of `console` after `$ `, and code in sentences
+that begins with a program. A block of C is a file: SAVED_AS names it."""
 import os
 import re
 import subprocess
