@@ -15,7 +15,7 @@ bool is_plain(std::string_view event) {
          event.find_first_of(" \t") == std::string_view::npos;
 }
 
-/// Whether this is how manuals of CPUs, and libpfm4, write the names of their own events: in capitals.
+/// Whether the name is in the style of CPU manuals and libpfm4: upper case.
 bool is_cpu_event_name(std::string_view event) {
   constexpr std::size_t kShortest = 3;
   return event.size() >= kShortest && std::all_of(event.begin(), event.end(), [](char c) {
@@ -42,7 +42,7 @@ std::vector<CounterSet> parse_counter_sets(std::string_view text) {
 
 std::string problem_with_event(std::string_view event) {
   if (!is_plain(event)) return "is no name of an event: 1 to 512 characters without blanks";
-  // Events of one kind of CPU and tracepoints may be those of another machine that has the same configuration.
+  // CPU-specific events and tracepoints may belong to another machine that shares the configuration.
   const bool is_of_kernel = find_kernel_event(event) != nullptr || event == kPageWalks || parse_raw_code(event) ||
                             parse_tracepoint(event) || parse_pmu_event(event);
   if (is_of_kernel || is_cpu_event_name(event)) return {};

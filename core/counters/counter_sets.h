@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The sets of events that memstatd counts on CPUs: how key `counters` of the configuration arrives, and the default set.
+// The sets of events that memstatd counts on CPUs: the value of the configuration's key `counters`, and the default
+// set.
 #pragma once
 
 #include <string>
@@ -15,18 +16,18 @@ struct CounterSet {
   std::vector<std::string> events;
 };
 
-/// The events of set `memory` where the configuration names none, with blanks between: misses of the last-level cache and of
-/// the data TLB, walks of page tables, minor and major faults, context switches, and moves of threads to another CPU.
+/// The default events of set `memory`, separated by blanks: misses of the last-level cache and of the data TLB, page
+/// table walks, minor and major faults, context switches, and migrations of threads to another CPU.
 inline constexpr std::string_view kMemoryEvents =
     "cache-misses dTLB-load-misses dTLB-walks minor-faults major-faults context-switches cpu-migrations";
 
-/// The sets in `text`, a line each: NAME CPUS EVENT... Lines with fewer than three words are skipped: the configuration,
-/// which wrote them, has none.
+/// Parses the sets, a line each: NAME CPUS EVENT... Skips lines with fewer than three words, which the configuration
+/// never writes.
 std::vector<CounterSet> parse_counter_sets(std::string_view text);
 
-/// Why the configuration cannot name this event, "" when it can: what no machine has is a slip, and the nearest names are
-/// given. Tracepoints, raw codes and names of a CPU's own events may be another machine's that has the same file: what this
-/// one lacks is left out when memstatd starts.
+/// Why the configuration cannot name this event; "" if it can. Names that no machine has are misspellings, and the
+/// message suggests similar ones. Tracepoints, raw codes and CPU-specific names may belong to another machine with the
+/// same file; memstatd omits those that this one lacks at start.
 std::string problem_with_event(std::string_view event);
 
 }  // namespace memstat::counters

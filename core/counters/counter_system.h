@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What counts events on one system, and the only thing that the C API of libcpc.h knows of it. Implementations:
-// perf_system.h (Linux, over perf_event.h), pmc_freebsd.cpp (hwpmc).
+// The event counters of an operating system; all that the C API of libcpc.h uses. Implementations: perf_system.h
+// (Linux, through perf_event.h), pmc_freebsd.cpp (hwpmc).
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 
 namespace memstat::counters {
 
-/// Why a request or a binding was refused: the sub-codes of libcpc.h, by number.
+/// Why a request or a binding was refused: the sub-codes of libcpc.h.
 enum class Refusal : int {
   kNone = -1,
   kInvalidEvent = 1,
@@ -32,46 +32,46 @@ enum class Refusal : int {
   kNoHypervisor = 11,
 };
 
-/// A refusal with errno and a text for people, which names the event and what to do.
+/// A refusal with errno and a message that names the event and says what to do.
 struct Refused {
   Refusal refusal = Refusal::kNone;
   int system_errno = 0;
   std::string text;
 };
 
-/// A value, or why there is none. Thread safety: a plain value.
+/// A value, or a refusal. Thread safety: a plain value.
 template <typename T>
 struct [[nodiscard]] Answer {
   T value{};
-  Refused refused{};  ///< Of an answer without a value.
+  Refused refused{};  ///< If there is no value.
   [[nodiscard]] bool is_given() const { return refused.system_errno == 0; }
 };
 struct Nothing {};
 
-/// One attribute of a request.
+/// An attribute of a request.
 struct Attribute {
   std::string name;
   std::uint64_t value = 0;
 };
 
-/// An event as the system numbers it; what the fields mean is the business of the CounterSystem.
+/// An event's encoding. The meaning of the fields is up to the CounterSystem.
 struct EventCode {
   std::uint32_t type = 0;
   std::uint64_t config = 0;
   std::uint64_t config1 = 0;
   std::uint64_t config2 = 0;
-  std::uint8_t precise = 0;    ///< 0: an overflow is seen some instructions later; up to 3: at the instruction.
-  bool needs_counter = false;  ///< Whether a physical counter is taken.
+  std::uint8_t precise = 0;    ///< 0: an overflow is noticed a few instructions later; up to 3: at the instruction.
+  bool needs_counter = false;  ///< Whether it occupies a physical counter.
 };
 
-/// One event to count.
+/// An event to count.
 struct Request {
   std::string event;
   std::uint64_t preset = 0;
   bool counts_user = true;
   bool counts_system = true;
   bool counts_hypervisor = false;
-  bool notifies = false;  ///< The thread gets a signal when preset + events passes 2^64.
+  bool notifies = false;  ///< Signals the thread when preset + events exceeds 2^64.
   std::vector<Attribute> attributes;
   EventCode code;
 };
@@ -80,49 +80,49 @@ struct Request {
 struct Target {
   enum class Kind : std::uint8_t { kCurrentThread, kThread, kProcess, kCpu };
   Kind kind = Kind::kCurrentThread;
-  pid_t process = 0;            ///< Of kThread and kProcess.
-  pid_t thread = 0;             ///< Of kThread: one of that process.
-  int cpu = -1;                 ///< Of kCpu.
-  bool is_inherited = false;    ///< Threads and processes begun later are counted as well.
-  bool is_exact = false;        ///< Refused rather than counted by turns.
-  bool begins_at_exec = false;  ///< Counts from the next exec of the thread on.
+  pid_t process = 0;            ///< For kThread and kProcess.
+  pid_t thread = 0;             ///< For kThread: a thread of that process.
+  int cpu = -1;                 ///< For kCpu.
+  bool is_inherited = false;    ///< Also counts threads and processes created later.
+  bool is_exact = false;        ///< Refuse rather than multiplex.
+  bool begins_at_exec = false;  ///< Counts from the thread's next exec on.
 };
 
-/// One request's part of a sample.
+/// A request's count in a sample.
 struct Count {
-  std::uint64_t value = 0;  ///< Preset and events since the binding or restart, those scaled where running_ns < enabled_ns.
-  std::uint64_t enabled_ns = 0;  ///< In which it was to count.
-  std::uint64_t running_ns = 0;  ///< In which it did.
+  std::uint64_t value = 0;       ///< Preset plus events since the binding or restart; scaled if running_ns < enabled_ns.
+  std::uint64_t enabled_ns = 0;  ///< Time in which it was enabled.
+  std::uint64_t running_ns = 0;  ///< Time in which it was counted.
 };
 
-/// A set that counts; stops counting when it goes. Thread safety: none; one thread at a time. sample, restart and enable
-/// return an errno (0: done) instead of a text: they may run in a signal handler.
+/// A counting set; stops when it is destroyed. Thread safety: none; one thread at a time. sample, restart and enable
+/// return an errno (0: success), because they may run in a signal handler.
 class BoundSet {
  public:
   BoundSet() = default;
   BoundSet(const BoundSet&) = delete;
   BoundSet& operator=(const BoundSet&) = delete;
   virtual ~BoundSet() = default;
-  /// Fills as many counts as the set has requests, in their order; `ticks` is the longest time in which one of them counted.
-  /// EAGAIN: an exact set that the system took off.
+  /// Returns the counts in the order of the requests; `ticks` is the longest time that one of them counted. EAGAIN: an
+  /// exact set that the system has removed from the hardware.
   virtual int sample(std::span<Count> counts, std::uint64_t& ticks) = 0;
-  /// As sample, with values as they were counted, not scaled: for those who scale what came since their last sample. Where
-  /// nothing is counted by turns there is no difference.
+  /// Like sample(), but unscaled, for callers that scale the increase since their last sample. Same if nothing is
+  /// multiplexed.
   virtual int sample_unscaled(std::span<Count> counts, std::uint64_t& ticks) { return sample(counts, ticks); }
-  /// Goes on, or stops and keeps what was counted.
+  /// Continues, or stops and keeps the counts.
   virtual int enable(bool is_on) = 0;
-  /// Begins again from the presets; `requests` are those of the binding, with presets that may have changed.
+  /// Restarts from the presets; `requests` are those of the binding, with possibly different presets.
   virtual int restart(std::span<const Request> requests) = 0;
 };
 
-/// One event for people.
+/// An event for display.
 struct EventInfo {
   std::string name;
   std::string description;
   bool needs_counter = false;
 };
 
-/// The counters of this machine. Thread safety: as a constant, once made.
+/// The counters of this machine. Thread safety: as a constant, once created.
 class CounterSystem {
  public:
   CounterSystem() = default;
@@ -133,13 +133,13 @@ class CounterSystem {
   [[nodiscard]] virtual unsigned counter_count() const = 0;
   [[nodiscard]] virtual bool can_notify() const = 0;
   [[nodiscard]] virtual bool is_precise() const = 0;
-  [[nodiscard]] virtual const std::string& name() const = 0;       ///< For people: what counts.
-  [[nodiscard]] virtual const std::string& reference() const = 0;  ///< For people: where events are described.
+  [[nodiscard]] virtual const std::string& name() const = 0;       ///< For display: what counts.
+  [[nodiscard]] virtual const std::string& reference() const = 0;  ///< For display: where events are documented.
   [[nodiscard]] virtual std::span<const EventInfo> events() const = 0;
   [[nodiscard]] virtual std::span<const std::string> attributes() const = 0;
-  /// The number of an event with its attributes.
+  /// The encoding of an event with its attributes.
   [[nodiscard]] virtual Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> attributes) const = 0;
-  /// Begins to count. `requests` is not empty and resolved.
+  /// Starts counting. `requests` must be resolved and not empty.
   virtual Answer<std::unique_ptr<BoundSet>> bind(std::span<const Request> requests, const Target& target) = 0;
 };
 

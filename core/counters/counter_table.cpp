@@ -19,8 +19,8 @@ void append_number(Buffer& out, std::uint64_t number) {
   out.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
-/// Why, without the event and the CPU that the text begins with, which the line names, and the advice to the caller of
-/// libcpc.
+/// The reason in an error text, without the event and CPU at its beginning, which the line has already, and without the
+/// advice for libcpc's callers.
 std::string_view reason_of(std::string_view text) {
   const std::size_t colon = text.find(": ");
   if (text.starts_with("event ") && colon != std::string_view::npos) text.remove_prefix(colon + 2);
@@ -33,7 +33,7 @@ Error error_of(const Refused& refused) {
   return error;
 }
 
-/// `count` as if it had been counted for all of `enabled`.
+/// Extrapolates `count` to all of `enabled`.
 std::uint64_t scaled(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
   if (running >= enabled || running == 0) return count;
   __extension__ using Wide = unsigned __int128;
@@ -54,7 +54,7 @@ void CounterTable::set_online(std::string_view list) {
   has_new_online_ = true;
 }
 
-/// Tries each event alone, so that those which the machine lacks do not take their sets along. Fails when none is left.
+/// Tries each event on its own, so that missing ones do not disable their sets. Fails if none is left.
 Refused CounterTable::try_events(std::uint32_t cpu) {
   sets_.clear();
   left_out_.clear();
@@ -79,7 +79,7 @@ Refused CounterTable::try_events(std::uint32_t cpu) {
         continue;
       }
       left_out_.push_back("left_out " + event + ": " + make_label_text(reason_of(refused.text)) + "\n");
-      // A permission that is missing says more than an event that is: it is what there is to do something about.
+      // Prefer a missing permission over a missing event: there is something to do about it.
       const bool is_permission = refused.refusal == Refusal::kPermission && first.refusal != Refusal::kPermission;
       if (first.system_errno == 0 || is_permission) first = std::move(refused);
     }
@@ -104,7 +104,7 @@ Refused CounterTable::bind(OnCpu& place) {
   return {};
 }
 
-/// Follows the list of CPUs that are online. Fails when no CPU has a set, with the first refusal.
+/// Follows the list of online CPUs. Fails with the first refusal if no CPU has a set.
 Refused CounterTable::bind_online() {
   has_new_online_ = false;
   Refused first{.refusal = Refusal::kNoCpu, .system_errno = ENODEV, .text = "no CPU of the sets is online"};
@@ -140,7 +140,7 @@ Refused CounterTable::bind_online() {
       has_any = has_any || place->bound != nullptr;
     }
   }
-  for (OnCpu& place : places_) {  // CPUs beyond the highest that is online now
+  for (OnCpu& place : places_) {  // CPUs above the highest that is now online
     if (place.cpu >= cpus) place.bound.reset();
   }
   return has_any ? Refused{} : first;
@@ -167,7 +167,7 @@ Result<void> CounterTable::open() {
   return error_of(refused);
 }
 
-/// Adds what came since the last read to the totals.
+/// Adds the increase since the last read to the totals.
 void CounterTable::count(OnCpu& place) {
   for (std::size_t i = 0; i < place.now.size(); ++i) {
     const Count& now = place.now[i];
@@ -178,7 +178,7 @@ void CounterTable::count(OnCpu& place) {
 }
 
 void CounterTable::write(const OnCpu& place, Buffer& out) {
-  // A set that does not fit the CPU is counted by turns, event by event: the times are those of the one that had the least.
+  // A set that does not fit the CPU is multiplexed, event by event: use the times of the event with the least.
   std::uint64_t enabled = 0;
   std::uint64_t running = 0;
   for (std::size_t i = 0; i < place.now.size(); ++i) {
@@ -227,7 +227,7 @@ Result<void> CounterTable::read(Buffer& out) {
     if (!place.bound) continue;
     std::uint64_t ticks = 0;
     if (const int error = place.bound->sample_unscaled(place.now, ticks); error != 0) {
-      last_errno = error;  // A CPU that goes takes its events out of their group.
+      last_errno = error;  // the events of a CPU that goes offline leave their group
       place.bound.reset();
       place.refused = "its counters went with the CPU; restart memstatd to count it again";
       continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The counters of all CPUs as a table in text, which the source cpu_counters gives to the kernel view: one set that counts a
-// CPU, read by one system call. The grammar is in core/README.md.
+// The counters of all CPUs as a text table, for the source cpu_counters. A set on a CPU is read with one system call.
+// The grammar is in core/README.md.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,35 @@
 
 namespace memstat::counters {
 
-/// What errors of the table name as their path.
+/// The path in the table's errors.
 inline constexpr std::string_view kCounterOrigin = "perf_event_open";
 
-/// Counts from open() on. Totals only grow: what came since the last read, scaled where it was counted by turns, is added.
-/// Errors of open and read: kNotPresent (no set is configured, no event of the sets is here, or no perf events),
-/// kPermission, kIo, with what to do. Thread safety: none.
+/// Counts from open() on. Totals only grow by the increase since the last read, scaled if it was multiplexed. Errors of
+/// open and read: kNotPresent (no set is configured, none of the events exists here, or no perf events), kPermission,
+/// kIo, with advice. Thread safety: none.
 class CounterTable final : public TextTableSource {
  public:
   using MakeSystem = std::function<Answer<std::unique_ptr<CounterSystem>>()>;
 
   explicit CounterTable(std::vector<CounterSet> sets, MakeSystem make_system = make_counter_system);
 
-  /// Says which CPUs are online, in the kernel's notation. Sets of CPUs that went are closed at the next read, those of CPUs
-  /// that came are opened then, if the process still may. Requires a first call before open().
+  /// Sets the online CPUs, in the kernel's notation. The next read closes the sets of CPUs that went offline and, if
+  /// the process is still permitted to, opens those of new ones. Must be called once before open().
   void set_online(std::string_view list);
 
   Result<void> open() override;
-  /// Opens first what open() could not.
+  /// First opens what open() could not.
   Result<void> read(Buffer& out) override;
 
  private:
   struct Set {
     CounterSet wanted;
-    std::vector<Request> requests;  // of the events that this machine has
+    std::vector<Request> requests;  // for the events that this machine has
   };
   struct OnCpu {
     std::uint32_t cpu = 0;
     std::size_t set = 0;
-    std::unique_ptr<BoundSet> bound;  // none: the CPU is offline, or it was refused
+    std::unique_ptr<BoundSet> bound;  // null: the CPU is offline, or it was refused
     std::string refused;              // why it is not bound although the CPU is online
     std::vector<Count> before;
     std::vector<Count> now;
@@ -61,8 +61,8 @@ class CounterTable final : public TextTableSource {
   MakeSystem make_system_;
   std::unique_ptr<CounterSystem> system_;
   std::vector<Set> sets_;
-  std::vector<std::string> left_out_;  // lines of the table
-  std::vector<OnCpu> places_;          // by CPU, then in the order of the sets
+  std::vector<std::string> left_out_;  // as lines of the table
+  std::vector<OnCpu> places_;          // by CPU, then in the order of sets
   std::string online_;
   bool has_new_online_ = false;
   bool is_open_ = false;

@@ -196,13 +196,13 @@ Placement place_bits(std::string_view format, std::uint64_t value, EventCode& co
 
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const EventInfo> known) {
   constexpr std::size_t kMax = 3;
-  constexpr std::size_t kLongest = 128;  // what is longer is no slip of the keyboard
+  constexpr std::size_t kLongest = 128;  // longer words are no misspellings
   if (wanted.size() > kLongest) return {};
   const std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3);
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const EventInfo& event : known) {
     if (event.name.size() > kLongest) continue;
-    // A part of a name is alike, too: "faults" of "page-faults".
+    // Part of a name is similar, too: "faults" in "page-faults".
     const bool is_part = wanted.size() > 2 && event.name.find(wanted) != std::string::npos;
     const std::size_t edits = is_part ? 1 : edit_distance(wanted, event.name);
     if (edits <= limit) found.emplace_back(edits, event.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of the events that Linux itself knows, and the reading of event strings: pure.
+// Names of the events that Linux itself defines, and the parsing of event strings. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,42 @@
 
 namespace memstat::counters {
 
-/// A name with what it stands for.
+/// A name with its meaning.
 struct NamedEvent {
   std::string name;
   std::string description;
   EventCode code;
 };
 
-/// The kernel's events: of software (PERF_TYPE_SOFTWARE), of every CPU (PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE), by their
-/// names in perf(1). Thread safety: a constant.
+/// The kernel's events by their names in perf(1): software events (PERF_TYPE_SOFTWARE) and those of every CPU
+/// (PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE). Thread safety: a constant.
 const std::vector<NamedEvent>& kernel_events();
 
-/// Walks of page tables for the data TLB. The kernel has no number for them, so each kind of CPU has an event of its own.
+/// Page table walks for the data TLB. The kernel has no generic number for them, so each kind of CPU has its own event.
 inline constexpr std::string_view kPageWalks = "dTLB-walks";
 
-/// A name that means one thing on every machine, and the kernel event that it stands for.
+/// A name with the same meaning on every machine, and its kernel event.
 struct GenericName {
   std::string_view name;
   std::string_view event;
 };
-/// PAPI's names as Solaris spelled them, as far as the kernel has such an event.
+/// PAPI's names in Solaris's spelling, for events that the kernel has.
 std::span<const GenericName> generic_names();
 
-/// The kernel event of that name, generic names included; nullptr when there is none.
+/// The kernel event of this name or generic name; nullptr if there is none.
 const NamedEvent* find_kernel_event(std::string_view name);
 
-/// The code of "rHEX": 1 to 16 digits.
+/// Parses "rHEX" with 1 to 16 digits.
 std::optional<std::uint64_t> parse_raw_code(std::string_view text);
 
-/// "sched:sched_switch" in its two parts. Nothing: it is not of this form, or could leave its directory as a path.
+/// The parts of "sched:sched_switch". Empty: another form, or a path that could leave its directory.
 struct TracepointName {
   std::string_view group;
   std::string_view name;
 };
 std::optional<TracepointName> parse_tracepoint(std::string_view text);
 
-/// "cpu/event=0xa8,umask=1,edge/": a PMU and its terms. A term without a value is 1. At most 64 terms.
+/// "cpu/event=0xa8,umask=1,edge/": a PMU and its terms, up to 64. A term without a value is 1.
 struct PmuEvent {
   struct Term {
     std::string_view name;
@@ -58,18 +58,18 @@ struct PmuEvent {
   std::string_view pmu;
   std::vector<Term> terms;
 };
-/// Nothing: it is not of this form.
+/// Empty: another form.
 std::optional<PmuEvent> parse_pmu_event(std::string_view text);
 
-/// A number as people write it: decimal, or hexadecimal after 0x.
+/// Parses a decimal number, or a hexadecimal one after 0x.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-/// Where the bits of a term go, from a file of /sys/bus/event_source/devices/PMU/format: "config1:0-7,16".
-/// Sets the bits of `value` there. False: malformed, or the value has more bits than there is room.
+/// Sets the bits of `value` at the places given by a file in /sys/bus/event_source/devices/PMU/format:
+/// "config1:0-7,16". Fails if it is malformed, or if the value has too many bits.
 enum class Placement : std::uint8_t { kDone, kMalformed, kTooLarge };
 Placement place_bits(std::string_view format, std::uint64_t value, EventCode& code);
 
-/// The names most like `wanted`, nearest first, at most three; none that is not alike.
+/// Up to three names that are most similar to `wanted`, nearest first.
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const EventInfo> known);
 
 }  // namespace memstat::counters

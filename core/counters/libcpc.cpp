@@ -55,7 +55,7 @@ int bind(cpc_t* cpc, const char* function, cpc_set_t* set, const Target& target)
   return 0;
 }
 
-/// The flags of a binding that are not known.
+/// Whether a binding has unknown flags.
 bool has_other_bits(uint_t flags) { return (flags & ~static_cast<uint_t>(CPC_BIND_LWP_INHERIT | CPC_BIND_EXACT)) != 0; }
 
 int refuse_flags(cpc_t* cpc, const char* function) {
@@ -73,7 +73,7 @@ int enable_all(cpc_t* cpc, const char* function, bool is_on) {
   return 0;
 }
 
-/// The generic names of events that this machine has, with the event that each means.
+/// Visits the generic names of events that this machine has, with the event of each.
 template <typename Action>
 void for_each_generic(cpc_t* cpc, const Action& action) {
   for (const auto& generic : memstat::counters::generic_names()) {
@@ -305,7 +305,7 @@ int cpc_bind_curlwp(cpc_t* cpc, cpc_set_t* set, uint_t flags) {
 int cpc_bind_pctx(cpc_t* cpc, pctx_t* pctx, id_t id, cpc_set_t* set, uint_t flags) {
   if (has_other_bits(flags)) return refuse_flags(cpc, "cpc_bind_pctx");
   const bool is_process = id == CPC_ALL_LWPS;
-  // The first thread of a process is 1 on Solaris and has the number of the process here.
+  // The first thread of a process is 1 on Solaris, but has the process's ID here.
   const Target target{.kind = is_process ? Target::Kind::kProcess : Target::Kind::kThread,
                       .process = pctx->pid,
                       .thread = id == 1 || is_process ? pctx->pid : static_cast<pid_t>(id),
@@ -346,7 +346,7 @@ int cpc_set_sample(cpc_t* cpc, cpc_set_t* set, cpc_buf_t* buf) {
                   error == EAGAIN ? "the kernel took the set off its counters, which another user wanted for itself"
                                   : "the set could not be read");
   }
-  buf->time = memstat::SystemClock().monotonic_ns();  // known to the compiler: no virtual call
+  buf->time = memstat::SystemClock().monotonic_ns();  // the type is known to the compiler: no virtual call
   return 0;
 }
 

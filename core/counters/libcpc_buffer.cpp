@@ -18,7 +18,7 @@ bool are_of_one_set(const cpc_buf_t* a, const cpc_buf_t* b) {
   return a->set == b->set && a->counts.size() == b->counts.size();
 }
 
-/// The count that `index` means, nullptr when there is none.
+/// The count at `index`; nullptr if out of range.
 Count* count_of(cpc_buf_t* buf, int index) {
   return index < 0 || static_cast<std::size_t>(index) >= buf->counts.size() ? nullptr
                                                                             : &buf->counts[static_cast<std::size_t>(index)];

@@ -9,7 +9,7 @@
 namespace memstat::counters {
 namespace {
 
-/// The handler takes a va_list, which only a function of variable arguments has.
+/// The handler takes a va_list, so this must be a variadic function.
 __attribute__((format(printf, 4, 5))) void call(cpc_errhndlr_t* handler, const char* function, int subcode,
                                                 const char* format, ...) {
   va_list arguments;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How functions of libcpc.h report what went wrong.
+// Error reporting of libcpc.h's functions.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace memstat::counters {
 
-/// Calls the handle's error handler, or writes to the standard error output, and sets errno. Returns -1.
+/// Calls the handle's error handler, or writes to standard error, and sets errno. Returns -1.
 int report(cpc_t* cpc, const char* function, const Refused& refused);
-/// The same for a text that is a constant.
+/// Same, for a constant text.
 int report(cpc_t* cpc, const char* function, Refusal refusal, int system_errno, const char* text);
 
 }  // namespace memstat::counters

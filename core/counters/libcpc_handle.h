@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a handle of libcpc.h is inside. Thread safety: as libcpc.h says.
+// The types behind libcpc.h's handles. Thread safety: as in libcpc.h.
 #pragma once
 
 #include <pthread.h>
@@ -16,8 +16,8 @@
 
 struct cpc_handle_set {
   std::vector<memstat::counters::Request> requests;
-  std::unique_ptr<memstat::counters::BoundSet> bound;  // none: not bound
-  pthread_t thread{};                                  // that it is bound to, if it is
+  std::unique_ptr<memstat::counters::BoundSet> bound;  // null: not bound
+  pthread_t thread{};                                  // the thread that it is bound to, if any
   bool is_of_thread = false;
 };
 
@@ -40,12 +40,12 @@ struct pctx_handle {
   pid_t pid = 0;
   void* arg = nullptr;
   pctx_errfn_t* handler = nullptr;
-  int start_fd = -1;  // a byte lets the new process exec, the answer is the errno of an exec that failed; -1: it runs
+  int start_fd = -1;  // a byte starts the new process's exec, whose errno is the answer; -1: it runs
 };
 
 namespace memstat::counters {
 
-/// A handle on counters that a test made.
+/// A handle for counters created by a test.
 cpc_t* open_handle(std::unique_ptr<CounterSystem> system);
 
 }  // namespace memstat::counters

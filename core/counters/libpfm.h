@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of a CPU's own events, by libpfm4. Built without it, there are none.
+// CPU-specific event names from libpfm4; none without it.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace memstat::counters {
 
-/// The events of this machine's CPU; empty when libpfm4 does not know the CPU, or is not built in. Loads the tables at the
-/// first call. Thread safety: of all functions here, any thread at any time.
+/// The events of this machine's CPU; empty if libpfm4 is not built in or does not know the CPU. Loads the tables on the
+/// first call. Thread safety of all functions here: safe.
 std::vector<EventInfo> libpfm_events();
 
-/// The names of attributes that those events take, each once.
+/// The names of the attributes of these events, without duplicates.
 std::vector<std::string> libpfm_attributes();
 
-/// The code of "EVENT[:UMASK[:...]]" with attributes; nothing when no event of this CPU has that name.
+/// Encodes "EVENT[:UMASK[:...]]" with attributes; empty if this CPU has no event of that name.
 std::optional<Answer<EventCode>> libpfm_resolve(std::string_view event, std::span<const Attribute> attributes);
 
 /// Whether libpfm4 is built in.

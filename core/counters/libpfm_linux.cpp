@@ -21,8 +21,8 @@ namespace {
 
 Mutex library_mutex;
 
-/// libpfm's functions. Not linked: its tables are 2 MB of relocations and names, which only who counts events should pay
-/// for.
+/// libpfm's functions. Not linked: its tables take 2 MB of relocations and names, which only programs that count events
+/// should pay for.
 struct Library {
   decltype(&::pfm_initialize) initialize = nullptr;
   decltype(&::pfm_get_pmu_info) get_pmu_info = nullptr;
@@ -48,15 +48,14 @@ struct Library {
   }
 };
 
-/// Loaded by the first call.
+/// Loaded on the first call.
 const Library& library() {
   static const Library loaded;
   return loaded;
 }
 bool load() { return library().is_loaded; }
 
-/// Whether these are the counters of the CPU's cores, not the kernel's events, which we know ourselves, and not the
-/// uncore's.
+/// Whether these are core counters: not the kernel's events, which are known without libpfm, and not uncore ones.
 bool is_core(const pfm_pmu_info_t& pmu) { return pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE; }
 
 template <typename Action>

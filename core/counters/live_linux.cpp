@@ -11,7 +11,7 @@
 namespace memstat::counters {
 namespace {
 
-/// A PerfSystem with a door and a view of its own.
+/// A PerfSystem with its own door and view.
 struct Owner {
   std::unique_ptr<PerfEventDoor> door;
   std::unique_ptr<KernelView> view;

@@ -37,14 +37,14 @@ void close_end(int& fd) {
   fd = -1;
 }
 
-/// In the new process: waits until it may run. Only what a signal handler may call.
+/// In the new process: waits until it may run. Uses only async-signal-safe functions.
 [[noreturn]] void run_program(const char* filename, char* const* argv, int fd) {
   char byte = 0;
   ssize_t size = 0;
   do {
     size = ::read(fd, &byte, 1);
   } while (size < 0 && errno == EINTR);
-  if (size != 1) ::_exit(0);  // Whoever made us is gone, or does not want us.
+  if (size != 1) ::_exit(0);  // the parent is gone, or has abandoned this process
   ::execvp(filename, argv);
   const int error = errno;
   (void)!::write(fd, &error, sizeof error);
@@ -54,19 +54,19 @@ void close_end(int& fd) {
 
 bool has_ended(pid_t pid) {
   siginfo_t info{};
-  // A child stays until its parent waits for it, so that its status is for the caller.
+  // Do not reap the child, so that its status remains for the caller.
   if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0) return info.si_pid == pid;
   return ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/// Lets it exec. 0, or the errno of an exec that failed.
+/// Lets it exec. Returns 0, or the errno of a failed exec.
 int start(pctx_t* pctx) {
   const char byte = 0;
   int error = 0;
   ssize_t size = 0;
   if (::send(pctx->start_fd, &byte, 1, MSG_NOSIGNAL) == 1) {
     do {
-      size = ::read(pctx->start_fd, &error, sizeof error);  // ends at the exec, which closes the other end
+      size = ::read(pctx->start_fd, &error, sizeof error);  // returns at the exec, which closes the other end
     } while (size < 0 && errno == EINTR);
   }
   close_end(pctx->start_fd);
@@ -76,7 +76,7 @@ int start(pctx_t* pctx) {
 }  // namespace
 
 pctx_t* pctx_create(const char* filename, char* const* argv, void* arg, int, pctx_errfn_t* errfn) {
-  int ends[2] = {-1, -1};  // ours and the new process's
+  int ends[2] = {-1, -1};  // this process's end, and the new process's
   pctx_t* const pctx = new (std::nothrow) pctx_handle{.pid = 0, .arg = arg, .handler = errfn};
   if (pctx == nullptr) {
     errno = ENOMEM;
@@ -141,7 +141,7 @@ int pctx_run(pctx_t* pctx, uint_t msec, uint_t nsamples, int (*tick)(pctx_t* pct
 
 void pctx_release(pctx_t* pctx) {
   if (pctx->start_fd >= 0) {
-    close_end(pctx->start_fd);  // It ends by itself, and is waited for so that nothing of it stays.
+    close_end(pctx->start_fd);  // it exits on its own; reap it
     while (::waitpid(pctx->pid, nullptr, 0) < 0 && errno == EINTR) {
     }
   }

@@ -22,7 +22,7 @@ std::string words_of_target(const Target& target) {
   return "";
 }
 
-/// Which permission is missing.
+/// The missing permission.
 std::string permission_text(const Request& request, const Target& target, const PerfPermissions& permissions) {
   if (permissions.is_capable) {
     return permissions.is_filtered

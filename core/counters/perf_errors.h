@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What each errno of perf_event_open(2) means for who asked, and what to do about it. Thread safety: plain values.
+// The meaning of each errno of perf_event_open(2) for the caller, with advice. Thread safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace memstat::counters {
 
-/// What decides whether this process may count.
+/// What determines whether this process may count.
 struct PerfPermissions {
-  std::optional<std::int64_t> paranoid;  ///< /proc/sys/kernel/perf_event_paranoid; none: not readable.
+  std::optional<std::int64_t> paranoid;  ///< /proc/sys/kernel/perf_event_paranoid; empty: unreadable.
   bool is_capable = false;               ///< CAP_PERFMON or CAP_SYS_ADMIN is effective (CapEff of /proc/self/status).
-  bool is_filtered = false;              ///< A seccomp filter is in force (Seccomp of /proc/self/status).
+  bool is_filtered = false;              ///< A seccomp filter is active (Seccomp in /proc/self/status).
 };
 PerfPermissions read_perf_permissions(KernelView& view);
 
-/// Why `request` on `target` got `system_errno`.
+/// Why `request` on `target` failed with `system_errno`.
 Refused explain_perf_error(int system_errno, const Request& request, const Target& target,
                            const PerfPermissions& permissions);
 

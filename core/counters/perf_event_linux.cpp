@@ -20,7 +20,7 @@ class LivePerfEvents : public PerfEventDoor {
  public:
   int open(const PerfEvent& event, pid_t thread, int cpu, int group) override {
     perf_event_attr attr{};
-    attr.size = PERF_ATTR_SIZE_VER1;  // up to config2: what every kernel in service takes
+    attr.size = PERF_ATTR_SIZE_VER1;  // up to config2, supported by every kernel in use
     attr.type = event.type;
     attr.config = event.config;
     attr.config1 = event.config1;
@@ -59,7 +59,7 @@ class LivePerfEvents : public PerfEventDoor {
 
   int notify_caller(int fd) override {
     const f_owner_ex owner{.type = F_OWNER_TID, .pid = static_cast<pid_t>(::syscall(SYS_gettid))};
-    // A signal that is named, SIGIO as well, comes with siginfo.
+    // An explicitly set signal, even SIGIO, carries siginfo.
     const bool is_done = ::fcntl(fd, F_SETOWN_EX, &owner) == 0 && ::fcntl(fd, F_SETSIG, SIGIO) == 0 &&
                          ::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0;
     return is_done ? 0 : -errno;

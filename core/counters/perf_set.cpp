@@ -9,24 +9,24 @@ namespace memstat::counters {
 namespace {
 
 constexpr std::size_t kHead = 3;         // words before the counts: how many events, ns enabled, ns running
-constexpr std::size_t kMaxInGroup = 64;  // more than any CPU has counters
+constexpr std::size_t kMaxInGroup = 64;  // more than any CPU's counters
 
-/// Events until the signal: the way from the preset to 2^64. The kernel takes periods below 2^63; what is farther is never
-/// reached.
+/// Events until the signal: the distance from the preset to 2^64. The kernel accepts periods below 2^63; longer ones
+/// are never reached.
 std::uint64_t period_of(std::uint64_t preset) {
   constexpr std::uint64_t kLongest = ~std::uint64_t{0} >> 1U;
   const std::uint64_t distance = std::uint64_t{0} - preset;
   return distance == 0 || distance > kLongest ? kLongest : distance;
 }
 
-/// `count` as if it had been counted for all of `enabled`. Both times 0 or equal: it was.
+/// Extrapolates `count` to all of `enabled`. If both times are 0 or equal, it is exact.
 std::uint64_t scale(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
   if (running >= enabled || running == 0) return count;
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>(static_cast<Wide>(count) * enabled / running);
 }
 
-/// What one read of a group gave, or an errno.
+/// The result of reading a group, or an errno.
 struct Reading {
   int system_errno = 0;
   std::array<std::uint64_t, kHead + kMaxInGroup> words;
@@ -36,7 +36,7 @@ class PerfSet : public BoundSet {
  public:
   explicit PerfSet(PerfEventDoor& door) : door_(&door) {}
   ~PerfSet() override {
-    // Siblings first: a group whose first event goes falls apart into events that count alone.
+    // Siblings first: if a group's first event is closed, the others become separate events.
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
       for (auto event = group->events.rbegin(); event != group->events.rend(); ++event) door_->close(event->fd);
     }
@@ -48,7 +48,7 @@ class PerfSet : public BoundSet {
   int enable(bool is_on) override {
     Reading reading;
     for (const Group& group : groups_) {
-      // What its overflow stopped stays so until a restart.
+      // A set stopped by an overflow stays stopped until a restart.
       if (is_on && group.notifies && (!read(group, reading) || is_spent(group, reading))) {
         if (reading.system_errno != 0) return reading.system_errno;
         continue;
@@ -62,13 +62,13 @@ class PerfSet : public BoundSet {
   int restart(std::span<const Request> requests) override {
     Reading reading;
     for (Group& group : groups_) {
-      // A period that begins while the event counts would overflow at once.
+      // A period started while the event counts would overflow at once.
       if (group.notifies) {
         if (const int error = door_->control(group.first(), PerfControl::kDisable, 0); error != 0) return -error;
       }
       if (!read(group, reading)) return reading.system_errno;
       const bool was_spent = is_spent(group, reading);
-      // The kernel can set a count to 0, but not those that ended threads left: so it is remembered where it stands.
+      // The kernel can reset a count, but not the parts from ended threads. So remember the current value.
       group.enabled_before = reading.words[1];
       group.running_before = reading.words[2];
       for (std::size_t i = 0; i < group.events.size(); ++i) {
@@ -78,22 +78,22 @@ class PerfSet : public BoundSet {
       if (!group.notifies) continue;
       group.period = period_of(requests[group.events.front().request].preset);
       int error = door_->control(group.first(), PerfControl::kPeriod, group.period);
-      // The kernel adds up the overflows that it may still notify.
+      // The kernel adds up the remaining overflows to signal.
       if (error == 0) error = was_spent ? begin(group) : door_->control(group.first(), PerfControl::kEnable, 0);
       if (error != 0) return -error;
     }
     return 0;
   }
 
-  /// Opens all events on one thread or CPU; an errno and the request that failed.
+  /// Opens all events on a thread or CPU. Returns an errno and the request that failed.
   struct Failure {
     int system_errno = 0;
     std::size_t request = 0;
   };
   Failure open(std::span<const Request> requests, const Target& target, pid_t thread) {
-    std::size_t current = groups_.size();  // the group that requests join
+    std::size_t current = groups_.size();  // the group for the next requests
     const bool is_first = groups_.empty();
-    // Whoever is to stop the set at its overflow goes first: an event that stops takes those behind it in its group along.
+    // Requests that stop the set on overflow come first: an event that stops takes the later ones in its group along.
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (!requests[i].notifies) continue;
       if (const int error = open_group(requests, i, target, thread); error != 0)
@@ -105,7 +105,7 @@ class PerfSet : public BoundSet {
         const int error = join(requests, i, target, thread, groups_[current]);
         if (error == 0) continue;
         if (error != EINVAL || target.is_exact) return {.system_errno = error, .request = i};
-        current = groups_.size();  // It is full.
+        current = groups_.size();  // it is full
       }
       if (const int error = open_group(requests, i, target, thread); error != 0)
         return {.system_errno = error, .request = i};
@@ -118,7 +118,7 @@ class PerfSet : public BoundSet {
     return {};
   }
 
-  /// Lets all groups count.
+  /// Starts all groups.
   int begin() {
     for (const Group& group : groups_) {
       if (const int error = begin(group); error != 0) return -error;
@@ -130,8 +130,8 @@ class PerfSet : public BoundSet {
   struct Event {
     int fd = -1;
     std::size_t request = 0;
-    std::uint64_t before = 0;  // what it had counted at the last restart
-    std::uint64_t preset = 0;  // that the value began with then
+    std::uint64_t before = 0;  // its count at the last restart
+    std::uint64_t preset = 0;  // the preset at that time
   };
   struct Group {
     std::vector<Event> events;
@@ -155,7 +155,7 @@ class PerfSet : public BoundSet {
             .is_disabled = is_first,
             .is_inherited = target.is_inherited,
             .is_pinned = is_first && target.is_exact,
-            // arm64 leaves an event that is off, and that no exec would switch on, out when it looks whether a group fits.
+            // On arm64, the check whether a group fits ignores events that are disabled and not enabled on exec.
             .is_enabled_on_exec = is_first};
   }
 
@@ -173,7 +173,7 @@ class PerfSet : public BoundSet {
     if (group.events.size() == kMaxInGroup) return EINVAL;
     const bool is_first = group.events.empty();
     const bool is_cpu = target.kind == Target::Kind::kCpu;
-    group.events.reserve(group.events.size() + 1);  // so that a descriptor is not lost
+    group.events.reserve(group.events.size() + 1);  // so that the descriptor cannot leak
     const int fd = door_->open(event_of(requests[index], target, is_first), is_cpu ? -1 : thread, is_cpu ? target.cpu : -1,
                                is_first ? -1 : group.first());
     if (fd < 0) return -fd;
@@ -184,8 +184,8 @@ class PerfSet : public BoundSet {
     return -door_->notify_caller(fd);
   }
 
-  /// The usual set is one group in the order of its requests, which ran all the time: nothing but a copy. `kIsScaled`:
-  /// values that were counted by turns are scaled.
+  /// The usual set is one group in the order of its requests that ran all the time: this only copies. `kIsScaled`:
+  /// scale multiplexed values.
   template <bool kIsScaled>
   int sample_as(std::span<Count> counts, std::uint64_t& ticks) {
     Reading reading;
@@ -241,13 +241,13 @@ class PerfSet : public BoundSet {
     return 0;
   }
 
-  /// One group goes on: until its next overflow where that is notified. 0 or -errno.
+  /// Continues a group, until its next overflow if that is signaled. Returns 0 or -errno.
   int begin(const Group& group) {
     return group.notifies ? door_->control(group.first(), PerfControl::kRefresh, 1)
                           : door_->control(group.first(), PerfControl::kEnable, 0);
   }
 
-  /// Whether the overflow that was to be notified has been, and has stopped the group.
+  /// Whether the overflow to be signaled has occurred and stopped the group.
   static bool is_spent(const Group& group, const Reading& reading) {
     return group.notifies && reading.words[kHead] - group.events.front().before >= group.period;
   }
@@ -263,8 +263,8 @@ class PerfSet : public BoundSet {
 
   PerfEventDoor* door_;
   std::vector<Group> groups_;
-  std::size_t first_groups_ = 0;  // how many of them are the first thread's
-  bool is_in_order_ = false;      // one group, whose events are the requests in their order
+  std::size_t first_groups_ = 0;  // number of groups of the first thread
+  bool is_in_order_ = false;      // one group, with events in the order of requests
 };
 
 }  // namespace
@@ -283,7 +283,7 @@ Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventDoor& door, std::span<c
       continue;
     }
     failure = of_thread;
-    // A thread that ended since the threads were listed is no loss.
+    // Ignore a thread that ended since the list was made.
     if (failure.system_errno != ESRCH || target.kind != Target::Kind::kProcess) break;
   }
   if (failure.system_errno != 0 && (failure.system_errno != ESRCH || opened == 0)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A set that counts on Linux: groups of perf events, a read of a group being one system call.
+// A counting set on Linux: groups of perf events, each read with one system call.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace memstat::counters {
 
-/// Opens the events of `requests` for the given threads (of a CPU target: none) and begins to count. Requests that do not
-/// fit one group are put into several, unless the target wants exactness. Requires `door` to outlive the set.
+/// Opens the events of `requests` for the given threads (none for a CPU) and starts counting. Requests that do not fit
+/// into one group are split into several, unless the target requires exactness. `door` must outlive the set.
 Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventDoor& door, std::span<const Request> requests, const Target& target,
                                                 std::span<const pid_t> threads, const PerfPermissions& permissions);
 

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::string_view kDevices = "/sys/bus/event_source/devices/";
 constexpr std::string_view kTracing[] = {"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"};
-// PMUs that the kernel itself counts for.
+// PMUs without hardware counters.
 constexpr std::string_view kSoftPmus[] = {"software", "tracepoint", "breakpoint",  "kprobe",    "uprobe",
                                           "msr",      "power",      "cstate_core", "cstate_pkg"};
 
-// Names of walks of page tables for the data TLB in libpfm4: Intel since Haswell, AMD Zen, Arm.
+// Names of page table walks for the data TLB in libpfm4: Intel since Haswell, AMD Zen, Arm.
 constexpr std::string_view kPageWalkNames[] = {
     "DTLB_LOAD_MISSES:WALK_COMPLETED", "L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS:TLB_RELOAD_2M_L2_MISS:TLB_RELOAD_1G_L2_MISS",
     "DTLB_WALK"};
@@ -68,7 +68,7 @@ bool PerfSystem::can_open(const EventCode& code) const {
   return fd >= 0;
 }
 
-/// How many instructions events fit one group: the counters that a thread can have at once.
+/// The number of instruction events that fit into one group: the counters available to a thread.
 unsigned PerfSystem::count_counters() const {
   constexpr std::size_t kMax = 32;
   std::vector<int> group;
@@ -87,7 +87,7 @@ unsigned PerfSystem::count_counters() const {
   return static_cast<unsigned>(group.size());
 }
 
-/// Where the counters of the CPU's cores are described: "cpu", on arm64 "armv8_...", on hybrid CPUs "cpu_core"; "" for none.
+/// The PMU of the CPU's cores: "cpu", on arm64 "armv8_...", on hybrid CPUs "cpu_core"; "" if there is none.
 std::string PerfSystem::core_directory() const {
   std::vector<std::string> names;
   if (!view_->list_directory(std::string(kDevices.substr(0, kDevices.size() - 1)), names)) return {};
@@ -205,7 +205,7 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
       continue;
     }
     if (!term.has_value && !is_expanded && view_->read_file(directory + "/events/" + std::string(term.name), text)) {
-      // An event by its name stands for terms of its own, of which none is an event again.
+      // A named event expands to terms, none of which is a named event again.
       const std::string whole = "x/" + std::string(trim(text.view())) + "/";
       const auto inner = parse_pmu_event(whole);
       if (!inner) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/events is not understood");
@@ -266,7 +266,7 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
   };
   constexpr std::uint64_t kMaxPrecise = 3;
   if (attribute.name == "picnum") {
-    if (attribute.value < counter_count()) return {};  // The kernel chooses the counter.
+    if (attribute.value < counter_count()) return {};  // the kernel chooses the counter
     return refused(Refusal::kInvalidCounter, "names no counter: there are " + std::to_string(counter_count()));
   }
   if (attribute.name == "precise") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux's counters: event names to codes through the kernel view, sets through the door of perf_event.h.
+// Linux's counters: encodes event names with the kernel view, and opens sets through perf_event.h.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,10 @@
 
 namespace memstat::counters {
 
-/// See CounterSystem, for thread safety as well. What is asked of the kernel once (events, counters) is asked at the first
-/// call that needs it.
+/// See CounterSystem, also for thread safety. Queries the kernel (events, counters) on the first call that needs it.
 class PerfSystem : public CounterSystem {
  public:
-  /// Requires both to live as long as the system and all that it bound.
+  /// Both must outlive the system and all its bindings.
   PerfSystem(PerfEventDoor& door, KernelView& view);
 
   /// Whether this process can count at all: tries an event that every kernel has, in user mode.

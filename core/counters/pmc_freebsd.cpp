@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's counters: hwpmc(4) through libpmc(3). Where it differs from Linux: a set of the current thread or of a thread of
-// another process counts the whole process, which is what hwpmc attaches to; a counter is there for one request alone, so a
-// set that does not fit is refused, never counted by turns; overflow is not notified.
+// FreeBSD's counters: hwpmc(4) through libpmc(3). Differences from Linux: a set on a thread counts the whole process,
+// because hwpmc attaches to processes; each request needs its own counter, so a set that does not fit is refused, never
+// multiplexed; there is no notification of overflows.
 #include "core/base/clock.h"
 #include "core/counters/counter_system.h"
 
@@ -19,8 +19,8 @@
 namespace memstat::counters {
 namespace {
 
-/// libpmc's functions. Not linked: its tables of events are 6 MB, which only who counts should pay for; memstatd locks what
-/// it has.
+/// libpmc's functions. Not linked: its event tables take 6 MB, which only programs that count should pay for; memstatd
+/// locks its memory.
 struct PmcLibrary {
   decltype(&::pmc_init) init = nullptr;
   decltype(&::pmc_allocate) allocate = nullptr;
@@ -34,7 +34,7 @@ struct PmcLibrary {
   bool is_loaded = false;
 
   PmcLibrary() {
-    void* const file = ::dlopen("libpmc.so.5", RTLD_NOW | RTLD_LOCAL);  // of FreeBSD 11 and later; never closed
+    void* const file = ::dlopen("libpmc.so.5", RTLD_NOW | RTLD_LOCAL);  // FreeBSD 11 and later; never closed
     if (file == nullptr) return;
     const auto find = [file](const char* name, auto& function) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
@@ -47,7 +47,7 @@ struct PmcLibrary {
   }
 };
 
-/// Loaded by the first call.
+/// Loaded on the first call.
 const PmcLibrary& pmc_library() {
   static const PmcLibrary loaded;
   return loaded;
