@@ -55,11 +55,11 @@ const PmcLibrary& pmc_library() {
 
 std::uint64_t now_ns() { return static_cast<std::uint64_t>(system_clock().monotonic_ns()); }
 
-/// What pmc_allocate takes: the event, its attributes, and the modes to count in.
+/// The specification for pmc_allocate: the event, its attributes, and the modes to count in.
 std::string specification(const Request& request) {
   std::string text = request.event;
   for (const Attribute& attribute : request.attributes) text += "," + attribute.name + "=" + std::to_string(attribute.value);
-  // Without a word hwpmc counts both.
+  // By default hwpmc counts both.
   if (request.counts_user != request.counts_system) text += request.counts_user ? ",usr" : ",os";
   return text;
 }
@@ -162,11 +162,11 @@ class PmcSet : public BoundSet {
  private:
   struct Counter {
     pmc_id_t id = PMC_ID_INVALID;
-    pmc_value_t before = 0;    // what it had counted at the last restart
-    std::uint64_t preset = 0;  // that the value began with then
+    pmc_value_t before = 0;    // its count at the last restart
+    std::uint64_t preset = 0;  // the preset at that time
   };
   std::vector<Counter> counters_;
-  std::uint64_t began_ = 0;    // ns, when it last went on
+  std::uint64_t began_ = 0;    // ns, when it last continued
   std::uint64_t counted_ = 0;  // ns, before that
   bool is_on_ = true;
 };
@@ -200,7 +200,7 @@ class PmcSystem : public CounterSystem {
   [[nodiscard]] std::span<const EventInfo> events() const override { return events_; }
   [[nodiscard]] std::span<const std::string> attributes() const override { return attributes_; }
 
-  /// hwpmc reads names and attributes itself, when a counter is allocated; a name that it does not list is refused here.
+  /// hwpmc itself parses names and attributes when a counter is allocated; this only rejects names that it does not list.
   [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> /*attributes*/) const override {
     const std::string_view base = event.substr(0, event.find(','));
     Answer<EventCode> answer;

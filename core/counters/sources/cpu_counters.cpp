@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events that CPUs count, by CPU: cache and TLB misses, page faults, context switches (perf_event_open(2)). No file has
-// them, so the kernel view reads a table (counters/counter_table.h) that the source makes of descriptors:
+// Events counted by CPUs, by CPU: cache and TLB misses, page faults, context switches (perf_event_open(2)). They are not in
+// files, so the kernel view reads a table (counters/counter_table.h) that the source makes from its own descriptors:
 //
 //   left_out dTLB-load-misses: this CPU, or the virtual machine that shows it, does not have the event
 //   cpu 0 set memory enabled_ns 10000214 running_ns 10000214 minor-faults 17 81355 major-faults 0 12
 //   end 1
 //
-// A line `cpu` has the times since the read before and, for each event, what the counter went up by since then and the total
-// since memstatd opened it, to which that was added scaled by the times. The last line says how many such lines there are.
+// A line `cpu` has the times since the previous read and, for each event, the increase of the counter since then, and the
+// total since memstatd opened it, to which the increase is added scaled by the times. The last line has the number of such
+// lines.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -51,7 +52,7 @@ struct State final : ReaderState {
   Buffer online;
 };
 
-/// The kernel's list of CPUs, which comes and goes with them. Where it cannot be read, what was known stays.
+/// Follows the kernel's list of online CPUs. If it is unreadable, the previous list is kept.
 void follow_online(KernelView& view, State& state) {
   if (view.read_file(kOnline, state.online)) state.table->set_online(state.online.view());
 }
@@ -82,7 +83,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return under_its_name(view.read_table(kName, *state.table, raw.parts[kTablePart]));
 }
 
-/// Reads the words of the lines `cpu`, and what they have in common.
+/// Parses the `cpu` lines.
 class Parser {
  public:
   Parser(std::string_view table, Staging& staging) : table_(table), staging_(staging) {}
@@ -154,7 +155,7 @@ class Parser {
       finish_cpu();
       cpu_ = cpu;
     }
-    // Nothing can be said of no time at all.
+    // There is no ratio without time.
     if (*enabled != 0) {
       const double ratio = static_cast<double>(*running) / static_cast<double>(*enabled);
       least_ratio_ = std::min(ratio, least_ratio_.value_or(1));
@@ -180,7 +181,7 @@ class Parser {
 
   std::string_view table_;
   Staging& staging_;
-  const char* at_ = nullptr;  // the line that is read
+  const char* at_ = nullptr;  // the current line
   std::optional<std::uint64_t> cpu_;
   std::optional<double> least_ratio_;
   std::array<std::string_view, kMaxEvents> names_;  // events of the CPU so far
