@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bytes of a configuration file, read by system calls alone, so that a thread that may never come back can do it.
+// Reads a configuration file with system calls only, because the reading thread may hang forever.
 #pragma once
 
 #include <cstddef>

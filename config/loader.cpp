@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two steps: yaml_tree.h makes a small tree; Loader walks it along one table of keys and collects problems instead of
-// stopping at the first.
+// Two steps: yaml_tree.h builds a small tree; Loader walks it with one table of keys, and collects all problems.
 #include "config/loader.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A regular expression that a whole name must match, as in Prometheus: `slab` does not match `slab-1`, `slab.*` does.
+// A regular expression that must match the whole name, as in Prometheus: `slab` does not match `slab-1`, `slab.*` does.
 //
-// RE2's syntax, which is Prometheus's: no back-references, and time that grows with the length of the name alone, so that
-// neither a hostile name nor a hostile pattern holds a poll up.
+// The syntax is RE2's, like Prometheus's: no back-references, and matching time is linear in the length of the name, so
+// neither a hostile name nor a hostile pattern delays a poll.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The values that a configuration file and a command line share: durations, sizes, addresses and the words of fixed sets;
-// and the helpers that put what a user wrote into a message.
+// The values that configuration files and command lines share: durations, sizes, addresses and the words of fixed sets; and
+// helpers for quoting user input in messages.
 //
-// Every parser takes the whole text and refuses what it does not fully understand. On failure the Error has code kData and
-// its `detail` is one line for people: what is wrong; what would be right. Thread safety of all functions: safe.
+// Every parser takes the whole text and rejects what it does not fully understand. On failure the Error has code kData and
+// its `detail` is one line: what is wrong; what would be right. Thread safety of all functions: safe.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One YAML document as a small tree of our own, because YAML::Node loses duplicate keys and expands aliases.
+// A YAML document as a small tree. Not YAML::Node, which loses duplicate keys and expands aliases.
 #pragma once
 
 #include <optional>

@@ -43,7 +43,7 @@ struct ConfigFile::Read {
     bytes = read_config_bytes(path.c_str(), bytes_room);
     if (!is_refused(bytes)) {
       fresh_directory = UniqueFd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    } else if (directory >= 0) {  // capability mode knows no path, but what is in an open directory
+    } else if (directory >= 0) {  // in capability mode only paths below an open directory work
       bytes = read_config_bytes(directory, name.c_str(), bytes_room);
     }
     if (is_refused(bytes) && kept >= 0) {
@@ -87,7 +87,7 @@ ConfigFile::ConfigFile(std::string path, ConfigPatience patience) : path_(std::m
 ConfigFile::~ConfigFile() {
   if (read_ != nullptr && is_stuck()) {
     pthread_detach(read_->thread);
-    (void)read_.release();  // NOLINT(bugprone-unused-return-value): its thread uses it, perhaps for ever
+    (void)read_.release();  // NOLINT(bugprone-unused-return-value): its thread still uses it
     (void)directory_.release();
     return;  // and keep the descriptors
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Many small files, or sysctls, in one buffer, each with its name: how a source that reads a directory hands it to its
-// parser. A record is the length of the name and of the content (both 32 bits, host byte order), the name, the content.
+// Many small files or sysctls in one buffer, each with its name: the form in which a source that reads a directory
+// passes it to its parser. A record is the length of the name and of the content (both 32 bits, host byte order), the
+// name, the content.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The records of Linux's log, from /dev/kmsg, one a read (Documentation/ABI/testing/dev-kmsg).
+// The records of Linux's log, read one at a time from /dev/kmsg (Documentation/ABI/testing/dev-kmsg).
 #pragma once
 
 #include <array>

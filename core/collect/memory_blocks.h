@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which NUMA node a physical address lies in, from what a Linux kernel reports of its memory.
+// The NUMA node of a physical address, from what a Linux kernel reports about its memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files that the kernel lets only root open.
+// Files that only root may open.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the files `slabs` and `total_objects` of a cache's directory in /sys/kernel/slab say, told from /proc/slabinfo: both
-// come from the same counters of the kernel (nr_slabs and total_objects of mm/slub.c). slabinfo has no figures by node, so
-// that it does on a machine with one node. It is one file for all caches, and every file that is kept open and was read
-// costs the kernel 4 KiB.
+// The values of `slabs` and `total_objects` in a cache's directory in /sys/kernel/slab, derived from /proc/slabinfo:
+// both come from the same kernel counters (nr_slabs and total_objects in mm/slub.c). slabinfo has no figures by node,
+// so this works only on machines with one node. slabinfo is one file for all caches, whereas every open file that has
+// been read costs the kernel 4 KiB.
 #pragma once
 
 #include <array>

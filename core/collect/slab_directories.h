@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which directory of /sys/kernel/slab belongs to which cache of /proc/slabinfo.
+// Maps the caches of /proc/slabinfo to directories of /sys/kernel/slab.
 //
-// Each cache that slabinfo lists has an entry of its name in /sys/kernel/slab, with '!' for '/': a directory, or a link to
-// one with a made-up name (":0000064") that several names may lead to, since caches of like objects are merged
-// (sysfs_slab_add and sysfs_slab_alias of mm/slub.c). slabinfo lists a merged cache under one of its names only; links of
-// other names are no cache's. So the names of slabinfo are the way in. But a link is made anew when another cache of its
-// name comes, and then leads away from the one that slabinfo lists.
+// Each cache in slabinfo has an entry of its name in /sys/kernel/slab, with '!' for '/': a directory, or a link to one with
+// an artificial name (":0000064"). Several names may link to it, because caches with similar objects are merged
+// (sysfs_slab_add and sysfs_slab_alias in mm/slub.c). slabinfo lists a merged cache under only one of its names, and links
+// of other names have no cache there. So the names come from slabinfo. But a link is replaced when another cache of its name
+// is created, and then no longer leads to the cache in slabinfo.
 #pragma once
 
 #include <string>

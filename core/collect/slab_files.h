@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files that a slab cache has in its directory of /sys/kernel/slab, as far as linux_slab_sysfs reads them.
+// The files in a slab cache's directory in /sys/kernel/slab that linux_slab_sysfs reads.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Work on many things that is bounded in time: each read goes on where the one before stopped.
+// Bounds the time of work on many things: each read continues where the previous one stopped.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ struct NotChecked {
 
 struct Diagnosis {
   Findings findings;                   ///< Most urgent first.
-  std::vector<std::string> ruled_out;  ///< Causes that contradict the evidence.
+  std::vector<std::string> ruled_out;  ///< Causes that the evidence contradicts.
   std::vector<NotChecked> not_checked;
   double watched_seconds = 0;
   std::size_t polls = 0;

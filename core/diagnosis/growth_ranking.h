@@ -48,7 +48,7 @@ struct GrowthOptions {
 struct GrowthRanking {
   /// What grows: bytes before objects, fastest first.
   std::vector<Growth> growing;
-  /// What has grown but does not grow: `test.shape` has the reason, or it is a cache. Most bytes first.
+  /// What is larger than at the start but not growing: `test.shape` has the reason, or it is a cache. Most bytes first.
   std::vector<Growth> set_aside;
   std::size_t moved = 0;  ///< Number of series whose amounts changed, among which false discoveries are controlled.
 };

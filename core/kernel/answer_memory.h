@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The reader's end of the memory that answers go through: what is small is copied to memory that stays, what is large is
-// written into memory of its own.
+// The reader process's end of the memory for answers: small answers are copied to permanent shared memory, large ones
+// are written into memory of their own.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// When the kernel started, which is when its counters began.
+// The boot time, which is when the kernel's counters began.
 #pragma once
 
 #include <cstdint>

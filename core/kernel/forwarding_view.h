@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that passes every call on to another one: the base of views that change one thing about a kernel
-// (recording.h, once_per_poll.h, doubles in tests).
+// A kernel view that forwards every call to another one. Base of views that change one aspect of a kernel (recording.h,
+// once_per_poll.h, test doubles).
 #pragma once
 
 #include <string>

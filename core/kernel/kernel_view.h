@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The only door to the operating system. Sources read kernel figures through a KernelView and through nothing else, which is
-// what lets a FreeBSD stream be decoded on Linux, a bug report be replayed, and a test fail the Nth read.
-// Implementations: live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h and
-// once_per_poll.h, which stand before another view (forwarding_view.h), and doubles in tests/support.
-// Programs get theirs from open_view.h.
+// The only access to the operating system. Sources read kernel statistics only through a KernelView. So a FreeBSD
+// stream can be decoded on Linux, a bug report can be replayed, and a test can make the Nth read fail. Implementations:
+// live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h and once_per_poll.h, which
+// wrap another view (forwarding_view.h), and test doubles in tests/support. Programs get theirs from open_view.h.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Systems that have no live view: captures can still be replayed there.
+// Operating systems without a live view; they can still replay captures.
 #include "core/kernel/kernel_view.h"
 #include "core/kernel/reader_process.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The names behind Linux's merged slab caches. The kernel merges caches of like objects and lists them under the name of one
-// of them: what "sigqueue" has may be the objects of "inotify_inode_mark". In /sys/kernel/slab each name is a link to the
-// directory that it shares with the others (sysfs_slab_alias of mm/slub.c).
+// The names of Linux's merged slab caches. The kernel merges caches with similar objects and lists them under one of
+// the names: the objects of "sigqueue" may include those of "inotify_inode_mark". In /sys/kernel/slab each name is a
+// link to the shared directory (sysfs_slab_alias in mm/slub.c).
 #pragma once
 
 #include <map>

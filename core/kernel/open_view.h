@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one place where programs and the C API get a kernel view from: this machine's kernel, or a recorded one.
+// The only place where programs and the C API get a kernel view: of this machine's kernel, or of a recorded one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files, links and directories of this machine by POSIX calls: what the live views of all systems share.
+// Files, links and directories of this machine through POSIX calls, shared by the live views of all operating systems.
 #pragma once
 
 #include <cstddef>

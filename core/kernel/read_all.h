@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The two loops that read a kernel file whole, apart from the system call they make, so that tests can read 16 bytes at a
-// time. `Read` mimics read(2): `long read(char* to, std::size_t room)` gives the bytes stored, 0 at the end, or -1 and
-// errno.
+// Two loops that read a whole kernel file. The system call is a parameter, so that tests can read 16 bytes at a time.
+// `Read` behaves like read(2): `long read(char* to, std::size_t room)` returns the bytes stored, 0 at the end, or -1
+// with errno.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sub-directories of a directory of a Linux kernel's own file systems, without the heap: opendir(3) takes 32 KiB of it each
+// Lists sub-directories on a Linux kernel's own file systems without heap memory; opendir(3) would take 32 KiB each
 // time.
 #pragma once
 

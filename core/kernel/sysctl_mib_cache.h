@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The number paths of sysctls that were read before. To find a name among thousands costs the kernel more than to read what
-// it names, so a name is looked up once. FreeBSD never gives the number of a sysctl that is gone to another one
-// (sys/kern/kern_sysctl.c numbers upwards only), so a kept path is right or leads nowhere.
+// Caches the MIBs of sysctls. Finding a name among thousands costs the kernel more than reading the value, so each name
+// is looked up once. FreeBSD never reuses the number of a removed sysctl (sys/kern/kern_sysctl.c only counts up), so a
+// cached MIB is either right or invalid.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class KeptSysctlNumbers {
     if (find(name, path)) {
       const int failure = read(path);
       if (failure != ENOENT) return failure;
-      forget(name);  // gone; another one may have taken its number
+      forget(name);  // gone; a new sysctl may have the same name
     }
     if (const int failure = look_up(path); failure != 0) return failure;
     const int failure = read(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading a sysctl whose size is not known and may grow between two calls. Apart from the system call, so that it is tested
-// on systems without sysctl. libmemstat repeats for ever when the kernel cannot wire the buffer; this gives up.
+// Reads a sysctl of unknown size, which may grow between two calls. Separate from the system call, so that it can be
+// tested on systems without sysctl. libmemstat retries forever if the kernel cannot wire the buffer; this gives up.
 #pragma once
 
 #include <algorithm>

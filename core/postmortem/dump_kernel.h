@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel that a crash dump is of, whichever it is.
+// The kernel in a crash dump of any kind.
 #pragma once
 
 #include <memory>

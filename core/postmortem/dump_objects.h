@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The memory types of a crash dump that have objects one by one, and these: what programs ask beyond what captures have.
+// Memory types in a crash dump and their individual objects, which captures do not have.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What opens a crash dump in place of the live kernel: core/kernel/open_view.h finds it by the name `dump`. A dump becomes a
-// capture of one poll, so that whatever reads, replays or compares captures does so with dumps.
+// Opens a crash dump in place of the live kernel. core/kernel/open_view.h finds it by the name `dump`. A dump becomes a
+// capture of one poll, so everything that reads, replays or compares captures works with dumps.
 #include <utility>
 
 #include "core/capture/reference.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// civetweb serves only connections that it accepts itself: it has no public call that takes one. This file defines bind(2),
-// listen(2) and accept(2) for the process and answers civetweb with links (civetweb_links.h).
+// civetweb serves only connections that it accepts itself: it has no public function that takes one. This file defines
+// bind(2), listen(2) and accept(2) for the process, and gives civetweb links (civetweb_links.h).
 //
-// For civetweb's objects only: each call first compares the object that it returns to with the object that defines
-// mg_start2. A call from anywhere else is the system's, with the same arguments. The test
-// HttpServerTest.CallsOfOtherObjectsAreTheSystems shows both; README.md says what was tried instead.
+// Only for civetweb's object: each function first compares the object of its caller with the object that defines mg_start2.
+// Calls from anywhere else become the system's, with the same arguments. The test
+// HttpServerTest.CallsOfOtherObjectsAreTheSystems verifies both; README.md describes the alternatives.
 #include <civetweb.h>
 #include <dlfcn.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The connections that civetweb serves: pairs of sockets within this process. Each of civetweb's workers has one for as long
-// as civetweb keeps it open, and finds request headers on it.
+// The connections that civetweb serves: socket pairs within this process. Each civetweb worker has one as long as
+// civetweb keeps it open, and receives request headers on it.
 #pragma once
 
 #include <sys/socket.h>

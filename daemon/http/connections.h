@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table of an HTTP server's connections, and the choices made on it: which request is answered next, and which
-// connection is evicted when there are too many. Performs no I/O; the caller passes the time.
+// The table of an HTTP server's connections, with its decisions: which request is answered next, and which connection
+// is evicted if there are too many. Performs no I/O; the caller passes the time.
 #pragma once
 
 #include <chrono>

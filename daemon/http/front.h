@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The front of the HTTP server: one thread that accepts connections, refuses those that the access list does not admit,
-// reads request headers under a deadline, and sends what clients do not take at once. A worker gets a connection only when
-// its request header is complete, and gives it back when it has the response. Clients therefore never hold a worker,
-// however slowly they send or read.
+// The front of the HTTP server: one thread that accepts connections, refuses those not on the access list, reads
+// request headers with a deadline, and sends what clients do not accept immediately. A worker gets a connection only
+// once its request header is complete, and returns it with the response. So clients never block a worker, however
+// slowly they send or read.
 #pragma once
 
 #include <poll.h>

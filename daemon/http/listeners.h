@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The sockets that listen, and spare descriptors beside them: opened first of all, so that neither a privilege that is given
-// up later nor sources that keep thousands of files open can take them away.
+// Listening sockets and spare descriptors. They are opened first, so that neither the later privilege drop nor sources
+// that keep thousands of files open can prevent it.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rules of the server, free of any socket: who may connect, what a path means, which Host is this machine, which connection
-// stays open. Everything here is pure. Thread safety: safe.
+// Rules for HTTP requests, independent of sockets: who may connect, decoding paths, recognizing this machine's Host, strict
+// headers. Everything here is pure. Thread safety: safe.
 #pragma once
 
 #include <cstddef>

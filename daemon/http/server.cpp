@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// civetweb's part is small: its worker threads parse request headers and call `begin_request`, which answers everything.
-// Its files, scripts, uploads and upgrades are therefore never reached, and since no body is passed on, its body reader is
-// not either. A worker waits for its next request in the callbacks that civetweb makes before it reads from its link.
+// civetweb has a small role: its worker threads parse request headers and call `begin_request`, which answers
+// everything. So its files, scripts, uploads and upgrades are never reached, nor is its body reader, since no body is
+// passed on. A worker waits for its next request in the callbacks that civetweb calls before it reads from its link.
 #include "daemon/http/server.h"
 
 #include <civetweb.h>

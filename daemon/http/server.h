@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The embedded HTTP server: plain HTTP/1.1, responses made by one handler. Of civetweb it uses worker threads and request
-// parsing only; server.cpp is the only file that includes its header.
+// The embedded HTTP server: plain HTTP/1.1 with one handler for all responses. Uses only the worker threads and the
+// request parser of civetweb; server.cpp is the only file that includes its header.
 #pragma once
 
 #include <chrono>

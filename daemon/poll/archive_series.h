@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The names of archives that are recorded one after the other: rec.tar.zst, rec-2.tar.zst, rec-3.tar.zst...
+// The names of successive archives: rec.tar.zst, rec-2.tar.zst, rec-3.tar.zst...
 #pragma once
 
 #include <cstdint>

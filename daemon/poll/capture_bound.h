@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How large a replayed capture may be.
+// The maximum size of a replayed capture.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What paces the polls: the live kernel's beat, and a capture's own times.
+// The timing of polls: at fixed intervals on a live kernel, at the recorded times in a replay.
 #pragma once
 
 #include <cstdint>

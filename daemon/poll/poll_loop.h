@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// When to poll: absolute deadlines on the live kernel, the capture's own times in a replay; and the thread that does it.
+// The polling thread, and its schedule: absolute deadlines on a live kernel, the capture's times in a replay.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Records each poll, without the polls ever waiting for the disk.
+// Records each poll without ever making polls wait for the disk.
 #pragma once
 
 #include <chrono>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads sources on a thread of their own, one after the other (parallel reads of procfs hurt the kernel), each with a
-// deadline. A read that does not return keeps its thread; the next source gets a new one, and no thread waits for the stuck
-// one, not even shutdown: a thread in an uninterruptible kernel read cannot be ended.
+// Reads sources on a separate thread, one after another (parallel reads of procfs slow the kernel down), each with a
+// deadline. A read that hangs keeps its thread, and the next source gets a new one. Nothing waits for a hanging thread, not
+// even shutdown: a thread in an uninterruptible kernel read cannot be ended.
 //
-// The poller hands over all sources of a poll at once and waits once, since each hand-over costs two switches of threads.
+// The poller hands over all sources of a poll at once and waits once, since each hand-over costs two context switches.
 #pragma once
 
 #include <chrono>

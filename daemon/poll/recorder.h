@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The recording of a daemon's life: to a directory, or to an archive that is packed at a clean stop.
+// The recording of a running daemon: to a directory, or to an archive that is packed on a clean stop.
 #pragma once
 
 #include <functional>

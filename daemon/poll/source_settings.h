@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the configuration says of one source, in the terms of its descriptor.
+// The configuration of a source, in terms of its descriptor.
 #pragma once
 
 #include <string>

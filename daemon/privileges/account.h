@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which account the key `user` means on this machine.
+// Looks up the account of the key `user` on this machine.
 #pragma once
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The capabilities of a thread on Linux. Sets of them are bits by the kernel's numbers. Thread safety: of this thread.
+// The capabilities of a Linux thread, as bit sets of the kernel's numbers. Thread safety: only for this thread.
 #pragma once
 
 #include <cstdint>

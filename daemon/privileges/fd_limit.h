@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How many files this process may have open. Sources of many small files keep each of them open from before privileges are
-// dropped, which may be thousands; the usual soft limit is 1024 for the sake of programs that use select(2), which we do
-// not.
+// The limit of open files. Sources of many small files keep all of them open from before the privilege drop, which may
+// be thousands. The usual soft limit of 1024 protects programs that use select(2), which memstatd does not.
 #pragma once
 
 namespace memstat {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A helper process: what may do, for the daemon that has given up its privileges, the little that is needed later (attach to
-// events on Linux, read the kernel on FreeBSD). It is forked while there are no threads and no file of the kernel is open,
-// keeps the named capabilities and nothing else, and knows the daemon by one socket. What is said there is its caller's
-// business.
+// A helper process that keeps the privileges for later work when the daemon has dropped its own (attaching to events on
+// Linux, reading the kernel on FreeBSD). It is forked while there are no threads and no open kernel files, keeps only
+// the named capabilities, and has one socket to the daemon. The protocol on it is up to the caller.
 #pragma once
 
 #include <sys/types.h>

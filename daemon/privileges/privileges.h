@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Giving up what the daemon needed to open the kernel's files, before it serves a byte. Not for getting any of it back:
-// every step here is for good.
+// Drops what the daemon needed to open the kernel's files, before it serves the first byte. Every step is permanent.
 #pragma once
 
 #include <sys/types.h>

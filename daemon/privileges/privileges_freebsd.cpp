@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Privileges on FreeBSD. Reading statistics needs none there (kern.malloc_stats and vm.zone_stats are open to everyone), so
-// this is about not staying root, and about capability mode. The sysctls are not marked readable in that mode, so another
-// process, forked before, reads them (daemon/process/kernel_reader.h); a process that has none stays outside of it.
-// What is below is compiled for FreeBSD 13 to 15, and was run in capability mode on 15.0 (amd64, November 2026).
+// Privileges on FreeBSD. Reading statistics needs none there (kern.malloc_stats and vm.zone_stats are world-readable),
+// so this is about not staying root, and about capability mode. The sysctls are not readable in that mode, so another
+// process, forked before, reads them (daemon/process/kernel_reader.h); without it, the daemon does not enter the mode.
+// Compiled for FreeBSD 13 to 15, and run in capability mode on 15.0 (amd64, November 2026).
 #if defined(__FreeBSD__)
 #include <sys/types.h>
 

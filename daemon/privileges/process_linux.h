@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What only Linux has for a process about itself. Linux only.
+// Process attributes that only Linux has.
 #pragma once
 
 namespace memstat {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The filter of system calls, made by libseccomp in a child process: libseccomp crashes or loops where an allocation
-// of its fails, and it leaves some hundred kilobytes of heap behind.
+// The system call filter. A child process builds it with libseccomp, which crashes or loops if an allocation fails, and
+// leaves some hundred kilobytes of heap behind.
 #if defined(__linux__)
 #include "daemon/privileges/seccomp_linux.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The filter of system calls.
+// The system call filter.
 #pragma once
 
 #include "core/base/result.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaches programs again through the helper: where libbpf attached them is found out while its files can still be read.
+// Attaches programs again through the helper. Where libbpf attached them is looked up while its files are still
+// readable.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaching programs again when this process may not any more: the helper process may, and is asked through a socket pair.
+// Re-attaches programs after this process has lost the privilege. The helper process still has it, and receives requests
+// through a socket pair.
 //
-// At start, while both are still trusted, the daemon hands over each program with its point and gets a number for it; then
-// it seals the list. From then on it asks by number alone, and the answer brings the descriptor that keeps the program
-// attached, of which the helper keeps no copy: who closes it, or dies, has detached the program.
+// At start, while both processes are trusted, the daemon hands over each program with its attach point and gets a number for
+// it; then it seals the list. From then on it can only request numbers. The answer carries the descriptor that keeps the
+// program attached. The helper keeps no copy, so the program is detached when the daemon closes the descriptor or dies.
 #pragma once
 
 #include <atomic>

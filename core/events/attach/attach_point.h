@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where a program of the kernel that is loaded already is attached, in plain bytes that can go to another process.
+// The attach point of a loaded BPF program, as plain bytes that can be sent to another process.
 #pragma once
 
 #include <array>

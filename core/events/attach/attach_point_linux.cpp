@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaches by system calls alone: the process that does it can open no files.
+// Attaches with system calls only, because the process cannot open files.
 #include "core/events/attach/attach_point.h"
 
 #include <cerrno>

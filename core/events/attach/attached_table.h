@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the tables of events have in common while their programs are loaded and attached. Only where libbpf is
-// (MEMSTAT_HAVE_LIBBPF).
+// What all tables of events share for loading and attaching programs. Only with libbpf (MEMSTAT_HAVE_LIBBPF).
 #pragma once
 
 #include <cstddef>

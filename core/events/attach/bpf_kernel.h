@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What programs of the kernel need of it whatever they count: its types (BTF), maps that we share with it, and what a
-// refusal means. Only where libbpf is (MEMSTAT_HAVE_LIBBPF). Thread safety: functions of their arguments; plain values.
+// What all BPF programs need from the kernel: its types (BTF), maps shared with it, and the meaning of its errors. Only
+// with libbpf (MEMSTAT_HAVE_LIBBPF). Thread safety: functions of their arguments; plain values.
 #pragma once
 
 #include <bpf/bpf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// When to try again what took too much. It decides by times that it is given, in ns, and knows no kernel.
+// When to retry what exceeded the budget. Works on given times in ns and does not access the kernel.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The BPF programs as clang made them: ELF files in memory, which embed.cmake puts here. Thread safety: constants.
+// The compiled BPF programs: ELF files in memory, embedded by embed.cmake. Thread safety: constants.
 #pragma once
 
 #include <span>

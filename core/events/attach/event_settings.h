@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What key events of the configuration says, as a source of events gets it.
+// The configuration's key events, in the form for event sources.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs of the kernel on frequent events, governed: what their events cost on this machine, measured while they are
-// attached, and the map by which they count a part of the time. Only where libbpf is (MEMSTAT_HAVE_LIBBPF).
+// BPF programs on frequent events, under a governor: measures the cost of events on this machine, and has the map that
+// makes the programs sample. Only with libbpf (MEMSTAT_HAVE_LIBBPF).
 #pragma once
 
 #include <cstdint>

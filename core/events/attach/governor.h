@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Keeps what counting events costs within key events.budget: above it the programs count a part of the time only, each event
-// several times; and where that does not suffice, they are to be detached. It decides by rates and costs that it is given,
-// and knows no kernel.
+// Keeps the cost of counting events within the key events.budget. Above it, programs sample; if that does not suffice,
+// they must be detached. Works on given rates and costs, and does not access the kernel.
 #pragma once
 
 #include <cstdint>

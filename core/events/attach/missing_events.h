@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands for events that this build cannot have.
+// A substitute for events that this build does not support.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Why the kernel does not let this process attach to its events, in words that say what to change.
+// Explains why the kernel does not let this process attach to events, and what to change.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaches programs to the kernel's software events, which perf_event_open() gives a CPU at a time.
+// Attaches programs to the kernel's software events, which perf_event_open() opens for one CPU at a time.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-// Counts allocations from Linux's slab caches by who asks for them: the function that calls the allocator, the control group
-// that is charged and the command at hand. Raw tracepoints and CO-RE, for the reasons of slab_events.bpf.c.
+// Counts allocations from Linux's slab caches by origin: the function that calls the allocator, the charged control
+// group and the current command. Raw tracepoints and CO-RE, for the reasons given in slab_events.bpf.c.
 #include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>

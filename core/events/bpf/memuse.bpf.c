@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-// Keeps which blocks of the kernel's allocator are in use and who allocated them: an allocation puts its address into a
-// map, with the stack; a free takes it out. Raw tracepoints, for the reasons of slab_events.bpf.c, and built twice as that
-// is: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache().
+// Records which blocks of the kernel's allocator are in use, and who allocated them: an allocation puts its address
+// into a map, with the stack; a free removes it. Raw tracepoints, for the reasons given in slab_events.bpf.c. Also
+// built twice like that one: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache().
 #include "core/events/bpf/kernel_types.h"
 
 #define BPF_MAP_TYPE_HASH 1

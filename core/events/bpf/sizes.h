@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) unsigned int memstat_size_bucket(un
 static inline __attribute__((always_inline)) unsigned int memstat_time_bucket(unsigned long long nanoseconds) {
   if (nanoseconds == 0) return 0;
   if (nanoseconds >> 40 != 0) return MEMSTAT_TIMES - 1;
-  /* The bound 2^b is not exceeded when ns x 2^22 - 1 holds less than 2^b whole seconds. */
+  /* A time is within the bound 2^b if ns x 2^22 - 1 is less than 2^b seconds. */
   const unsigned int bucket = memstat_bits_of(((nanoseconds << 22) - 1) / 1000000000ULL);
   return bucket < MEMSTAT_TIMES ? bucket : MEMSTAT_TIMES - 1;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 // Counts the events of Linux's slab allocator by cache and CPU. Raw tracepoints, because their arguments are plain numbers
-// that may be hashed. What is known of the kernel's structs is declared here and moved to where this kernel has it when the
-// program is loaded (CO-RE), so building needs no kernel.
+// that can be hashed. The kernel's structs are declared here, and relocated to the running kernel's when the program is
+// loaded (CO-RE), so building needs no kernel.
 //
-// Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (6.13, a2d6ddb1c4f3), and without. The
-// event kmalloc names no cache: there it comes from the object, here from its size and flags, and what kfree() frees is not
-// known.
+// Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (Linux commit a2d6ddb1c4f3, v6.13), and
+// without. The event kmalloc does not name the cache. It comes from the object in the first case, otherwise from size and
+// flags; then it is unknown what kfree() frees.
 #include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-// Counts events of Linux's memory management that belong to no slab cache: a program a way to see an event, of which
-// memstatd loads those that this kernel has. What is known of the kernel's structs is declared here and moved to where this
-// kernel has it when the program is loaded (CO-RE).
+// Counts events of Linux's memory management outside the slab caches. There is a program for each way to see an event;
+// memstatd loads those that this kernel supports. The kernel's structs are declared here, and relocated to the running
+// kernel's when the program is loaded (CO-RE).
 #include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux's slab caches as a program of the kernel sees them in one pass, as a table for the source linux_slab_bpf.
+// Linux's slab caches, examined by a BPF program in one pass, as a table for the source linux_slab_bpf.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The events of FreeBSD's malloc(9), which the DTrace provider dtmalloc has, as a table for the source freebsd_dtmalloc.
+// The events of FreeBSD's malloc(9), from the DTrace provider dtmalloc, as a table for the source freebsd_dtmalloc.
 #pragma once
 
 #include <memory>

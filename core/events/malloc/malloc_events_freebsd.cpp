@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Aggregates the probes of the DTrace provider dtmalloc in FreeBSD's kernel, by type, CPU and size. Arguments of a probe:
-// the type (0), its records (1, 2), the B that the allocation takes (3: the size class, whole pages of a large one, 0 when
-// there was no memory), the number of the size class (4, of malloc only, -1 when it is large). A free names no class, so
-// what is large is told by the size.
+// Aggregates the probes of the DTrace provider dtmalloc in FreeBSD's kernel, by type, CPU and size. Arguments of a
+// probe: the type (0); its records (1, 2); the allocated bytes (3: the size class; whole pages of a large allocation; 0
+// if there was no memory); the index of the size class (4; only for malloc; -1 if large). A free has no class, so large
+// ones are recognized by their size.
 #include "core/events/malloc/malloc_events.h"
 
 #if defined(__FreeBSD__) && defined(MEMSTAT_HAVE_LIBDTRACE)

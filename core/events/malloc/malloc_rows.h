@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What DTrace aggregated of FreeBSD's malloc(9), element by element and in any order, as the table that the source
-// freebsd_dtmalloc parses and captures hold.
+// Collects DTrace's aggregations of FreeBSD's malloc(9), element by element in any order, into the table that the
+// source freebsd_dtmalloc parses and captures contain.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The control groups of Linux's memory controller by their numbers, which is how programs in the kernel know them: the
-// number of a group is the inode of its directory (struct kernfs_node, `id`).
+// The control groups of Linux's memory controller by ID, as BPF programs see them. A group's ID is the inode number of
+// its directory (struct kernfs_node, `id`).
 #pragma once
 
 #include <cstdint>

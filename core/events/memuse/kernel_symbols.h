@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which function of the running kernel an address is in, out of /proc/kallsyms: "ADDRESS KIND NAME", and "[MODULE]" behind
-// what is a module's.
+// Maps addresses in the running kernel to functions, with /proc/kallsyms: "ADDRESS KIND NAME", followed by "[MODULE]"
+// for modules.
 #pragma once
 
 #include <cstddef>

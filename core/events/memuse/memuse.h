@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which blocks of Linux's allocator are in use, allocated while this watches, and by which stack: for finding leaks on
-// demand. What came before is not known.
+// The blocks of Linux's allocator that were allocated during a watch and are still in use, by stack: for finding leaks
+// on demand. Earlier allocations are unknown.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who allocates from Linux's slab caches, counted in the kernel by BPF programs on its raw tracepoints, as a table for the
-// source linux_call_sites.
+// The callers of Linux's slab allocator, counted by BPF programs on raw tracepoints, as a table for the source
+// linux_call_sites.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Loads and attaches bpf/call_sites.bpf.c, and adds up what it counts.
+// Loads and attaches bpf/call_sites.bpf.c, and sums its counts.
 #include "core/events/sites/call_sites.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)

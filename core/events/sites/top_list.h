@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The names that count for most among many, each with its tally, and one tally of all others: for counters of which a page
-// can show a bounded number. Each tally only grows: what a name counts while it is not listed goes to the others and stays
-// there.
+// The top names among many, each with a tally, and a tally of all others: for counters of which a page can show only a
+// limited number. Tallies never shrink: what is counted for an unlisted name is added to the others and stays there.
 #pragma once
 
 #include <algorithm>

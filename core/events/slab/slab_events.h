@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The events of Linux's slab allocator, counted in the kernel by BPF programs on its raw tracepoints, as a table for the
-// source linux_slab_events.
+// The events of Linux's slab allocator, counted by BPF programs on raw tracepoints, as a table for the source
+// linux_slab_events.
 #pragma once
 
 #include <memory>

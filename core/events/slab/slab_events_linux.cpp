@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Loads and attaches bpf/slab_events.bpf.c. What this kernel has is asked of its BTF: the arguments of its tracepoints, the
-// function that gives an object's cache, the bits of the GFP flags.
+// Loads and attaches bpf/slab_events.bpf.c. Its BTF shows what the kernel has: the arguments of tracepoints, the
+// function that returns an object's cache, the bits of the GFP flags.
 #include "core/events/slab/slab_events.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who takes from Linux's slab caches: control group, command and function, read on demand from this machine's kernel or from
-// a capture, by the source linux_call_sites.
+// The origins of Linux's slab allocations (control group, command and function), read on demand from this machine's
+// kernel or a capture with the source linux_call_sites.
 #pragma once
 
 #include <cstdint>

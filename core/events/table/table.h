@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one format of event tables. On this machine a table's rows pass from its writer to its source as packed numbers and
+// The format of event tables. On a live machine the rows pass from the writer to the source as packed numbers and
 // names. In recordings they are text: a version, a line for each row, and "end". TableReader reads both.
 #pragma once
 

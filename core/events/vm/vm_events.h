@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The events of Linux's memory management beside those of slab caches, counted in the kernel by BPF programs, as a table for
-// the source linux_vm_events.
+// The events of Linux's memory management outside the slab caches, counted by BPF programs, as a table for the source
+// linux_vm_events.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Loads and attaches bpf/vm_events.bpf.c: of each event the first way that this kernel allows.
+// Loads and attaches bpf/vm_events.bpf.c: for each event, the first way that this kernel permits.
 #include "core/events/vm/vm_events.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the programs counted (bpf/vm_layout.h) as the table that the source linux_vm_events reads.
+// Converts the programs' counts (bpf/vm_layout.h) to the table of the source linux_vm_events.
 #pragma once
 
 #include <array>

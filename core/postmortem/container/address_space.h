@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's virtual addresses, by its own page tables in the dump.
+// Translates the kernel's virtual addresses with its own page tables in the dump.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file of any size, read here and there in small pieces with a bounded cache.
+// Random access to a file of any size in small pieces, with a bounded cache.
 #pragma once
 
 #include <cstddef>

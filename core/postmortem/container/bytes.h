@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Little-endian numbers out of bytes that may be shorter than they claim. Both kernels that we read are little endian, and
-// so is every machine that we run on. Thread safety: all safe.
+// Reads little-endian numbers from bytes that may be shorter than they claim. All supported kernels and machines are
+// little-endian. Thread safety: all safe.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ELF dumps of 64-bit little-endian machines: /proc/vmcore and what makedumpfile -E makes of it, QEMU's dump-guest-memory.
+// ELF dumps of 64-bit little-endian machines: /proc/vmcore, the output of makedumpfile -E, and QEMU's
+// dump-guest-memory.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The notes of an ELF file: pure, of any bytes.
+// The notes of an ELF file. Pure; the bytes are untrusted.
 #pragma once
 
 #include <string_view>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's minidumps: the pages that the kernel uses, and where it had them mapped. All pieces begin at whole pages:
+// FreeBSD's minidumps: the pages in use by the kernel, and their mappings. All pieces begin at page boundaries:
 //
-//   page 0        "minidump FreeBSD/amd64", version, sizes of what follows, the kernel's ranges of addresses
+//   page 0        "minidump FreeBSD/amd64", version, sizes of the following pieces, the kernel's address ranges
 //   messages      the kernel's message buffer
-//   dump_avail    since amd64's version 3 and arm64's version 2: ranges of physical memory that the bitmap has bits for
+//   dump_avail    since version 3 on amd64 and 2 on arm64: ranges of physical memory that the bitmap covers
 //   bitmap        a bit for each page: it is in the dump
-//   page tables   entries for the kernel's addresses from kernbase on: of tables (amd64 since version 2) or of pages
+//   page tables   entries for kernel addresses from kernbase on: of tables (amd64 since version 2) or of pages
 //   pages
 #pragma once
 

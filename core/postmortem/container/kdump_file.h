@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Compressed dumps as makedumpfile writes them (-c, -l, -z), whose format began as diskdump:
+// Compressed dumps as written by makedumpfile (-c, -l, -z), in a format that comes from diskdump:
 //
-//   block 0            a header: "KDUMP   ", version, uname(2), sizes of what follows, in blocks
+//   block 0            a header: "KDUMP   ", version, uname(2), sizes of the following pieces in blocks
 //   block 1 ...        more of the header, VMCOREINFO
-//   two bitmaps        a bit for each page: memory is there; the page is in the dump
-//   page descriptors   for each page of the second bitmap: where it is, how many bytes, how they are packed
+//   two bitmaps        a bit for each page: memory exists; the page is in the dump
+//   page descriptors   for each page of the second bitmap: offset, size, compression
 //   pages
 //
-// Not read with libkdumpfile: version 0.5.1 (Debian 12) ends the process on invalid headers.
+// Not read with libkdumpfile, because version 0.5.1 (Debian 12) ends the process on invalid headers.
 #pragma once
 
 #include <cstdint>

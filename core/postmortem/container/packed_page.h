@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pages of compressed dumps, unpacked by zlib, lzo and zstd where these were there at build time.
+// Decompresses pages of compressed dumps with zlib, lzo and zstd, if these were available at build time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The physical memory of a machine that stopped, as a crash dump holds it.
+// The physical memory of a crashed machine, as contained in a dump.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// VMCOREINFO: what a Linux kernel says of itself for whoever reads its dump, "KEY=VALUE" a line.
+// VMCOREINFO: a Linux kernel's own description for readers of its dump, "KEY=VALUE" per line.
 //
 //   OSRELEASE=6.1.0-35-amd64     PAGESIZE=4096     SYMBOL(swapper_pg_dir)=ffffffff82a10000     NUMBER(phys_base)=0
 //   KERNELOFFSET=1e000000        CRASHTIME=1763650800
 //
-// Documentation/admin-guide/kdump/vmcoreinfo.rst has the keys. Addresses are those of the running kernel: KASLR is in them.
+// The keys are described in Documentation/admin-guide/kdump/vmcoreinfo.rst. Addresses are those of the running kernel,
+// including KASLR.
 #pragma once
 
 #include <cstdint>

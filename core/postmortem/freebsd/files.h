@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a FreeBSD kernel that stopped would have answered: its sysctls, byte for byte.
+// What a crashed FreeBSD kernel would have answered: its sysctls, byte for byte.
 #pragma once
 
 #include <memory>

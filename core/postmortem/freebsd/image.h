@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A FreeBSD kernel that stopped: its virtual memory out of the dump, its symbols and types out of its own file.
+// A crashed FreeBSD kernel: virtual memory from the dump, symbols and types from the kernel file.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which kernel file belongs to a FreeBSD dump.
+// Finds the kernel file of a FreeBSD dump.
 #pragma once
 
 #include <functional>

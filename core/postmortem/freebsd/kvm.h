@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD kernels behind a kvm_t of libkvm: a crash dump, or this machine's memory.
+// FreeBSD kernels behind libkvm's kvm_t: a crash dump, or this machine's memory.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libkvm itself, on FreeBSD only.
+// Calls libkvm; only on FreeBSD.
 #include "core/postmortem/freebsd/kvm.h"
 
 #ifdef __FreeBSD__

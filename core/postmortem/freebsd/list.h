@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Walking a FreeBSD kernel's lists in memory that may be damaged.
+// Walks a FreeBSD kernel's lists in memory that may be damaged.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The CPUs and memory domains of a FreeBSD kernel in a dump, and where it keeps what each CPU has of its own.
+// The CPUs and memory domains of a FreeBSD kernel in a dump, and the location of per-CPU data.
 #pragma once
 
 #include <cstdint>

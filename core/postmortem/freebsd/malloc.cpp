@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The malloc(9) types of a FreeBSD kernel: the list kmemstatistics of struct malloc_type (sys/kern/kern_malloc.c), since
-// FreeBSD 13 with what the allocator keeps of them in it (ks_mti), by CPU.
+// The malloc(9) types of a FreeBSD kernel: the list kmemstatistics of struct malloc_type (sys/kern/kern_malloc.c).
+// Since FreeBSD 13 it contains the allocator's own per-CPU data (ks_mti).
 #include <optional>
 #include <utility>
 

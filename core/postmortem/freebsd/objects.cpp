@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// sys/vm/uma_int.h and uma_core.c of FreeBSD 13 to 15: slab_item() says where an item is.
+// sys/vm/uma_int.h and uma_core.c of FreeBSD 13 to 15: slab_item() computes an item's address.
 #include "core/postmortem/freebsd/objects.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The allocated objects of one zone of a FreeBSD kernel's uma(9) that stopped, as FreeBSD 13 to 15 keep them.
+// The allocated objects of a uma(9) zone in a crashed FreeBSD kernel, 13 to 15.
 //
-// A keg's slabs are on three lists of each domain: free, partly and fully allocated. A slab has a bit for each free item.
-// What zones keep for themselves, in buckets of CPUs and domains, the slabs count as allocated. The zones of one keg share
-// its slabs, which do not say whose an item is.
+// A keg's slabs are on three lists per domain: free, partly and fully allocated. A slab has a bit for each free item. The
+// slabs count as allocated what zones cache in buckets of CPUs and domains. The zones of a keg share its slabs, which do not
+// record whose an item is.
 #pragma once
 
 #include <cstdint>

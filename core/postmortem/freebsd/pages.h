@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The page allocator of a FreeBSD kernel in a dump, as its sysctls of one integer each would have answered.
+// The page allocator of a FreeBSD kernel in a dump, as the values of its integer sysctls.
 #pragma once
 
 #include <cstdint>

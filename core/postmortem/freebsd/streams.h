@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What kern.malloc_stats and vm.zone_stats of a FreeBSD kernel in a dump would have answered, byte for byte.
+// What kern.malloc_stats and vm.zone_stats of a FreeBSD kernel in a dump would have returned, byte for byte.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The zones of a FreeBSD kernel's uma(9): the list uma_kegs of kegs with their zones, and uma_cachezones of zones without a
-// keg (sys/vm/uma_int.h, uma_core.c), as FreeBSD 13 to 15 have them. Counted as the kernel's own sysctl counts:
-//   a zone's items per CPU are those in its three buckets (uma_cache), its zone_free those in buckets of its domains;
-//   a keg's free items are those in slabs of its domains; a zone that is not the keg's first shares that keg.
+// The zones of a FreeBSD kernel's uma(9): the list uma_kegs of kegs with their zones, and uma_cachezones of zones
+// without a keg (sys/vm/uma_int.h, uma_core.c), in FreeBSD 13 to 15. Counts like the kernel's sysctl: a zone's items by
+// CPU are those in the three buckets (uma_cache); zone_free are those in buckets of its domains; a keg's free items are
+// those in slabs of its domains; a zone that is not the keg's first shares the keg.
 #include <optional>
 #include <utility>
 

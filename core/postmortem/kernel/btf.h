@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// BTF: the types that a kernel knows of itself (Documentation/bpf/btf.rst), enough of it to find members of structs.
+// BTF: the kernel's own type information (Documentation/bpf/btf.rst), as far as needed to find struct members.
 #pragma once
 
 #include <cstdint>

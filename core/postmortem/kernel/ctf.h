@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// CTF: the types that FreeBSD's kernel file has of its kernel (ctf(5)), in section .SUNW_ctf.
+// CTF: the type information in FreeBSD's kernel file (ctf(5)), in section .SUNW_ctf.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel's own file: the ELF program that was booted, which has the symbols and the types that a dump lacks.
+// A kernel's own file: the booted ELF program, with the symbols and types that a dump lacks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel as its lists and structs are walked: memory by virtual address, and the types of what is in it.
+// A kernel's virtual memory and types, for walks over its lists and structs.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The allocated objects of one memory type of a kernel that stopped: of a slab cache of Linux, or a zone of FreeBSD.
+// The allocated objects of a memory type in a crashed kernel: a Linux slab cache, or a FreeBSD zone.
 #pragma once
 
 #include <cstddef>

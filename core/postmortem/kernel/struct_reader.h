@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Structs of the kernel, read whole and taken apart by what its types say.
+// Reads structs of the kernel as a whole and extracts fields according to the type information.
 #pragma once
 
 #include <cstdint>

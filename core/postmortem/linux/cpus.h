@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The CPUs and memory nodes of a Linux machine that stopped.
+// The CPUs and memory nodes of a crashed Linux machine.
 #pragma once
 
 #include <cstdint>

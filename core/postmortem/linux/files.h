@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a Linux kernel that stopped would have answered: its files, written as the kernel writes them.
+// What a crashed Linux kernel would have answered: its files, in the kernel's own format.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lists of free objects of one slab cache, as mm/slub.c links them.
+// The free lists of a slab cache, as linked by mm/slub.c.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's own table of symbols (scripts/kallsyms.c writes it, kernel/kallsyms.c reads it), which every kernel built
-// with CONFIG_KALLSYMS has in its image; variables are in it with CONFIG_KALLSYMS_ALL.
+// The kernel's own symbol table (written by scripts/kallsyms.c, read by kernel/kallsyms.c), which every kernel built with
+// CONFIG_KALLSYMS contains; variables only with CONFIG_KALLSYMS_ALL.
 //
-// A name is a length and that many tokens, each of which stands for a few letters; the first letter is the kind of symbol.
-// Addresses are 32-bit distances from a base, in one of three ways over the years (SymbolAddresses).
+// A name is a length and that number of tokens, each of which represents a few letters; the first letter is the kind of
+// symbol. Addresses are 32-bit offsets from a base, with three encodings over the years (SymbolAddresses).
 #pragma once
 
 #include <cstdint>

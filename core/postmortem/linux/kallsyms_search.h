@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the tables of symbols are in a kernel that does not say so: Linux before 6.0, whose VMCOREINFO names none of them.
+// Finds the symbol tables in kernels that do not export their addresses: Linux before 6.0, whose VMCOREINFO lacks them.
 //
-// scripts/kallsyms.c wrote them in this order until Linux 6.4, each at a multiple of 8:
+// Until Linux 6.4 scripts/kallsyms.c wrote them in this order, each aligned to 8:
 //
 //   kallsyms_offsets         32 bits for each symbol
 //   kallsyms_relative_base   an address
 //   kallsyms_num_syms        32 bits
 //   kallsyms_names           a length and tokens for each symbol
-//   kallsyms_markers         32 bits for each 256 symbols: where in the names these begin
+//   kallsyms_markers         32 bits for every 256 symbols: their offset in the names
 //   kallsyms_token_table     256 strings
-//   kallsyms_token_index     16 bits for each of them: where it begins
+//   kallsyms_token_index     16 bits for each of them: its offset
 //
-// The index is what no other data looks like; from there one comes back table by table.
+// The index is unlike any other data; from there the search goes backwards, table by table.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A Linux kernel that stopped: its virtual memory, its symbols and its types, all out of the dump itself. No debugging
-// information, no map file and no other file of that kernel is needed.
+// A crashed Linux kernel: virtual memory, symbols and types, all from the dump itself. Needs no debug information, map
+// file or other file of that kernel.
 #pragma once
 
 #include <cstdint>

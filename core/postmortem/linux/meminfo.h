@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/meminfo of a Linux kernel that stopped: what meminfo_proc_show (fs/proc/meminfo.c) would have printed.
+// /proc/meminfo of a crashed Linux kernel, as meminfo_proc_show() (fs/proc/meminfo.c) would have printed it.
 #pragma once
 
 #include <string>

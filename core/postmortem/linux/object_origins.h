@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who allocated an object of a slab cache and when, which the kernel keeps behind each object of caches with
-// SLAB_STORE_USER (slab_debug=U, or slub_debug=U): struct track of mm/slub.c, and the stack depot (lib/stackdepot.c).
+// Who allocated an object of a slab cache, and when. The kernel records this after each object of caches with
+// SLAB_STORE_USER (slab_debug=U, or slub_debug=U): struct track in mm/slub.c, and the stack depot (lib/stackdepot.c).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The allocated objects of one slab cache of a Linux kernel that stopped.
+// The allocated objects of a slab cache in a crashed Linux kernel.
 //
-// Full slabs are on no list, so the slabs of a cache are those whose struct page names it, of all pages. Of a slab's objects
-// those are free that are on its own list, on the list of the CPU that holds it, or in a sheaf.
+// Full slabs are on no list, so all pages are searched for those whose struct page names the cache. The free objects of a
+// slab are on its own list, on the list of the CPU that holds it, or in a sheaf.
 #pragma once
 
 #include <cstdint>

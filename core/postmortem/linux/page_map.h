@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The struct page of each page of memory, by CONFIG_SPARSEMEM's table of sections, and where the page itself is mapped.
+// The struct page of each page of memory, from CONFIG_SPARSEMEM's table of sections, and the page's virtual address.
 //
-//   mem_section -> root[N] -> struct mem_section[M] -> section_mem_map: the struct page that page 0 would have, and flags
+//   mem_section -> root[N] -> struct mem_section[M] -> section_mem_map: the address for page 0, and flags
 #pragma once
 
 #include <cstdint>

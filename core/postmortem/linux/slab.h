@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every slab cache of a Linux kernel that stopped, with what its nodes and CPUs hold: mm/slub.c's lists, walked in a dump.
+// All slab caches of a crashed Linux kernel with their nodes and CPUs: the lists of mm/slub.c, walked in a dump.
 //
 //   slab_caches -> kmem_cache -> node[N] (per_node[N].node since 7.0) -> partial -> slab -> slab -> ...
 //                             -> cpu_slab of each CPU: a slab, and a list of partial ones (until 6.19)
-//                             -> cpu_sheaves of each CPU: arrays of free objects (since 6.18), the node's barn holds more
+//                             -> cpu_sheaves of each CPU: arrays of free objects (since 6.18); the node's barn has more
 //
-// The kernel stopped anywhere, and its memory may be what went wrong: a list may be torn, a pointer poisoned. Each list is
-// followed only while what it leads to points back, and what is wrong is said of the cache that it belongs to. SLAB, which
-// was an alternative until Linux 6.7, and SLOB (until 6.3) are not read.
+// The crash may have happened anywhere, and because of this memory: lists may be torn, pointers poisoned. Each list is
+// followed only while its back pointers are right, and problems are reported for the cache that they belong to. SLAB, an
+// alternative until Linux 6.7, and SLOB (until 6.3) are not supported.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The counters of a Linux kernel's memory management, with the names that the kernel prints them by.
+// The counters of a Linux kernel's memory management, with the kernel's names.
 //
-// vmstat_text (mm/vmstat.c) has a name for each: those of zones, of NUMA events, of nodes, a few others, and of events, in
-// this order. So no list of ours has to follow the kernel's.
+// vmstat_text (mm/vmstat.c) names all of them: those of zones, of NUMA events, of nodes, a few others, and events, in this
+// order. So memstatd needs no list of its own that must follow the kernel's.
 #pragma once
 
 #include <cstdint>

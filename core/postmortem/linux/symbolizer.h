@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which function an address of the kernel's code is in, by kallsyms and by the tables that each module brought.
+// Maps addresses in the kernel's code to functions, with kallsyms and the modules' own tables.
 #pragma once
 
 #include <cstdint>

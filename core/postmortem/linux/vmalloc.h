@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/vmallocinfo of a Linux kernel that stopped: the areas of mm/vmalloc.c.
+// /proc/vmallocinfo of a crashed Linux kernel: the areas of mm/vmalloc.c.
 //
-//   vmap_area_list -> vmap_area -> vmap_area -> ...           until Linux 6.8; those given back: purge_vmap_area_list (5.11)
-//   vmap_nodes[nr_vmap_nodes]: busy.head -> vmap_area -> ...   since 6.9 (d093602919ad); those given back: lazy.head
+//   vmap_area_list -> vmap_area -> vmap_area -> ...           until Linux 6.8; freed areas: purge_vmap_area_list (5.11)
+//   vmap_nodes[nr_vmap_nodes]: busy.head -> vmap_area -> ...   since 6.9 (d093602919ad); freed areas: lazy.head
 //   vmap_area.vm -> vm_struct: size, flags, pages, caller
 #pragma once
 

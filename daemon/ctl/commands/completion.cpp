@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Completion of memstatctl's command line in shells. The scripts are made of the table of commands, so they have every
-// option.
+// Shell completion for memstatctl. The scripts are generated from the table of commands, so they include every option.
 #include <algorithm>
 #include <array>
 #include <string>

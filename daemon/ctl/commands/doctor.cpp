@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What works of the sources and what does not, as memstatd --selftest has it: of the memstatd that runs here, or of this
-// process where none does.
+// Which sources work, as in memstatd --selftest: those of the running memstatd, or of this process if none runs.
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A list of memstat.h, for the reports that imitate FreeBSD's tools or need what only C programs have.
+// A C API list, for reports that imitate FreeBSD's tools or need what only the C API has.
 #pragma once
 
 #include <memory>

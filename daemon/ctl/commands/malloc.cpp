@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What vmstat -m prints: the malloc(9) types that were ever used, in the order of the list, oldest first.
+// The output of vmstat -m: the malloc(9) types that were ever used, in list order, oldest first.
 #include <unistd.h>
 
 #include <array>

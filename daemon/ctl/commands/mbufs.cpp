@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What netstat -m prints.
+// The output of netstat -m.
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 

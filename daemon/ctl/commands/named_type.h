@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The type that a user means by a word.
+// Finds the type named by a user.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which NUMA node holds a physical address.
+// Finds the NUMA node of a physical address.
 #include <array>
 #include <charconv>
 #include <string>

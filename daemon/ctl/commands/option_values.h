@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Values of memstatctl's options: from text, and what is wrong with the text. Every check returns "" or that, for people.
+// Parses and checks the values of memstatctl's options. Each check returns "" or an error.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The states of a kernel one after the other: the polls of a capture, or a live kernel at intervals.
+// The states of a kernel in sequence: the polls of a capture, or a live kernel at intervals.
 #pragma once
 
 #include <cstddef>

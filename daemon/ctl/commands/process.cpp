@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much memory processes of a Linux kernel use.
+// Memory of processes of a Linux kernel.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The polls of a capture, one after the other, or a list of them.
+// The polls of a capture in sequence, or a list of them.
 #include <array>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What commands make of figures that were read: apart from their options, so that tests can give them any figures.
+// The commands' reports, separate from their options, so that tests can supply any figures.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who allocated what the kernel has in use: blocks by stack, and which of them look like leaks.
+// Blocks in use by the call chain that allocated them, and which of them look like leaks.
 #pragma once
 
 #include <string>

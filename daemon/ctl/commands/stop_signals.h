@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waiting in a way that ^C ends at once and in order.
+// Waits that ^C ends immediately and cleanly.
 #pragma once
 
 #include <csignal>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is wrong and why: the findings of core/diagnosis, for people and programs.
+// What is wrong and why: prints the findings of core/diagnosis as text or JSON.
 #pragma once
 
 #include <span>

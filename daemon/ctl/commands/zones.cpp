@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What vmstat -z prints: every uma(9) zone, in the order of the list.
+// The output of vmstat -z: every uma(9) zone, in list order.
 #include <array>
 
 #include "daemon/ctl/commands/commands.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures in a form for people, by the rules of the humanize modifier that FreeBSD 15's vmstat -m uses.
+// Short figures, by the rules of the humanize modifier in FreeBSD 15's vmstat -m.
 #pragma once
 
 #include <cstdint>

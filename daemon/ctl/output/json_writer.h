@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reports as libxo lays them out, byte by byte: "json,pretty", which JsonWriter of core/base writes when it is given a
-// version, and plain "json".
+// The JSON layouts of libxo, byte by byte: "json,pretty", written by core/base's JsonWriter if it has a version, and
+// plain "json".
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a user may have meant by a word that is unknown.
+// Suggestions for an unknown word.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memstatctl prints, and its exit statuses.
+// The output and exit status of memstatctl.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A line on standard error that says how far a long work is, when that is a terminal.
+// A progress line on standard error, if that is a terminal.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one table that reports are: columns, rows, and the same rows as text for people, JSON and comma-separated values.
+// The table behind every report: columns and rows, printed as text, JSON or CSV.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The documents of memstatd's /api/v1/ as reports use them. Pure; the bytes may come from anybody. What a document says more
-// than we know is passed over.
+// Parses the documents of memstatd's /api/v1/. Pure; the bytes are untrusted. Unknown members are ignored.
 #pragma once
 
 #include <string>

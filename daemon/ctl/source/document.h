@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading of JSON that may come from anybody: what is not there, or is something else, is not known.
+// Access to untrusted JSON: members that are missing or have the wrong type are unknown.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The document of /api/v1/findings as the command why uses it.
+// Parses the document of /api/v1/findings for the command why.
 #include "daemon/ctl/source/document.h"
 #include "daemon/ctl/source/report_source.h"
 

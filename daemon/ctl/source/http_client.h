@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// GET of HTTP/1.1, one request a connection: of plain HTTP by itself, of https by libcurl where that is installed.
+// HTTP/1.1 GET, one request per connection. Plain HTTP is built in; https uses libcurl if it is installed.
 #pragma once
 
 #include <cstddef>

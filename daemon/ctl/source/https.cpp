@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// https by libcurl, which is opened when it is wanted: memstatd itself speaks plain HTTP, so few need it.
+// https through libcurl, which is loaded on demand: memstatd itself speaks plain HTTP, so few users need it.
 #include <dlfcn.h>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Answers of inspections, from this machine or a recording.
+// Answers to inspections, from this machine or a recording.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace memstat::ctl {
 
-/// Asks a machine. For a capture: the selected poll, or else the last earlier one with the answer. `capture`: the same
-/// view if it is a capture; its selected poll does not change. Errors: those of ask().
+/// Asks a machine; of a capture the poll that is selected, else the last one before it that has the answer. `capture`: the
+/// same view where it is a capture, whose selected poll stays. Errors: those of ask().
 Result<InspectionAnswer> ask_source(KernelView& view, ReplayKernelView* capture, const Inspection& inspection);
 
 /// What the answer lacks, in one line for display; "": nothing.

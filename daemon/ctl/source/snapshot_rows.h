@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The rows of a snapshot as reports see them. The API of a memstatd has the same figures of the same snapshot.
+// Converts a snapshot to rows for reports. A memstatd's API has the same figures of the same snapshot.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The figures of memory types as reports show them.
+// The figures of memory types for reports.
 #pragma once
 
 #include <array>

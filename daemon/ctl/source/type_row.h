@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The figures of one memory type as reports see them, whether they come from a kernel, a capture or a running memstatd.
+// The figures of a memory type for reports, from a kernel, a capture or a running memstatd.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From the state of a top to the lines of its screen.
+// Draws the state of top as lines of the screen.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -44,7 +44,7 @@ class TopModel {
   struct Heading {
     Machine machine;
     std::string replay_position;
-    std::string from = {};  ///< The source, as written by the user; "" for this machine.
+    std::string from = {};  ///< Where it is read, as a user wrote it; "" for this machine.
   };
 
   /// Adds a sample; one with the time of the previous one replaces it.

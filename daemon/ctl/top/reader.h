@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The samples of memstatctl top, read while the keys work: a daemon that hangs holds up a thread and nothing else.
+// Reads samples for memstatctl top in the background, so that a daemon that hangs does not block the keys.
 #pragma once
 
 #include <cstddef>
