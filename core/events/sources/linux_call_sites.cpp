@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who allocates from Linux's slab caches: functions that call the allocator, control groups and commands, counted from its
-// events since memstatd attached to them (core/events/sites/call_sites.h). The text, in this order, with a tab before each
-// name:
+// The origins of allocations from Linux's slab caches: calling functions, control groups and commands, counted from the
+// allocator's events since memstatd attached to them (core/events/sites/call_sites.h). The text, in this order, with a tab
+// before each name:
 //
 //   call_sites 1                  the version
-//   unplaced N                    events without room for their function: they are among the others only
-//   missed N                      events during an event of the same kind on the same CPU
-//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      may be missing; ATTACHED 0: then "end" follows
-//   site ALLOCATIONS REQUESTED ALLOCATED FAILURES <tab> NAME    of a function; bytes: asked for, and got
-//   got BYTES COUNT...            of the function above, its kmalloc() by size: up to 8 B, 16 B, ..., 1 GiB, and above
+//   unplaced N                    events without room for their function, counted only as other
+//   missed N                      events that occurred during one of the same kind on the same CPU
+//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      optional; if ATTACHED is 0, "end" follows
+//   site ALLOCATIONS REQUESTED ALLOCATED FAILURES <tab> NAME    of a function; bytes requested and allocated
+//   got BYTES COUNT...            kmalloc() of the function above by size: up to 8 B, 16 B, ..., 1 GiB, and above
 //   group ALLOCATIONS ALLOCATED CHARGED FAILURES <tab> NAME     of a control group; CHARGED: bytes of ALLOCATED
 //   origin ALLOCATIONS ALLOCATED FAILURES <tab> CACHE <tab> GROUP <tab> COMMAND <tab> NAME
 //   end
 //
-// The names are those that count for most; "other" are all others together. A number never shrinks while its name stays.
-// Programs choose their names: two that look alike once what is no text in them is replaced are one, with the sums.
+// The names are the top ones; "other" is the sum of all others. Numbers never shrink while their name stays listed.
+// Programs choose their own names: two that become equal after invalid bytes are replaced are summed.
 #include <array>
 #include <string>
 
@@ -29,11 +29,11 @@ namespace {
 
 using events::kLostEvents;
 
-constexpr SystemMetric kSiteSizes = histogram_metric(
-    "memstat_call_site_size_bytes", Tier::kFull,
-    "Allocations of a function of the kernel by kmalloc, since memstatd attached to the events, by what they "
-    "got. The functions are those of allocator kmalloc_site.",
-    events::kSizeBuckets, {"call_site"});
+constexpr SystemMetric kSiteSizes =
+    histogram_metric("memstat_call_site_size_bytes", Tier::kFull,
+                     "Allocations by kmalloc, by calling kernel function and allocated size, since memstatd attached to the "
+                     "events. The functions are the types of allocator kmalloc_site.",
+                     events::kSizeBuckets, {"call_site"});
 
 constexpr SystemMetric kGroupAllocations =
     counter_metric("memstat_slab_group_allocations_total", Tier::kFull,
@@ -43,33 +43,30 @@ constexpr SystemMetric kGroupAllocations =
 
 constexpr SystemMetric kGroupBytes =
     counter_metric("memstat_slab_group_allocated_bytes_total", Tier::kDefault,
-                   "Bytes that the allocations of memstat_slab_group_allocations_total got. What of it is in use is not "
-                   "known: much is freed at once.",
-                   {"group"});
+                   "Bytes allocated by memstat_slab_group_allocations_total; much of it may be free again.", {"group"});
 
 constexpr SystemMetric kGroupCharged =
     counter_metric("memstat_slab_group_charged_bytes_total", Tier::kDefault,
-                   "Bytes of memstat_slab_group_allocated_bytes_total that the kernel charges to the control group: from "
-                   "caches that are charged, or with __GFP_ACCOUNT.",
+                   "Bytes of memstat_slab_group_allocated_bytes_total that the kernel charges to the control group: "
+                   "from caches that are charged, or with __GFP_ACCOUNT.",
                    {"group"});
 
 constexpr SystemMetric kGroupFailures =
     counter_metric("memstat_slab_group_failures_total", Tier::kDefault,
-                   "Allocations from slab caches and by kmalloc that failed while a task of the control group ran, since "
+                   "Failed allocations from slab caches and by kmalloc while a task of the control group ran, since "
                    "memstatd attached to the events or listed the group.",
                    {"group"});
 
-constexpr SystemMetric kOriginAllocations =
-    counter_metric("memstat_slab_origin_allocations_total", Tier::kFull,
-                   "Allocations from a slab cache by who asked for them, since memstatd attached to the events or listed "
-                   "them: the control group, the name of the task, the function of the kernel that called the allocator. "
-                   "All three other: those that are not listed.",
-                   {"cache", "group", "command", "call_site"});
+constexpr SystemMetric kOriginAllocations = counter_metric(
+    "memstat_slab_origin_allocations_total", Tier::kFull,
+    "Allocations from a slab cache by origin (control group, name of the task, kernel function that called the "
+    "allocator), since memstatd attached to the events or listed the origin. All three other: those that are not "
+    "listed.",
+    {"cache", "group", "command", "call_site"});
 
 constexpr SystemMetric kOriginBytes =
     counter_metric("memstat_slab_origin_allocated_bytes_total", Tier::kDefault,
-                   "Bytes that the allocations of memstat_slab_origin_allocations_total got. What of it is in use is not "
-                   "known: much is freed at once.",
+                   "Bytes allocated by memstat_slab_origin_allocations_total; much of it may be free again.",
                    {"cache", "group", "command", "call_site"});
 
 constexpr SourceOption list_option(std::string_view name, std::uint64_t length, std::uint64_t most, std::string_view help) {
@@ -207,13 +204,11 @@ const SourceDescriptor descriptor = events::attached_source({
     .is_roster = true,
     .origins = kOriginsOfMetrics,
     .options = kOptions,
-    .notes =
-        "on where key events.mode is full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; what "
-        "is "
-        "allocated in an interrupt counts for the task that it interrupted; names of kworker threads end at the slash; the "
-        "control group is the one whose memory limit holds for the task; the cache of a kmalloc() is named by its size and "
-        "flags, above 8 KiB kmalloc-large; takes 3 MiB, and 240 KiB a CPU; at most 8192 combinations of function, size, "
-        "group and command at a time, of others the function and the cache are known only",
+    .notes = "on if key events.mode is full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with BTF; an "
+             "allocation in an interrupt counts for the interrupted task; names of kworker threads end at the slash; the "
+             "control group is the one whose memory limit applies to the task; the cache of a kmalloc() is named by its "
+             "size and flags, above 8 KiB kmalloc-large; takes 3 MiB, and 240 KiB per CPU; at most 8192 combinations of "
+             "function, size, group and command at a time; for others only the function and the cache are known",
     .steps = events::table_steps<events::kSiteTable, make_site_table, parse>(),
 });
 

@@ -5,19 +5,19 @@
 //   slab_events 1                 the version
 //   kmalloc_frees 0|1             1: frees of the caches of kmalloc() are counted
 //   counted_by_sysfs 0|1          1: the kernel counts allocations and frees itself, and linux_slab_sysfs has them
-//   unplaced N                    events of caches for which there was no room
-//   missed N                      events during an event of the same kind on the same CPU
-//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      may be missing; ATTACHED 0: then "end" follows
-//   type SIZE NAME                a cache: B that an object takes; type_without_frees: its frees are not known
-//   cpu N ALLOCATIONS FREES REQUESTED FAILURES      of the type above on CPU N; CPUs with nothing but 0 are left out
-//   event EVENT COUNT [BYTES]     of all caches and of what is no cache's; bytes: requested
-//   large SIZE COUNT              kmalloc() beyond the largest cache that got this number of bytes, or less
-//   gfp ALLOCATOR CLASS ALLOCATIONS FAILURES        by class of GFP flags, where that is counted
-//   sizes ALLOCATOR BYTES COUNT...      allocations by size, up to 8 B, 16 B, ..., 1 GiB, and above; where that is counted
+//   unplaced N                    events of caches without room
+//   missed N                      events that occurred during one of the same kind on the same CPU
+//   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]      optional; if ATTACHED is 0, "end" follows
+//   type SIZE NAME                a cache, with B per object; type_without_frees: its frees are unknown
+//   cpu N ALLOCATIONS FREES REQUESTED FAILURES      of the type above on CPU N; omitted if all are 0
+//   event EVENT COUNT [BYTES]     of all caches and of allocations without a cache; bytes requested
+//   large SIZE COUNT              kmalloc() above the largest cache, of up to this number of bytes
+//   gfp ALLOCATOR CLASS ALLOCATIONS FAILURES        by GFP class, if enabled
+//   sizes ALLOCATOR BYTES COUNT...      allocations by size, up to 8 B, 16 B, ..., 1 GiB, and above; if enabled
 //   end
 //
-// A name may come twice (caches of one name, a kmalloc() that failed): it is one type with the sums. What is in use is never
-// derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
+// A name may occur twice (caches with the same name, a failed kmalloc()); it is one type with the sums. Amounts in use are
+// never derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
 #include <array>
 #include <string>
 
@@ -162,7 +162,7 @@ constexpr auto kOrigins = events::with_costs({
     {CpuField::kNumFrees, "the same on the CPU"},
     {CpuField::kMemAlloced, "the same on the CPU"},
     {CpuField::kMemFreed, "the same on the CPU"},
-    {kVmEvents, "the same of all caches and, of kmalloc and kfree, of what is no cache's, _node of those that named a node"},
+    {kVmEvents, "the same for all caches, with what has no cache for kmalloc and kfree, _node for those that named a node"},
     {kVmEventBytes, "bytes_req of the same"},
     {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
     {events::kAllocationSizes, "bytes_req of kmem:kmalloc, object_size of the caches of kmem:kmem_cache_alloc"},
@@ -180,14 +180,10 @@ const SourceDescriptor descriptor = events::attached_source({
     .allocator = Allocator::kSlab,
     .origins = kOrigins,
     .options = kOptions,
-    .notes =
-        "on where key events.mode is counters or full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 with "
-        "BTF; "
-        "counts "
-        "from its start, so that its counters are less than those since boot; objects in use are not derived from it, "
-        "because "
-        "frees in bulk and after a grace period have no event; kmalloc() above 8 KiB is no cache's; frees of the caches of "
-        "kmalloc() from Linux 6.13 on; costs each allocation and free of the kernel some 30 ns; at most 1024 caches",
+    .notes = "on if key events.mode is counters or full; needs root, or CAP_BPF and CAP_PERFMON, at start, and Linux 6.1 "
+             "with BTF; counts from its start, not from boot; objects in use are not derived from it, because frees in bulk "
+             "and after a grace period have no event; kmalloc() above 8 KiB uses no cache; frees of kmalloc() caches need "
+             "Linux 6.13; adds some 30 ns to each allocation and free of the kernel; at most 1024 caches",
     .steps = events::table_steps<events::kSlabTable, make_slab_table, parse>(),
 });
 

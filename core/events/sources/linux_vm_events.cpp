@@ -2,27 +2,27 @@
 // Events of Linux's memory management since memstatd attached to them (core/events/vm/vm_events.h). The text, in this order:
 //
 //   vm_events 1                   the version
-//   missed N                      events during an event of the same kind on the same CPU
+//   missed N                      events that occurred during one of the same kind on the same CPU
 //   by_cache 0|1                  1: failures of slab caches are counted here, and linux_slab_events has none
 //   governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]
-//                                 may be missing; ATTACHED 0: what follows is rare events
-//   unsupported EVENT: REASON     an event that this kernel or its policy does not give
-//   event EVENT COUNT [BYTES]     bytes: of events that have a size
-//   fault KIND COUNT              page faults: read and write by access; minor, major, oom and sigbus by how they ended
-//   cpu_event EVENT CPU COUNT     what a CPU counted of the event in the next such line; only where that is asked for and
-//                                 not 0; CPUs ascend; cpu_fault KIND CPU COUNT: the same of page faults
-//   fault_times KIND NS COUNT...  how long page faults took that ended so: the sum, and their number up to 2^-22 s, 2^-21 s,
-//                                 ..., 16 s, and above; where that is counted
-//   untimed N                     where there are times: faults whose end was not seen
+//                                 optional; if ATTACHED is 0, only rare events follow
+//   unsupported EVENT: REASON     an event that this kernel or its policy does not provide
+//   event EVENT COUNT [BYTES]     bytes for events that have a size
+//   fault KIND COUNT              page faults: read and write by access; minor, major, oom and sigbus by outcome
+//   cpu_event EVENT CPU COUNT     the events on one CPU; only if enabled and not 0; CPUs ascend;
+//                                 cpu_fault KIND CPU COUNT: the same for page faults
+//   fault_times KIND NS COUNT...  durations of page faults with this outcome: the sum, and the numbers up to 2^-22 s,
+//                                 2^-21 s, ..., 16 s, and above; if enabled
+//   untimed N                     if times are enabled: faults whose end was not seen
 //   pages ORDER TYPE COUNT        allocations of 2^ORDER pages, by migrate type
-//   page_failures ORDER COUNT     those that got none
-//   gfp ALLOCATOR CLASS ALLOCATIONS FAILURES        pages by class of GFP flags, where that is counted
-//   sizes ALLOCATOR BYTES COUNT...      allocations by size, up to 8 B, 16 B, ..., 1 GiB, and above; where that is counted
-//   victim COUNT COMMAND          processes that were killed for memory; other_victim COUNT: of further commands
-//   cache COUNT NAME              slab caches that got no memory; other_cache COUNT: further ones
+//   page_failures ORDER COUNT     failed allocations
+//   gfp ALLOCATOR CLASS ALLOCATIONS FAILURES        pages by GFP class, if enabled
+//   sizes ALLOCATOR BYTES COUNT...      allocations by size, up to 8 B, 16 B, ..., 1 GiB, and above; if enabled
+//   victim COUNT COMMAND          processes killed for lack of memory; other_victim COUNT: with other commands
+//   cache COUNT NAME              failed allocations of slab caches; other_cache COUNT: of other caches
 //   end
 //
-// A name may come twice: two CPUs met it at once.
+// A name may occur twice, if two CPUs saw it for the first time at the same moment.
 #include <array>
 #include <memory>
 #include <string>
@@ -51,8 +51,8 @@ constexpr SystemMetric kVictims =
 
 constexpr SourceOption kOptions[] = {
     events::events_option("failures",
-                          "The mode of key events (failures counts what is rare, counters and full all) and what "
-                          "they may cost, in millionths of a CPU."),
+                          "The mode of key events (failures counts what is rare, counters and full all) and what they "
+                          "may cost, in millionths of a CPU."),
     {.name = "per_cpu",
      .kind = SourceOption::Kind::kSwitch,
      .most = 1,
@@ -64,32 +64,31 @@ constexpr std::size_t kGfpClassesOption = 2;
 
 constexpr SystemMetric kPageFaults = counter_metric(
     "memstat_page_faults_total", Tier::kDefault,
-    "Page faults since memstatd attached to their events, each counted twice: by access (read, write), and by "
-    "how it ended (minor, major, oom, sigbus). What this kernel or its policy does not give is absent.",
+    "Page faults since memstatd attached to their events, each counted twice: by access (read, write), and by outcome "
+    "(minor, major, oom, sigbus). Kinds that this kernel or its policy does not provide are absent.",
     {"kind"});
 
 constexpr SystemMetric kCpuVmEvents =
     counter_metric("memstat_cpu_vm_events_total", Tier::kDefault,
-                   "The part of memstat_vm_events_total on each CPU that counted any. Needs option per_cpu of the source "
+                   "memstat_vm_events_total by CPU, if there were any on it. Needs option per_cpu of the source "
                    "linux_vm_events.",
                    {"event", "cpu"});
 
 constexpr SystemMetric kCpuPageFaults =
     counter_metric("memstat_cpu_page_faults_total", Tier::kDefault,
-                   "The part of memstat_page_faults_total on each CPU that counted any; kinds that the kernel counts by "
-                   "itself are absent. Needs option per_cpu of the source linux_vm_events.",
+                   "memstat_page_faults_total by CPU, if there were any on it; kinds that the kernel counts itself are "
+                   "absent. Needs option per_cpu of the source linux_vm_events.",
                    {"kind", "cpu"});
 
 constexpr SystemMetric kPageAllocations =
     counter_metric("memstat_page_order_allocations_total", Tier::kFull,
-                   "Allocations from the page allocator that got memory, since memstatd attached to their events, by order "
-                   "(two to this power pages) and migrate type.",
+                   "Successful allocations from the page allocator, since memstatd attached to their events, by order "
+                   "(2^order pages) and migrate type.",
                    {"order", "migrate_type"});
 
 constexpr SystemMetric kPageFailures = counter_metric(
     "memstat_page_order_failures_total", Tier::kDefault,
-    "Allocations from the page allocator that got none, since memstatd attached to their events, by order (two "
-    "to this power pages).",
+    "Failed allocations from the page allocator, since memstatd attached to their events, by order (2^order pages).",
     {"order"});
 
 struct State final : ReaderState {
@@ -233,16 +232,16 @@ constexpr auto kOrigins = events::with_costs({
     {Field::kFailures, "calls of slab_out_of_memory(), else the kernel's messages \"cache: NAME\""},
     {kVmEvents,
      "oom_kill is oom:mark_victim, slab_failure a call of slab_out_of_memory() or else its message, page_failure "
-     "kmem:mm_page_alloc without a page or, in mode failures, the message 'page allocation failure', "
-     "percpu_failure percpu:percpu_alloc_percpu_fail, vmalloc_failure vmalloc:alloc_vmap_area that failed, "
-     "write_shared do_wp_page(), write_shared_copy wp_page_copy(), mmap, munmap and brk ksys_mmap_pgoff(), "
-     "__vm_munmap() and do_brk_flags() or else syscalls:sys_enter_*, page_alloc and page_free kmem:mm_page_alloc "
-     "and mm_page_free, percpu_alloc and percpu_free percpu:percpu_alloc_percpu and percpu_free_percpu, vmalloc "
-     "and vfree vmalloc:alloc_vmap_area and free_vmap_area_noflush"},
+     "kmem:mm_page_alloc without a page or, in mode failures, the message 'page allocation failure', percpu_failure "
+     "percpu:percpu_alloc_percpu_fail, vmalloc_failure vmalloc:alloc_vmap_area that failed, write_shared do_wp_page(), "
+     "write_shared_copy wp_page_copy(), mmap, munmap and brk ksys_mmap_pgoff(), __vm_munmap() and do_brk_flags() or "
+     "else syscalls:sys_enter_*, page_alloc and page_free kmem:mm_page_alloc and mm_page_free, percpu_alloc and "
+     "percpu_free percpu:percpu_alloc_percpu and percpu_free_percpu, vmalloc and vfree vmalloc:alloc_vmap_area and "
+     "free_vmap_area_noflush"},
     {kVmEventBytes, "size, length or pages of the same"},
     {kPageFaults,
-     "result of handle_mm_fault(), or else exceptions:page_fault_user and page_fault_kernel, pgfault and "
-     "pgmajfault of vmstat, and signal:signal_generate of SIGBUS with BUS_ADRERR"},
+     "result of handle_mm_fault(), or else exceptions:page_fault_user and page_fault_kernel, pgfault and pgmajfault of "
+     "vmstat, and signal:signal_generate of SIGBUS with BUS_ADRERR"},
     {kCpuVmEvents, "the same as memstat_vm_events_total, by CPU"},
     {kCpuPageFaults, "the same as memstat_page_faults_total, by CPU, but pgfault and pgmajfault"},
     {kPageAllocations, "kmem:mm_page_alloc"},
@@ -268,17 +267,16 @@ const SourceDescriptor descriptor = events::attached_source({
     .allocator = Allocator::kSlab,
     .origins = kOrigins,
     .options = kOptions,
-    .notes =
-        "on unless key events.mode is off, where it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at "
-        "start, and BTF; in mode failures it attaches to what is rare, and costs nothing that can be measured; "
-        "where programs cannot be attached to functions, failures of slab caches, and in mode failures of pages, "
-        "are those that the kernel printed, which are fewer: it prints at most ten of each in five seconds, and "
-        "none of callers that asked it not to; of a slab cache those for want of pages, not of a limit of a "
-        "control group; where linux_slab_events is on, failures by cache are its own; in mode counters each page "
-        "allocation, free and fault costs some 30 ns more; mode full times page faults, which costs each some 500 ns where "
-        "functions take no program (of failed ones the times are then unknown, except of sigbus, and so are those on CPUs "
-        "that come online later); mmap, munmap and brk need functions or a mounted "
-        "tracefs; an event that this kernel does not give is absent, and the status page says why",
+    .notes = "on unless key events.mode is off, if it is permitted: needs root, or CAP_BPF and CAP_PERFMON, at start, and "
+             "BTF; in mode failures it attaches to rare events only, without measurable cost; if programs cannot be "
+             "attached to functions, failures of slab caches, and in mode failures of pages, are those that the kernel "
+             "printed, which are fewer: it prints at most ten of each in five seconds, and none if the caller forbids it; "
+             "failures of a slab cache are those for lack of pages, not those at the limit of a control group; if "
+             "linux_slab_events is on, it has the failures by cache; in mode counters each page allocation, free and fault "
+             "takes some 30 ns longer; mode full measures the duration of page faults, which takes some 500 ns each if "
+             "programs cannot be attached to functions (durations of failed ones are then unknown, except sigbus, and so "
+             "are those on CPUs that come online later); mmap, munmap and brk need functions or a mounted tracefs; an event "
+             "that this kernel does not provide is absent, and the status page says why",
     .steps = source_steps<State, open, read, parse>(),
 });
 

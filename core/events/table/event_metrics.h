@@ -13,9 +13,9 @@ namespace memstat::events {
 inline constexpr SystemMetric kLostEvents =
     counter_metric("memstat_events_lost_total", Tier::kDefault,
                    "Events of the kernel that memstatd could not count since it attached: no room for one more type "
-                   "(unplaced; malloc_unplaced: of malloc(9)), an event during another on its CPU (missed: of slab caches, "
-                   "vm_missed: of others), a page fault whose end was not seen, because it failed or its CPU came "
-                   "online later (untimed), or no room in DTrace's buffers (malloc_dropped).",
+                   "(unplaced; malloc_unplaced: of malloc(9)), an event during another on its CPU (missed: of slab "
+                   "caches, vm_missed: of others), a page fault whose end was not seen, because it failed or its CPU "
+                   "came online later (untimed), or no room in DTrace's buffers (malloc_dropped).",
                    {"reason"});
 
 /// 8 B to 1 GiB in powers of two, as in memstat_size_bucket().
@@ -29,21 +29,21 @@ inline constexpr HistogramBuckets kSizeBuckets{.bounds = kSizeBounds, .is_native
 
 inline constexpr SystemMetric kAllocationSizes =
     histogram_metric("memstat_allocation_size_bytes", Tier::kFull,
-                     "Allocations since memstatd attached to their events, by what was asked for: from slab caches and by "
+                     "Allocations since memstatd attached to their events, by requested size: from slab caches and by "
                      "kmalloc (slab), of pages, per-CPU memory and vmalloc. Needs events.mode full.",
                      kSizeBuckets, {"allocator"});
 
-inline constexpr SystemMetric kGfpAllocations =
-    counter_metric("memstat_gfp_allocations_total", Tier::kDefault,
-                   "Allocations from slab caches and by kmalloc (slab) and of pages (page) that got memory, since memstatd "
-                   "attached to their events, by what the caller let the kernel do for it (its GFP flags): dma; without "
-                   "waiting: atomic (may have the reserve), nowait, other (wakes not even kswapd); waiting, but: noio, "
-                   "nofs; user (for a program), kernel. Needs option gfp_classes of the source.",
-                   {"allocator", "class"});
+inline constexpr SystemMetric kGfpAllocations = counter_metric(
+    "memstat_gfp_allocations_total", Tier::kDefault,
+    "Successful allocations from slab caches and by kmalloc (slab) and of pages (page), since memstatd attached to their "
+    "events, by GFP class: dma; without sleeping: atomic (may use reserves), nowait, other (does not even wake kswapd); "
+    "sleeping, but: noio, nofs; user (for a process), kernel. Needs option gfp_classes of the source.",
+    {"allocator", "class"});
 
 inline constexpr SystemMetric kGfpFailures = counter_metric(
     "memstat_gfp_failures_total", Tier::kDefault,
-    "Those that got none, by the same classes. Needs option gfp_classes of the source.", {"allocator", "class"});
+    "Failed allocations since memstatd attached to their events, by GFP class. Needs option gfp_classes of the source.",
+    {"allocator", "class"});
 
 /// 2^-22 s to 16 s in powers of two, as in memstat_time_bucket().
 inline constexpr auto kTimeBounds = [] {
@@ -56,42 +56,42 @@ inline constexpr HistogramBuckets kTimeBuckets{.bounds = kTimeBounds, .is_native
 
 inline constexpr SystemMetric kPageFaultTimes = histogram_metric(
     "memstat_page_fault_seconds", Tier::kFull,
-    "How long page faults took since memstatd attached to their events, waiting included, by how they ended "
-    "(minor, major, oom, sigbus). Needs events.mode full. What this kernel or its policy does not give is "
-    "absent, and the status page says why.",
+    "Duration of page faults since memstatd attached to their events, including waiting, by outcome (minor, major, "
+    "oom, sigbus). Needs events.mode full. Outcomes that this kernel or its policy does not provide are absent, and "
+    "the status page says why.",
     kTimeBuckets, {"kind"});
 
-inline constexpr SystemMetric kEventsCost =
-    counter_metric("memstat_events_cost_seconds_total", Tier::kDefault,
-                   "CPU time that counting events of the kernel took since memstatd attached to them: their number times "
-                   "what one takes, which was measured then, or what the kernel measured, if that is more.",
-                   {"source"}, ValueFormat::kDouble);
+inline constexpr SystemMetric kEventsCost = counter_metric(
+    "memstat_events_cost_seconds_total", Tier::kDefault,
+    "CPU time for counting kernel events since memstatd attached to them: their number times the cost of one, as "
+    "measured at that time; or the kernel's measurement, if that is more.",
+    {"source"}, ValueFormat::kDouble);
 
 inline constexpr SystemMetric kEventsSampled =
     counter_metric("memstat_events_sampled_seconds_total", Tier::kDefault,
-                   "Time in which a part of the events was counted, and counters of the source grew by estimates, to keep "
+                   "Time in which events were sampled, and the source's counters were estimates, to stay within "
                    "events.budget.",
                    {"source"}, ValueFormat::kDouble);
 
 inline constexpr SystemMetric kEventsCounted =
     gauge_metric("memstat_events_counted_ratio", Tier::kDefault,
-                 "Part of the time whose events are counted now: 1: all; less: the rest is estimated from it; 0: memstatd "
-                 "detached from them, because they took more than events.budget, until its helper process attaches again.",
+                 "Sampling ratio: 1 counts every event; 0 means that memstatd has detached, because events.budget was "
+                 "exceeded, until its helper process attaches again.",
                  {"source"}, ValueFormat::kDouble);
 
 inline constexpr SystemMetric kEventsBudget =
     gauge_metric("memstat_events_budget_ratio", Tier::kFull,
-                 "Part of one CPU that counting events may take, of all sources together, on the average of a minute.",
+                 "Maximum share of one CPU for counting events, for all sources together, averaged over a minute.",
                  {"source"}, ValueFormat::kDouble);
 
-inline constexpr SystemMetric kVmEvents =
-    counter_metric("memstat_vm_events_total", Tier::kDefault,
-                   "Events of the kernel's memory management since memstatd attached to them. What this kernel or its "
-                   "policy does not give is absent, and the status page says why.",
-                   {"event"});
+inline constexpr SystemMetric kVmEvents = counter_metric(
+    "memstat_vm_events_total", Tier::kDefault,
+    "Events of the kernel's memory management since memstatd attached to them. Events that this kernel or its policy "
+    "does not provide are absent, and the status page says why.",
+    {"event"});
 
 inline constexpr SystemMetric kVmEventBytes = counter_metric(
     "memstat_vm_event_bytes_total", Tier::kFull,
-    "Bytes that these events were about, of those that have a size, since memstatd attached to them.", {"event"});
+    "Bytes of the events of memstat_vm_events_total that have a size, since memstatd attached to them.", {"event"});
 
 }  // namespace memstat::events
