@@ -275,7 +275,7 @@ Result<std::string> parse_set_name(std::string_view text) {
   constexpr std::size_t kLongest = 64;
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
   if (text.empty() || text.size() > kLongest || text.find_first_not_of(kAllowed) != std::string_view::npos) {
-    return wrong(text, "is no name of a set; write a word such as memory");
+    return wrong(text, "is not the name of a set; write a word such as memory");
   }
   return std::string(text);
 }
@@ -286,7 +286,7 @@ Result<std::string> parse_cpus(std::string_view text) {
   if (text == "all") return std::string(text);
   const bool is_list = text.size() <= kLongest && text.find_first_not_of("0123456789,-") == std::string_view::npos;
   const auto highest = is_list ? highest_of_list(text) : std::nullopt;
-  if (!highest || *highest > kMaxCpu) return wrong(text, "is no list of CPUs; write all, or numbers such as 0-3,6");
+  if (!highest || *highest > kMaxCpu) return wrong(text, "is not a list of CPUs; write all, or numbers such as 0-3,6");
   return std::string(text);
 }
 
@@ -358,7 +358,7 @@ std::string_view to_string(EventsMode mode) {
 Result<std::uint32_t> parse_cpu_share(std::string_view text) {
   constexpr std::uint64_t kMostPercent = 6400;
   std::string_view number = text;
-  if (!number.ends_with('%')) return wrong(text, "is no percentage; write one of one CPU, such as 1%");
+  if (!number.ends_with('%')) return wrong(text, "is not a percentage; write a share of one CPU, such as 1%");
   number.remove_suffix(1);
   const std::size_t point = number.find('.');
   std::string decimals(point == std::string_view::npos ? "" : number.substr(point + 1));
@@ -367,7 +367,7 @@ Result<std::uint32_t> parse_cpu_share(std::string_view text) {
   const auto whole = parse_u64(number.substr(0, point));
   const auto hundredths = parse_u64(decimals);
   if (is_long || !whole || !hundredths) {
-    return wrong(text, "is no percentage with at most two decimals; write one such as 1% or 0.25%");
+    return wrong(text, "is not a percentage with at most two decimals; write one such as 1% or 0.25%");
   }
   const std::uint64_t all = std::min(*whole, kMostPercent) * 100 + *hundredths;
   if (*whole > kMostPercent || all > kMostPercent * 100 || all == 0) {

@@ -90,7 +90,7 @@ Result<std::unique_ptr<DumpObjects>> DumpObjects::open(const std::string& dump) 
     Error error;
     error.code = ErrorCode::kNotPresent;
     error.path = dump;
-    error.detail = "is no crash dump, and only these have objects one by one";
+    error.detail = "is not a crash dump, and only crash dumps have individual objects";
     return error;
   }
   const auto file = open_dump_file(reference.path);

@@ -91,7 +91,7 @@ Result<void> can_keep(const std::vector<std::string>& capabilities) {
   if (capabilities.empty()) return {};
 #if defined(__linux__)
   const auto wanted = capabilities_of(capabilities);
-  if (!wanted) return not_made("a capability that it is to keep is not known", 0);
+  if (!wanted) return not_made("one of the capabilities to keep is unknown", 0);
   const auto permitted = permitted_capabilities();
   if (!permitted) return permitted.error();
   if ((*wanted & ~*permitted) != 0) {
@@ -99,7 +99,7 @@ Result<void> can_keep(const std::vector<std::string>& capabilities) {
   }
   return {};
 #else
-  return system_error("helper process", ENOENT, "this system has no capabilities that it could keep");
+  return system_error("helper process", ENOENT, "this operating system has no capabilities");
 #endif
 }
 

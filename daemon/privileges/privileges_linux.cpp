@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Privileges on Linux: memory, user, capabilities, no_new_privs, Landlock, seccomp, in this order, because each step needs
-// what a later one takes away. Kernel interfaces younger than the oldest headers we build with are declared here by their
-// numbers.
+// Privileges on Linux: memory, user, capabilities, no_new_privs, Landlock, seccomp, in this order, because each step
+// needs what a later one removes. Kernel interfaces that the oldest supported headers lack are declared here by number.
 #if defined(__linux__)
 #include <dirent.h>
 #include <fcntl.h>
@@ -157,7 +156,7 @@ Result<void> become(const Account& account) {
   if (setresgid(account.gid, account.gid, account.gid) != 0) return privilege_refused("setresgid failed", errno, kAdvice);
   if (setresuid(account.uid, account.uid, account.uid) != 0) return privilege_refused("setresuid failed", errno, kAdvice);
   if (account.uid != 0 && (setresuid(0, 0, 0) == 0 || getuid() != account.uid || geteuid() != account.uid)) {
-    return privilege_refused("root was given up, but the kernel gave it back", 0,
+    return privilege_refused("root was dropped, but the process could become root again", 0,
                              "report this with the version of the kernel");
   }
   return {};
@@ -294,7 +293,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   }
 
   const auto kept = capabilities_of(options.kept_capabilities);
-  if (!kept) return wrong("there is a capability among those to be kept that is not known");
+  if (!kept) return wrong("one of the capabilities to keep is unknown");
   const Result<std::optional<Account>> account = account_to_become(options, report);
   if (!account) return account.error();
   if (options.lock_memory) {

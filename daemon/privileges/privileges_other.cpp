@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Systems whose privileges we do not know: there is nothing to give up, and the report says so.
+// Operating systems without support: drops nothing, and the report says so.
 #if !defined(__linux__) && !defined(__FreeBSD__)
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/privileges.h"
@@ -12,7 +12,7 @@ Result<PrivilegeReport> drop_privileges(const PrivilegeOptions& options) {
   PrivilegeReport report;
   if (!options.user.empty())
     report.notes.push_back("user: memstatd cannot change it on this system; the current user stays");
-  if (options.sandbox) report.notes.push_back("sandbox: memstatd knows none for this system");
+  if (options.sandbox) report.notes.push_back("sandbox: none; memstatd supports none on this operating system");
   if (options.lock_memory) report.notes.push_back("lock_memory: not supported on this system");
   return report;
 }

@@ -119,9 +119,9 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
       }
       const std::string mode = mode_of(error.path);
       return "run it as root" + (mode.empty() ? std::string() : " (" + error.path + ": " + mode + ")") +
-             "; memstatd opens it before it gives up root";
+             "; memstatd opens it before it drops root";
     }
-    case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd goes on without it";
+    case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd continues without it";
     case SourceHealth::kFails: return "if it stays: record it with memstatctl record OUTPUT and report it";
     case SourceHealth::kAbsent: return std::string(source.notes);
     default: break;
@@ -264,7 +264,7 @@ std::string service_advice(std::string_view needs, std::string_view opened_as) {
   }
   std::string names(needs.empty() ? "CAP_DAC_READ_SEARCH" : needs);
   std::replace(names.begin(), names.end(), ',', ' ');
-  if (names == "root") return "start memstatd as root: it opens the kernel's files before it gives that up";
+  if (names == "root") return "start memstatd as root: it opens the kernel's files before it drops root";
   return "it needs " + names + " when it starts: systemctl edit memstatd, section [Service], AmbientCapabilities=" + names +
          " and CapabilityBoundingSet=" + names + "; in a container: --cap-add; or start it as root";
 }

@@ -233,7 +233,7 @@ std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
     return diagnosis.findings[0].headline + "." +
            (more == 0 ? "" : " " + counted(more, "more finding") + ": memstatctl why.");
   }
-  if (!has_types) return "No memory type is known: no source gave any.";
+  if (!has_types) return "There are no memory types: no source has reported any.";
   return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " looked at, " +
          std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
 }

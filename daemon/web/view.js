@@ -122,7 +122,7 @@ export function verdict({types, findings}) {
     const more = others.length > 0 ? ` ${others.length} more ${others.length === 1 ? 'finding' : 'findings'}: memstatctl why.` : '';
     return {state: first.severity === 'now' ? 'bad' : 'warn', text: `${first.headline}.${more}`, about: first.about[0]};
   }
-  if (types.length === 0) return {state: 'warn', text: 'No memory type is known: no source gave any.'};
+  if (types.length === 0) return {state: 'warn', text: 'There are no memory types: no source has reported any.'};
   const looked = findings.ruled_out.length;
   return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} looked at, ${findings.not_checked.length} could not be checked.`};
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl as a user who may not read all of the kernel: one line on stderr says what is missing, and the status is 3."""
+"""memstatctl for a user who may not read all of the kernel: one line on stderr lists what is missing, and the status is 3."""
 import json
 import os
 import subprocess
@@ -49,7 +49,7 @@ class AsNobody(unittest.TestCase):
             capture = os.path.join(directory, "kernel.tar")
             done = run("types", "--json", "--from", capture)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
-            self.assertIn("not in this capture, because who recorded it could not read them", done.stderr)
+            self.assertIn("not in this capture, because the user who recorded it could not read them", done.stderr)
             self.assertNotIn("slab", {row["allocator"] for row in json.loads(done.stdout)["types"]})
 
 

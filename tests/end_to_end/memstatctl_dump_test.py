@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan
-"""memstatctl and memstatd with the crash dump of a kernel: whole, grown, torn, cut short and with flipped bits."""
+"""memstatctl and memstatd with a kernel's crash dump: complete, extended, inconsistent, truncated, and with flipped bits."""
 import csv
 import io
 import json
@@ -120,7 +120,7 @@ class Dump(unittest.TestCase):
         self.assertNotIn("caller", next(csv.DictReader(io.StringIO(output("objects", "dentry", "--csv", "--from", path)))))
 
     def test_objects_of_what_has_none_say_so(self):
-        for arguments, said in ((["dentri", "--from", self.dump()], "did you mean dentry"), (["dentry", "--from", "live"], "no crash dump"),
+        for arguments, said in ((["dentri", "--from", self.dump()], "did you mean dentry"), (["dentry", "--from", "live"], "not a crash dump"),
                                 (["dentry"], "give a crash dump with --from DUMP")):
             done = run("objects", *arguments)
             self.assertEqual((done.returncode, done.stdout), (1, ""), arguments)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl process, node and resident as people and scripts use them."""
+"""memstatctl process, node and resident as used by people and scripts."""
 import json
 import mmap
 import os
@@ -189,7 +189,7 @@ class Resident(unittest.TestCase):
     def check_untold(self, done):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
         self.assertRegex(done.stdout.splitlines()[1], r"^ +-  .*  +-  ")
-        self.assertIn("does not say how much", done.stderr)
+        self.assertIn("does not report resident memory", done.stderr)
         self.assertIn("as their owner, or as root", done.stderr)
 
 

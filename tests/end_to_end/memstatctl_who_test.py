@@ -243,7 +243,7 @@ class Who(unittest.TestCase):
             done = subprocess.run([copy, "who", "pipes"], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
-        self.assertRegex(done.stderr, r"may not look into them: \d+ processes?; run memstatctl as root \(it needs CAP_SYS_PTRACE\)")
+        self.assertRegex(done.stderr, r"may not examine them: \d+ processes?; run memstatctl as root \(it needs CAP_SYS_PTRACE\)")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kIterator = "iter/kmem_cache";
 constexpr const char* kNodesFile = "/sys/devices/system/node/possible";
-constexpr const char* kUnknownSlabs = "memstatd does not know how this kernel keeps its slabs";
+constexpr const char* kUnknownSlabs = "memstatd does not support the way in which this kernel keeps its slabs";
 constexpr std::uint32_t kMostNodes = 1024;  // maximum of any kernel (CONFIG_NODES_SHIFT 10)
 
 /// The highest possible NUMA node of this machine, plus one.

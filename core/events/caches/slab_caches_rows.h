@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The records of a pass over the slab caches (bpf/slab_caches_layout.h) as the table that the source linux_slab_bpf reads.
+// Converts the records of a pass over the slab caches (bpf/slab_caches_layout.h) to the table of the source
+// linux_slab_bpf.
 #pragma once
 
 #include <string_view>
@@ -14,7 +15,7 @@ inline constexpr RowFormat kSlabCachesRows[] = {
     {"type", "nnnnnnnnnt"}, {"type_about", "nnnnnnnnnt"}, {"node", "nnnnnn"}, {"cpu", "nnnn"}};
 /// The grammar is in sources/linux_slab_bpf.cpp.
 inline constexpr TableFormat kSlabCachesTable{"linux_slab_bpf", "slab_caches 1", kSlabCachesRows,
-                                              "is no type with its nine numbers, or node or CPU of one"};
+                                              "is not a type with nine numbers, or a node or CPU of one"};
 
 /// Replaces the content of `out` with the table. Errors: kIo with the offset of an incomplete record. Does not allocate
 /// once `out` is large enough. Thread safety: none for `out`.

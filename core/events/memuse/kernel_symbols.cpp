@@ -34,7 +34,7 @@ Result<void> KernelSymbols::parse(std::string text) {
     const auto place = is_whole ? parse_hex_u64(address) : std::nullopt;
     if (!place) {
       functions_.clear();
-      return data_error(kFile, offset, "is no address with a kind and a name");
+      return data_error(kFile, offset, "is not an address with a kind and a name");
     }
     if (*place == 0 || !is_function(kind)) continue;
     functions_.push_back({.address = *place, .name = static_cast<std::size_t>(name.data() - text_.data())});

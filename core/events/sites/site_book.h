@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the programs counted by caller, control group and command (bpf/site_layout.h), added up by each of these within
-// bounds, as the text that the source linux_call_sites parses and captures hold.
+// Sums the programs' counts by caller, by control group and by command (bpf/site_layout.h), within limits, as the text
+// that the source linux_call_sites parses and captures contain.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ inline constexpr RowFormat kSiteRows[] = {{"unplaced", "n"}, {"missed", "n"},   
                                           {"got", "n*"},     {"group", "nnnnT"}, {"origin", "nnnTTTT"}};
 /// The grammar is in sources/linux_call_sites.cpp.
 inline constexpr TableFormat kSiteTable{"linux_call_sites", "call_sites 1", kSiteRows,
-                                        "is no function, control group or origin with its numbers and names"};
+                                        "is not a function, control group or origin with its numbers and names"};
 
 /// What the text has besides rows.
 struct SiteFacts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the programs counted (bpf/slab_layout.h) as the table that the source linux_slab_events reads.
+// Converts the programs' counts (bpf/slab_layout.h) to the table of the source linux_slab_events.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline constexpr RowFormat kSlabRows[] = {{"kmalloc_frees", "n"},
                                           kSizesRow};
 /// The grammar is in sources/linux_slab_events.cpp.
 inline constexpr TableFormat kSlabTable{"linux_slab_events", "slab_events 1", kSlabRows,
-                                        "is no type with its size, CPU with its five numbers, or event"};
+                                        "is not a type with its size, a CPU with its five numbers, or an event"};
 
 /// The name of the kmalloc() cache for this size in B and this kind, of MEMSTAT_SLAB_KINDS (mm/slab_common.c,
 /// kmalloc_info). Short enough for a string without allocation.

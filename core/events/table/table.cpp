@@ -142,7 +142,7 @@ Result<bool> TableReader::next() {
   if (!next_line(rest_, line)) return wrong(begin, "ends without the line 'end'").error();
   if (line != "end") return parse(line) ? Result<bool>(true) : Result<bool>(wrong(begin, format_.mismatch).error());
   if (rest_.empty()) return false;
-  return wrong(offset(), "goes on behind the line 'end'").error();
+  return wrong(offset(), "continues after the line 'end'").error();
 }
 
 bool TableReader::unpack() {

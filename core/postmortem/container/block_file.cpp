@@ -21,7 +21,7 @@ Result<BlockFile> BlockFile::open(const std::string& path) {
 Result<BlockFile> BlockFile::adopt(std::string name, UniqueFd fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(name, errno);
-  if (!S_ISREG(status.st_mode)) return data_error(name, 0, "is no plain file");
+  if (!S_ISREG(status.st_mode)) return data_error(name, 0, "is not a regular file");
   BlockFile file(std::move(name), std::move(fd));
   file.size_ = static_cast<std::uint64_t>(status.st_size);
   file.changed_ns_ = static_cast<std::int64_t>(status.st_mtime) * 1'000'000'000;

@@ -103,7 +103,7 @@ class ElfCore final : public PhysicalMemory {
   [[nodiscard]] Error wrong(std::uint64_t offset, std::string_view what) const { return data_error(name(), offset, what); }
 
   Result<void> take_machine(std::string_view header) {
-    if (!is_elf_core(header)) return wrong(0, "is no ELF core file");
+    if (!is_elf_core(header)) return wrong(0, "is not an ELF core file");
     if (number_at<std::uint8_t>(header, 4) != kClass64 || number_at<std::uint8_t>(header, 5) != kLittleEndian) {
       return other_version("is a dump of a 32-bit or big-endian machine; x86_64 and aarch64 can be read");
     }

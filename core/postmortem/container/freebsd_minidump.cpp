@@ -11,11 +11,11 @@
 namespace memstat::postmortem {
 namespace {
 
-// sys/amd64/include/minidump.h, sys/arm64/include/minidump.h: offsets in the first page.
+// Offsets in the first page: sys/amd64/include/minidump.h, sys/arm64/include/minidump.h.
 constexpr std::string_view kMinidumpMagic = "minidump FreeBSD/";
 constexpr std::size_t kMagicBytes = 24;
-constexpr std::uint64_t kMaxMinidumpBitmap = 512U << 20U;  // of 16 TiB of memory
-constexpr std::uint64_t kMaxTablesBytes = 1U << 31U;       // a page for each 1 GiB of addresses
+constexpr std::uint64_t kMaxMinidumpBitmap = 512U << 20U;  // 16 TiB of memory
+constexpr std::uint64_t kMaxTablesBytes = 1U << 31U;       // a page per GiB of addresses
 constexpr std::uint64_t kMaxRangesBytes = 64U << 10U;
 constexpr unsigned kDirectoryShift = 21;  // an entry of amd64's directories maps 2 MiB
 
@@ -33,7 +33,7 @@ Error minidump_error(std::string_view file, std::uint64_t at, std::string_view w
 
 std::uint64_t whole_pages(std::uint64_t bytes, std::uint64_t page) { return (bytes + page - 1) / page * page; }
 
-/// Sets the machine and what differs between them: where fields stand, and which versions there are.
+/// Sets the machine, and the field offsets and versions that depend on it.
 Result<std::size_t> take_machine(std::string_view header, std::string_view file, MinidumpLayout& layout) {
   std::string_view name = header.substr(kMinidumpMagic.size(), kMagicBytes - kMinidumpMagic.size());
   name = name.substr(0, name.find('\0'));
@@ -102,7 +102,7 @@ Result<std::unique_ptr<FreeBsdMinidump>> FreeBsdMinidump::open(BlockFile file) {
   return dump;
 }
 
-/// Pairs of addresses, ended by 0; without any, the bitmap begins at physical address 0.
+/// Reads pairs of addresses, terminated by 0. Without any, the bitmap begins at physical address 0.
 Result<void> FreeBsdMinidump::read_ranges() {
   const std::uint64_t bits = layout_.bitmap_bytes * 8;
   if (layout_.ranges_bytes == 0) {
@@ -117,13 +117,13 @@ Result<void> FreeBsdMinidump::read_ranges() {
     const auto end = number_at<std::uint64_t>(bytes, at + 8);
     if (end == 0) break;
     const Range range{.first = begin / layout_.page_bytes, .end = (end - 1) / layout_.page_bytes + 1, .bit = bit};
-    // Two may share a page, which the first of them has.
+    // Two ranges may share a page; it belongs to the first.
     if (begin > end || (!ranges_.empty() && range.end < ranges_.back().end)) {
       return minidump_error(name(), layout_.ranges_at + at, "has ranges of memory that are not in order");
     }
     ranges_.push_back(range);
     bit += range.end - range.first;
-    if (bit > bits) break;  // what has no bit is in no dump
+    if (bit > bits) break;  // pages without a bit are not in the dump
   }
   return {};
 }
@@ -194,7 +194,7 @@ Result<void> FreeBsdMinidump::read(std::uint64_t address, char* to, std::size_t 
 }
 
 Result<std::uint64_t> FreeBsdMinidump::table_entry(std::uint64_t number, std::uint64_t address) {
-  if (number >= layout_.tables_bytes / 8) return missing_memory(name(), "virtual", address, "is behind the page tables");
+  if (number >= layout_.tables_bytes / 8) return missing_memory(name(), "virtual", address, "is beyond the page tables");
   std::uint64_t entry = 0;
   if (auto read = file_.read(layout_.tables_at + number * 8, reinterpret_cast<char*>(&entry), sizeof entry); !read) {
     return read.error();

@@ -175,7 +175,7 @@ Result<KdumpLayout> parse_kdump_header(std::string_view header, std::string_view
     return error;
   };
   const auto word = [&](std::uint64_t at) { return std::uint64_t{number_at<std::uint32_t>(header, at)}; };
-  if (!is_kdump_file(header) || !holds(header, 0, KdumpLayout::kHeaderBytes)) return wrong(0, "is no compressed dump");
+  if (!is_kdump_file(header) || !holds(header, 0, KdumpLayout::kHeaderBytes)) return wrong(0, "is not a compressed dump");
   const std::uint64_t version = word(kVersionAt);
   if (version < kFirstVersion) return other_version("is a compressed dump of version " + std::to_string(version));
   KdumpLayout layout;

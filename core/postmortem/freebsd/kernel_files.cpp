@@ -21,7 +21,7 @@ bool is_plain_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-/// "3" of vmcore.3, vmcore.3.zst and vmcore.3.gz; "" of others.
+/// "3" for vmcore.3, vmcore.3.zst and vmcore.3.gz; otherwise "".
 std::string number_of(const std::string& name) {
   constexpr std::string_view kBegin = "vmcore.";
   if (!name.starts_with(kBegin)) return {};
@@ -32,7 +32,7 @@ std::string number_of(const std::string& name) {
   return is_number ? number : std::string();
 }
 
-/// "" as well in programs that run with more rights than their user's.
+/// Also "" in setuid programs.
 std::string kernel_of_environment() {
   if (::geteuid() != ::getuid() || ::getegid() != ::getgid()) return {};
   const char* const named = std::getenv(kKernelVariable);
@@ -87,9 +87,8 @@ Result<std::unique_ptr<FreeBsdKernel>> open_with_kernel(
   error.code = ErrorCode::kNotPresent;
   error.path = dump;
   error.detail =
-      "is FreeBSD: the kernel file is needed for symbols and types: copy /boot/kernel/kernel of that machine beside the "
-      "dump, "
-      "or name it: memstatctl --kernel FILE, elsewhere the environment variable MEMSTAT_KERNEL";
+      "is FreeBSD: the kernel file is needed for symbols and types: copy /boot/kernel/kernel of that machine next to "
+      "the dump, or name it: memstatctl --kernel FILE, elsewhere the environment variable MEMSTAT_KERNEL";
   return error;
 }
 

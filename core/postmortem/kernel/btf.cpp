@@ -102,7 +102,7 @@ Result<Btf> Btf::parse(std::string bytes) {
   btf.strings_at_ = base + number_at<std::uint32_t>(all, 16);
   btf.strings_size_ = number_at<std::uint32_t>(all, 20);
   if (base < kBtfHeaderBytes || !holds(all, begin, size) || !holds(all, btf.strings_at_, btf.strings_size_)) {
-    return btf_error(4, "has types or strings behind its end");
+    return btf_error(4, "has types or strings beyond its end");
   }
   const std::string_view types = all.substr(0, begin + size);
   btf.offsets_.push_back(0);

@@ -233,7 +233,7 @@ Result<Btf> parse_ctf(std::string_view section, std::string_view file) {
   const auto body = body_of(section, size, file);
   if (!body) return body.error();
   const std::string_view bytes = *body;
-  if (!holds(bytes, 0, size)) return ctf_error(file, section.size(), "has types or strings behind its end");
+  if (!holds(bytes, 0, size)) return ctf_error(file, section.size(), "has types or strings beyond its end");
   const auto types =
       Converter(bytes.substr(types_at, strings_at - types_at), version == 2 ? kVersion2 : kVersion3, file).convert();
   if (!types) return types.error();

@@ -79,14 +79,14 @@ class KernelFile::Reader {
     if (auto read = file_.read(0, bytes.data(), bytes.size()); !read) return read;
     const auto machine = number_at<std::uint16_t>(header, 18);
     if (!header.starts_with("\177ELF\2\1") || (machine != 62 && machine != 183)) {
-      return wrong(0, "is no kernel: an ELF file of 64 bits of amd64 or arm64 is needed", ErrorCode::kVersion);
+      return wrong(0, "is not a kernel: a 64-bit ELF file for amd64 or arm64 is needed", ErrorCode::kVersion);
     }
     kernel_.machine_ = machine == 62 ? Machine::kX86 : Machine::kArm64;
     const auto offset = number_at<std::uint64_t>(header, 40);
     const std::uint64_t count = number_at<std::uint16_t>(header, 60);
     const auto names_in = number_at<std::uint16_t>(header, 62);
     if (number_at<std::uint16_t>(header, 58) != kSectionBytes || count > kMaxSections || names_in >= count) {
-      return wrong(58, "has no table of sections, or one that cannot be");
+      return wrong(58, "has no valid section table");
     }
     for (std::uint64_t i = 0; i < count; ++i) {
       std::array<char, kSectionBytes> section;

@@ -102,8 +102,9 @@ Result<std::uint64_t> KernelImage::symbol(std::string_view name) const {
 Result<std::uint64_t> KernelImage::table_of_symbols(std::string_view name) const {
   const auto address = info_.symbol(name);
   if (address) return *address;
-  return no_symbol(this->name(), name,
-                   "VMCOREINFO does not say where the kernel's symbols are; kernels do since Linux 6.0 (CONFIG_KALLSYMS)");
+  return no_symbol(
+      this->name(), name,
+      "VMCOREINFO lacks the address of the kernel's symbols, which kernels add since Linux 6.0 (CONFIG_KALLSYMS)");
 }
 
 Result<void> KernelImage::find_symbol_tables() {
@@ -150,7 +151,7 @@ Result<void> KernelImage::search_symbol_tables(std::uint64_t& count_at) {
   if (!found) {
     return no_symbol(
         name(), "kallsyms_names",
-        "VMCOREINFO does not say where the kernel's symbols are, as kernels do since Linux 6.0, and they are not "
+        "VMCOREINFO lacks the address of the kernel's symbols, which kernels add since Linux 6.0, and they are not "
         "found in its image (CONFIG_KALLSYMS)");
   }
   SymbolTables& tables = symbol_tables_;
@@ -219,7 +220,7 @@ Result<void> KernelImage::find_symbols() {
   const auto how = std::find_if(kAddressKinds.begin(), kAddressKinds.end(),
                                 [&](SymbolAddresses kind) { return address_of(kind, known->first) == *stext; });
   if (how == kAddressKinds.end()) {
-    return data_error(name(), 0, "kallsyms_offsets has addresses in a way that is not known: none that is gives _stext");
+    return data_error(name(), 0, "kallsyms_offsets has an unknown encoding: no known one yields _stext");
   }
   tables.how = *how;
   for (const auto& [symbol_name, offset] : offsets) symbols_.emplace(symbol_name, address_of(*how, symbol_name));

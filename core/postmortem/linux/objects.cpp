@@ -28,7 +28,7 @@ class ObjectReader {
 
   Result<SlabObjects> run() {
     if (!slab_cache_ || !slab_objects_ || !slab_used_ || !slab_free_) {
-      return missing_type("struct slab has no members that are known");
+      return missing_type("struct slab has no known members");
     }
     if (cache_.size == 0) return missing_type("objects of " + cache_.name + " have no size");
     if (auto read = kmem_cache_.load(cache_.address); !read) return read.error();

@@ -38,7 +38,7 @@ Result<PageMap> PageMap::find(KernelImage& image) {
   map.page_shift_ = static_cast<unsigned>(std::countr_zero(map.page_bytes_));
   map.struct_bytes_ = image.types().size_of(image.types().find_struct("page").value_or(0)).value_or(0);
   if (!roots || !count || !bits) {
-    return unknown_model(image.name(), "VMCOREINFO does not say where it is (CONFIG_SPARSEMEM)");
+    return unknown_model(image.name(), "VMCOREINFO lacks its address (CONFIG_SPARSEMEM)");
   }
   if (*bits <= map.page_shift_ || *bits > 40 || map.struct_bytes_ < sizeof(std::uint64_t) ||
       map.struct_bytes_ > kMaxPageStruct) {
@@ -61,7 +61,7 @@ Result<void> PageMap::find_direct_map() {
     const auto first = info.number("PHYS_OFFSET");
     if (!bits || !first || *bits < 36 || *bits > 52) {
       return unknown_model(image_->name(),
-                           "VMCOREINFO has no VA_BITS and PHYS_OFFSET, so the map of all memory is not known");
+                           "VMCOREINFO has no VA_BITS and PHYS_OFFSET, so the address of the direct map is unknown");
     }
     direct_ = (~std::uint64_t{0} << *bits) - *first;
     return {};
@@ -78,7 +78,7 @@ std::string PageMap::for_each(const Visit& visit) {
   StructReader section{*image_, "mem_section"};
   const StructField map = section.field("section_mem_map");
   const std::uint64_t stride = image_->types().size_of(image_->types().find_struct("mem_section").value_or(0)).value_or(0);
-  if (!map || stride == 0 || stride > page_bytes_) return "the table of all pages has entries that are not known";
+  if (!map || stride == 0 || stride > page_bytes_) return "the section table has unknown entries";
   const std::uint64_t sections = page_bytes_ / stride;  // per root
   visited_ = 0;
   std::string damage;

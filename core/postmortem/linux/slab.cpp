@@ -127,8 +127,7 @@ class SlabWalker {
   }
 
   Result<void> load(StructReader& reader, std::uint64_t address) {
-    if (address < kFirstKernelAddress)
-      return missing_memory(image_.name(), "virtual", address, "is no pointer of the kernel's");
+    if (address < kFirstKernelAddress) return missing_memory(image_.name(), "virtual", address, "is not a kernel pointer");
     return reader.load(address);
   }
 
@@ -247,7 +246,7 @@ class SlabWalker {
     }
     std::uint64_t slab = cpu_.get(cpu_.partial);
     for (std::uint64_t count = 0; slab != 0; ++count) {
-      if (count == kMaxCpuPartial) return wrong("the partial slabs", "there are too many: a circle");
+      if (count == kMaxCpuPartial) return wrong("the partial slabs", "there are too many: the list is circular");
       if (auto read = load(slab_, slab); !read) return wrong("the partial slabs", read.error().detail);
       if (slab_.cache && slab_.get(slab_.cache) != cache.address)
         return wrong("the partial slabs", "one is another cache's");

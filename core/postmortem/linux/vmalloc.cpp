@@ -73,8 +73,7 @@ class AreaReader {
     const auto busy = type ? types.find_member(*type, "busy.head") : std::nullopt;
     const auto lazy = type ? types.find_member(*type, "lazy.head") : std::nullopt;
     const std::uint64_t stride = type ? types.size_of(*type).value_or(0) : 0;
-    if (!nodes_at || !count_at || !busy || !lazy || stride == 0)
-      return note("the kernel has no list of areas that is known");
+    if (!nodes_at || !count_at || !busy || !lazy || stride == 0) return note("the kernel has no known list of areas");
     const auto nodes = image_.read_number<std::uint64_t>(*nodes_at);
     const auto count = image_.read_number<std::uint32_t>(*count_at);
     if (!nodes || !count) return note((nodes ? count.error() : nodes.error()).detail);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a word of this field means.
+// Explains a word: its meaning, source and remedy.
 
 #include <array>
 #include <string_view>
@@ -106,7 +106,7 @@ Report run_explain(const CommandLine& options) {
   if (found.empty()) {
     return {.output = {},
             .problem = "\"" + printable_bytes(options.word) +
-                       "\" is no allocator, type, metric, column, alert, value, cause or source that is known" +
+                       "\" is not a known allocator, type, metric, column, alert, value, cause or source" +
                        did_you_mean(options.word, explained_words())};
   }
   if (options.view.layout != Layout::kText) return {.output = explain_table(found).print(options.view), .problem = {}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The allocated objects of one type in a crash dump, one by one.
+// The allocated objects of a type in a crash dump.
 #include "daemon/ctl/commands/commands.h"
 
 #if defined(MEMSTAT_HAVE_POSTMORTEM)
@@ -137,7 +137,7 @@ Report run_objects(const CommandLine& query) {
   const std::string path = dump_of(query);
   if (path.empty()) {
     report.problem =
-        "objects: give a crash dump with --from DUMP; a running kernel and a capture have no objects one by one";
+        "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects";
     return report;
   }
   const auto dump = postmortem::DumpObjects::open(path);

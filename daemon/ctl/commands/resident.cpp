@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much of files is in memory.
+// How much of each file is in memory.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -211,7 +211,7 @@ class Files {
     if (untold_ != 0) {
       line += (line.empty() ? "" : "; ") + std::to_string(untold_) +
               (untold_ == 1 ? " file: the kernel does" : " files: the kernel does") +
-              " not say how much is resident of files that you neither own nor may write";
+              " not report resident memory for files that you neither own nor may write";
     }
     return line.empty() ? line : line + "; run as their owner, or as root";
   }

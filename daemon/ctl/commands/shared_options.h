@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options that several commands take.
+// Options that several commands share.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace memstat::ctl {
 
 inline constexpr Option kKernelOption{.name = "--kernel",
                                       .value = "FILE",
-                                      .help = "The kernel file of a FreeBSD crash dump, where it is not beside it",
+                                      .help = "The kernel file of a FreeBSD crash dump, if it is not next to it",
                                       .set = [](CommandLine& line, const std::string& text) { line.kernel = text; }};
 inline constexpr Option kFromOption{
     .name = "--from",

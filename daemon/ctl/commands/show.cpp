@@ -169,10 +169,10 @@ std::vector<std::uint64_t> history_of(ReportSource& source, const Sample& sample
 
 std::string history_text(const std::vector<std::uint64_t>& amounts, bool is_bytes, bool is_human) {
   if (amounts.size() < 2) {
-    return "\nNo history: it takes two polls, of a capture, or of a running memstatd, which --from URL asks.\n";
+    return "\nNo history: this needs two polls, from a capture or a running memstatd (--from URL).\n";
   }
   const auto [least, most] = std::minmax_element(amounts.begin(), amounts.end());
-  return "\nIn the hour before: " +
+  return "\nIn the last hour: " +
          sparkline(std::deque<std::uint64_t>(amounts.begin(), amounts.end()), amounts.size(), true) + "  " +
          amount_text(*least, is_bytes, is_human) + " to " + amount_text(*most, is_bytes, is_human) + "\n";
 }

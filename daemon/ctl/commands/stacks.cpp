@@ -90,7 +90,7 @@ std::string paragraph(const MemuseFindings& findings, const MemuseGroup& group, 
   std::string text = headline(findings, group, is_human);
   const std::vector<std::string> frames = frames_of(findings, group);
   for (const std::string& frame : frames) text += "    " + frame + "\n";
-  if (frames.empty()) text += "    of calls that are not known\n";
+  if (frames.empty()) text += "    of unknown calls\n";
   if (group.stacks > 1) {
     text += "    and " + count_text(group.stacks - 1, "other stack") + " with the same first " +
             std::to_string(findings.options.match) + "\n";
@@ -102,13 +102,14 @@ std::string paragraph(const MemuseFindings& findings, const MemuseGroup& group, 
 std::string losses_text(const MemuseCounts& counts) {
   std::string text;
   if (counts.lost_blocks != 0) {
-    text += "lost: " + count_text(counts.lost_blocks, "block") + " for want of room: give more --memory, or a --type\n";
+    text +=
+        "lost: " + count_text(counts.lost_blocks, "block") + " for lack of memory: increase --memory, or select a --type\n";
   }
   if (counts.lost_stacks != 0) {
-    text += "lost: the stack of " + count_text(counts.lost_stacks, "block") + " for want of room: give more --memory\n";
+    text += "lost: the stack of " + count_text(counts.lost_stacks, "block") + " for lack of memory: increase --memory\n";
   }
   if (counts.missed_events != 0) {
-    text += "lost: " + count_text(counts.missed_events, "event") + " that came during another on the same CPU\n";
+    text += "lost: " + count_text(counts.missed_events, "event") + " that occurred during another one on the same CPU\n";
   }
   return text;
 }
@@ -116,11 +117,10 @@ std::string losses_text(const MemuseCounts& counts) {
 /// The result in short.
 std::string finding(const events::MemuseTable& table, std::uint64_t suspects) {
   if (table.watched_ns <= table.older_ns) {
-    return "leaks cannot be told in so short a time: no block is older than " + duration_text(seconds_of(table.older_ns));
+    return "the time is too short to find leaks: no block is older than " + duration_text(seconds_of(table.older_ns));
   }
   if (is_too_short(table)) {
-    return "leaks cannot be told in so short a time: watch for " + duration_text(seconds_of(2 * table.older_ns)) +
-           " or longer";
+    return "the time is too short to find leaks: watch for " + duration_text(seconds_of(2 * table.older_ns)) + " or longer";
   }
   return suspects == 0 ? "nothing looks like a leak" : count_text(suspects, "suspected leak");
 }
@@ -181,7 +181,7 @@ std::string memuse_text(const MemuseFindings& findings, bool is_human) {
   if (findings.options.groups != 0 && others > findings.options.groups) {
     text += count_text(others - findings.options.groups, "smaller group") + " left out: --groups 0 shows them\n";
   }
-  text += "Blocks that were allocated before are not known.\n";
+  text += "Earlier allocations are unknown.\n";
   return text + losses_text(findings.table.counts);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reports of a running memstatd, through its API.
+// Reads a running memstatd through its API.
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -36,11 +36,12 @@ std::string refusal_of(const HttpUrl& url, std::string_view path, const HttpAnsw
   if (said.size() > kMaxSaid) said.clear();
   const std::string who = url.for_logs + ": ";
   switch (answer.status) {
-    case 401: return who + "wants a user and a password: give http://USER:PASSWORD@HOST:PORT";
-    case 403: return who + "refuses requests from here; key allow of its configuration lists who may ask";
+    case 401: return who + "needs a user and a password: use http://USER:PASSWORD@HOST:PORT";
+    case 403:
+      return who + "refuses requests from this address; the key allow in its configuration lists the permitted networks";
     case 404:
       if (said.empty()) {
-        return who + "has no " + std::string(path) + ": it is a memstatd from before it had this, or another program";
+        return who + "has no " + std::string(path) + ": it is an older memstatd without this, or another program";
       }
       break;
     case 503: return who + (said.empty() ? "is there, but not ready: no poll has finished yet" : said);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// This machine's kernel, a capture or a crash dump, read as memstatd reads it: with its poller, tracker and snapshot, in
-// this process.
+// Reads this machine's kernel, a capture or a crash dump like memstatd: with its poller, tracker and snapshot in this
+// process.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, 
     }
   }
   if (!refused.empty() && is_replay) {
-    lines.insert(lines.begin(), "not in this capture, because who recorded it could not read them: " + refused +
+    lines.insert(lines.begin(), "not in this capture, because the user who recorded it could not read them: " + refused +
                                     "; record it as root, or with memstatd --record");
   } else if (!refused.empty()) {
     lines.insert(lines.begin(), "not in this answer, because you may not read them: " + refused +

@@ -28,13 +28,13 @@ std::string missing_of(const InspectionAnswer& answer, const Inspection& inspect
   std::string line;
   if (answer.refused != 0) {
     const std::string processes = counted(static_cast<double>(answer.refused), "process", "processes");
-    line = is_replay
-               ? "not in this capture, because who recorded it may not look into them: " + processes + "; record it as root"
-               : "not in this answer, because you may not look into them: " + processes +
-                     "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")";
+    line = is_replay ? "not in this capture, because the user who recorded it may not examine them: " + processes +
+                           "; record it as root"
+                     : "not in this answer, because you may not examine them: " + processes +
+                           "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")";
   }
   if (answer.is_cut) {
-    line += (line.empty() ? "not in this answer: " : "; also ") + std::string("whatever is beyond the first ") +
+    line += (line.empty() ? "not in this answer: " : "; also ") + std::string("everything beyond the first ") +
             counted(static_cast<double>(answer.looked_at), "object") + ", at which a question stops, or after 200 ms";
   }
   return line;

@@ -144,7 +144,7 @@ class ReportSource {
   /// Number of polls in the capture; 0: not a capture, and each read() returns a later state.
   [[nodiscard]] virtual std::size_t poll_count() { return 0; }
   /// Selects the poll for read(), below poll_count(). Returns "" or an error.
-  virtual std::string select_poll(std::size_t /*poll*/) { return "this is no capture, so it has no polls to choose from"; }
+  virtual std::string select_poll(std::size_t /*poll*/) { return "this is not a capture, so it has no polls to select"; }
 
   /// What a daemon, or the polls so far of a capture, has for each type in the last `seconds`: `points` amounts in the
   /// order of the last read()'s types, empty for a type without. Empty if nothing is remembered.
@@ -156,7 +156,7 @@ class ReportSource {
   virtual EventsAnswer events() { return {}; }
   /// The findings as of the last read().
   virtual FindingsAnswer findings() { return {.diagnosis = {}, .problem = "nothing here looks for causes"}; }
-  /// Whether growth() includes polls from before the first read().
+  /// Whether growth() knows of polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };
 

@@ -113,7 +113,7 @@ TEST(CountersKey, RefusesWhatCannotBeCounted) {
   EXPECT_EQ(counters_problem("counters: [{set: a}]"),
             "f.yaml:1:12: counters[0]: has no events; only set: memory has some of its own");
   EXPECT_EQ(counters_problem("counters: [{events: [x]}]"), "f.yaml:1:12: counters[0]: has no name; write set: memory");
-  EXPECT_THAT(counters_problem("counters: [{set: a b, events: [x]}]"), HasSubstr("\"a b\" is no name of a set"));
+  EXPECT_THAT(counters_problem("counters: [{set: a b, events: [x]}]"), HasSubstr("\"a b\" is not the name of a set"));
   for (const char* cpus : {"0-", "x", "\"3-1\"", "65536", "\"\"", "-1", "\"0, 1\""}) {
     EXPECT_THAT(counters_problem("counters: [{set: memory, cpus: " + std::string(cpus) + "}]"),
                 HasSubstr("counters[0].cpus: "))

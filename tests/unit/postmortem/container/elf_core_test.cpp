@@ -61,7 +61,7 @@ TEST(ElfCore, RefusesHeadersThatCannotBe) {
   const std::uint64_t most = ~std::uint64_t{0};
   const std::pair<std::string, const char*> cases[] = {
       {with(bytes, 4, std::uint8_t{1}), "32-bit or big-endian"},
-      {with(bytes, 5, std::uint8_t{2}), "is no ELF core file"},
+      {with(bytes, 5, std::uint8_t{2}), "is not an ELF core file"},
       {with(bytes, 18, std::uint16_t{40}), "ELF machine 40"},
       {with(bytes, 32, most - 3), "cut short"},
       {with(bytes, 54, std::uint16_t{32}), "program headers of another size"},

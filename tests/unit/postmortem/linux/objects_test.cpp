@@ -192,7 +192,7 @@ TEST(LinuxObjects, OfAKernelThatDoesNotSayWhereItsPagesAreIsAnError) {
     const auto objects = (*opened)->objects_of(0, 1);
     ASSERT_FALSE(objects) << missing;
     EXPECT_EQ(objects.error().code, ErrorCode::kVersion);
-    EXPECT_THAT(to_string(objects.error()), HasSubstr("VMCOREINFO does not say"));
+    EXPECT_THAT(to_string(objects.error()), HasSubstr("VMCOREINFO lacks"));
   }
 }
 
@@ -205,7 +205,7 @@ TEST(LinuxObjects, OnlyOfDumps) {
     const auto opened = DumpObjects::open(name);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
-    EXPECT_THAT(to_string(opened.error()), HasSubstr("is no crash dump"));
+    EXPECT_THAT(to_string(opened.error()), HasSubstr("is not a crash dump"));
   }
 }
 

@@ -106,7 +106,7 @@ TEST(LinuxSlab, DamageIsSaidOfTheCacheThatItBelongsTo) {
       {"circle", {second + list, whole.address("slab dentry 0 0") + list, "does not point back"}},
       {"short circle", {second + list, second + list, "does not point back"}},
       {"unmapped", {second + list, 0xffffc00000000008, "is not mapped"}},
-      {"no pointer", {second + list, 0x4000, "is no pointer of the kernel's"}},
+      {"no pointer", {second + list, 0x4000, "is not a kernel pointer"}},
       {"another cache's", {second + 24, whole.address("cache empty"), "another cache's"}},
       {"more in use than there are", {second + 40, 0x0014ffff, "more objects in use"}},
       {"fewer", {whole.address("node dentry 0") + 8, 30, "do not agree"}},
