@@ -51,7 +51,7 @@ bool has_parameter(const btf& types, const char* function, int number, std::stri
 /// Whether a kernel struct has this member, directly or in an anonymous member.
 bool has_member(const btf& types, const char* structure, std::string_view member);
 /// The GFP flag of an enumerator in this kernel: since Linux commit 772dd0342727 ("mm: enumerate all gfp flags")
-/// (v6.10) the bits are enumerators. `before` is the value for older kernels.
+/// (v6.9) the bits are enumerators. `before` is the value for older kernels.
 std::uint64_t gfp_flag(const btf& types, std::string_view enumerator, std::uint64_t before);
 
 /// This kernel's GFP flags that make up the classes.
