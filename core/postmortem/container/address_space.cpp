@@ -48,7 +48,7 @@ Result<PageTables> find_arm64(const VmCoreInfo& info, std::string_view dump) {
   const auto offset = info.number("kimage_voffset");
   if (!offset) return no_key(dump, "NUMBER(kimage_voffset)");
   // T1SZ is what was configured at boot; VA_BITS alone is the kernel's maximum. Exported since Linux commit
-  // bbdbc11804ff ("arm64/crash_core: Export TCR_EL1.T1SZ in vmcoreinfo") (v5.11).
+  // bbdbc11804ff ("arm64/crash_core: Export TCR_EL1.T1SZ in vmcoreinfo") (v5.9).
   const auto unused_bits = info.number("TCR_EL1_T1SZ");
   const auto address_bits = unused_bits ? 64 - *unused_bits : info.number("VA_BITS");
   if (!address_bits) return no_key(dump, "NUMBER(VA_BITS)");
