@@ -25,6 +25,8 @@ def below(sums, floors):
 def main():
     assert below({"problems": {"first": [8, 10]}, "calm machines": {"first": [3, 4]}}, {"first": 0.9}) == \
         ["first: 8 of 10", "calm machines: 1 of 4 are accused"]
+    form = subprocess.run([sys.executable, "-B", SCORE, "--form"], capture_output=True, text=True, check=False)
+    assert form.returncode == 0, form.stdout + form.stderr
     done = subprocess.run([sys.executable, "-B", SCORE, "--json"], capture_output=True, text=True, check=True)
     sums = json.loads(done.stdout)
     assert sums["problems"]["first"][1] >= 70 and sums["calm machines"]["first"][1] >= 25, sums

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A kernel module that leaks: a number written to a parameter is the MiB that are lost then. `more` takes blocks of 2 KiB,
-// `large` blocks of 64 KiB, `objects` a cache of its own, `mapped` vmalloc, `pages` whole pages, `percpu` MiB on each
-// processor.
+// `small` of 96 bytes, `charged` of 512 that are charged to the writer's control group, `large` blocks of 64 KiB, `objects`
+// a cache of its own, `mapped` vmalloc, `pages` whole pages, `percpu` MiB on each processor.
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -13,6 +13,8 @@
 static struct kmem_cache* leaked_objects;
 
 static void* leak_more(void) { return kmalloc(2048, GFP_KERNEL); }
+static void* leak_small(void) { return kmalloc(96, GFP_KERNEL); }
+static void* leak_charged(void) { return kmalloc(512, GFP_KERNEL_ACCOUNT); }
 static void* leak_large(void) { return kmalloc(65536, GFP_KERNEL); }
 static void* leak_object(void) { return leaked_objects ? kmem_cache_alloc(leaked_objects, GFP_KERNEL) : NULL; }
 static void* leak_mapped(void) { return vmalloc(1 << 20); }
@@ -37,6 +39,8 @@ static int leak(const char* value, void* (*one)(void), unsigned int in_a_mebibyt
   module_param_cb(name, &name##_operations, NULL, 0200)
 
 LEAKS(more, leak_more, 512);
+LEAKS(small, leak_small, 10922);
+LEAKS(charged, leak_charged, 2048);
 LEAKS(large, leak_large, 16);
 LEAKS(objects, leak_object, 1024);
 LEAKS(mapped, leak_mapped, 1);

@@ -6,6 +6,7 @@
 //
 // The first refusal and the end are one line each on standard output: what was verified.
 // $PROVOKE_LEAVE: gives back so many threads or processes after the first refusal, and asks no more.
+// $PROVOKE_FILES: its limit of open files.
 // $PROVOKE_UID: drops to that user first, since root may exceed some limits.
 #include "tests/situations/provoked/provoke.h"
 
@@ -17,7 +18,8 @@ static const struct {
     PROVOKE_KINDS(PROVOKE_ROW)};
 
 static void be_unlimited(void) {
-  const struct rlimit files = {1 << 20, 1 << 20}, all = {RLIM_INFINITY, RLIM_INFINITY};
+  const rlim_t most = getenv("PROVOKE_FILES") ? (rlim_t)atol(getenv("PROVOKE_FILES")) : 1 << 20;
+  const struct rlimit files = {most, most}, all = {RLIM_INFINITY, RLIM_INFINITY};
   setrlimit(RLIMIT_NOFILE, &files);
   setrlimit(RLIMIT_MEMLOCK, &all);
   setrlimit(RLIMIT_NPROC, &all);

@@ -10,6 +10,10 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <linux/rtnetlink.h>
+#include <mqueue.h>
+#include <netinet/ip.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -43,69 +47,89 @@ static inline int errno_of(long result) { return result < 0 ? errno : 0; }
 static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno : 0; }
 
 // Kinds by name.
-#define PROVOKE_KINDS(KIND)                          \
-  KIND(open, open_null)                              \
-  KIND(eventfd, make_eventfd)                        \
-  KIND(epoll, make_epoll)                            \
-  KIND(timerfd, make_timerfd)                        \
-  KIND(memfd, make_memfd)                            \
-  KIND(pipe, make_pipe)                              \
-  KIND(full_pipe, fill_pipe)                         \
-  KIND(inotify, make_inotify)                        \
-  KIND(pty, open_pty)                                \
-  KIND(unix_socket, make_unix_socket)                \
-  KIND(epoll_watch, epoll_watch)                     \
-  KIND(watch, watch_directory)                       \
-  KIND(notifications, queue_notifications)           \
-  KIND(unread_unix, unread_unix)                     \
-  KIND(unread_unix_datagrams, unread_unix_datagrams) \
-  KIND(tcp_idle, tcp_idle)                           \
-  KIND(tcp_unread, tcp_unread)                       \
-  KIND(tcp_orphan, tcp_orphan)                       \
-  KIND(udp_unread, udp_unread)                       \
-  KIND(udp_slow_reader, udp_slow_reader)             \
-  KIND(send_to_new_address, send_to_new_address)     \
-  KIND(netlink_unread, netlink_unread)               \
-  KIND(packet_ring, packet_ring)                     \
-  KIND(thread, make_thread)                          \
-  KIND(process, make_process)                        \
-  KIND(zombie, make_zombie)                          \
-  KIND(network_namespace, network_namespace)         \
-  KIND(user_namespace, user_namespace)               \
-  KIND(shm, make_shm)                                \
-  KIND(small_shm, make_small_shm)                    \
-  KIND(sem, make_sem)                                \
-  KIND(queue, make_queue)                            \
-  KIND(message, send_message)                        \
-  KIND(key, add_key)                                 \
-  KIND(aio, setup_aio)                               \
-  KIND(ring, setup_ring)                             \
-  KIND(timer, make_timer)                            \
-  KIND(signal, queue_signal)                         \
-  KIND(lock, lock_byte)                              \
-  KIND(bpf_map, bpf_map)                             \
-  KIND(bpf_percpu_map, bpf_percpu_map)               \
-  KIND(memory, take_memory)                          \
-  KIND(locked, lock_memory)                          \
-  KIND(reserved, reserve_memory)                     \
-  KIND(page_table, take_page_table)                  \
-  KIND(map, split_map)                               \
-  KIND(huge, take_huge_page)                         \
-  KIND(huge_unreserved, take_unreserved_huge_page)   \
-  KIND(thp, take_huge_pages_lazily)                  \
-  KIND(thrash, thrash)                               \
-  KIND(write, write_file)                            \
-  KIND(read, read_file)                              \
-  KIND(file, make_file)                              \
-  KIND(missing, look_for_missing)                    \
-  KIND(mount, mount_tmpfs)                           \
-  KIND(group, make_group)                            \
-  KIND(dying_group, dying_group)                     \
-  KIND(churn_socket, churn_socket)                   \
-  KIND(churn_process, churn_process)                 \
-  KIND(churn_files, churn_files)                     \
-  KIND(wave, wave)                                   \
-  KIND(sawtooth, sawtooth)                           \
+#define PROVOKE_KINDS(KIND)                            \
+  KIND(open, open_null)                                \
+  KIND(eventfd, make_eventfd)                          \
+  KIND(epoll, make_epoll)                              \
+  KIND(timerfd, make_timerfd)                          \
+  KIND(memfd, make_memfd)                              \
+  KIND(pipe, make_pipe)                                \
+  KIND(full_pipe, fill_pipe)                           \
+  KIND(inotify, make_inotify)                          \
+  KIND(pty, open_pty)                                  \
+  KIND(unix_socket, make_unix_socket)                  \
+  KIND(epoll_watch, epoll_watch)                       \
+  KIND(watch, watch_directory)                         \
+  KIND(notifications, queue_notifications)             \
+  KIND(unread_unix, unread_unix)                       \
+  KIND(unread_unix_datagrams, unread_unix_datagrams)   \
+  KIND(tcp_idle, tcp_idle)                             \
+  KIND(tcp_unread, tcp_unread)                         \
+  KIND(tcp_orphan, tcp_orphan)                         \
+  KIND(udp_unread, udp_unread)                         \
+  KIND(udp_slow_reader, udp_slow_reader)               \
+  KIND(send_to_new_address, send_to_new_address)       \
+  KIND(netlink_unread, netlink_unread)                 \
+  KIND(packet_ring, packet_ring)                       \
+  KIND(thread, make_thread)                            \
+  KIND(process, make_process)                          \
+  KIND(zombie, make_zombie)                            \
+  KIND(network_namespace, network_namespace)           \
+  KIND(user_namespace, user_namespace)                 \
+  KIND(shm, make_shm)                                  \
+  KIND(small_shm, make_small_shm)                      \
+  KIND(sem, make_sem)                                  \
+  KIND(queue, make_queue)                              \
+  KIND(message, send_message)                          \
+  KIND(key, add_key)                                   \
+  KIND(aio, setup_aio)                                 \
+  KIND(ring, setup_ring)                               \
+  KIND(timer, make_timer)                              \
+  KIND(signal, queue_signal)                           \
+  KIND(lock, lock_byte)                                \
+  KIND(bpf_map, bpf_map)                               \
+  KIND(bpf_percpu_map, bpf_percpu_map)                 \
+  KIND(memory, take_memory)                            \
+  KIND(locked, lock_memory)                            \
+  KIND(reserved, reserve_memory)                       \
+  KIND(page_table, take_page_table)                    \
+  KIND(map, split_map)                                 \
+  KIND(huge, take_huge_page)                           \
+  KIND(huge_unreserved, take_unreserved_huge_page)     \
+  KIND(thp, take_huge_pages_lazily)                    \
+  KIND(thrash, thrash)                                 \
+  KIND(write, write_file)                              \
+  KIND(read, read_file)                                \
+  KIND(file, make_file)                                \
+  KIND(missing, look_for_missing)                      \
+  KIND(mount, mount_tmpfs)                             \
+  KIND(group, make_group)                              \
+  KIND(dying_group, dying_group)                       \
+  KIND(churn_socket, churn_socket)                     \
+  KIND(churn_process, churn_process)                   \
+  KIND(churn_files, churn_files)                       \
+  KIND(wave, wave)                                     \
+  KIND(sawtooth, sawtooth)                             \
+  KIND(semaphores, make_semaphores)                    \
+  KIND(reserved_shm, reserve_shm)                      \
+  KIND(large_key, add_large_key)                       \
+  KIND(mqueue, make_mqueue)                            \
+  KIND(filled_memfd, fill_memfd)                       \
+  KIND(noise, take_noise)                              \
+  KIND(memory_of_node, take_memory_of_node)            \
+  KIND(huge_reserved, reserve_huge_page)               \
+  KIND(worker, make_worker)                            \
+  KIND(holes, make_holes)                              \
+  KIND(perf_ring, perf_ring)                           \
+  KIND(bpf_ring, bpf_ring)                             \
+  KIND(kept_network_namespace, keep_network_namespace) \
+  KIND(log, write_log)                                 \
+  KIND(send_to_new_address6, send_to_new_address6)     \
+  KIND(fragment, send_fragment)                        \
+  KIND(unaccepted, connect_unaccepted)                 \
+  KIND(close_wait, leave_in_close_wait)                \
+  KIND(netlink_overrun, netlink_overrun)               \
+  KIND(descriptor, send_descriptor)                    \
   KIND(nothing, do_nothing)
 
 #define PROVOKE_DECLARE(name, make) int make(long i);
