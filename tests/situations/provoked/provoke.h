@@ -115,7 +115,6 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(large_key, add_large_key)                       \
   KIND(mqueue, make_mqueue)                            \
   KIND(filled_memfd, fill_memfd)                       \
-  KIND(noise, take_noise)                              \
   KIND(memory_of_node, take_memory_of_node)            \
   KIND(huge_reserved, reserve_huge_page)               \
   KIND(worker, make_worker)                            \

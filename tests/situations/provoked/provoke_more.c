@@ -28,19 +28,6 @@ int fill_memfd(long i) {  // a deleted file that is held open
   memset(data, (int)i + 1, sizeof data);
   return file < 0 ? errno : write(file, data, sizeof data) < (ssize_t)sizeof data ? ENOMEM : 0;
 }
-int take_noise(long i) {  // memory that does not compress
-  static uint64_t state = 88172645463325252U;
-  (void)i;
-  uint64_t* const memory = mmap(NULL, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return errno;
-  for (size_t at = 0; at < kMiB / sizeof *memory; ++at) {
-    state ^= state << 13U;
-    state ^= state >> 7U;
-    state ^= state << 17U;
-    memory[at] = state;
-  }
-  return 0;
-}
 int take_memory_of_node(long i) {  // of node 1, as numactl --membind does
   const unsigned long nodes = 2;
   if (i == 0 && syscall(SYS_set_mempolicy, 2L /* MPOL_BIND */, &nodes, 8L) < 0) return errno;
