@@ -15,7 +15,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
@@ -43,169 +47,65 @@ class Tables : public testing::Test {
   BundledFiles files_;
 };
 
-/// A kernel with these files has these tables, and these statistics.
+/// A kernel with these files has these tables, and these statistics: fixtures/linux_table.txt.
 struct TableCase {
+  std::string why;
   std::map<std::string, std::string> files;  ///< Below /proc.
   std::map<std::string, std::string> figures;
-  std::map<std::string, std::uint64_t> statistics = {};
-  const char* why = "";
+  std::map<std::string, std::uint64_t> statistics;
 };
 
-const char* const kArp =
-    "entries  allocs destroys hash_grows  lookups hits  res_failed  rcv_probes_mcast rcv_probes_ucast  periodic_gc_runs "
-    "forced_gc_runs unresolved_discards table_fulls\n"
-    "00000011  0000000d 0000000d 00000000  00000515 00000089  00000015  00000000 00000000  00000267 000003a1 00000023 "
-    "0000039c\n"
-    "00000011  0000001c 0000001a 00000000  00001675 00000374  00000093  00000000 00000000  000003bf 00000252 00000046 "
-    "00000240\n";
-const char* const kConntrack =
-    "entries  clashres new insert insert_failed drop early_drop icmp_error\n"
-    "0000000c  00000000 00000000 00000000 00000002 00000014 0000000a 00000000\n"
-    "0000000c  00000000 00000000 00000000 00000003 ffffffff 00000001 00000000\n";
-const char* const kShm =
-    "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime\n"
-    "         0          0   600               1048576   131     0      0     0     0     0     0          0          0\n"
-    "        -1          1   600                  5000   131     0      0     0     0     0     0          0          0\n";
+std::string with_line_ends(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\\', at)) != std::string::npos; ++at) {
+    text.replace(at, 2, 1, text.at(at + 1) == 'n' ? '\n' : '\t');
+  }
+  return text;
+}
+
+/// "files count=600" or "negative_dentries 151302".
+void add_result(std::string_view text, TableCase& table) {
+  if (const std::size_t blank = text.find(' '); text.find('=') != std::string_view::npos) {
+    table.figures.emplace(text.substr(0, blank), text.substr(blank + 1));
+    return;
+  }
+  const std::size_t blank = text.rfind(' ');
+  const std::string number(text.substr(blank + 1));
+  table.statistics.emplace(text.substr(0, blank), number.find('.') == std::string::npos
+                                                      ? std::stoull(number)
+                                                      : std::bit_cast<std::uint64_t>(std::stod(number)));
+}
 
 std::vector<TableCase> table_cases() {
-  return {
-      {{{"sys/fs/file-nr", "627\t27\t2466170\n"}}, {{"files", "count=600 countlimit=2466170"}}},
-      {{{"sys/fs/file-nr", "627\t0\t9223372036854775807\n"}}, {{"files", "count=627"}}, {}, "unlimited"},
-      {{{"sys/fs/inode-state", "336936\t936\t0\t0\t0\t0\t0\n"}}, {{"inodes", "count=336000 free=936"}}},
-      {{{"sys/fs/inode-state", "10\t11\t0\t0\t0\t0\t0\n"}},
-       {{"inodes", "count=0 free=10"}},
-       {},
-       "counted one after the other"},
-      {{{"sys/fs/dentry-state", "488408\t486799\t45\t0\t151302\t0\n"}},
-       {{"dentries", "count=1609 free=486799"}},
-       {{"negative_dentries", 151302}}},
-      {{{"sys/net/netfilter/nf_conntrack_count", "12\n"}}, {{"conntrack", "count=12"}}},
-      {{{"sys/net/netfilter/nf_conntrack_count", "12\n"},
-        {"sys/net/netfilter/nf_conntrack_max", "262144\n"},
-        {"net/stat/nf_conntrack", kConntrack}},
-       {{"conntrack", "count=12 failures=4294967315 countlimit=262144"}},
-       {{"table_events_total{conntrack,early_drop}", 11}, {"table_events_total{conntrack,insert_failed}", 5}}},
-      {{{"sys/net/netfilter/nf_conntrack_count", "12\n"},
-        {"sys/net/netfilter/nf_conntrack_max", "0\n"},
-        {"net/stat/nf_conntrack", kConntrack}},
-       {{"conntrack", "count=12 failures=4294967315"}},
-       {{"table_events_total{conntrack,early_drop}", 11}, {"table_events_total{conntrack,insert_failed}", 5}},
-       "0 is unlimited"},
-      {{{"net/stat/arp_cache", kArp}},
-       {{"arp_cache", "count=17 failures=1500"}},
-       {{"table_events_total{arp_cache,forced_gc_runs}", 0x3a1U + 0x252U},
-        {"table_events_total{arp_cache,unresolved_discards}", 0x23U + 0x46U}},
-       "entries are those of the table in each line"},
-      {{{"net/stat/arp_cache", kArp},
-        {"net/stat/ndisc_cache", "entries\n00000005\n"},
-        {"sys/net/ipv4/neigh/default/gc_thresh2", "512\n"},
-        {"sys/net/ipv4/neigh/default/gc_thresh3", "1024\n"}},
-       {{"arp_cache", "count=17 failures=1500 countlimit=1024"}, {"ndisc_cache", "count=5"}},
-       {{"table_events_total{arp_cache,forced_gc_runs}", 0x3a1U + 0x252U},
-        {"table_events_total{arp_cache,unresolved_discards}", 0x23U + 0x46U},
-        {"table_soft_limit_objects{arp_cache}", 512}}},
-      {{{"net/stat/arp_cache", "entries table_fulls\n00000400 00000000\n"},
-        {"sys/net/ipv4/neigh/default/gc_thresh3", "1024\n"}},
-       {{"arp_cache", "count=1024 failures=0 countlimit=1024"}}},
-      {{{"net/stat/arp_cache", "entries table_fulls\n00000401 00000000\n"},
-        {"sys/net/ipv4/neigh/default/gc_thresh3", "1024\n"}},
-       {{"arp_cache", "count=1025 failures=0"}},
-       {},
-       "permanent ones count for no limit"},
-      {{{"net/stat/arp_cache", "entries table_fulls\n00000401 00000001\n"},
-        {"sys/net/ipv4/neigh/default/gc_thresh3", "1024\n"}},
-       {{"arp_cache", "count=1025 failures=1 countlimit=1024"}},
-       {},
-       "some were refused, so the limit holds"},
-      {{{"sys/vm/overcommit_memory", "2\n"}, {"meminfo", "MemTotal: 9 kB\nCommitLimit: 6 kB\nCommitted_AS: 7 kB\n"}},
-       {{"committed", "bytes=7168 byteslimit=6144"}}},
-      {{{"sys/vm/overcommit_memory", "0\n"},
-        {"sys/vm/max_map_count", "65530\n"},
-        {"meminfo", "CommitLimit: 6 kB\nCommitted_AS: 7 kB\n"}},
-       {{"process_maps", "countlimit=65530"}},
-       {},
-       "only mode 2 applies the commit limit"},
-      {{{"sys/net/core/somaxconn", "4096\n"}, {"net/netstat", "TcpExt: A ListenOverflows\nTcpExt: 1 5\n"}},
-       {{"accept_queues", "failures=5 countlimit=4096"}}},
-      {{{"sys/net/core/rmem_max", "212992\n"}, {"sys/net/core/wmem_max", "425984\n"}},
-       {{"socket_receive_buffers", "byteslimit=212992"}, {"socket_send_buffers", "byteslimit=425984"}}},
-      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"}}, {{"threads", "count=104"}}},
-      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"}, {"sys/kernel/threads-max", "62938\n"}},
-       {{"threads", "count=104 countlimit=62938"}}},
-      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"},
-        {"sys/kernel/threads-max", "62938\n"},
-        {"sys/kernel/pid_max", "32768\n"}},
-       {{"threads", "count=104 countlimit=32468"}},
-       {},
-       "the lower of two limits, without the numbers that are reserved"},
-      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"}, {"sys/kernel/threads-max", "62938\n"}, {"sys/kernel/pid_max", "301\n"}},
-       {{"threads", "count=104 countlimit=1"}}},
-      {{{"loadavg", "2.62 1.56 3.44 5/104 2902\n"},
-        {"sys/kernel/threads-max", "62938\n"},
-        {"sys/kernel/pid_max", "4194304\n"}},
-       {{"threads", "count=104 countlimit=62938"}}},
-      {{{"key-users",
-         "    0:     9 8/8 3/1000000 40/25000000\n"
-         " 1000:     5 150/5 150/200 5000/20000\n"
-         "65534:     5 1/1 10/0 19000/20000 new\n"}},
-       {{"keys", "bytes=24040 count=159"}},
-       {{"table_user_used_ratio{keys,count}", std::bit_cast<std::uint64_t>(0.75)},
-        {"table_user_used_ratio{keys,bytes}", std::bit_cast<std::uint64_t>(0.95)}},
-       "a quota for each user"},
-      {{{"key-users", ""}},
-       {{"keys", "bytes=0 count=0"}},
-       {{"table_user_used_ratio{keys,count}", 0}, {"table_user_used_ratio{keys,bytes}", 0}},
-       "none of our user namespace"},
-      {{{"sysvipc/shm", kShm}}, {{"sysv_shm", "bytes=1053576 count=2"}}},
-      {{{"sysvipc/shm", kShm}, {"sys/kernel/shmmni", "4096\n"}, {"sys/kernel/shmall", "18446744073692774399\n"}},
-       {{"sysv_shm", "bytes=1053576 count=2 countlimit=4096"}}},
-      {{{"sysvipc/shm", kShm}, {"sys/kernel/shmmni", "4096\n"}, {"sys/kernel/shmall", "1000\n"}},
-       {{"sysv_shm", "bytes=1053576 count=2 countlimit=4096 byteslimit=4096000"}}},
-      {{{"sysvipc/shm",
-         "key shmid perms size nattch rss swap\n0 0 600 8192 2 4096 0\n0 1 600 99999 0 4096 8192\n0 2 600 5 0 0 4096\n"}},
-       {{"sysv_shm", "bytes=108196 count=3"}},
-       {{"sysv_shm_held_bytes{memory}", 8192},
-        {"sysv_shm_held_bytes{swap}", 12288},
-        {"sysv_shm_unattached_bytes", 16384},
-        {"sysv_shm_unattached_objects", 2}},
-       "what nobody has attached"},
-      {{{"sysvipc/sem", "key semid perms nsems\n0 0 600 7\n0 1 600 3\n"},
-        {"sys/kernel/sem", "32000\t1024000000\t500\t32000\n"}},
-       {{"sysv_sem", "count=2 countlimit=32000"}, {"sysv_semaphores", "count=10 countlimit=1024000000"}}},
-      {{{"sysvipc/msg", "key msqid perms cbytes qnum\n"}, {"sys/kernel/msgmni", "32000\n"}},
-       {{"sysv_msg", "bytes=0 count=0 countlimit=32000"}}},
-      {{{"net/sockstat", "sockets: used 13\nTCP: inuse 1 orphan 20 tw 30 alloc 1 mem 0\n"},
-        {"sys/net/ipv4/tcp_max_orphans", "131072\n"},
-        {"sys/net/ipv4/tcp_max_tw_buckets", "131073\n"}},
-       {{"tcp_orphans", "count=20 countlimit=131072"}, {"tcp_time_wait", "count=30 countlimit=131073"}},
-       {{"table_soft_limit_objects{tcp_orphans}", 32768}},
-       "connections that no process has open: stuck ones are reset from a quarter on"},
-      {{{"net/sockstat", "TCP: inuse 1 orphan 20 tw 30 alloc 1 mem 0\n"},
-        {"sys/net/ipv4/tcp_max_tw_buckets", "131073\n"},
-        {"net/netstat", "TcpExt: TW TCPTimeWaitOverflow\nTcpExt: 9 4\n"}},
-       {{"tcp_orphans", "count=20"}, {"tcp_time_wait", "count=30 failures=4 countlimit=131073"}}},
-      {{{"sys/fs/aio-nr", "128\n"},
-        {"sys/fs/aio-max-nr", "65536\n"},
-        {"sys/fs/epoll/max_user_watches", "100\n"},
-        {"sys/fs/inotify/max_user_watches", "200\n"},
-        {"sys/fs/inotify/max_user_instances", "300\n"}},
-       {{"aio_events", "count=128 countlimit=65536"}},
-       {{"table_user_limit_objects{epoll_watches}", 100},
-        {"table_user_limit_objects{inotify_watches}", 200},
-        {"table_user_limit_objects{inotify_instances}", 300}},
-       "of what the kernel does not count there is only the limit of each user"},
-      {{{"sys/kernel/pty/nr", "1\n"}, {"sys/kernel/pty/max", "4096\n"}},
-       {{"ptys", "count=1 countlimit=4095"}},
-       {},
-       "one is kept back"},
-      {{{"sys/kernel/pty/nr", "7\n"}, {"sys/kernel/pty/max", "8\n"}}, {{"ptys", "count=7 countlimit=7"}}},
-      {{{"sys/kernel/pty/nr", "7\n"}, {"sys/kernel/pty/max", "1\n"}}, {{"ptys", "count=7"}}, {}, "0 would be no limit"},
-      {{{"sys/kernel/pty/nr", "7\n"}, {"sys/kernel/pty/max", "0\n"}}, {{"ptys", "count=7"}}},
-  };
+  constexpr std::string_view kResult = "=> ";
+  std::vector<TableCase> cases;
+  std::map<std::string, std::string> shared;
+  std::ifstream file(fixture_path("linux_table.txt"));
+  bool begins = false;  // the lines before the first empty one are a comment
+  for (std::string line; std::getline(file, line); begins = line.empty()) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with('@')) {
+      shared.emplace(line.substr(0, colon), with_line_ends(line.substr(colon + 2)));
+    } else if (!line.empty()) {
+      if (begins) cases.emplace_back();
+      if (cases.empty()) continue;
+      if (line.starts_with('#')) {
+        cases.back().why = line;
+      } else if (line.starts_with(kResult)) {
+        add_result(line.substr(kResult.size()), cases.back());
+      } else {
+        const std::string content = line.substr(colon + 2);
+        cases.back().files[line.substr(0, colon)] = content.starts_with('@') ? shared.at(content) : with_line_ends(content);
+      }
+    }
+  }
+  return cases;
 }
 
 TEST_F(Tables, HaveTheFiguresAndStatisticsOfTheirFiles) {
-  for (const TableCase& one : table_cases()) {
+  const std::vector<TableCase> cases = table_cases();
+  EXPECT_GE(cases.size(), 33U);
+  for (const TableCase& one : cases) {
+    ASSERT_FALSE(one.files.empty() || one.figures.empty());
     SCOPED_TRACE(one.figures.begin()->first + ": " + one.files.begin()->second + one.why);
     files_.contents.clear();
     for (const auto& [path, content] : one.files) file(path) = content;
