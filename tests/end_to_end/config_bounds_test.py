@@ -3,7 +3,6 @@
 """The cost of a configuration: a file of the maximum size, made to be expensive, is rejected with at most 32 MB of resident memory, and a
 daemon that reloads it returns the memory."""
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -104,8 +103,7 @@ class ConfigBounds(unittest.TestCase):
             daemon.wait_page(lambda now: now.number("memstat_poll_duration_seconds_count") >= 3, "some polls")
 
             def resident_kib():
-                with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as file:
-                    return int(re.search(r"^VmRSS:\s+(\d+)", file.read(), re.MULTILINE)[1])
+                return int(program.status_of(daemon.process.pid)["VmRSS"].split()[0])
             before = resident_kib()
             reloads = ("lists in lists", *DEAR_TO_PARSE)
             for round_number, name in enumerate(reloads, 1):

@@ -62,8 +62,7 @@ class Counters(unittest.TestCase):
     def test_the_default_set_is_read_in_the_sandbox_without_privileges(self):
         path = self.counting()
         with program.Daemon("--config", path) as daemon:
-            with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as file:
-                status = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+            status = program.status_of(daemon.process.pid)
             self.assertEqual((int(status["CapEff"], 16), status["Seccomp"]), (0, "2"))
             before = figures(wait_text(daemon, lambda page: figures(page, "page-faults"), "counters"), "page-faults")
             fault(PAGES)

@@ -56,8 +56,8 @@ ALERT = "MemstatControlGroupKernelGrowth"
 
 def resident(process):
     """{what: KiB} of the program's memory."""
-    with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
-        return {name: int(value) for name, value in re.findall(r"^(VmRSS|VmData):\s*(\d+) kB$", file.read(), re.MULTILINE)}
+    status = program.status_of(process.pid)
+    return {name: int(status[name].split()[0]) for name in ("VmRSS", "VmData")}
 
 
 def keeps_names_of_removed_files(directory):

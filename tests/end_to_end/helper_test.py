@@ -17,7 +17,8 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import program  # noqa: E402
-from slab_events_test import ALLOCATIONS, CACHE, TIMES, has_cache, watch_directory  # noqa: E402
+from event_tests import CACHE, descriptor_facts, has_cache, watch_directory  # noqa: E402
+from slab_events_test import ALLOCATIONS, TIMES  # noqa: E402
 
 SOURCE = "linux_slab_events"
 COUNTED = "memstat_events_counted_ratio"
@@ -39,11 +40,6 @@ class Busy:
             process.wait()
 
 
-def status_field(process, field):
-    with open(f"/proc/{process}/status", encoding="utf-8") as file:
-        return next(line.split(":", 1)[1].strip() for line in file if line.startswith(field + ":"))
-
-
 def children(process):
     with open(f"/proc/{process}/task/{process}/children", encoding="utf-8") as file:
         return [int(number) for number in file.read().split()]
@@ -51,15 +47,7 @@ def children(process):
 
 def links_of(process):
     """Numbers of the links of programs to events that a process holds."""
-    numbers = set()
-    directory = f"/proc/{process}/fdinfo"
-    for descriptor in os.listdir(directory):
-        try:
-            with open(os.path.join(directory, descriptor), encoding="utf-8") as file:
-                numbers.update(re.findall(r"^link_id:\s*(\d+)", file.read(), re.MULTILINE))
-        except FileNotFoundError:  # it was closed meanwhile
-            pass
-    return {int(number) for number in numbers}
+    return {int(number) for facts in descriptor_facts(process) for number in re.findall(r"^link_id:\s*(\d+)", facts, re.MULTILINE)}
 
 
 def links_of_kernel():
@@ -75,7 +63,7 @@ def links_of_kernel():
 
 
 def is_gone(process):
-    return not os.path.exists(f"/proc/{process}") or status_field(process, "State").startswith("Z")
+    return not os.path.exists(f"/proc/{process}") or program.status_of(process)["State"].startswith("Z")
 
 
 @program.needs_root
@@ -123,7 +111,7 @@ class Helper(unittest.TestCase):
             self.assertEqual(len(links_of(daemon.process.pid)), len(attached))
             page = daemon.wait_page(lambda now: now.number(COUNTED, source=SOURCE) == 1, "that all is counted")
             before = int(page.text(ALLOCATIONS, allocator="slab", type=CACHE) or 0)
-            watch_directory(TIMES)
+            os.close(watch_directory(TIMES))
             after = daemon.wait_page(
                 lambda now: int(now.text(ALLOCATIONS, allocator="slab", type=CACHE) or 0) >= before + TIMES, "the counts")
             self.assertEqual(int(after.text(ALLOCATIONS, allocator="slab", type=CACHE)), before + TIMES)
@@ -133,11 +121,11 @@ class Helper(unittest.TestCase):
         with program.temporary_directory() as directory, self.daemon(directory) as daemon:
             helper = self.helper_of(daemon)
             for field, rights in (("CapEff", BPF_AND_PERFMON), ("CapPrm", BPF_AND_PERFMON), ("CapInh", 0), ("CapBnd", 0), ("CapAmb", 0)):
-                self.assertEqual(int(status_field(helper, field), 16), rights, field)
-            self.assertEqual(status_field(helper, "Uid"), status_field(daemon.process.pid, "Uid"))
-            self.assertEqual(status_field(helper, "NoNewPrivs"), "1")
+                self.assertEqual(int(program.status_of(helper)[field], 16), rights, field)
+            self.assertEqual(program.status_of(helper)["Uid"], program.status_of(daemon.process.pid)["Uid"])
+            self.assertEqual(program.status_of(helper)["NoNewPrivs"], "1")
             if not program.SANITIZER:
-                self.assertEqual(status_field(helper, "Seccomp"), status_field(daemon.process.pid, "Seccomp"))
+                self.assertEqual(program.status_of(helper)["Seccomp"], program.status_of(daemon.process.pid)["Seccomp"])
             open_files = [os.readlink(f"/proc/{helper}/fd/{number}") for number in os.listdir(f"/proc/{helper}/fd")]
             self.assertEqual({re.sub(r":.*", "", file) for file in open_files}, {"/dev/null", "socket", "anon_inode"}, open_files)
             self.assertEqual(sum(file.startswith("socket:") for file in open_files), 1)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Lock: dnotify_struct
 """memstatctl stacks on this machine's kernel: finds a known leak with its exact count, and no suspect without a leak."""
-import fcntl
 import json
 import os
 import re
@@ -15,34 +14,14 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import program  # noqa: E402
 from ctl import MEMSTATCTL  # noqa: E402
+from event_tests import CACHE, descriptor_facts, has_cache, watch_directory  # noqa: E402
 
-CACHE = "dnotify_struct"  # nothing but fcntl(F_NOTIFY) takes objects of it
 OLDER = 0.5  # s
-
-
-def has_cache():
-    with open("/proc/slabinfo", encoding="utf-8", errors="replace") as file:
-        return any(line.startswith(CACHE + " ") for line in file)
-
-
-def take_block(directory):
-    """A descriptor that holds one object of the cache until it is closed."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.fcntl(descriptor, fcntl.F_NOTIFY, fcntl.DN_CREATE | fcntl.DN_MULTISHOT)
-    return descriptor
 
 
 def attached_programs(process):
     """How many programs it has attached to the kernel."""
-    count = 0
-    facts = f"/proc/{process.pid}/fdinfo"
-    for descriptor in os.listdir(facts):
-        try:
-            with open(os.path.join(facts, descriptor), encoding="utf-8") as file:
-                count += "tp_name" in file.read()
-        except FileNotFoundError:  # it was closed meanwhile
-            pass
-    return count
+    return sum("tp_name" in facts for facts in descriptor_facts(process.pid))
 
 
 @program.needs_root
@@ -77,7 +56,7 @@ class Memuse(unittest.TestCase):
         held = []
         with program.temporary_directory() as directory:
             try:
-                document = json.loads(self.watch(lambda: held.append(take_block(directory)), "--json"))
+                document = json.loads(self.watch(lambda: held.append(watch_directory(directory=directory)), "--json"))
             finally:
                 for descriptor in held:
                     os.close(descriptor)
@@ -98,8 +77,8 @@ class Memuse(unittest.TestCase):
         with program.temporary_directory() as directory:
             def work():
                 while len(held) < 50:
-                    held.append(take_block(directory))
-                os.close(take_block(directory))
+                    held.append(watch_directory(directory=directory))
+                os.close(watch_directory(directory=directory))
             try:
                 text = self.watch(work)
             finally:

@@ -78,8 +78,7 @@ class ServiceManager(unittest.TestCase):
                     seen = [message for message in manager.wait("READY=1") if message != SIGN]
                     self.assertEqual(seen, ["READY=1"])
                     daemon.wait_log("the configuration was reloaded")
-                    with open(f"/proc/{daemon.process.pid}/status", encoding="ascii") as status:
-                        self.assertIn("\nNoNewPrivs:\t1\n", status.read())
+                    self.assertEqual(program.status_of(daemon.process.pid)["NoNewPrivs"], "1")
                     self.assertEqual(daemon.terminate(), 0)
                     manager.wait("STOPPING=1")
                     self.assertNotIn("READY=1", manager.drain())

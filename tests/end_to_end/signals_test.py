@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan tsan
 """A running memstatd: reloads, its other pages, stopping, remaining privileges, and a source that hangs."""
-import glob
 import os
 import pwd
 import re
@@ -289,13 +288,12 @@ class Privileges(unittest.TestCase):
     @staticmethod
     def statuses(process):
         """What /proc says of each thread: {key: value}."""
-        for path in glob.glob(f"/proc/{process.pid}/task/*/status"):
-            with open(path, encoding="ascii", errors="replace") as file:
-                yield dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        tasks = f"/proc/{process.pid}/task"
+        return [program.status_of(thread, tasks) for thread in os.listdir(tasks)]
 
     def check(self, daemon):
         account = program.account()
-        threads = list(self.statuses(daemon.process))
+        threads = self.statuses(daemon.process)
         self.assertGreater(len(threads), 2)
         for status in threads:
             self.assertEqual(status["Uid"].split(), [str(account.pw_uid)] * 4)

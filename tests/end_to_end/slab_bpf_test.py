@@ -2,45 +2,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Lock: dnotify_struct
 """The pass over the slab caches in the real memstatd: loaded by default, run without privileges, recorded and replayed."""
-import fcntl
 import json
 import os
 import signal
 import sys
 import tarfile
-import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
-import page as pages  # noqa: E402
 import program  # noqa: E402
+from event_tests import CACHE, EventTest, descriptor_facts, watch_directory  # noqa: E402
 
-SOURCE = "linux_slab_bpf"
-CACHE = "dnotify_struct"  # nothing but fcntl(F_NOTIFY) takes objects of it
 HELD = 200
 OBJECTS = "memstat_type_objects"
 
 
-def watch_directory():
-    """Takes an object, and keeps it until the descriptor is closed."""
-    descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
-    fcntl.fcntl(descriptor, fcntl.F_NOTIFY, fcntl.DN_CREATE | fcntl.DN_MULTISHOT)
-    return descriptor
-
-
 @program.needs_root
 @program.needs_slabinfo
-class SlabBpf(unittest.TestCase):
-    def configuration(self, directory, text=""):
-        """No other sources but the roster of slab caches, so that recordings are small."""
-        return program.configure_only(os.path.join(directory, "memstatd.yaml"), ("linux_slabinfo", SOURCE), text)
-
-    def first_page(self, daemon):
-        page = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
-        if not page.series("memstat_source_up", source=SOURCE):
-            status = daemon.request("/api/v1/sources")[2].decode()
-            self.skipTest("this kernel or this build has no such pass: " + status[status.find(SOURCE):][:300])
-        self.assertEqual(page.text("memstat_source_up", source=SOURCE), "1", daemon.log)
-        return page
+class SlabBpf(EventTest):
+    SOURCE = "linux_slab_bpf"
 
     def test_objects_in_use_are_exact_and_replay(self):
         with program.temporary_directory() as directory:
@@ -57,14 +36,13 @@ class SlabBpf(unittest.TestCase):
                     for descriptor in held:
                         os.close(descriptor)
                 daemon.wait_page(lambda now: int(now.text(OBJECTS, allocator="slab", type=CACHE)) == before, "their end")
-            replayed, problems = pages.check(program.run("--replay", recording, "--once").stdout)
-            self.assertEqual(problems, [])
-            self.assertEqual(replayed.text("memstat_source_up", source=SOURCE), "1")
+            replayed = self.replayed(recording)
+            self.assertEqual(replayed.text("memstat_source_up", source=self.SOURCE), "1")
             self.assertEqual(int(replayed.text(OBJECTS, allocator="slab", type=CACHE)), before)
             self.assertTrue(replayed.series("memstat_cpu_free_objects", allocator="slab", type="dentry"))
             with tarfile.open(os.path.join(recording, "000000.tar")) as recorded:
                 for poll in range(2):  # whoever reads captures without such a pass has the caches all the same
-                    for path in ("fs/proc/slabinfo", "source/" + SOURCE):
+                    for path in ("fs/proc/slabinfo", "source/" + self.SOURCE):
                         self.assertTrue(recorded.getmember(f"{poll:06}/{path}").size)
 
     def test_slabinfo_is_not_read_meanwhile(self):
@@ -73,13 +51,13 @@ class SlabBpf(unittest.TestCase):
                 page = self.first_page(daemon)
                 sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
                 self.assertEqual(sources["linux_slabinfo"]["state"], "replaced")
-                self.assertEqual(sources["linux_slabinfo"]["error"], f"{SOURCE} replaces it")
+                self.assertEqual(sources["linux_slabinfo"]["error"], f"{self.SOURCE} replaces it")
                 self.assertFalse(page.series("memstat_source_up", source="linux_slabinfo"))
                 self.assertFalse(page.series("memstat_source_read_seconds_count", source="linux_slabinfo"))
                 self.configuration(directory, "events: {mode: off}\n")
                 daemon.process.send_signal(signal.SIGHUP)
                 page = daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "slabinfo")
-                self.assertFalse(page.series("memstat_source_up", source=SOURCE))
+                self.assertFalse(page.series("memstat_source_up", source=self.SOURCE))
                 self.assertTrue(page.series("memstat_type_bytes", allocator="slab", type="dentry"))
 
     def test_the_default_sources_hold_few_files(self):
@@ -98,14 +76,8 @@ class SlabBpf(unittest.TestCase):
         with program.temporary_directory() as directory:
             with program.Daemon("--config", self.configuration(directory, "events: {mode: off}\n")) as daemon:
                 page = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
-                self.assertFalse(page.series("memstat_source_up", source=SOURCE))
-                facts = f"/proc/{daemon.process.pid}/fdinfo"
-                for descriptor in os.listdir(facts):
-                    try:
-                        with open(os.path.join(facts, descriptor), encoding="utf-8") as file:
-                            self.assertNotIn("prog_id", file.read())
-                    except FileNotFoundError:  # it was closed meanwhile
-                        pass
+                self.assertFalse(page.series("memstat_source_up", source=self.SOURCE))
+                self.assertNotIn("prog_id", "".join(descriptor_facts(daemon.process.pid)))
 
 
 if __name__ == "__main__":

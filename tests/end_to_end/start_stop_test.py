@@ -19,9 +19,7 @@ DROPPED = "memstat_log_lines_dropped_total"
 
 def blocks_hangup(pid):
     """Whether the process has come to where it blocks SIGHUP: before that it is the loader of shared libraries that runs."""
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-    return int(fields["SigBlk"], 16) & 1 << (signal.SIGHUP - 1)
+    return int(program.status_of(pid)["SigBlk"], 16) & 1 << (signal.SIGHUP - 1)
 
 
 class WithDirectory(unittest.TestCase):

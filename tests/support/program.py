@@ -127,6 +127,12 @@ def configure_only(path, sources, text=""):
     return path
 
 
+def status_of(process, directory="/proc"):
+    """{field: text} of a process or a thread, by its number."""
+    with open(f"{directory}/{process}/status", encoding="utf-8", errors="replace") as file:
+        return {name: text.strip() for name, _, text in (line.partition(":") for line in file)}
+
+
 def run(*arguments, environment=None, **options):
     """Runs memstatd to its end: a CompletedProcess with bytes in stdout and text in stderr."""
     done = subprocess.run([MEMSTATD, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False,

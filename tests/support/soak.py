@@ -83,8 +83,7 @@ class Host:
             client.close()
 
     def state(self):
-        with open(f"/proc/{self.daemon.process.pid}/status", encoding="ascii", errors="replace") as file:
-            fields = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+        fields = program.status_of(self.daemon.process.pid)
         return int(fields["VmRSS"].split()[0]) * 1024, len(os.listdir(f"/proc/{self.daemon.process.pid}/fd")), int(fields["Threads"])
 
     def settle(self):
