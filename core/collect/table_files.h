@@ -10,10 +10,10 @@
 #include <span>
 #include <string_view>
 
-#include "core/base/listed_name.h"
 #include "core/base/result.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
+#include "core/collect/listed_name.h"
 
 namespace memstat::sources::linux_table {
 

@@ -18,8 +18,8 @@
 #include <cerrno>
 #include <optional>
 
-#include "core/base/listed_name.h"
 #include "core/base/text.h"
+#include "core/collect/listed_name.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/table_metrics.h"
 #include "core/parse/sysv_ipc.h"

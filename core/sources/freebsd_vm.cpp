@@ -22,8 +22,8 @@
 #include <string>
 
 #include "core/base/arithmetic.h"
-#include "core/base/listed_name.h"
 #include "core/base/text.h"
+#include "core/collect/listed_name.h"
 #include "core/collect/sysctl_list.h"
 #include "core/model/accounts.h"
 #include "core/model/page_metrics.h"

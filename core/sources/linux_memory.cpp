@@ -36,9 +36,9 @@
 #include <vector>
 
 #include "core/base/arithmetic.h"
-#include "core/base/listed_name.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
+#include "core/collect/listed_name.h"
 #include "core/model/accounts.h"
 #include "core/parse/key_values.h"
 #include "core/parse/leading_numbers.h"
