@@ -292,14 +292,14 @@ Result<std::string> parse_cpus(std::string_view text) {
 
 Result<std::string> parse_bcrypt_hash(std::string_view text) {
   constexpr std::size_t kBytes = 60;
-  constexpr unsigned kMostCost = 15;
+  constexpr unsigned kMaxCost = 15;
   const auto is_letter = [](char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/';
   };
   const bool has_scheme = text.starts_with("$2a$") || text.starts_with("$2b$") || text.starts_with("$2y$");
   if (text.size() == kBytes && has_scheme && text[6] == '$' && std::all_of(text.begin() + 7, text.end(), is_letter)) {
     const auto cost = parse_u64(text.substr(text[4] == '0' ? 5 : 4, text[4] == '0' ? 1 : 2));
-    if (cost && *cost >= 4 && *cost <= kMostCost) return std::string(text);
+    if (cost && *cost >= 4 && *cost <= kMaxCost) return std::string(text);
   }
   Error error;
   error.code = ErrorCode::kData;
@@ -356,7 +356,7 @@ std::string_view to_string(EventsMode mode) {
 }
 
 Result<std::uint32_t> parse_cpu_share(std::string_view text) {
-  constexpr std::uint64_t kMostPercent = 6400;
+  constexpr std::uint64_t kMaxPercent = 6400;
   std::string_view number = text;
   if (!number.ends_with('%')) return wrong(text, "is not a percentage; write a share of one CPU, such as 1%");
   number.remove_suffix(1);
@@ -369,8 +369,8 @@ Result<std::uint32_t> parse_cpu_share(std::string_view text) {
   if (is_long || !whole || !hundredths) {
     return wrong(text, "is not a percentage with at most two decimals; write one such as 1% or 0.25%");
   }
-  const std::uint64_t all = std::min(*whole, kMostPercent) * 100 + *hundredths;
-  if (*whole > kMostPercent || all > kMostPercent * 100 || all == 0) {
+  const std::uint64_t all = std::min(*whole, kMaxPercent) * 100 + *hundredths;
+  if (*whole > kMaxPercent || all > kMaxPercent * 100 || all == 0) {
     return wrong(text, "is out of range; write 0.01% to 6400%, or remove the key for 1%");
   }
   return static_cast<std::uint32_t>(all * 100);

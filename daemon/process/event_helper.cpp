@@ -25,9 +25,9 @@ void EventHelper::start(const Config& config) {
   if (options.capabilities.empty()) return;
   auto process = HelperProcess::start(options);
   if (process) {
-    door_ = std::make_shared<events::AttachHelper>(process->take_socket());
+    handle_ = std::make_shared<events::AttachHelper>(process->take_socket());
     process_.keep(*std::move(process));
-    events::set_process_helper(door_);
+    events::set_process_helper(handle_);
   } else if (process.error().code == ErrorCode::kIo) {  // else the sources say what they lack themselves
     log_.warning(to_string(process.error()) + "; sources that detach from events then stay detached until a restart");
   }
@@ -35,7 +35,7 @@ void EventHelper::start(const Config& config) {
 
 void EventHelper::keep_if_needed() {
   if (!process_.exists()) return;
-  if (door_->seal()) {
+  if (handle_->seal()) {
     process_.is_at_work();
     log_.info("the helper process that attaches to events again has PID " + std::to_string(process_.number()));
     return;
@@ -44,6 +44,6 @@ void EventHelper::keep_if_needed() {
   process_.end();
 }
 
-void EventHelper::watch() { process_.watch(door_ != nullptr && door_->is_alive()); }
+void EventHelper::watch() { process_.watch(handle_ != nullptr && handle_->is_alive()); }
 
 }  // namespace memstat

@@ -31,7 +31,7 @@ class EventHelper {
  private:
   Log& log_;
   WatchedHelper process_;
-  std::shared_ptr<events::AttachHelper> door_;
+  std::shared_ptr<events::AttachHelper> handle_;
 };
 
 }  // namespace memstat

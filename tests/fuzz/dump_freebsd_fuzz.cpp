@@ -22,7 +22,7 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::size_t kPlaceBytes = 12;
-constexpr std::size_t kMostPlaces = 64;
+constexpr std::size_t kMaxPlaces = 64;
 
 std::string seed() {
   const std::uint32_t at = 32;
@@ -59,7 +59,7 @@ void walk_items(FreeBsdKernel& kernel) {
 
 BlockFile changed(const std::string& whole, std::string_view changes) {
   std::string bytes = whole;
-  for (std::size_t count = 0; changes.size() >= kPlaceBytes && count < kMostPlaces; ++count) {
+  for (std::size_t count = 0; changes.size() >= kPlaceBytes && count < kMaxPlaces; ++count) {
     std::uint32_t at = 0;
     std::memcpy(&at, changes.data(), sizeof at);
     bytes.replace(at % (bytes.size() - 8), 8, changes.substr(sizeof at, 8));

@@ -19,7 +19,7 @@ constexpr std::uint64_t kBegin = 0x1000000;     // where the memory of FakeLinux
 constexpr std::uint64_t kHeaderBytes = 0x4000;  // of its file
 constexpr std::size_t kChangedBytes = 0x80000;  // all that was made is in the first part of its memory
 constexpr std::size_t kChangeBytes = 12;
-constexpr std::size_t kMostChanges = 64;
+constexpr std::size_t kMaxChanges = 64;
 
 /// What a kernel's memory is when nothing was changed.
 struct Kernel {
@@ -49,7 +49,7 @@ void walk_objects(KernelImage& image) {
 class ChangedMemory final : public PhysicalMemory {
  public:
   ChangedMemory(const Kernel& kernel, std::string_view changes) : info_(kernel.info), bytes_(kernel.memory) {
-    for (std::size_t count = 0; changes.size() >= kChangeBytes && count < kMostChanges; ++count) {
+    for (std::size_t count = 0; changes.size() >= kChangeBytes && count < kMaxChanges; ++count) {
       std::uint32_t at = 0;
       std::memcpy(&at, changes.data(), sizeof at);
       bytes_.replace(at % kChangedBytes, 8, changes.substr(sizeof at, 8));

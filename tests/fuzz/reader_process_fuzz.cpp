@@ -19,7 +19,7 @@ namespace {
 
 using namespace memstat;
 
-constexpr std::size_t kMostMessages = 12;  // which fit into a socket: they are all sent before one is taken out
+constexpr std::size_t kMaxMessages = 12;  // which fit into a socket: they are all sent before one is taken out
 constexpr std::size_t kLargestMessage = 6000;
 
 struct Message {
@@ -29,7 +29,7 @@ struct Message {
 
 std::vector<Message> messages_of(std::string_view input) {
   std::vector<Message> messages;
-  while (input.size() >= 3 && messages.size() < kMostMessages) {
+  while (input.size() >= 3 && messages.size() < kMaxMessages) {
     const std::size_t length = static_cast<std::uint8_t>(input[1]) * 256U + static_cast<std::uint8_t>(input[2]);
     messages.push_back(
         {static_cast<std::uint8_t>(input[0]), std::string(input.substr(3, std::min(length, kLargestMessage)))});

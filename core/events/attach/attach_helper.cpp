@@ -72,7 +72,7 @@ class Places {
     const bool has_name_that_ends = std::find(point.name.begin(), point.name.end(), '\0') != point.name.end();
     const bool is_point = point.kind >= AttachPoint::kRawTracepoint && point.kind <= AttachPoint::kPerfEvent;
     if (is_sealed_ || !is_point || !has_name_that_ends) return {.error = EINVAL, .place = next};
-    if (next == kMostAttachPoints) return {.error = ENOSPC, .place = next};
+    if (next == kMaxAttachPoints) return {.error = ENOSPC, .place = next};
     places_.push_back({.program = std::move(program), .point = point});
     return {.error = 0, .place = next};
   }

@@ -33,7 +33,7 @@ struct AttachAnswer {
 };
 
 /// Maximum number of attach points of a helper. A program attached per CPU takes one for each CPU.
-inline constexpr std::uint32_t kMostAttachPoints = 16'384;
+inline constexpr std::uint32_t kMaxAttachPoints = 16'384;
 
 /// Answers requests until the peer closes its end. Malformed requests, unexpected descriptors and unknown numbers are
 /// answered with an errno and change nothing. `attach` is attach_program() except in tests. Does not allocate after

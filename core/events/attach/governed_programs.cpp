@@ -15,7 +15,7 @@ namespace {
 constexpr int kRounds = 24;
 constexpr int kStepsARound = 100;
 constexpr double kLeastCost = 2;  // ns; results outside measured something else
-constexpr double kMostCost = 5'000;
+constexpr double kMaxCost = 5'000;
 
 }  // namespace
 
@@ -45,8 +45,8 @@ EventCost CostMeter::cost() const {
   if (events_a_step_ < 1) return cost;
   const double counted = (counted_ns_ - detached_ns_) / events_a_step_;
   const double passed_over = (passed_over_ns_ - detached_ns_) / events_a_step_;
-  if (counted > kLeastCost && counted < kMostCost) cost.counted = counted;
-  if (passed_over > kLeastCost && passed_over < kMostCost) cost.passed_over = passed_over;
+  if (counted > kLeastCost && counted < kMaxCost) cost.counted = counted;
+  if (passed_over > kLeastCost && passed_over < kMaxCost) cost.passed_over = passed_over;
   cost.passed_over = std::min(cost.passed_over, cost.counted);
   return cost;
 }
@@ -77,18 +77,18 @@ Result<void> GovernedPrograms::attach(CostMeter& meter, const std::function<Resu
   const std::int64_t now_ns = system_clock().monotonic_ns();
   governor.start(cost, meter.events(), now_ns);
   programs.enlist();
-  comeback_.begun(now_ns);
+  backoff_.begun(now_ns);
   return {};
 }
 
 void GovernedPrograms::come_back(std::uint64_t events, std::int64_t now_ns, AttachedPrograms& programs, Governor& governor) {
-  if (!programs.may_attach_again() || !comeback_.is_due(now_ns)) return;
+  if (!programs.may_attach_again() || !backoff_.is_due(now_ns)) return;
   set_mask(governor.trial_mask());
   if (!programs.attach_again()) {
-    comeback_.given_up(now_ns);
+    backoff_.given_up(now_ns);
     return;
   }
-  comeback_.begun(now_ns);
+  backoff_.begun(now_ns);
   governor.try_again(events, now_ns);
 }
 
@@ -100,7 +100,7 @@ ProgramFacts GovernedPrograms::look(std::uint64_t events, AttachedPrograms& prog
     set_mask(governor.mask());
     if (!governor.is_attached()) {
       programs.detach();
-      comeback_.given_up(now_ns);
+      backoff_.given_up(now_ns);
     }
   } else {
     come_back(events, now_ns, programs, governor);

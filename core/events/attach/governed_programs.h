@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "core/events/attach/bpf_kernel.h"
-#include "core/events/attach/comeback.h"
 #include "core/events/attach/governor.h"
+#include "core/events/attach/retry_backoff.h"
 
 namespace memstat::events {
 
@@ -59,7 +59,7 @@ class GovernedPrograms {
 
   SharedMap map_;
   bool has_ticks_ = false;
-  Comeback comeback_;
+  RetryBackoff backoff_;
 };
 
 /// Whether programs on raw tracepoints may read the kernel's clock.

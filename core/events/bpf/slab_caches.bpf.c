@@ -101,13 +101,13 @@ extern void* bpf_rdonly_cast(const void* address, __u32 type) __ksym;
 
 const volatile struct memstat_cache_limits limits = {.node_count = 1, .cpu_count = 1, .page_size = 4096};
 
-enum { kMostBytes = 24576 };  // maximum size of a record; the kernel's buffer has 32 KiB
+enum { kMaxBytes = 24576 };  // maximum size of a record; the kernel's buffer has 32 KiB
 
 // State of the current pass. There is one at a time: memstatd makes passes one after the other, and no other process
 // can. A record is written to the kernel in one call.
 struct {
   struct memstat_cache cache;
-  char rows[kMostBytes];
+  char rows[kMaxBytes];
 } record;
 struct {
   __u64 cache;     // address of the struct kmem_cache
@@ -193,7 +193,7 @@ static __always_inline __u64 at_most(__u64 number, __u64 most) {
 // Where a row of this size goes: the end of the record so far. All sizes are multiples of 8, for machines that need
 // aligned addresses.
 static __always_inline void* next_row(__u64 size) {
-  char* row = (char*)&record + (at_most(now.size, kMostBytes - 8) & ~7ULL);
+  char* row = (char*)&record + (at_most(now.size, kMaxBytes - 8) & ~7ULL);
   now.size += size;
   return row;
 }
@@ -371,7 +371,7 @@ static long next_of_cpu(__u64 index, void* unused) {
   return 0;
 }
 
-enum { kMostSlabsOfCpu = 1024 };
+enum { kMaxSlabsOfCpu = 1024 };
 
 // Free objects in the slab that a CPU allocates from. The slab itself counts them as used.
 static __always_inline __u64 free_of_cpu(struct kmem_cache_cpu* own, __u64 objects, __u32 cpu) {
@@ -392,7 +392,7 @@ static __always_inline __u64 free_of_cpu(struct kmem_cache_cpu* own, __u64 objec
 
 static __noinline void look_at_store(struct kmem_cache_cpu* own) {
   now.at = number_of(own->partial);
-  bpf_loop(kMostSlabsOfCpu, next_of_cpu, 0, 0);
+  bpf_loop(kMaxSlabsOfCpu, next_of_cpu, 0, 0);
 }
 
 // The slabs that a CPU holds: the one that it allocates from, and its partial slabs.
@@ -455,7 +455,7 @@ static __noinline __u64 slabs_of_cpus(struct kmem_cache* s) { return number_of(s
 static __noinline __u64 sheaves_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_sheaves); }
 
 enum { kSmallestPage = 4096 };
-enum { kMostWords = 8 };  // words; copying a name by words takes a third of the kernel's byte-by-byte time
+enum { kMaxWords = 8 };  // words; copying a name by words takes a third of the kernel's byte-by-byte time
 
 static __always_inline int has_zero_byte(__u64 word) {
   return ((word - 0x0101010101010101) & ~word & 0x8080808080808080) != 0;
@@ -464,8 +464,8 @@ static __always_inline int has_zero_byte(__u64 word) {
 // Returns the name's size, rounded up to a word. No read may cross into the next page, which may be unmapped.
 static __noinline __u32 copy_name(const char* name) {
   const __u64 address = number_of(name);
-  if (address % kSmallestPage <= kSmallestPage - kMostWords * 8) {
-    for (__u32 i = 0; i < kMostWords; ++i) {
+  if (address % kSmallestPage <= kSmallestPage - kMaxWords * 8) {
+    for (__u32 i = 0; i < kMaxWords; ++i) {
       const __u64 word = word_at(address + 8 * i);
       ((__u64*)record.cache.name)[i] = word;
       if (has_zero_byte(word)) return 8 * (i + 1);
@@ -498,7 +498,7 @@ int look_at_cache(struct bpf_iter__kmem_cache* context) {
   bpf_loop(limits.node_count, look_at_node, 0, 0);
   if (record.cache.slabs != 0) bpf_loop(limits.cpu_count, look_at_cpu, 0, 0);
   // If the kernel's buffer is full, it calls the program again for this cache.
-  bpf_seq_write(context->meta->seq, &record, (__u32)at_most(now.size, kMostBytes));
+  bpf_seq_write(context->meta->seq, &record, (__u32)at_most(now.size, kMaxBytes));
   return 0;
 }
 

@@ -26,14 +26,14 @@ namespace {
 constexpr const char* kIterator = "iter/kmem_cache";
 constexpr const char* kNodesFile = "/sys/devices/system/node/possible";
 constexpr const char* kUnknownSlabs = "memstatd does not support the way in which this kernel keeps its slabs";
-constexpr std::uint32_t kMostNodes = 1024;  // maximum of any kernel (CONFIG_NODES_SHIFT 10)
+constexpr std::uint32_t kMaxNodes = 1024;  // maximum of any kernel (CONFIG_NODES_SHIFT 10)
 
 /// The highest possible NUMA node of this machine, plus one.
 std::uint32_t possible_nodes() {
   const auto view = make_live_kernel_view();
   Buffer text;
   if (!view || !(*view)->read_file(kNodesFile, text)) return 1;
-  return std::min(highest_of_list(text.view()).value_or(0), kMostNodes - 1) + 1;
+  return std::min(highest_of_list(text.view()).value_or(0), kMaxNodes - 1) + 1;
 }
 
 /// A descriptor from which one pass can be read.

@@ -19,7 +19,7 @@ void MallocRows::set(std::string_view probe, std::uint32_t cpu, std::uint64_t si
       name_.begin(), name_.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   auto row = rows_.find(KeyView(name_, cpu, size));
   if (row == rows_.end()) {
-    if (rows_.size() == kMostRows || name_.empty()) {
+    if (rows_.size() == kMaxRows || name_.empty()) {
       const bool is_count = amount == MallocAmount::kAllocations || amount == MallocAmount::kFrees;
       if (is_count) unplaced_ = saturating_sum(unplaced_, value);
       return;

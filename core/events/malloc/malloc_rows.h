@@ -32,7 +32,7 @@ class MallocRows {
   /// The size that stands for all allocations above the size classes.
   static constexpr std::uint64_t kLarge = ~std::uint64_t{0};
   /// Maximum number of rows: four thousand types on few CPUs, or a few hundred on 64.
-  static constexpr std::size_t kMostRows = 65536;
+  static constexpr std::size_t kMaxRows = 65536;
 
   /// Call before the elements of a read.
   void begin() { unplaced_ = 0; }

@@ -14,8 +14,8 @@
 namespace memstat::events {
 namespace {
 
-constexpr std::size_t kMostGroups = 100'000;
-constexpr std::size_t kMostLevels = 32;
+constexpr std::size_t kMaxGroups = 100'000;
+constexpr std::size_t kMaxLevels = 32;
 
 bool is_there(const std::string& path) {
   struct stat facts {};
@@ -87,14 +87,14 @@ std::vector<ControlGroupPath> control_group_paths(const std::vector<std::uint64_
   const std::string root = control_group_root(mounts);
   if (root.empty()) return found;
   std::deque<Visit> visits{{.path = {}, .level = 0}};
-  for (std::size_t seen = 0; !visits.empty() && seen < kMostGroups && found.size() < keys.size(); ++seen) {
+  for (std::size_t seen = 0; !visits.empty() && seen < kMaxGroups && found.size() < keys.size(); ++seen) {
     const Visit visit = std::move(visits.front());
     visits.pop_front();
     const std::uint64_t key = inode_of(root + visit.path);
     if (key != 0 && std::find(keys.begin(), keys.end(), key) != keys.end()) {
       found.push_back({.key = key, .path = visit.path.empty() ? "/" : visit.path});
     }
-    if (visit.level == kMostLevels) continue;
+    if (visit.level == kMaxLevels) continue;
     for (const std::string& name : directories_of(root + visit.path)) {
       visits.push_back({.path = visit.path + "/" + name, .level = visit.level + 1});
     }

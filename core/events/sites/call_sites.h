@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/events/attach/governor.h"
-#include "core/events/sites/site_book.h"
+#include "core/events/sites/caller_table.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat::events {

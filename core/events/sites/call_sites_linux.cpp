@@ -34,7 +34,7 @@ class CallSites final : public GovernedTable {
   memstat_site_table& table() { return *static_cast<memstat_site_table*>(shared_.writable()); }
   std::span<memstat_site_cpu> cpus() { return {static_cast<memstat_site_cpu*>(by_cpu_.writable()), cpu_count_}; }
 
-  SiteBook book_;
+  CallerTable book_;
   std::uint64_t looked_at_ = 0;  // allocations in the rows at the book's last look
   SiteFacts facts_;
 };

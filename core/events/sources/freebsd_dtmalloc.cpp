@@ -121,8 +121,8 @@ class Parser {
   }
 
  private:
-  static constexpr std::size_t kMostSeries = 20'000;
-  static constexpr std::size_t kMostSizes = 64;  // a bit each in the kernel's masks of size classes
+  static constexpr std::size_t kMaxSeries = 20'000;
+  static constexpr std::size_t kMaxSizes = 64;  // a bit each in the kernel's masks of size classes
   static constexpr std::uint64_t kNoCpu = ~std::uint64_t{0};
 
   struct Size {
@@ -181,7 +181,7 @@ class Parser {
       found->sums.add(sums);
       return true;
     }
-    if (size_count_ == kMostSizes) return false;
+    if (size_count_ == kMaxSizes) return false;
     sizes_[size_count_++] = {.size = size, .sums = sums};
     return true;
   }
@@ -235,7 +235,7 @@ class Parser {
 
   void show(const SystemMetric& metric, std::uint64_t value, const LabelValue& part, std::string_view event) {
     if (!is_shown_) return;
-    if (++series_count_ <= kMostSeries) staging_.statistics().add(metric, value, {label_, part, event});
+    if (++series_count_ <= kMaxSeries) staging_.statistics().add(metric, value, {label_, part, event});
   }
 
   void add_all(std::uint64_t unplaced, std::uint64_t dropped) {
@@ -247,7 +247,7 @@ class Parser {
     statistics.add(kVmEventBytes, all_.freed, {"free"});
     statistics.add(kLostEvents, unplaced, {"malloc_unplaced"});
     statistics.add(kLostEvents, dropped, {"malloc_dropped"});
-    if (series_count_ > kMostSeries) {
+    if (series_count_ > kMaxSeries) {
       staging_.add_note("only 20000 series by CPU and by size are shown: choose types with sources.freebsd_dtmalloc.types");
     }
     if (is_any_shared_) staging_.add_note("types that share the name of a probe have no failures");
@@ -265,7 +265,7 @@ class Parser {
   MallocSums probe_sums_;
   MallocSums large_;
   bool has_large_ = false;
-  std::array<Size, kMostSizes> sizes_{};
+  std::array<Size, kMaxSizes> sizes_{};
   std::size_t size_count_ = 0;
   MallocSums all_;
   std::size_t series_count_ = 0;  // without the limit

@@ -21,7 +21,7 @@
 #include "core/base/arithmetic.h"
 #include "core/events/attach/event_source.h"
 #include "core/events/sites/call_sites.h"
-#include "core/events/sites/site_book.h"
+#include "core/events/sites/caller_table.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_call_sites {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Loads and attaches bpf/vm_events.bpf.c: for each event, the first way that this kernel permits.
+// Loads and attaches bpf/vm_events.bpf.c: for each event, the first probe that this kernel permits.
 #include "core/events/vm/vm_events.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
@@ -29,7 +29,7 @@ namespace memstat::events {
 namespace {
 
 /// A program that counts an event. The alternatives for one event are consecutive, the best first.
-struct Way {
+struct Probe {
   enum class At : std::uint8_t { kTracepoint, kFunction, kProbe, kCall, kSoftware, kStatistics };
   enum class From : std::uint8_t {
     kRare,
@@ -44,54 +44,54 @@ struct Way {
   int arguments = 0;                // minimum number of the tracepoint's arguments
   const char* companion = nullptr;  // a second program, without which the first would count half
 };
-using enum Way::At;
-using enum Way::From;
+using enum Probe::At;
+using enum Probe::From;
 constexpr const char* kVmCountersFile = "/proc/vmstat";
-constexpr std::array kWays{
-    Way{MEMSTAT_VM_OOM_KILL, kRare, kTracepoint, "on_mark_victim", "mark_victim", 1},
-    Way{MEMSTAT_VM_SLAB_FAILURE, kRare, kFunction, "on_slab_out_of_memory", "slab_out_of_memory"},
-    Way{MEMSTAT_VM_SLAB_FAILURE, kRare, kTracepoint, "on_slab_message", "console", 2},
-    Way{MEMSTAT_VM_PAGE_FAILURE, kCounters, kTracepoint, "on_page_alloc", "mm_page_alloc", 4},
-    Way{MEMSTAT_VM_PAGE_FAILURE, kRare, kTracepoint, "on_page_message", "console", 2},
-    Way{MEMSTAT_VM_PERCPU_FAILURE, kRare, kTracepoint, "on_percpu_failure", "percpu_alloc_percpu_fail", 4},
-    Way{MEMSTAT_VM_VMALLOC_FAILURE, kCounters, kTracepoint, "on_vmap_area", "alloc_vmap_area", 6},
-    Way{MEMSTAT_VM_VMALLOC_FAILURE, kRare, kTracepoint, "on_vmap_failure", "alloc_vmap_area", 6},
-    Way{MEMSTAT_VM_FAULT_READ, kCounters, kFunction, "on_fault", "handle_mm_fault"},
-    Way{MEMSTAT_VM_FAULT_READ, kCounters, kTracepoint, "on_user_fault", "page_fault_user", 3, "on_kernel_fault"},
-    Way{MEMSTAT_VM_FAULT_WRITE, kCounters, kFunction, "on_fault", "handle_mm_fault"},
-    Way{MEMSTAT_VM_FAULT_WRITE, kCounters, kTracepoint, "on_user_fault", "page_fault_user", 3, "on_kernel_fault"},
-    Way{MEMSTAT_VM_FAULT_MINOR, kCounters, kFunction, "on_fault", "handle_mm_fault"},
-    Way{MEMSTAT_VM_FAULT_MINOR, kCounters, kStatistics, nullptr, kVmCountersFile},
-    Way{MEMSTAT_VM_FAULT_MAJOR, kCounters, kFunction, "on_fault", "handle_mm_fault"},
-    Way{MEMSTAT_VM_FAULT_MAJOR, kCounters, kStatistics, nullptr, kVmCountersFile},
-    Way{MEMSTAT_VM_FAULT_OOM, kCounters, kFunction, "on_fault", "handle_mm_fault"},
-    Way{MEMSTAT_VM_FAULT_SIGBUS, kCounters, kFunction, "on_fault", "handle_mm_fault"},
-    Way{MEMSTAT_VM_FAULT_SIGBUS, kCounters, kTracepoint, "on_signal", "signal_generate", 2},
-    Way{MEMSTAT_VM_WRITE_SHARED, kCounters, kFunction, "on_write_shared", "do_wp_page"},
-    Way{MEMSTAT_VM_WRITE_SHARED_COPY, kCounters, kFunction, "on_write_shared_copy", "wp_page_copy"},
-    Way{MEMSTAT_VM_MMAP, kCounters, kFunction, "on_mmap", "ksys_mmap_pgoff"},
-    Way{MEMSTAT_VM_MMAP, kCounters, kCall, "on_mmap_call", "sys_enter_mmap"},
-    Way{MEMSTAT_VM_MUNMAP, kCounters, kFunction, "on_munmap", "__vm_munmap"},
-    Way{MEMSTAT_VM_MUNMAP, kCounters, kCall, "on_munmap_call", "sys_enter_munmap"},
-    Way{MEMSTAT_VM_BRK, kCounters, kFunction, "on_brk", "do_brk_flags"},
-    Way{MEMSTAT_VM_BRK, kCounters, kCall, "on_brk_call", "sys_enter_brk"},
-    Way{MEMSTAT_VM_PAGE_ALLOC, kCounters, kTracepoint, "on_page_alloc", "mm_page_alloc", 4},
-    Way{MEMSTAT_VM_PAGE_FREE, kCounters, kTracepoint, "on_page_free", "mm_page_free", 2},
-    Way{MEMSTAT_VM_PERCPU_ALLOC, kCounters, kTracepoint, "on_percpu_alloc", "percpu_alloc_percpu", 7},
-    Way{MEMSTAT_VM_PERCPU_FREE, kCounters, kTracepoint, "on_percpu_free", "percpu_free_percpu", 3},
-    Way{MEMSTAT_VM_VMALLOC, kCounters, kTracepoint, "on_vmap_area", "alloc_vmap_area", 6},
-    Way{MEMSTAT_VM_VFREE, kCounters, kTracepoint, "on_vmap_free", "free_vmap_area_noflush", 3},
-    Way{MEMSTAT_VM_TIME_MINOR, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
-    Way{MEMSTAT_VM_TIME_MINOR, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
-    Way{MEMSTAT_VM_TIME_MINOR, kFull, kSoftware, "on_minor_fault", "minor-faults", 0, "on_fault_counted"},
-    Way{MEMSTAT_VM_TIME_MAJOR, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
-    Way{MEMSTAT_VM_TIME_MAJOR, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
-    Way{MEMSTAT_VM_TIME_MAJOR, kFull, kSoftware, "on_major_fault", "major-faults", 0, "on_fault_counted"},
-    Way{MEMSTAT_VM_TIME_OOM, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
-    Way{MEMSTAT_VM_TIME_OOM, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
-    Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
-    Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
-    Way{MEMSTAT_VM_TIME_SIGBUS, kFull, kTracepoint, "on_signal", "signal_generate", 2, "on_fault_counted"},
+constexpr std::array kEventProbes{
+    Probe{MEMSTAT_VM_OOM_KILL, kRare, kTracepoint, "on_mark_victim", "mark_victim", 1},
+    Probe{MEMSTAT_VM_SLAB_FAILURE, kRare, kFunction, "on_slab_out_of_memory", "slab_out_of_memory"},
+    Probe{MEMSTAT_VM_SLAB_FAILURE, kRare, kTracepoint, "on_slab_message", "console", 2},
+    Probe{MEMSTAT_VM_PAGE_FAILURE, kCounters, kTracepoint, "on_page_alloc", "mm_page_alloc", 4},
+    Probe{MEMSTAT_VM_PAGE_FAILURE, kRare, kTracepoint, "on_page_message", "console", 2},
+    Probe{MEMSTAT_VM_PERCPU_FAILURE, kRare, kTracepoint, "on_percpu_failure", "percpu_alloc_percpu_fail", 4},
+    Probe{MEMSTAT_VM_VMALLOC_FAILURE, kCounters, kTracepoint, "on_vmap_area", "alloc_vmap_area", 6},
+    Probe{MEMSTAT_VM_VMALLOC_FAILURE, kRare, kTracepoint, "on_vmap_failure", "alloc_vmap_area", 6},
+    Probe{MEMSTAT_VM_FAULT_READ, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Probe{MEMSTAT_VM_FAULT_READ, kCounters, kTracepoint, "on_user_fault", "page_fault_user", 3, "on_kernel_fault"},
+    Probe{MEMSTAT_VM_FAULT_WRITE, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Probe{MEMSTAT_VM_FAULT_WRITE, kCounters, kTracepoint, "on_user_fault", "page_fault_user", 3, "on_kernel_fault"},
+    Probe{MEMSTAT_VM_FAULT_MINOR, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Probe{MEMSTAT_VM_FAULT_MINOR, kCounters, kStatistics, nullptr, kVmCountersFile},
+    Probe{MEMSTAT_VM_FAULT_MAJOR, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Probe{MEMSTAT_VM_FAULT_MAJOR, kCounters, kStatistics, nullptr, kVmCountersFile},
+    Probe{MEMSTAT_VM_FAULT_OOM, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Probe{MEMSTAT_VM_FAULT_SIGBUS, kCounters, kFunction, "on_fault", "handle_mm_fault"},
+    Probe{MEMSTAT_VM_FAULT_SIGBUS, kCounters, kTracepoint, "on_signal", "signal_generate", 2},
+    Probe{MEMSTAT_VM_WRITE_SHARED, kCounters, kFunction, "on_write_shared", "do_wp_page"},
+    Probe{MEMSTAT_VM_WRITE_SHARED_COPY, kCounters, kFunction, "on_write_shared_copy", "wp_page_copy"},
+    Probe{MEMSTAT_VM_MMAP, kCounters, kFunction, "on_mmap", "ksys_mmap_pgoff"},
+    Probe{MEMSTAT_VM_MMAP, kCounters, kCall, "on_mmap_call", "sys_enter_mmap"},
+    Probe{MEMSTAT_VM_MUNMAP, kCounters, kFunction, "on_munmap", "__vm_munmap"},
+    Probe{MEMSTAT_VM_MUNMAP, kCounters, kCall, "on_munmap_call", "sys_enter_munmap"},
+    Probe{MEMSTAT_VM_BRK, kCounters, kFunction, "on_brk", "do_brk_flags"},
+    Probe{MEMSTAT_VM_BRK, kCounters, kCall, "on_brk_call", "sys_enter_brk"},
+    Probe{MEMSTAT_VM_PAGE_ALLOC, kCounters, kTracepoint, "on_page_alloc", "mm_page_alloc", 4},
+    Probe{MEMSTAT_VM_PAGE_FREE, kCounters, kTracepoint, "on_page_free", "mm_page_free", 2},
+    Probe{MEMSTAT_VM_PERCPU_ALLOC, kCounters, kTracepoint, "on_percpu_alloc", "percpu_alloc_percpu", 7},
+    Probe{MEMSTAT_VM_PERCPU_FREE, kCounters, kTracepoint, "on_percpu_free", "percpu_free_percpu", 3},
+    Probe{MEMSTAT_VM_VMALLOC, kCounters, kTracepoint, "on_vmap_area", "alloc_vmap_area", 6},
+    Probe{MEMSTAT_VM_VFREE, kCounters, kTracepoint, "on_vmap_free", "free_vmap_area_noflush", 3},
+    Probe{MEMSTAT_VM_TIME_MINOR, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Probe{MEMSTAT_VM_TIME_MINOR, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Probe{MEMSTAT_VM_TIME_MINOR, kFull, kSoftware, "on_minor_fault", "minor-faults", 0, "on_fault_counted"},
+    Probe{MEMSTAT_VM_TIME_MAJOR, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Probe{MEMSTAT_VM_TIME_MAJOR, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Probe{MEMSTAT_VM_TIME_MAJOR, kFull, kSoftware, "on_major_fault", "major-faults", 0, "on_fault_counted"},
+    Probe{MEMSTAT_VM_TIME_OOM, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Probe{MEMSTAT_VM_TIME_OOM, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Probe{MEMSTAT_VM_TIME_SIGBUS, kFull, kFunction, "on_fault", "handle_mm_fault", 0, "on_fault_begin"},
+    Probe{MEMSTAT_VM_TIME_SIGBUS, kFull, kProbe, "on_fault_return", "handle_mm_fault", 0, "on_fault_probe"},
+    Probe{MEMSTAT_VM_TIME_SIGBUS, kFull, kTracepoint, "on_signal", "signal_generate", 2, "on_fault_counted"},
 };
 /// Programs on software events of the kernel, and these events (linux/perf_event.h).
 struct SoftwareEvent {
@@ -177,16 +177,16 @@ class VmEvents final : public VmTable {
   void set_view(KernelView& view) override { counted_faults_.set_view(view); }
 
  private:
-  std::string why_not(const btf& types, const Way& way) const;
-  bool is_wanted(const Way& way) const {
-    return way.from == kRare || (way.from == kFull ? settings_.is_full : settings_.counts_all);
+  std::string why_not(const btf& types, const Probe& probe) const;
+  bool is_wanted(const Probe& probe) const {
+    return probe.from == kRare || (probe.from == kFull ? settings_.is_full : settings_.counts_all);
   }
   Result<void> load(const btf& types);
   Result<void> set_constants(const btf& types);
   Result<void> map_memory();
   Result<void> attach(const btf& types);
   void attach_ways(const btf& types);
-  int attach(const char* program, Way::From from);
+  int attach(const char* program, Probe::From from);
   void look();
   bool is_attached(std::string_view program) const {
     return std::find(attached_names_.begin(), attached_names_.end(), program) != attached_names_.end();
@@ -213,24 +213,25 @@ class VmEvents final : public VmTable {
   VmFacts facts_;
 };
 
-/// Why this kernel does not support a way; "" if it does.
-std::string VmEvents::why_not(const btf& types, const Way& way) const {
-  const std::string place = way.place;
-  switch (way.at) {
+/// Why this kernel does not support a probe; "" if it does.
+std::string VmEvents::why_not(const btf& types, const Probe& probe) const {
+  const std::string place = probe.place;
+  switch (probe.at) {
     case kSoftware:
     case kStatistics: return "";
     case kProbe:
       return ::access(kProbes, F_OK) == 0 ? "" : "this kernel has no probes at functions: CONFIG_KPROBE_EVENTS is off";
     case kCall:
-      return has_call_event(way.place) ? "" : "tracepoint " + place + " is not in /sys/kernel/tracing: is tracefs mounted?";
+      return has_call_event(probe.place) ? ""
+                                         : "tracepoint " + place + " is not in /sys/kernel/tracing: is tracefs mounted?";
     case kFunction:
-      if (!has_function(types, way.place)) return "this kernel has no function " + place + " of its own";
+      if (!has_function(types, probe.place)) return "this kernel has no function " + place + " of its own";
       return functions_refused_.empty() ? "" : "function " + place + ": " + functions_refused_;
     case kTracepoint: break;
   }
-  const int arguments = arguments_of(types, way.place);
+  const int arguments = arguments_of(types, probe.place);
   if (arguments < 0) return "this kernel has no tracepoint " + place;
-  return arguments < way.arguments ? "tracepoint " + place + " has other arguments" : "";
+  return arguments < probe.arguments ? "tracepoint " + place + " has other arguments" : "";
 }
 
 Result<void> VmEvents::set_constants(const btf& types) {
@@ -260,9 +261,9 @@ Result<void> VmEvents::load(const btf& types) {
   object_ = *std::move(object);
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_.get()) bpf_program__set_autoload(program, false);
-  for (const Way& way : kWays) {
-    if (!is_wanted(way) || !why_not(types, way).empty()) continue;
-    for (const char* name : {way.program, way.companion}) {
+  for (const Probe& probe : kEventProbes) {
+    if (!is_wanted(probe) || !why_not(types, probe).empty()) continue;
+    for (const char* name : {probe.program, probe.companion}) {
       if (name == nullptr) continue;
       program = bpf_object__find_program_by_name(object_.get(), name);
       if (program != nullptr) bpf_program__set_autoload(program, true);
@@ -290,7 +291,7 @@ Result<void> VmEvents::map_memory() {
 }
 
 /// Attaches a program once, even if it counts several events. Returns 0 or an errno.
-int VmEvents::attach(const char* name, Way::From from) {
+int VmEvents::attach(const char* name, Probe::From from) {
   if (name == nullptr || is_attached(name)) return 0;
   bpf_program* program = bpf_object__find_program_by_name(object_.get(), name);
   const auto* const software = std::find_if(kSoftwareEvents.begin(), kSoftwareEvents.end(),
@@ -329,22 +330,22 @@ Result<void> VmEvents::attach(const btf& types) {
 
 void VmEvents::attach_ways(const btf& types) {
   std::array<std::string, MEMSTAT_VM_EVENTS> reasons;
-  for (const Way& way : kWays) {
-    if (!is_wanted(way) || facts_.counted[way.event]) continue;
-    std::string reason = why_not(types, way);
+  for (const Probe& probe : kEventProbes) {
+    if (!is_wanted(probe) || facts_.counted[probe.event]) continue;
+    std::string reason = why_not(types, probe);
     if (reason.empty()) {
-      if (way.at == kStatistics && !are_faults_from_vmstat_) are_faults_from_vmstat_ = counted_faults_.open();
-      int error = way.at == kStatistics && !are_faults_from_vmstat_ ? ENOENT : attach(way.program, way.from);
-      if (error == 0) error = attach(way.companion, way.from);
+      if (probe.at == kStatistics && !are_faults_from_vmstat_) are_faults_from_vmstat_ = counted_faults_.open();
+      int error = probe.at == kStatistics && !are_faults_from_vmstat_ ? ENOENT : attach(probe.program, probe.from);
+      if (error == 0) error = attach(probe.companion, probe.from);
       is_refused_ = is_refused_ || error == EPERM || error == EACCES;
       if (error == 0) {
-        facts_.counted.set(way.event);
-        if (way.from != kRare && way.program != nullptr) frequent_events_.set(way.event);
+        facts_.counted.set(probe.event);
+        if (probe.from != kRare && probe.program != nullptr) frequent_events_.set(probe.event);
         continue;
       }
-      reason = std::string(way.place) + ": " + std::strerror(error);
+      reason = std::string(probe.place) + ": " + std::strerror(error);
     }
-    reasons[way.event] += (reasons[way.event].empty() ? "" : ", ") + reason;
+    reasons[probe.event] += (reasons[probe.event].empty() ? "" : ", ") + reason;
   }
   for (std::size_t event = 0; event < MEMSTAT_VM_EVENTS; ++event) {
     if (facts_.counted[event] || reasons[event].empty()) continue;

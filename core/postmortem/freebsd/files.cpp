@@ -14,7 +14,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kMostNotes = 1000;
+constexpr std::size_t kMaxNotes = 1000;
 constexpr std::string_view kOnlyPoll = "000000";
 constexpr std::size_t kMaxReleaseBytes = 32;
 
@@ -63,11 +63,11 @@ class FilesOfKernel {
 
  private:
   void note(const std::string& subject, const std::string& damage) {
-    if (!damage.empty() && notes_.size() < kMostNotes) notes_.push_back(subject + ": " + damage);
+    if (!damage.empty() && notes_.size() < kMaxNotes) notes_.push_back(subject + ": " + damage);
   }
   void note_all(const std::vector<std::string>& damage) {
     for (const std::string& line : damage) {
-      if (notes_.size() < kMostNotes) notes_.push_back(line);
+      if (notes_.size() < kMaxNotes) notes_.push_back(line);
     }
   }
   Result<void> add_sysctl(const std::string& name, std::string bytes) {

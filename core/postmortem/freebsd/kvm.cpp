@@ -24,14 +24,14 @@ Error kvm_failure(ErrorCode code, std::string_view detail) {
 
 class KvmKernel final : public FreeBsdKernel {
  public:
-  KvmKernel(KvmDoor& door, KernelFile file) : FreeBsdKernel(std::move(file)), door_(door) {}
+  KvmKernel(KvmHandle& handle, KernelFile file) : FreeBsdKernel(std::move(file)), handle_(handle) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] std::int64_t changed_ns() const override { return 0; }
   [[nodiscard]] std::uint64_t page_bytes() const override { return page_bytes_; }
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
-    const std::ptrdiff_t got = door_.read(address, to, size);
-    if (got < 0) return kvm_failure(ErrorCode::kKvm, hex(address) + ": " + door_.error());
+    const std::ptrdiff_t got = handle_.read(address, to, size);
+    if (got < 0) return kvm_failure(ErrorCode::kKvm, hex(address) + ": " + handle_.error());
     if (static_cast<std::size_t>(got) == size) return {};
     return kvm_failure(ErrorCode::kKvmShortRead,
                        hex(address) + ": " + std::to_string(got) + " of " + std::to_string(size) + " bytes were read");
@@ -44,17 +44,17 @@ class KvmKernel final : public FreeBsdKernel {
   }
 
  private:
-  KvmDoor& door_;
+  KvmHandle& handle_;
   std::string name_ = "libkvm";
   std::uint64_t page_bytes_ = 4096;
 };
 
 /// Both symbols are heads of lists. Other symbols are looked up in the kernel file.
-Result<void> check_symbols(KvmDoor& door, KvmNeeds needs) {
+Result<void> check_symbols(KvmHandle& handle, KvmNeeds needs) {
   std::vector<KvmSymbol> symbols;
   if (needs.malloc) symbols.push_back({.name = "kmemstatistics"});
   if (needs.uma) symbols.push_back({.name = "uma_kegs"});
-  if (door.find(symbols) != 0) return kvm_failure(ErrorCode::kKvm, door.error());
+  if (handle.find(symbols) != 0) return kvm_failure(ErrorCode::kKvm, handle.error());
   for (const KvmSymbol& symbol : symbols) {
     if (symbol.value == 0) return kvm_failure(ErrorCode::kKvmNoSymbol, std::string(symbol.name) + " has no value");
   }
@@ -63,10 +63,10 @@ Result<void> check_symbols(KvmDoor& door, KvmNeeds needs) {
 
 }  // namespace
 
-Result<OpenedView> open_kvm_kernel(KvmDoor& door, KvmNeeds needs) {
-  if (auto found = check_symbols(door, needs); !found) return found.error();
-  const auto open = [&door](KernelFile file) -> Result<std::unique_ptr<FreeBsdKernel>> {
-    auto kernel = std::make_unique<KvmKernel>(door, std::move(file));
+Result<OpenedView> open_kvm_kernel(KvmHandle& handle, KvmNeeds needs) {
+  if (auto found = check_symbols(handle, needs); !found) return found.error();
+  const auto open = [&handle](KernelFile file) -> Result<std::unique_ptr<FreeBsdKernel>> {
+    auto kernel = std::make_unique<KvmKernel>(handle, std::move(file));
     if (auto same = kernel->check_version(); !same) return same.error();
     kernel->read_page_size();
     return std::unique_ptr<FreeBsdKernel>(std::move(kernel));

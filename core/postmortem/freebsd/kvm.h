@@ -20,12 +20,12 @@ struct KvmSymbol {
 };
 
 /// The used part of libkvm, which exists only on FreeBSD. Thread safety: none; one thread at a time.
-class KvmDoor {
+class KvmHandle {
  public:
-  KvmDoor() = default;
-  KvmDoor(const KvmDoor&) = delete;
-  KvmDoor& operator=(const KvmDoor&) = delete;
-  virtual ~KvmDoor() = default;
+  KvmHandle() = default;
+  KvmHandle(const KvmHandle&) = delete;
+  KvmHandle& operator=(const KvmHandle&) = delete;
+  virtual ~KvmHandle() = default;
 
   /// kvm_read(3): number of bytes read; negative on errors.
   virtual std::ptrdiff_t read(std::uint64_t address, char* to, std::size_t size) = 0;
@@ -34,11 +34,11 @@ class KvmDoor {
   virtual std::string error() = 0;
 };
 
-/// Reads the kernel of a kvm handle as a capture of one poll; `door` is not needed afterwards. Its types come from the
+/// Reads the kernel of a kvm handle as a capture of one poll; `handle` is not needed afterwards. Its types come from the
 /// kernel file: the one in MEMSTAT_KERNEL, or an installed one with the same version. Errors: kKvm with libkvm's
 /// message if it finds no symbols or cannot read; kKvmNoSymbol if a symbol or the kernel file is missing; kKvmShortRead
 /// for a short read; kVersion if all kernel files are from other builds.
-Result<OpenedView> open_kvm_kernel(KvmDoor& door, KvmNeeds needs);
+Result<OpenedView> open_kvm_kernel(KvmHandle& handle, KvmNeeds needs);
 
 /// Same for a kvm_t; only on FreeBSD.
 Result<OpenedView> open_libkvm(void* kvm, KvmNeeds needs);

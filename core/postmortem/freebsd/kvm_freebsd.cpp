@@ -13,7 +13,7 @@
 namespace memstat::postmortem {
 namespace {
 
-class LibKvm final : public KvmDoor {
+class LibKvm final : public KvmHandle {
  public:
   explicit LibKvm(kvm_t* kvm) : kvm_(kvm) {}
 
@@ -41,8 +41,8 @@ class LibKvm final : public KvmDoor {
 }  // namespace
 
 Result<OpenedView> open_libkvm(void* kvm, KvmNeeds needs) {
-  LibKvm door(static_cast<kvm_t*>(kvm));
-  return open_kvm_kernel(door, needs);
+  LibKvm handle(static_cast<kvm_t*>(kvm));
+  return open_kvm_kernel(handle, needs);
 }
 
 }  // namespace memstat::postmortem

@@ -13,7 +13,7 @@ constexpr std::size_t kMaxNameSize = 31;
 
 bool ListWalk::goes_on(std::uint64_t address) {
   if (address == 0 || !damage_.empty()) return false;
-  if (seen_.size() == kMostEntries) {
+  if (seen_.size() == kMaxEntries) {
     end(seen_.size(), "it has no end");
     return false;
   }

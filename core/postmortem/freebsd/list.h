@@ -16,7 +16,7 @@ namespace memstat::postmortem {
 /// Walks a linked list up to its terminating 0. Detects circular lists. Thread safety: none.
 class ListWalk {
  public:
-  static constexpr std::size_t kMostEntries = 65536;
+  static constexpr std::size_t kMaxEntries = 65536;
 
   /// `name`: for messages.
   explicit ListWalk(std::string_view name) : name_(name) {}

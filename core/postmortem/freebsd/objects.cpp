@@ -16,12 +16,12 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::uint64_t kSlabIsOffPage = 0x0020'0000;  // UMA_ZFLAG_OFFPAGE: struct uma_slab is outside the slab's pages
-constexpr std::size_t kMostUmaNotes = 20;
-constexpr std::uint64_t kMostUmaSlabs = 1U << 26U;     // in a list
-constexpr std::uint64_t kMostItemsOfSlab = 1U << 16U;  // uk_ipers has 16 bits
-constexpr std::uint64_t kMostInBucket = 4096;          // the kernel's largest bucket has 256 or 1024
-constexpr std::uint64_t kMostBuckets = 1U << 16U;      // in a domain
-constexpr std::size_t kMostCached = 1U << 22U;         // items in buckets of all zones of a keg
+constexpr std::size_t kMaxUmaNotes = 20;
+constexpr std::uint64_t kMaxUmaSlabs = 1U << 26U;     // in a list
+constexpr std::uint64_t kMaxItemsOfSlab = 1U << 16U;  // uk_ipers has 16 bits
+constexpr std::uint64_t kMaxInBucket = 4096;          // the kernel's largest bucket has 256 or 1024
+constexpr std::uint64_t kMaxBuckets = 1U << 16U;      // in a domain
+constexpr std::size_t kMaxCached = 1U << 22U;         // items in buckets of all zones of a keg
 constexpr std::uint64_t kBitsOfWord = 64;
 
 /// Detects the end of a list that may be circular and of any length, without remembering all entries. Thread safety:
@@ -57,7 +57,7 @@ class ItemReader {
   Result<SlabObjects> run() {
     if (!has_types()) return missing_type(kernel_, "uma_slab");
     if (auto loaded = keg_.load(zone_.keg); !loaded) return loaded.error();
-    items_per_slab_ = std::min(keg_.get(keg_items_), kMostItemsOfSlab);
+    items_per_slab_ = std::min(keg_.get(keg_items_), kMaxItemsOfSlab);
     item_bytes_ = keg_.get(keg_footprint_);
     is_off_page_ = (keg_.get(keg_flags_) & kSlabIsOffPage) != 0;
     for (const std::uint64_t zone : zone_.zones_of_keg) collect_cached(zone);
@@ -80,7 +80,7 @@ class ItemReader {
   }
 
   void note(std::string what) {
-    if (found_.notes.size() < kMostUmaNotes) found_.notes.push_back(std::move(what));
+    if (found_.notes.size() < kMaxUmaNotes) found_.notes.push_back(std::move(what));
   }
 
   /// Collects the items that a zone caches.
@@ -101,7 +101,7 @@ class ItemReader {
       }
       const std::uint64_t first = zone_domain_.get(domain_buckets_);
       const std::uint64_t cross = domain_cross_ ? zone_domain_.get(domain_cross_) : 0;
-      LongList list(kMostBuckets);
+      LongList list(kMaxBuckets);
       for (std::uint64_t at = first; list.goes_on(at); at = bucket_.get(bucket_next_)) {
         if (!take_own_bucket(at)) break;
       }
@@ -122,8 +122,8 @@ class ItemReader {
 
   void take_bucket(std::uint64_t address, std::uint64_t count) {
     if (address == 0 || count == 0) return;
-    if (count > kMostInBucket) return note("the bucket at " + hex(address) + " has more items than any can");
-    if (cached_.size() > kMostCached) return note("its buckets have more items than are looked at");
+    if (count > kMaxInBucket) return note("the bucket at " + hex(address) + " has more items than any can");
+    if (cached_.size() > kMaxCached) return note("its buckets have more items than are looked at");
     const std::size_t before = cached_.size();
     cached_.resize(before + static_cast<std::size_t>(count));
     auto read = kernel_.read(address + *items_at_, reinterpret_cast<char*>(cached_.data() + before),
@@ -147,7 +147,7 @@ class ItemReader {
   }
 
   void read_slabs(const std::string& subject, std::uint64_t first) {
-    LongList list(kMostUmaSlabs);
+    LongList list(kMaxUmaSlabs);
     for (std::uint64_t at = first; list.goes_on(at);) {
       if (auto loaded = slab_.load(at); !loaded) return note("a slab of " + subject + ": " + to_string(loaded.error()));
       const std::uint64_t next = slab_.get(slab_next_);
@@ -309,8 +309,8 @@ class ZoneNames {
     }
     add_damage(walk_.damage, "zones", walk.damage());
     if (keg == 0) return;
-    constexpr std::size_t kMostShared = 64;  // a keg has two or three
-    for (std::size_t i = begin; i < walk_.zones.size() && addresses.size() <= kMostShared; ++i) {
+    constexpr std::size_t kMaxShared = 64;  // a keg has two or three
+    for (std::size_t i = begin; i < walk_.zones.size() && addresses.size() <= kMaxShared; ++i) {
       walk_.zones[i].zones_of_keg = addresses;
       for (std::size_t other = begin; other < walk_.zones.size(); ++other) {
         if (other != i) walk_.zones[i].names_in_common.push_back(walk_.zones[other].name);

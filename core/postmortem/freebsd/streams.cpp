@@ -19,7 +19,7 @@ StreamBytes::StreamBytes(std::uint32_t cpu_slots, std::size_t record_header)
 
 bool StreamBytes::add(std::string_view name) {
   const std::size_t size = record_header_ + kBlockBytes * cpu_slots_;
-  if (count_ == kMostRecords || size > kMostBytes - bytes_.size()) return false;
+  if (count_ == kMaxRecords || size > kMaxBytes - bytes_.size()) return false;
   record_ = bytes_.size();
   bytes_.resize(record_ + size);
   name.substr(0, kNameBytes - 1).copy(bytes_.data() + record_, kNameBytes - 1);

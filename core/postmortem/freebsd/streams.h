@@ -18,8 +18,8 @@ namespace memstat::postmortem {
 /// Thread safety: none.
 class StreamBytes {
  public:
-  static constexpr std::size_t kMostBytes = 256U << 20U;  ///< 1000 types on 1024 CPUs need 65 MB.
-  static constexpr std::size_t kMostRecords = 65536;
+  static constexpr std::size_t kMaxBytes = 256U << 20U;  ///< 1000 types on 1024 CPUs need 65 MB.
+  static constexpr std::size_t kMaxRecords = 65536;
   static constexpr std::size_t kBlockBytes = 64;
   static constexpr std::size_t kNameBytes = 32;
 

@@ -8,8 +8,8 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint32_t kMostCpus = 8192;   // maximum of CONFIG_NR_CPUS on x86
-constexpr std::uint32_t kMostNodes = 1024;  // maximum of 2^CONFIG_NODES_SHIFT
+constexpr std::uint32_t kMaxCpus = 8192;   // maximum of CONFIG_NR_CPUS on x86
+constexpr std::uint32_t kMaxNodes = 1024;  // maximum of 2^CONFIG_NODES_SHIFT
 
 /// A 32-bit variable of the kernel. 1 if it is missing or out of the range 1 to `most`.
 std::uint32_t small_number(KernelImage& image, std::string_view name, std::uint32_t most, std::string& damage) {
@@ -47,8 +47,8 @@ unsigned node_bits(const Btf& types) {
 
 LinuxMachine read_linux_machine(KernelImage& image) {
   LinuxMachine machine;
-  machine.nodes = small_number(image, "nr_node_ids", kMostNodes, machine.damage);
-  const std::uint32_t count = small_number(image, "nr_cpu_ids", kMostCpus, machine.damage);
+  machine.nodes = small_number(image, "nr_node_ids", kMaxNodes, machine.damage);
+  const std::uint32_t count = small_number(image, "nr_cpu_ids", kMaxCpus, machine.damage);
   const auto present = image.symbol("__cpu_present_mask");
   const auto online = image.symbol("__cpu_online_mask");
   const auto offsets = image.symbol("__per_cpu_offset");

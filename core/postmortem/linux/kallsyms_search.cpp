@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 8;
 constexpr std::uint64_t kIndexBytes = SymbolNames::kTokens * 2;
-constexpr std::uint64_t kMostTokenBytes =
+constexpr std::uint64_t kMaxTokenBytes =
     64;  // of a token with its NUL; the kernel's tokens are frequent sequences of letters
 constexpr std::uint64_t kSymbolsPerMarker = 256;
-constexpr std::uint64_t kMostNameBytes = 256;  // of a name in the table
-constexpr std::uint64_t kFewestSymbols = 16;   // a real kernel has tens of thousands
+constexpr std::uint64_t kMaxNameBytes = 256;  // of a name in the table
+constexpr std::uint64_t kFewestSymbols = 16;  // a real kernel has tens of thousands
 
 std::uint64_t rounded_up(std::uint64_t number) { return (number + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -26,11 +26,11 @@ bool is_index(std::string_view bytes, std::uint64_t at, std::uint64_t& tokens_at
   std::uint64_t before = 0;
   for (std::uint64_t i = 1; i < SymbolNames::kTokens; ++i) {
     const std::uint64_t next = number_at<std::uint16_t>(bytes, at + i * 2);
-    if (next <= before || next - before > kMostTokenBytes) return false;
+    if (next <= before || next - before > kMaxTokenBytes) return false;
     before = next;
   }
   // The last token ends before the index, with zeros up to a multiple of 8.
-  for (std::uint64_t size = rounded_up(before + 2); size <= before + kMostTokenBytes && size <= at; size += kAlignment) {
+  for (std::uint64_t size = rounded_up(before + 2); size <= before + kMaxTokenBytes && size <= at; size += kAlignment) {
     const std::string_view tokens = bytes.substr(static_cast<std::size_t>(at - size), static_cast<std::size_t>(size));
     const std::size_t end = tokens.find('\0', static_cast<std::size_t>(before));
     if (end == std::string_view::npos || rounded_up(end + 1) != size) continue;
@@ -54,7 +54,7 @@ std::uint64_t count_markers(std::string_view bytes, std::uint64_t end) {
   std::uint64_t count = 0;
   for (std::uint64_t after = ~std::uint64_t{0}; at >= 4; at -= 4) {
     const std::uint64_t marker = number_at<std::uint32_t>(bytes, at - 4);
-    if (marker >= after || (count != 0 && after - marker > kSymbolsPerMarker * kMostNameBytes)) return 0;
+    if (marker >= after || (count != 0 && after - marker > kSymbolsPerMarker * kMaxNameBytes)) return 0;
     ++count;
     if (marker == 0) return count;
     after = marker;
@@ -65,7 +65,7 @@ std::uint64_t count_markers(std::string_view bytes, std::uint64_t end) {
 /// Finds the names: they end at the markers, and before them is a number of symbols that matches both.
 std::optional<std::uint64_t> find_names(std::string_view bytes, std::uint64_t markers_at, std::uint64_t markers) {
   const std::uint64_t last = number_at<std::uint32_t>(bytes, markers_at + (markers - 1) * 4);
-  const std::uint64_t most = last + kSymbolsPerMarker * kMostNameBytes;
+  const std::uint64_t most = last + kSymbolsPerMarker * kMaxNameBytes;
   for (std::uint64_t size = rounded_up(last + 1); size <= most && size + kAlignment <= markers_at; size += kAlignment) {
     const std::uint64_t names_at = markers_at - size;
     const std::uint64_t count = number_at<std::uint32_t>(bytes, names_at - kAlignment);

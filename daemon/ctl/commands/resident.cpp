@@ -47,7 +47,7 @@ struct Residency {
   std::uint64_t resident_pages = 0;
   /// False: the file is neither owned nor writable by the caller. Since Linux commit 134fca9063ad ("mm/mincore.c: make
   /// mincore() more conservative") (v5.2), such files are reported as fully resident.
-  bool is_told = true;
+  bool is_known = true;
 };
 
 namespace fs = std::filesystem;
@@ -108,7 +108,7 @@ Trouble measure(const std::string& path, Residency& residency) {
   if (!S_ISREG(status.st_mode)) return {.why = "is not a regular file"};
   residency.bytes = static_cast<std::uint64_t>(status.st_size);
 #if defined(__linux__)
-  residency.is_told = ::geteuid() == 0 || status.st_uid == ::geteuid() || ::access(path.c_str(), W_OK) == 0;
+  residency.is_known = ::geteuid() == 0 || status.st_uid == ::geteuid() || ::access(path.c_str(), W_OK) == 0;
 #endif
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> pages(kPagesAPiece);
@@ -163,7 +163,7 @@ class Files {
     ++count_;
     progress_.show("measured " + std::to_string(count_) + " files");
     total_.bytes += file.bytes;
-    if (file.is_told) {
+    if (file.is_known) {
       told_bytes_ += file.bytes;
       total_.resident += file.resident;
       table_.add({file.resident, file.bytes, ratio_of(file), printable_bytes(path), file.pages, file.resident_pages});

@@ -261,8 +261,8 @@ Report memuse_report(const CommandLine& options) {
 namespace {
 
 std::string check_frames(const std::string& text) {
-  constexpr std::uint64_t kMostFrames = 32;
-  return parse_number(text).value_or(0) - 1 < kMostFrames ? "" : "\"" + text + "\" is not a number of calls: give 1 to 32";
+  constexpr std::uint64_t kMaxFrames = 32;
+  return parse_number(text).value_or(0) - 1 < kMaxFrames ? "" : "\"" + text + "\" is not a number of calls: give 1 to 32";
 }
 
 constexpr std::array kStacksOptions{

@@ -51,13 +51,13 @@ class CounterTableTest : public testing::Test {
  protected:
   CounterTableTest() {
     view_.contents["/proc/sys/kernel/perf_event_paranoid"] = {"2\n"};
-    door_.rates[{kPerfSoftware, 5}] = 3;  // minor faults a ns
+    handle_.rates[{kPerfSoftware, 5}] = 3;  // minor faults a ns
   }
   /// A table of these sets whose CPUs `online` are online, opened.
   CounterTable& open(std::vector<CounterSet> sets, std::string_view online = "0-1") {
     table_ = std::make_unique<CounterTable>(std::move(sets), [this] {
       Answer<std::unique_ptr<CounterSystem>> answer;
-      answer.value = std::make_unique<PerfSystem>(door_, view_);
+      answer.value = std::make_unique<PerfSystem>(handle_, view_);
       return answer;
     });
     table_->set_online(online);
@@ -69,7 +69,7 @@ class CounterTableTest : public testing::Test {
     return result ? std::string(out_.view()) : "error: " + to_string(result.error());
   }
 
-  FakePerfEvents door_;
+  FakePerfEvents handle_;
   PreparedKernelView view_{OperatingSystem::kLinux, 128};
   std::unique_ptr<CounterTable> table_;
   Result<void> opened_;
@@ -79,19 +79,19 @@ class CounterTableTest : public testing::Test {
 TEST_F(CounterTableTest, CountsEachCpuSinceTheReadBeforeAndInAll) {
   open({{.name = "memory", .cpus = "all", .events = {"minor-faults", "context-switches"}}});
   ASSERT_TRUE(opened_) << to_string(opened_.error());
-  door_.run(10);
+  handle_.run(10);
   EXPECT_EQ(read(),
             "cpu 0 set memory enabled_ns 10 running_ns 10 minor-faults 30 30 context-switches 10 10\n"
             "cpu 1 set memory enabled_ns 10 running_ns 10 minor-faults 30 30 context-switches 10 10\n"
             "end 2\n");
-  door_.run(5);
+  handle_.run(5);
   EXPECT_EQ(read(),
             "cpu 0 set memory enabled_ns 5 running_ns 5 minor-faults 15 45 context-switches 5 15\n"
             "cpu 1 set memory enabled_ns 5 running_ns 5 minor-faults 15 45 context-switches 5 15\n"
             "end 2\n");
-  for (const auto& [thread, cpu] : door_.places) EXPECT_EQ(thread, -1) << "whatever runs on a CPU is counted";
+  for (const auto& [thread, cpu] : handle_.places) EXPECT_EQ(thread, -1) << "whatever runs on a CPU is counted";
   table_.reset();
-  EXPECT_EQ(door_.open_count(), 0U);
+  EXPECT_EQ(handle_.open_count(), 0U);
 }
 
 TEST_F(CounterTableTest, ReadsSixEventsOfSixtyFourCpusByOneCallACpu) {
@@ -99,17 +99,17 @@ TEST_F(CounterTableTest, ReadsSixEventsOfSixtyFourCpusByOneCallACpu) {
          .cpus = "all",
          .events = {"page-faults", "minor-faults", "major-faults", "context-switches", "cpu-migrations", "cpu-clock"}}},
        "0-63");
-  door_.run(1);
-  door_.reads = 0;
+  handle_.run(1);
+  handle_.reads = 0;
   EXPECT_THAT(read(), HasSubstr("\nend 64\n"));
-  EXPECT_EQ(door_.reads, 64U);
+  EXPECT_EQ(handle_.reads, 64U);
 }
 
 TEST_F(CounterTableTest, CountsSetsOnTheCpusThatTheyName) {
   open({{.name = "few", .cpus = "1,3", .events = {"minor-faults"}},
         {.name = "all", .cpus = "all", .events = {"major-faults"}}},
        "0-2");
-  door_.run(1);
+  handle_.run(1);
   EXPECT_EQ(read(),
             "cpu 0 set all enabled_ns 1 running_ns 1 major-faults 1 1\n"
             "cpu 1 set few enabled_ns 1 running_ns 1 minor-faults 3 3\n"
@@ -123,15 +123,15 @@ TEST_F(CounterTableTest, TotalsOfSetsThatTakeTurnsAreScaledAndNeverFall) {
   open({{.name = "a", .cpus = "0", .events = {"r1", "r2", "r3"}}, {.name = "b", .cpus = "0", .events = {"r4", "r5", "r6"}}},
        "0");
   ASSERT_TRUE(opened_) << to_string(opened_.error());
-  door_.run(100);
+  handle_.run(100);
   std::string table = read();
   EXPECT_THAT(table, StartsWith("cpu 0 set a enabled_ns 100 running_ns 50 r1 50 100 "));
   std::uint64_t before = figures_in(table, "set b", "r4").second;
   EXPECT_EQ(before, 100U);
-  door_.rates[{kPerfRaw, 4}] = 0;  // The event is rare from now on, and a larger part of the time is counted.
-  door_.counters = 6;
+  handle_.rates[{kPerfRaw, 4}] = 0;  // The event is rare from now on, and a larger part of the time is counted.
+  handle_.counters = 6;
   for (int poll = 0; poll < 5; ++poll) {
-    door_.run(30);
+    handle_.run(30);
     table = read();
     EXPECT_THAT(table, HasSubstr("enabled_ns 30 running_ns 30"));
     const std::uint64_t total = figures_in(table, "set b", "r4").second;
@@ -144,15 +144,15 @@ TEST_F(CounterTableTest, TotalsOfSetsThatTakeTurnsAreScaledAndNeverFall) {
 TEST_F(CounterTableTest, ASetWithMoreEventsThanCountersIsReadInPartsAndSaysHowMuchItCounted) {
   open({{.name = "many", .cpus = "0", .events = {"r1", "r2", "r3", "r4", "r5", "r6"}}}, "0");
   ASSERT_TRUE(opened_) << to_string(opened_.error());
-  door_.run(100);
+  handle_.run(100);
   const std::string table = read();
   EXPECT_THAT(table, StartsWith("cpu 0 set many enabled_ns 100 running_ns 50 "));
   EXPECT_EQ(figures_in(table, "cpu 0", "r6"), std::pair(std::uint64_t{50}, std::uint64_t{100}));
 }
 
 TEST_F(CounterTableTest, LeavesOutWhatTheMachineLacksAndSaysWhy) {
-  door_.absent[{kPerfHardware, 3}] = ENOENT;   // cache-misses
-  door_.absent[{kPerfCache, 65539}] = ENOENT;  // dTLB-load-misses
+  handle_.absent[{kPerfHardware, 3}] = ENOENT;   // cache-misses
+  handle_.absent[{kPerfCache, 65539}] = ENOENT;  // dTLB-load-misses
   open({{.name = "memory", .cpus = "all", .events = {"cache-misses", "dTLB-load-misses", "minor-faults", "no-event"}}}, "0");
   ASSERT_TRUE(opened_) << to_string(opened_.error());
   const std::string table = read();
@@ -165,15 +165,15 @@ TEST_F(CounterTableTest, LeavesOutWhatTheMachineLacksAndSaysWhy) {
 }
 
 TEST_F(CounterTableTest, FailsWhenNoEventIsLeft) {
-  door_.absent[{kPerfHardware, 3}] = ENOENT;
+  handle_.absent[{kPerfHardware, 3}] = ENOENT;
   open({{.name = "memory", .cpus = "all", .events = {"cache-misses"}}});
   EXPECT_EQ(opened_.error().code, ErrorCode::kNotPresent);
-  door_.absent[{kPerfSoftware, 5}] = EACCES;
+  handle_.absent[{kPerfSoftware, 5}] = EACCES;
   open({{.name = "memory", .cpus = "all", .events = {"cache-misses", "minor-faults"}}});
   EXPECT_EQ(opened_.error().code, ErrorCode::kPermission) << "there is something to do about it";
   EXPECT_THAT(to_string(opened_.error()), HasSubstr("kernel.perf_event_paranoid is 2"));
   EXPECT_THAT(read(), StartsWith("error: perf_event_open: "));
-  EXPECT_EQ(door_.open_count(), 0U);
+  EXPECT_EQ(handle_.open_count(), 0U);
 }
 
 TEST_F(CounterTableTest, WithoutSetsSaysWhatToWrite) {
@@ -184,20 +184,20 @@ TEST_F(CounterTableTest, WithoutSetsSaysWhatToWrite) {
 
 TEST_F(CounterTableTest, ACpuThatGoesEndsItsLineAndOneThatComesContinuesIt) {
   open({{.name = "m", .cpus = "all", .events = {"minor-faults"}}}, "0-1");
-  door_.run(2);
+  handle_.run(2);
   EXPECT_THAT(read(), HasSubstr("cpu 1 set m enabled_ns 2 running_ns 2 minor-faults 6 6\n"));
   table_->set_online("0\n");
   EXPECT_THAT(read(), HasSubstr("\nend 1\n"));
-  EXPECT_EQ(door_.open_count(), 1U);
+  EXPECT_EQ(handle_.open_count(), 1U);
   table_->set_online("0-1\n");
   read();
-  door_.run(1);
+  handle_.run(1);
   EXPECT_THAT(read(), HasSubstr("cpu 1 set m enabled_ns 1 running_ns 1 minor-faults 3 9\n")) << "the total does not fall";
 }
 
 TEST_F(CounterTableTest, ACpuThatComesWhenPrivilegesAreGoneNeedsARestart) {
   open({{.name = "m", .cpus = "all", .events = {"minor-faults"}}}, "0");
-  door_.absent[{kPerfSoftware, 5}] = EACCES;
+  handle_.absent[{kPerfSoftware, 5}] = EACCES;
   table_->set_online("0-1");
   const std::string table = read();
   EXPECT_THAT(table, HasSubstr("left_out cpu1: kernel.perf_event_paranoid is 2"));

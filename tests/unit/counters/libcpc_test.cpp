@@ -22,7 +22,7 @@ void keep_error(const char* fn, int subcode, const char* fmt, va_list ap) {
 
 class Libcpc : public testing::Test {
  protected:
-  Libcpc() : cpc_(open_handle(std::make_unique<PerfSystem>(door_, view_))), set_(cpc_set_create(cpc_)) {
+  Libcpc() : cpc_(open_handle(std::make_unique<PerfSystem>(handle_, view_))), set_(cpc_set_create(cpc_)) {
     cpc_seterrhndlr(cpc_, keep_error);
     last_error.clear();
     errno = 0;
@@ -39,7 +39,7 @@ class Libcpc : public testing::Test {
   }
 
   PreparedKernelView view_{OperatingSystem::kLinux, 4};
-  FakePerfEvents door_;
+  FakePerfEvents handle_;
   cpc_t* cpc_;
   cpc_set_t* set_;
 };
@@ -147,7 +147,7 @@ TEST_F(Libcpc, ASetKnowsWhetherItIsBound) {
   EXPECT_EQ(cpc_set_sample(cpc_, set_, cpc_buf_create(cpc_, other)), -1);
   EXPECT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);
   EXPECT_EQ(cpc_unbind(cpc_, set_), 0);
-  EXPECT_EQ(door_.open_count(), 0U);
+  EXPECT_EQ(handle_.open_count(), 0U);
   EXPECT_EQ(cpc_set_destroy(cpc_, other), 0);
   EXPECT_EQ(cpc_set_destroy(cpc_, other), -1);
   EXPECT_EQ(cpc_buf_create(cpc_, other), nullptr);
@@ -160,7 +160,7 @@ TEST_F(Libcpc, ValuesBeginAtThePresetAndWrap) {
   add("r2", ~0ULL - 4);
   cpc_buf_t* buffer = cpc_buf_create(cpc_, set_);
   cpc_bind_curlwp(cpc_, set_, 0);
-  door_.run(7);
+  handle_.run(7);
   ASSERT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);
   EXPECT_EQ(value(buffer, 0), 107U);
   EXPECT_EQ(value(buffer, 1), 2U) << "modulo 2^64";
@@ -172,7 +172,7 @@ TEST_F(Libcpc, ValuesBeginAtThePresetAndWrap) {
   ASSERT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);
   EXPECT_EQ(value(buffer, 0), 107U) << "a new preset is for the next restart";
   ASSERT_EQ(cpc_set_restart(cpc_, set_), 0);
-  door_.run(1);
+  handle_.run(1);
   ASSERT_EQ(cpc_set_sample(cpc_, set_, buffer), 0);
   EXPECT_EQ(value(buffer, 0), 51U);
   ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, 0), 0) << "binds anew";
@@ -189,9 +189,9 @@ TEST_F(Libcpc, DisableStopsAllSetsOfTheThread) {
   cpc_bind_curlwp(cpc_, set_, 0);
   cpc_bind_cpu(cpc_, 1, of_cpu, 0);
   EXPECT_EQ(cpc_disable(cpc_), 0);
-  door_.run(5);
+  handle_.run(5);
   EXPECT_EQ(cpc_enable(cpc_), 0);
-  door_.run(2);
+  handle_.run(2);
   cpc_set_sample(cpc_, set_, buffer);
   cpc_set_sample(cpc_, of_cpu, cpu_buffer);
   EXPECT_EQ(value(buffer, 0), 2U);
@@ -204,9 +204,9 @@ TEST_F(Libcpc, BuffersAreAddedAndSubtracted) {
   cpc_buf_t* b = cpc_buf_create(cpc_, set_);
   cpc_buf_t* result = cpc_buf_create(cpc_, set_);
   cpc_bind_curlwp(cpc_, set_, 0);
-  door_.run(3);
+  handle_.run(3);
   cpc_set_sample(cpc_, set_, a);
-  door_.run(4);
+  handle_.run(4);
   cpc_set_sample(cpc_, set_, b);
   cpc_buf_sub(cpc_, result, b, a);
   EXPECT_EQ(value(result, 0), 4U);
@@ -248,7 +248,7 @@ TEST_F(Libcpc, SaysWhatWasScaled) {
   for (const char* event : {"r1", "r2", "r3", "r4", "r5"}) add(event);
   cpc_buf_t* buffer = cpc_buf_create(cpc_, set_);
   ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, 0), 0);
-  door_.run(100);
+  handle_.run(100);
   cpc_set_sample(cpc_, set_, buffer);
   std::uint64_t enabled = 0, running = 0;
   ASSERT_EQ(cpc_buf_times(cpc_, buffer, 0, &enabled, &running), 0);
@@ -264,10 +264,10 @@ TEST_F(Libcpc, CloseReleasesWhatIsBound) {
   add("r1");
   cpc_bind_curlwp(cpc_, set_, 0);
   cpc_buf_create(cpc_, set_);
-  EXPECT_EQ(door_.open_count(), 1U);
+  EXPECT_EQ(handle_.open_count(), 1U);
   cpc_close(cpc_);
-  EXPECT_EQ(door_.open_count(), 0U);
-  cpc_ = open_handle(std::make_unique<PerfSystem>(door_, view_));
+  EXPECT_EQ(handle_.open_count(), 0U);
+  cpc_ = open_handle(std::make_unique<PerfSystem>(handle_, view_));
 }
 
 }  // namespace

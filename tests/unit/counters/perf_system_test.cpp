@@ -42,7 +42,7 @@ class PerfSystemTest : public testing::Test {
         "9\0",
         4);
     view_.contents["/sys/kernel/tracing/events/sched/sched_switch/id"] = {"321\n"};
-    door_.absent[{kPerfCache, 65538}] = ENOENT;  // LLC-load-misses
+    handle_.absent[{kPerfCache, 65538}] = ENOENT;  // LLC-load-misses
   }
 
   /// Requests for `count` events of the CPU, r1 to rN.
@@ -66,8 +66,8 @@ class PerfSystemTest : public testing::Test {
 
   std::uint64_t ticks = 0;
   DirectoryView view_{OperatingSystem::kLinux, 8};
-  FakePerfEvents door_;
-  PerfSystem system_{door_, view_};
+  FakePerfEvents handle_;
+  PerfSystem system_{handle_, view_};
 };
 
 TEST_F(PerfSystemTest, KnowsEventsOfAllKinds) {
@@ -136,46 +136,46 @@ TEST_F(PerfSystemTest, ListsWhatTheCpuHas) {
   EXPECT_FALSE(has_absent);
   EXPECT_EQ(system_.counter_count(), 4U);
   EXPECT_TRUE(system_.is_precise());
-  EXPECT_EQ(door_.open_count(), 0U) << "what was tried is closed";
+  EXPECT_EQ(handle_.open_count(), 0U) << "what was tried is closed";
 }
 
 TEST_F(PerfSystemTest, CountsCountersWhereEventsThatAreOffAreIgnored) {
-  door_.ignores_what_is_off = true;
+  handle_.ignores_what_is_off = true;
   EXPECT_EQ(system_.counter_count(), 4U);
 }
 
 TEST_F(PerfSystemTest, WithoutCountersListsTheKernelsEvents) {
-  door_.counters = 0;
+  handle_.counters = 0;
   for (const EventInfo& event : system_.events()) EXPECT_FALSE(event.needs_counter) << event.name;
   EXPECT_EQ(system_.counter_count(), 0U);
 }
 
 TEST_F(PerfSystemTest, ReadsASetThatFitsInOneCall) {
   for (const CpuLimit& limit : real_cpu_limits()) {
-    door_.counters = limit.counters;
+    handle_.counters = limit.counters;
     auto bound = system_.bind(raw_requests(limit.counters), {});
     ASSERT_TRUE(bound.is_given()) << bound.refused.text;
-    door_.rates[{kPerfRaw, 2}] = 5;
-    door_.run(100);
+    handle_.rates[{kPerfRaw, 2}] = 5;
+    handle_.run(100);
     std::vector<Count> counts(limit.counters);
-    door_.reads = 0;
+    handle_.reads = 0;
     ASSERT_EQ(bound.value->sample(counts, ticks), 0);
-    EXPECT_EQ(door_.reads, 1U) << limit.cpu;
+    EXPECT_EQ(handle_.reads, 1U) << limit.cpu;
     EXPECT_EQ(counts[0].value, 100U);
     EXPECT_EQ(counts[1].value, 500U);
     EXPECT_EQ(counts[0].enabled_ns, counts[0].running_ns);
   }
-  EXPECT_EQ(door_.open_count(), 0U);
+  EXPECT_EQ(handle_.open_count(), 0U);
 }
 
 TEST_F(PerfSystemTest, CountsASetThatDoesNotFitByTurnsAndSaysSo) {
   for (const CpuLimit& limit : real_cpu_limits()) {
-    door_.counters = limit.counters;
-    door_.ignores_what_is_off = !door_.ignores_what_is_off;
+    handle_.counters = limit.counters;
+    handle_.ignores_what_is_off = !handle_.ignores_what_is_off;
     const unsigned wanted = limit.counters + 1;
     auto bound = system_.bind(raw_requests(wanted), {});
     ASSERT_TRUE(bound.is_given()) << bound.refused.text;
-    door_.run(1000);
+    handle_.run(1000);
     std::vector<Count> counts(wanted);
     ASSERT_EQ(bound.value->sample(counts, ticks), 0);
     for (const Count& count : counts) {
@@ -190,23 +190,23 @@ TEST_F(PerfSystemTest, RefusesASetThatDoesNotFitWhereExactnessIsAskedFor) {
   ASSERT_FALSE(bound.is_given());
   EXPECT_EQ(bound.refused.refusal, Refusal::kConflictingRequests);
   EXPECT_EQ(bound.refused.text.substr(0, 25), "event r5 on this thread: ");
-  EXPECT_EQ(door_.open_count(), 0U) << "nothing stays open";
+  EXPECT_EQ(handle_.open_count(), 0U) << "nothing stays open";
 }
 
 TEST_F(PerfSystemTest, AnExactSetThatLosesItsCountersIsAnError) {
   auto bound = system_.bind(raw_requests(4), {.is_exact = true});
   ASSERT_TRUE(bound.is_given());
-  door_.taken_by_others = 1;
-  door_.run(10);
+  handle_.taken_by_others = 1;
+  handle_.run(10);
   std::vector<Count> counts(4);
   EXPECT_EQ(bound.value->sample(counts, ticks), EAGAIN);
 }
 
 TEST_F(PerfSystemTest, ASetThatNeverCountedSaysSo) {
-  door_.taken_by_others = 1;
+  handle_.taken_by_others = 1;
   auto bound = system_.bind(raw_requests(4), {});
   ASSERT_TRUE(bound.is_given());
-  door_.run(10);
+  handle_.run(10);
   std::vector<Count> counts(4);
   ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 0U);
@@ -217,9 +217,9 @@ TEST_F(PerfSystemTest, ASetThatNeverCountedSaysSo) {
 TEST_F(PerfSystemTest, RestartCountsFromZero) {
   auto requests = raw_requests(2);
   auto bound = system_.bind(requests, {});
-  door_.run(7);
+  handle_.run(7);
   ASSERT_EQ(bound.value->restart(requests), 0);
-  door_.run(5);
+  handle_.run(5);
   std::vector<Count> counts(2);
   ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 5U);
@@ -228,11 +228,11 @@ TEST_F(PerfSystemTest, RestartCountsFromZero) {
 
 TEST_F(PerfSystemTest, DisableKeepsWhatWasCounted) {
   auto bound = system_.bind(raw_requests(1), {});
-  door_.run(3);
+  handle_.run(3);
   ASSERT_EQ(bound.value->enable(false), 0);
-  door_.run(10);
+  handle_.run(10);
   ASSERT_EQ(bound.value->enable(true), 0);
-  door_.run(4);
+  handle_.run(4);
   std::vector<Count> counts(1);
   ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 7U);
@@ -244,32 +244,32 @@ TEST_F(PerfSystemTest, AnOverflowStopsTheSetUntilItIsRestarted) {
   requests[1].preset = 0 - std::uint64_t{10};
   auto bound = system_.bind(requests, {});
   ASSERT_TRUE(bound.is_given());
-  door_.run(100);
-  EXPECT_EQ(door_.signals.size(), 1U);
+  handle_.run(100);
+  EXPECT_EQ(handle_.signals.size(), 1U);
   std::vector<Count> counts(2);
   ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[1].value, 0U) << "preset and ten events";
   EXPECT_EQ(counts[0].value, 10U) << "the others of the set stop with it";
   requests[1].preset = 0 - std::uint64_t{20};
   ASSERT_EQ(bound.value->restart(requests), 0);
-  door_.run(100);
+  handle_.run(100);
   ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[1].value, 0U);
   EXPECT_EQ(counts[0].value, 20U);
-  EXPECT_EQ(door_.signals.size(), 2U);
+  EXPECT_EQ(handle_.signals.size(), 2U);
   // A restart before the overflow begins anew and leaves one to be notified.
   ASSERT_EQ(bound.value->restart(requests), 0);
-  door_.run(5);
+  handle_.run(5);
   ASSERT_EQ(bound.value->restart(requests), 0);
-  door_.run(19);
-  EXPECT_EQ(door_.signals.size(), 2U);
+  handle_.run(19);
+  EXPECT_EQ(handle_.signals.size(), 2U);
   ASSERT_EQ(bound.value->enable(false), 0);
   ASSERT_EQ(bound.value->enable(true), 0);
-  door_.run(100);
-  EXPECT_EQ(door_.signals.size(), 3U);
+  handle_.run(100);
+  EXPECT_EQ(handle_.signals.size(), 3U);
   ASSERT_EQ(bound.value->enable(true), 0);
-  door_.run(100);
-  EXPECT_EQ(door_.signals.size(), 3U) << "what its overflow stopped goes on after a restart only";
+  handle_.run(100);
+  EXPECT_EQ(handle_.signals.size(), 3U) << "what its overflow stopped goes on after a restart only";
 }
 
 TEST_F(PerfSystemTest, PeriodsAreWhatTheKernelTakes) {
@@ -277,7 +277,7 @@ TEST_F(PerfSystemTest, PeriodsAreWhatTheKernelTakes) {
   requests[0].notifies = true;
   requests[0].preset = 0;  // 2^64 events away
   ASSERT_TRUE(system_.bind(requests, {}).is_given());
-  EXPECT_EQ(door_.opened.back().period, ~0ULL >> 1U);
+  EXPECT_EQ(handle_.opened.back().period, ~0ULL >> 1U);
 }
 
 TEST_F(PerfSystemTest, OverflowIsNotifiedWhereLinuxCan) {
@@ -289,18 +289,18 @@ TEST_F(PerfSystemTest, OverflowIsNotifiedWhereLinuxCan) {
     ASSERT_FALSE(bound.is_given());
     EXPECT_EQ(bound.refused.refusal, Refusal::kInvalidFlags);
   }
-  door_.notify_errno = EINVAL;
+  handle_.notify_errno = EINVAL;
   EXPECT_FALSE(system_.bind(requests, {}).is_given());
-  EXPECT_EQ(door_.open_count(), 0U);
+  EXPECT_EQ(handle_.open_count(), 0U);
 }
 
 TEST_F(PerfSystemTest, BindsToThreadsProcessesAndCpus) {
   const auto places = [this](const Target& target) {
-    door_.places.clear();
+    handle_.places.clear();
     const auto bound = system_.bind(raw_requests(1), target);
     if (!bound.is_given()) return bound.refused.text;
     std::string text;
-    for (const auto& [thread, cpu] : door_.places) text += std::to_string(thread) + "@" + std::to_string(cpu) + " ";
+    for (const auto& [thread, cpu] : handle_.places) text += std::to_string(thread) + "@" + std::to_string(cpu) + " ";
     return text;
   };
   EXPECT_EQ(places({}), "0@-1 ");
@@ -314,10 +314,10 @@ TEST_F(PerfSystemTest, BindsToThreadsProcessesAndCpus) {
 }
 
 TEST_F(PerfSystemTest, ThreadsOfAProcessAreSummed) {
-  door_.counters = 8;
+  handle_.counters = 8;
   auto bound = system_.bind(raw_requests(2), {.kind = Target::Kind::kProcess, .process = 5});
   ASSERT_TRUE(bound.is_given());
-  door_.run(10);
+  handle_.run(10);
   std::vector<Count> counts(2);
   ASSERT_EQ(bound.value->sample(counts, ticks), 0);
   EXPECT_EQ(counts[0].value, 20U);
@@ -325,13 +325,13 @@ TEST_F(PerfSystemTest, ThreadsOfAProcessAreSummed) {
 
 TEST_F(PerfSystemTest, ErrorsOfTheKernelLeaveNothingOpen) {
   for (const int error : {EACCES, EMFILE, ENOENT, EBUSY}) {
-    door_.next_open_errno = error;
+    handle_.next_open_errno = error;
     const auto bound = system_.bind(raw_requests(2), {});
     ASSERT_FALSE(bound.is_given());
     EXPECT_EQ(bound.refused.system_errno, error);
-    EXPECT_EQ(door_.open_count(), 0U);
+    EXPECT_EQ(handle_.open_count(), 0U);
   }
-  door_.next_open_errno = ENOSYS;
+  handle_.next_open_errno = ENOSYS;
   EXPECT_EQ(system_.check().refused.system_errno, ENOSYS);
   EXPECT_TRUE(system_.check().is_given());
 }

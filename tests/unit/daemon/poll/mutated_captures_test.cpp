@@ -26,7 +26,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-constexpr std::uint64_t kMostGrowth = 384ULL << 20;  // B of memory over what the capture as it is takes
+constexpr std::uint64_t kMaxGrowth = 384ULL << 20;  // B of memory over what the capture as it is takes
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* const text = std::getenv(name);
@@ -173,7 +173,7 @@ TEST_P(MutatedCaptures, ArePolledOrRefusedWithTheReason) {
   std::printf("%s: %llu mutated, %llu of them refused as a whole; %llu KiB more memory than without\n", GetParam().c_str(),
               static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(refused),
               static_cast<unsigned long long>(growth / 1024));
-  EXPECT_TRUE(is_sanitized() || growth <= kMostGrowth) << growth;
+  EXPECT_TRUE(is_sanitized() || growth <= kMaxGrowth) << growth;
 }
 
 std::vector<std::string> all_captures() {

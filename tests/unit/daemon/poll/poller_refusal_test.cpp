@@ -221,7 +221,7 @@ TEST_F(PollerRefusalTest, ItFollowsItsRosterDownAndUp) {
   EXPECT_EQ(not_permitted("b_stand_in", "CAP_C"), "1");
 }
 
-TEST_F(PollerRefusalTest, ARefusedRosterIsSparedWhileTheOtherHasItsTypes) {
+TEST_F(PollerRefusalTest, ARefusedRosterIsReplacedWhileTheOtherHasItsTypes) {
   start({kFakeRosterFile});
   daemon_->poll();
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);

@@ -65,7 +65,7 @@ TEST_F(PollerStandInTest, TheRosterIsNotReadWhileTheOtherIsUp) {
   EXPECT_EQ(problem_of(daemon_->page()), "");
 }
 
-TEST_F(PollerStandInTest, ASparedSourceSaysSoAndHasNoSeries) {
+TEST_F(PollerStandInTest, AReplacedSourceSaysSoAndHasNoSeries) {
   start();
   daemon_->poll();
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
@@ -97,7 +97,7 @@ TEST_F(PollerStandInTest, WhereItFailsTheRosterIsReadInTheSamePoll) {
   EXPECT_EQ(up("b_stand_in"), "0");
 }
 
-TEST_F(PollerStandInTest, WhenItComesBackTheRosterIsSparedAgain) {
+TEST_F(PollerStandInTest, WhenItComesBackTheRosterIsReplacedAgain) {
   start();
   view().fail(kStandInFile, EIO);
   daemon_->poll();
@@ -126,7 +126,7 @@ TEST_F(PollerStandInTest, ARosterOfALongIntervalIsReadAtOnceWhenItIsNeeded) {
   EXPECT_EQ(shown("bytes", "b"), "200");
 }
 
-TEST_F(PollerStandInTest, BetweenItsOwnReadsTheRosterIsSparedAsWell) {
+TEST_F(PollerStandInTest, BetweenItsOwnReadsTheRosterIsReplacedAsWell) {
   Config config;
   config.sources["b_stand_in"].interval = seconds(30);
   start(config);

@@ -136,7 +136,7 @@ TEST_F(Serving, LearnsNothingOnceItIsSealed) {
   EXPECT_EQ(answer_to({.word = AttachRequest::kAttach, .place = 0}).error, EINVAL) << "not yet";
   EXPECT_EQ(answer_to({.word = AttachRequest::kSeal}).error, 0);
   EXPECT_EQ(answer_to(add, {0}).error, EINVAL);
-  for (const std::uint32_t place : {1U, kMostAttachPoints, 0xffffffffU}) {
+  for (const std::uint32_t place : {1U, kMaxAttachPoints, 0xffffffffU}) {
     const AttachAnswer got = answer_to({.word = AttachRequest::kAttach, .place = place});
     EXPECT_EQ(got.error, EINVAL) << place;
     EXPECT_EQ(got.place, place);

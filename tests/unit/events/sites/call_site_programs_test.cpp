@@ -13,7 +13,7 @@
 
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/sampling.h"
-#include "core/events/sites/site_book.h"
+#include "core/events/sites/caller_table.h"
 #include "tests/support/bpf_programs.h"
 #include "tests/support/table_text.h"
 
@@ -93,7 +93,7 @@ TEST_F(LiveSitePrograms, TellCallersSizesAndChargesApart) {
 TEST_F(LiveSitePrograms, NameTheTaskItsGroupAndTheFunction) {
   kmalloc(kFakeSite, kFakeObject, 100, 128);
   fetch_all();
-  SiteBook book(SiteLimits{});
+  CallerTable book(SiteLimits{});
   book.look(*table_, cpus_, 1);
   Buffer out;
   book.write({}, out);

@@ -71,7 +71,7 @@ TEST(MallocRows, CountsEventsOfRowsThatItHasNoRoomForAgainAtEachReading) {
   MallocRows rows;
   for (int reading = 1; reading <= 2; ++reading) {
     rows.begin();
-    for (std::uint32_t cpu = 0; cpu < MallocRows::kMostRows; ++cpu) rows.set("t", cpu, 16, MallocAmount::kFrees, 1);
+    for (std::uint32_t cpu = 0; cpu < MallocRows::kMaxRows; ++cpu) rows.set("t", cpu, 16, MallocAmount::kFrees, 1);
     rows.set("other", 0, 16, MallocAmount::kAllocations, 30 * reading);
     rows.set("other", 0, MallocRows::kLarge, MallocAmount::kAllocatedBytes, 1 << 20);
     rows.set("t", 7, 16, MallocAmount::kFrees, 2);

@@ -204,7 +204,7 @@ class CallSiteBook : public testing::Test {
 
   std::unique_ptr<memstat_site_table> table_ = std::make_unique<memstat_site_table>();
   std::vector<memstat_site_cpu> cpus_{2};
-  std::unique_ptr<events::SiteBook> book_ = std::make_unique<events::SiteBook>(events::SiteLimits{});
+  std::unique_ptr<events::CallerTable> book_ = std::make_unique<events::CallerTable>(events::SiteLimits{});
   std::uint64_t next_key_ = std::uint64_t{1} << 63U;
   std::int64_t now_ns_ = 0;
   Buffer out_;
@@ -277,8 +277,8 @@ TEST_F(CallSiteBook, ChargesNothingToTheRoot) {
 }
 
 TEST_F(CallSiteBook, BoundsItsRowsAndCountsTheRest) {
-  book_ =
-      std::make_unique<events::SiteBook>(events::SiteLimits{.sites = 2, .groups = 1, .caches = 1, .origins_of_a_cache = 1});
+  book_ = std::make_unique<events::CallerTable>(
+      events::SiteLimits{.sites = 2, .groups = 1, .caches = 1, .origins_of_a_cache = 1});
   add_group(1, {"one"});
   add_group(2, {"two"});
   claim(1, {.function = "a", .cache = "c", .group = 1, .command = "sh", .size = 100, .object_size = 100});
@@ -320,7 +320,7 @@ TEST_F(CallSiteBook, TakesIdleSlotsBackWhereTheyGetScarceAndLosesNothing) {
     count(at, 1);
   }
   look();
-  for (std::uint32_t i = 0; i < events::SiteBook::kIdleLooks; ++i) {
+  for (std::uint32_t i = 0; i < events::CallerTable::kIdleLooks; ++i) {
     count(0, 1);  // in use all the time
     look();
   }
@@ -332,7 +332,7 @@ TEST_F(CallSiteBook, TakesIdleSlotsBackWhereTheyGetScarceAndLosesNothing) {
   EXPECT_EQ(table_->keys[1], 0U);
   EXPECT_NE(table_->keys[0], 0U);
   EXPECT_EQ(cpus_[0].rows[1].allocations, 0U);
-  const std::uint64_t all = MEMSTAT_SITE_SLOTS * 3 / 4 + events::SiteBook::kIdleLooks + 5;
+  const std::uint64_t all = MEMSTAT_SITE_SLOTS * 3 / 4 + events::CallerTable::kIdleLooks + 5;
   EXPECT_EQ(lines("site").substr(0, 5 + std::to_string(all).size()), "site " + std::to_string(all));
   claim(1, {.function = "new", .cache = "c", .size = 1000, .object_size = 1000});
   count(1, 2);

@@ -370,12 +370,12 @@ class LiveSlabBpf : public testing::Test {
     EXPECT_TRUE(result) << to_string(result.error());
     return caches_of(text_of(events::kSlabCachesTable, out));
   }
-  static constexpr int kMostTries = 300;
+  static constexpr int kMaxTries = 300;
 
   /// Others make caches and remove them, too.
   template <typename Condition>
   static bool comes_true(Condition condition) {
-    for (int i = 0; i < kMostTries; ++i) {
+    for (int i = 0; i < kMaxTries; ++i) {
       if (condition()) return true;
     }
     return false;
@@ -385,7 +385,7 @@ class LiveSlabBpf : public testing::Test {
   std::string not_agreeing(Agree agree) {
     std::set<std::string> left = names_of(pass());
     EXPECT_GT(left.size(), 20U);
-    for (int i = 0; i < kMostTries && !left.empty(); ++i) {
+    for (int i = 0; i < kMaxTries && !left.empty(); ++i) {
       const Caches now = pass();
       std::erase_if(left, [&](const std::string& name) { return !now.contains(name) || agree(name, now.at(name)); });
     }

@@ -9,7 +9,7 @@
 
 #include "core/events/caches/slab_caches_rows.h"
 #include "core/events/malloc/malloc_rows.h"
-#include "core/events/sites/site_book.h"
+#include "core/events/sites/caller_table.h"
 #include "core/events/slab/slab_rows.h"
 #include "core/events/vm/vm_rows.h"
 #include "core/query.h"

@@ -20,9 +20,9 @@ using ::testing::HasSubstr;
 constexpr KvmNeeds kBoth{.malloc = true, .uma = true};
 
 /// Reads the dump as libkvm would.
-class FakeDoor final : public KvmDoor {
+class FakeKvm final : public KvmHandle {
  public:
-  FakeDoor(const FakeFreeBsdDump& fake, const std::string& path) : fake_(fake) {
+  FakeKvm(const FakeFreeBsdDump& fake, const std::string& path) : fake_(fake) {
     write_text(path, fake.dump());
     dump_ = *FreeBsdMinidump::open(*BlockFile::open(path));
   }
@@ -68,11 +68,11 @@ class FreeBsdKvm : public testing::Test {
 
   TemporaryDirectory directory_;
   FakeFreeBsdDump fake_{small_freebsd()};
-  FakeDoor door_{fake_, directory_.file("vmcore")};
+  FakeKvm handle_{fake_, directory_.file("vmcore")};
 };
 
 TEST_F(FreeBsdKvm, FillsAListAsTheLiveKernelWould) {
-  auto opened = open_kvm_kernel(door_, kBoth);
+  auto opened = open_kvm_kernel(handle_, kBoth);
   ASSERT_TRUE(opened) << to_string(opened.error());
   Buffer stream;
   ASSERT_TRUE(opened->view->read_sysctl("vm.zone_stats", stream, 0));
@@ -87,8 +87,8 @@ TEST_F(FreeBsdKvm, FillsAListAsTheLiveKernelWould) {
 
 TEST_F(FreeBsdKvm, NeedsOnlyWhatIsAskedFor) {
   fake_.poke(fake_.address("uma_kegs"), 8);
-  FakeDoor door(fake_, directory_.file("other"));
-  auto opened = open_kvm_kernel(door, {.malloc = true});
+  FakeKvm handle(fake_, directory_.file("other"));
+  auto opened = open_kvm_kernel(handle, {.malloc = true});
   ASSERT_TRUE(opened) << to_string(opened.error());
   QueriedList list;
   EXPECT_TRUE(list.query_opened(*std::move(opened), {.malloc = true}));
@@ -98,24 +98,24 @@ TEST_F(FreeBsdKvm, NeedsOnlyWhatIsAskedFor) {
 
 TEST_F(FreeBsdKvm, FailuresHaveLibmemstatsCodes) {
   const auto code = [&] {
-    const auto opened = open_kvm_kernel(door_, kBoth);
+    const auto opened = open_kvm_kernel(handle_, kBoth);
     return opened ? ErrorCode::kUndefined : opened.error().code;
   };
-  door_.missing = 1;
+  handle_.missing = 1;
   EXPECT_EQ(code(), ErrorCode::kKvm) << "nlist";
-  EXPECT_THAT(to_string(open_kvm_kernel(door_, kBoth).error()), HasSubstr("what libkvm says"));
-  door_.missing = 0;
-  door_.without_value = "uma_kegs";
+  EXPECT_THAT(to_string(open_kvm_kernel(handle_, kBoth).error()), HasSubstr("what libkvm says"));
+  handle_.missing = 0;
+  handle_.without_value = "uma_kegs";
   EXPECT_EQ(code(), ErrorCode::kKvmNoSymbol);
-  door_.without_value.clear();
-  door_.fails_at = fake_.address("kmemstatistics");
+  handle_.without_value.clear();
+  handle_.fails_at = fake_.address("kmemstatistics");
   EXPECT_EQ(code(), ErrorCode::kKvm);
-  door_.fails_at = fake_.address("uma_kegs");
+  handle_.fails_at = fake_.address("uma_kegs");
   EXPECT_EQ(code(), ErrorCode::kKvm);
-  door_.fails_at = 0;
-  door_.stops_at = fake_.address("uma_kegs");
+  handle_.fails_at = 0;
+  handle_.stops_at = fake_.address("uma_kegs");
   EXPECT_EQ(code(), ErrorCode::kKvmShortRead);
-  door_.stops_at = 0;
+  handle_.stops_at = 0;
   EXPECT_EQ(code(), ErrorCode::kUndefined);
 
   FakeFreeBsdOptions other = small_freebsd();

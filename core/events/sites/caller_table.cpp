@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/events/sites/site_book.h"
+#include "core/events/sites/caller_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,10 +115,10 @@ CallTally& CallTally::operator+=(const CallTally& other) {
   return *this;
 }
 
-SiteBook::SiteBook(const SiteLimits& limits)
+CallerTable::CallerTable(const SiteLimits& limits)
     : limits_(limits), slots_(MEMSTAT_SITE_ALL), calls_(limits.sites), groups_(limits.groups) {}
 
-void SiteBook::bind(const memstat_site_table& table, std::size_t at, Slot& slot) {
+void CallerTable::bind(const memstat_site_table& table, std::size_t at, Slot& slot) {
   const memstat_site_slot& facts = table.slots[at];
   slot = {};
   slot.key = figure_now(table.keys[at]);
@@ -153,14 +153,14 @@ void SiteBook::bind(const memstat_site_table& table, std::size_t at, Slot& slot)
   ++slot.origin->users;
 }
 
-void SiteBook::release(Slot& slot) {
+void CallerTable::release(Slot& slot) {
   if (slot.call != nullptr) --slot.call->users;
   if (slot.group != nullptr) --slot.group->users;
   if (slot.origin != nullptr) --slot.origin->users;
   slot = {};
 }
 
-bool SiteBook::take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot) {
+bool CallerTable::take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot) {
   Counted now;
   for (const memstat_site_cpu& cpu : cpus) {
     now.allocations += figure_now(cpu.rows[at].allocations);
@@ -197,7 +197,7 @@ bool SiteBook::take(const memstat_site_slot& facts, std::span<const memstat_site
   return true;
 }
 
-void SiteBook::take_unplaced(std::span<const memstat_site_cpu> cpus) {
+void CallerTable::take_unplaced(std::span<const memstat_site_cpu> cpus) {
   for (std::size_t i = 0; i < unplaced_counted_.size(); ++i) {
     Counted now;
     for (const memstat_site_cpu& cpu : cpus) {
@@ -219,8 +219,8 @@ void SiteBook::take_unplaced(std::span<const memstat_site_cpu> cpus) {
   }
 }
 
-void SiteBook::look_at_slot(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::size_t at,
-                            std::int64_t now_ns) {
+void CallerTable::look_at_slot(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::size_t at,
+                               std::int64_t now_ns) {
   const std::uint64_t key = figure_now(table.keys[at]);
   Slot& slot = slots_[at];
   memstat_site_slot& facts = table.slots[at];
@@ -241,7 +241,7 @@ void SiteBook::look_at_slot(memstat_site_table& table, std::span<memstat_site_cp
   slot.idle_looks = take(facts, cpus, at, slot) ? 0 : slot.idle_looks + 1;
 }
 
-void SiteBook::retire_idle(memstat_site_table& table, std::size_t first, std::size_t count, std::int64_t now_ns) {
+void CallerTable::retire_idle(memstat_site_table& table, std::size_t first, std::size_t count, std::int64_t now_ns) {
   const std::size_t used = static_cast<std::size_t>(
       std::count_if(slots_.begin() + static_cast<std::ptrdiff_t>(first),
                     slots_.begin() + static_cast<std::ptrdiff_t>(first + count), [](const Slot& s) { return s.key != 0; }));
@@ -254,7 +254,7 @@ void SiteBook::retire_idle(memstat_site_table& table, std::size_t first, std::si
   }
 }
 
-void SiteBook::free_groups(memstat_site_table& table) {
+void CallerTable::free_groups(memstat_site_table& table) {
   std::size_t used = 0;
   for (const memstat_site_group& group : table.groups) used += figure_now(group.id) != 0 ? 1 : 0;
   if (used * 4 < std::size_t{MEMSTAT_SITE_GROUPS} * 3) return;
@@ -272,7 +272,7 @@ void SiteBook::free_groups(memstat_site_table& table) {
   }
 }
 
-void SiteBook::settle(std::int64_t now_ns) {
+void CallerTable::settle(std::int64_t now_ns) {
   const double kept =
       has_looked_ ? std::exp2(-static_cast<double>(std::max<std::int64_t>(0, now_ns - last_ns_)) / kHalfLifeNs) : 1;
   has_looked_ = true;
@@ -282,7 +282,7 @@ void SiteBook::settle(std::int64_t now_ns) {
   for (auto& [name, cache] : caches_) cache.origins.settle(kept);
 }
 
-void SiteBook::look(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::int64_t now_ns) {
+void CallerTable::look(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::int64_t now_ns) {
   for (std::size_t at = 0; at < MEMSTAT_SITE_ALL; ++at) look_at_slot(table, cpus, at, now_ns);
   take_unplaced(cpus);
   settle(now_ns);
@@ -291,7 +291,7 @@ void SiteBook::look(memstat_site_table& table, std::span<memstat_site_cpu> cpus,
   free_groups(table);
 }
 
-void SiteBook::write(const SiteFacts& facts, Buffer& out) const {
+void CallerTable::write(const SiteFacts& facts, Buffer& out) const {
   TableWriter rows(kSiteTable, out);
   rows.add("unplaced", {unplaced_});
   rows.add("missed", {facts.missed_events});

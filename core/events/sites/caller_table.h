@@ -65,11 +65,11 @@ struct CallTally : SiteTally {
 };
 
 /// Callers by recent weight. Thread safety: none.
-class SiteBook {
+class CallerTable {
  public:
-  explicit SiteBook(const SiteLimits& limits);
-  SiteBook(const SiteBook&) = delete;
-  SiteBook& operator=(const SiteBook&) = delete;
+  explicit CallerTable(const SiteLimits& limits);
+  CallerTable(const CallerTable&) = delete;
+  CallerTable& operator=(const CallerTable&) = delete;
 
   /// Takes the events since the last look, at the monotonic time `now_ns`. When slots get scarce, it reclaims those
   /// without events for kIdleLooks looks. The kernel may write at the same time.

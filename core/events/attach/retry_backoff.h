@@ -8,10 +8,10 @@
 namespace memstat::events {
 
 /// Exponential back-off from 1 minute to 1 hour; reset after an hour without failure. Thread safety: none.
-class Comeback {
+class RetryBackoff {
  public:
   static constexpr std::int64_t kFirstNs = 60'000'000'000;
-  static constexpr std::int64_t kMostNs = 60 * kFirstNs;
+  static constexpr std::int64_t kMaxNs = 60 * kFirstNs;
 
   /// Call when the work starts, for the first time or again.
   void begun(std::int64_t now_ns) {
@@ -20,8 +20,8 @@ class Comeback {
   }
   /// Call when the work was given up, or could not be restarted.
   void given_up(std::int64_t now_ns) {
-    const bool has_lasted = is_begun_ && now_ns - begun_ns_ >= kMostNs;
-    delay_ns_ = delay_ns_ == 0 || has_lasted ? kFirstNs : std::min(2 * delay_ns_, kMostNs);
+    const bool has_lasted = is_begun_ && now_ns - begun_ns_ >= kMaxNs;
+    delay_ns_ = delay_ns_ == 0 || has_lasted ? kFirstNs : std::min(2 * delay_ns_, kMaxNs);
     due_ns_ = now_ns + delay_ns_;
     is_begun_ = false;
   }
