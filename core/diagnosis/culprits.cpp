@@ -41,6 +41,10 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
     const Holder& holder = answer.holders[i];
     finding.by(holder.pid != 0 ? "process" : answer.kind, name_of(holder)).fact(fact_of(answer, holder));
   }
+  const std::string& group = answer.holders.front().group;
+  const bool has_group =
+      std::any_of(finding.who.begin(), finding.who.end(), [](const auto& who) { return who.kind == "group"; });
+  if (!has_group && group.size() > 1) finding.by("group", group);
 }
 
 }  // namespace
@@ -59,10 +63,17 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
 
 std::vector<std::string_view> questions_of(const Findings& findings) {
   std::vector<std::string_view> questions;
-  for (const Finding& finding : findings) {
-    if (finding.asks.empty()) continue;
-    if (std::find(questions.begin(), questions.end(), finding.asks) == questions.end()) questions.push_back(finding.asks);
-  }
+  const auto ask = [&](std::string_view question) {
+    if (question.empty() || std::find(questions.begin(), questions.end(), question) != questions.end()) return;
+    questions.push_back(question);
+  };
+  for (const Finding& finding : findings) ask(finding.asks);
+  constexpr std::string_view kInspection = "who/";
+  for_each_cause([&](const Cause& cause) {
+    for (const std::string_view need : cause.needs) {
+      if (need.starts_with(kInspection)) ask(need.substr(kInspection.size()));
+    }
+  });
   return questions;
 }
 

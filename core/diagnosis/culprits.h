@@ -10,7 +10,8 @@ namespace memstat {
 /// The command that asks it goes first among the next steps, answered or not.
 void name_culprits(const Evidence& evidence, Findings& findings);
 
-/// The questions that causes of these findings ask, most urgent first, none twice.
+/// The questions that causes of these findings ask, most urgent first, none twice; and those without whose answer a cause
+/// cannot be judged at all.
 std::vector<std::string_view> questions_of(const Findings& findings);
 
 }  // namespace memstat

@@ -148,6 +148,7 @@ void put_largest_first(Findings& found) {
 std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
   for (const std::string_view need : cause.needs) {
     if (evidence.has(need)) continue;
+    if (need.starts_with("who/")) return "memstatctl who " + std::string(need.substr(4)) + " was not asked";
     std::string why = std::string(need) + " is not known here";
     for (const SourceEvidence& source : evidence.sources) {
       if (!source.needs.empty()) return why + "; memstatd lacks " + source.needs + " for " + source.name;

@@ -63,6 +63,7 @@ bool Evidence::has(std::string_view need) const {
   if (need.starts_with(kAccountPrefix)) return part(need.substr(kAccountPrefix.size())).has_value();
   const std::string_view allocator = need.substr(0, slash);
   const std::string_view name = need.substr(slash + 1);
+  if (allocator == "who") return inspection(name) != nullptr;
   return std::any_of(types.begin(), types.end(), [&](const TypeEvidence& one) {
     return to_string(one.allocator) == allocator && (name == "*" || one.name == name);
   });

@@ -76,6 +76,16 @@ struct SourceEvidence {
   bool is_down = false;  ///< It failed; false: it is not permitted.
 };
 
+/// A process that the kernel killed, as its log has it.
+struct KillEvidence {
+  std::string command;
+  std::string constraint;  ///< "none", "memcg", "cpuset", "memory_policy"; "" where the log does not say.
+  std::string group;       ///< The victim's.
+  std::uint64_t pid = 0;
+  double program_bytes = 0;
+  bool is_of_group = false;  ///< At a control group's limit.
+};
+
 /// All of it. Texts live as long as the evidence. Thread safety: immutable once built.
 struct Evidence {
   EvidenceSystem system = EvidenceSystem::kLinux;
@@ -96,6 +106,7 @@ struct Evidence {
   double growth_seconds = 0;
   std::vector<SourceEvidence> sources;
   std::vector<InspectionAnswer> inspections;  ///< What was asked of the machine at that moment; mostly none.
+  std::vector<KillEvidence> kills;            ///< Within the last recent_seconds, oldest first.
 
   /// nullptr: it was not asked, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
@@ -114,7 +125,8 @@ struct Evidence {
   [[nodiscard]] double share(double bytes) const { return total_bytes > 0 ? bytes / total_bytes : 0; }
   /// Per second, of a change within the last recent_seconds.
   [[nodiscard]] double rate(double recent) const { return recent_seconds > 0 ? recent / recent_seconds : 0; }
-  /// Whether there is evidence of what a cause names: "memstat_x_total", "account/shared", "slab/dentry", "uma/*".
+  /// Whether there is evidence of what a cause names: "memstat_x_total", "account/shared", "slab/dentry", "uma/*",
+  /// "who/watches".
   [[nodiscard]] bool has(std::string_view need) const;
 };
 

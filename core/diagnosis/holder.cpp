@@ -41,16 +41,23 @@ const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Hol
 void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding) {
   const MetricEvidence* const group = holder(evidence, charge, holds, at_least);
   if (group == nullptr) return;
-  const bool is_bytes = charge.metric != kGroupTasks;
+  const bool is_bytes = charge.metric.ends_with("_bytes");
   const double amount = amount_of(*group, holds);
   std::string text = short_name(group->labels[0]) + (holds == Holds::kNow ? " has " : " gained ") +
-                     amount_text(amount, is_bytes) + " of " + std::string(charge.words);
+                     amount_text(amount, is_bytes) + " " + std::string(charge.words);
   if (holds == Holds::kGainedLately) text += " in " + duration_words(evidence.recent_seconds);
   finding.by("group", group->labels[0])
       .fact({.text = std::move(text),
              .source = std::string(group->metric),
              .value = amount,
              .window_seconds = holds == Holds::kNow ? 0 : evidence.recent_seconds});
+}
+
+double charged_to(const Evidence& evidence, std::string_view group, const Charge& charge, Holds holds) {
+  for (const MetricEvidence& one : evidence.samples(charge.metric)) {
+    if (one.labels[0] == group && one.labels[1] == charge.part) return amount_of(one, holds);
+  }
+  return 0;
 }
 
 const Charge& charge_of(std::string_view part_or_allocator) {

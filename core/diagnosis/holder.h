@@ -13,19 +13,26 @@ inline constexpr std::string_view kGroupAnonymous = "memstat_memcg_anonymous_byt
 inline constexpr std::string_view kGroupKernel = "memstat_memcg_kernel_bytes";
 inline constexpr std::string_view kGroupTasks = "memstat_memcg_tasks";
 inline constexpr std::string_view kGroupParts = "memstat_memcg_part_bytes";
+inline constexpr std::string_view kGroupSwap = "memstat_memcg_swap_bytes";
+inline constexpr std::string_view kGroupRefaults = "memstat_memcg_refaulted_pages_total";
+inline constexpr std::string_view kGroupStalls = "memstat_memcg_pressure_stall_seconds_total";
 
-/// What the kernel charges to groups, and how findings call it.
+/// What the kernel charges to groups, and how findings call it. Thread safety: a constant.
 struct Charge {
   std::string_view metric;
-  std::string_view part;  ///< The second label; "" for a metric without one.
-  std::string_view words;
+  std::string_view part;   ///< The second label; "" for a metric without one.
+  std::string_view words;  ///< What follows the amount.
 };
-inline constexpr Charge kProgramMemory{kGroupAnonymous, "", "program memory"};
-inline constexpr Charge kKernelMemory{kGroupKernel, "", "kernel memory"};
+inline constexpr Charge kProgramMemory{kGroupAnonymous, "", "of program memory"};
+inline constexpr Charge kKernelMemory{kGroupKernel, "", "of kernel memory"};
 inline constexpr Charge kTasks{kGroupTasks, "", "tasks"};
-inline constexpr Charge kSharedMemory{kGroupParts, "shmem", "shared memory"};
-inline constexpr Charge kSocketMemory{kGroupParts, "sock", "socket buffers"};
-inline constexpr Charge kDirtyMemory{kGroupParts, "file_dirty", "dirty files"};
+inline constexpr Charge kSharedMemory{kGroupParts, "shmem", "of shared memory"};
+inline constexpr Charge kSocketMemory{kGroupParts, "sock", "of socket buffers"};
+inline constexpr Charge kDirtyMemory{kGroupParts, "file_dirty", "of dirty files"};
+inline constexpr Charge kSwapSpace{kGroupSwap, "", "of swap"};
+inline constexpr Charge kSwappedIn{kGroupRefaults, "anon", "pages read back from swap"};
+inline constexpr Charge kReadAgain{kGroupRefaults, "file", "pages of files read again"};
+inline constexpr Charge kStalled{kGroupStalls, "full", "seconds of stalls for memory"};
 
 enum class Holds : std::uint8_t { kNow, kGainedLately };
 
@@ -35,6 +42,9 @@ const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Hol
 
 /// Names that group in the finding, with the amount as a fact, where there is one.
 void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding);
+
+/// A group's own value of that charge; 0 where it has none.
+double charged_to(const Evidence& evidence, std::string_view group, const Charge& charge, Holds holds);
 
 /// The charge that has the memory of a part of the account, or of an allocator's types.
 const Charge& charge_of(std::string_view part_or_allocator);

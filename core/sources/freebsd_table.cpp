@@ -314,11 +314,13 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 bool is_needed(std::string_view) { return false; }
 
 bool is_setting(std::string_view name) {
-  constexpr std::array kSettings{
-      kMaxFiles,    kMaxVnodes,         kMaxSockets, kMaxProcesses,  kMaxPipeKva, kSfBufs,     kMaxBufSpace, kBufs,
-      kMaxAioJobs,  kMaxInotifyWatches, kUmaLimit,   kKmemSize,      kKvmSize,    kSwapTotal,  kOvercommit,  kMaxUserWired,
-      kMaxSegments, kMaxSegmentPages,   kMaxSets,    kMaxSemaphores, kMaxQueues,  kMaxMessages};
-  return std::any_of(kSettings.begin(), kSettings.end(), [name](Leaf leaf) { return kLeaves[leaf] == name; });
+  constexpr auto kSettings = std::to_array<std::string_view>(
+      {"kern.maxfiles",     "kern.maxvnodes",  "kern.ipc.maxsockets", "kern.maxproc",          "kern.ipc.maxpipekva",
+       "kern.ipc.nsfbufs",  "vfs.maxbufspace", "kern.nbuf",           "vfs.aio.max_aio_queue", "vfs.inotify.max_watches",
+       "vm.uma_kmem_limit", "vm.kmem_size",    "vm.kvm_size",         "vm.swap_total",         "vm.overcommit",
+       "vm.max_user_wired", "kern.ipc.shmmni", "kern.ipc.shmall",     "kern.ipc.semmni",       "kern.ipc.semmns",
+       "kern.ipc.msgmni",   "kern.ipc.msgtql"});
+  return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
 }
 
 struct State final : ReaderState {

@@ -77,7 +77,8 @@ bool PollLoop::is_late(std::chrono::nanoseconds patience) {
 
 void PollLoop::poll_once(bool is_due) {
   const TimePoint begin = clock_.now();
-  poller_.poll(pacer_.begin());
+  const std::int64_t now_ns = pacer_.begin();
+  poller_.poll(now_ns);
   if (poller_.was_cut()) return;  // its recording would report missing sources
   if (is_due) {
     pacer_.finish();
@@ -91,6 +92,7 @@ void PollLoop::poll_once(bool is_due) {
     is_poll_wanted_ = false;
   }
   polled_.notify_all();
+  poller_.look_for_growth(now_ns);
 }
 
 void PollLoop::run() {

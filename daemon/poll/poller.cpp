@@ -128,6 +128,7 @@ void Poller::forget_everything() {
   builder_ = std::make_unique<SnapshotBuilder>();
   history_.clear();
   evidence_.clear();
+  growth_ = {};
   for (const std::unique_ptr<Entry>& entry : entries_) {
     entry->next_due_ns = entry->last_read_ns = INT64_MIN;  // a replay's time restarts, too
     entry->was_up = false;
@@ -477,36 +478,14 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
   history_.finish();
 }
 
-/// Looks for causes, for the metric. Growth is not among them, since reading all of the history takes as long as several
-/// polls: whoever asks for the diagnosis gets it.
-void Poller::note_findings(const Snapshot& snapshot, std::int64_t now_ns) {
-  if (std::exchange(has_new_states_, false)) {
-    unread_.clear();
-    for (const std::unique_ptr<Entry>& entry : entries_) {
-      const SourceStatus& status = entry->status;
-      const bool is_down = status.state == SourceState::kDown;
-      if (!is_down && status.state != SourceState::kNotPermitted) continue;
-      unread_.push_back({.name = status.name, .error = status.error, .needs = status.needs, .is_down = is_down});
-    }
+void Poller::note_unread_sources() {
+  unread_.clear();
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    const SourceStatus& status = entry->status;
+    const bool is_down = status.state == SourceState::kDown;
+    if (!is_down && status.state != SourceState::kNotPermitted) continue;
+    unread_.push_back({.name = status.name, .error = status.error, .needs = status.needs, .is_down = is_down});
   }
-  const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
-  const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
-  evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_}, now_ns);
-  find_causes(evidence_.current()->evidence, findings_);
-  active_.clear();
-  for (const Finding& finding : findings_) {
-    active_.push_back({.cause = finding.rule->name, .severity = to_string(finding.severity)});
-  }
-  metrics_.findings_active(active_);
-}
-
-Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const {
-  const std::shared_ptr<const PollEvidence> built = evidence_.current();
-  if (built == nullptr) return {};
-  Evidence evidence = built->evidence;
-  add_growth(snapshot, history_, evidence);
-  evidence.inspections = std::move(answers);
-  return diagnose(evidence);
 }
 
 bool Poller::poll_or_throw(std::int64_t now_ns) {
@@ -551,6 +530,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     if (options_.renders) render_text(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
+    polling_ns_ += clock_.monotonic_ns() - begin_ns;
     snapshot->merged_slabs = merged_slabs_;
     snapshot->allocators_of_system = 0;
     for (const std::unique_ptr<Entry>& entry : entries_) {

@@ -77,6 +77,11 @@ class Poller : public SourceStatuses, public Diagnostician {
   /// What the types had at earlier polls.
   [[nodiscard]] const History& history() const { return history_; }
 
+  /// Looks for growth, which the findings of later polls have. Reading all of the history allocates and takes as long as
+  /// several polls, so that it is done at most every five minutes, and only when polls have taken fifty times as long since.
+  void look_for_growth(std::int64_t now_ns);
+  /// Of the last poll, most urgent first.
+  [[nodiscard]] const Findings& findings() const { return findings_; }
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override { return diagnosis(snapshot, {}); }
   /// Same, with answers requested after the poll.
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
@@ -109,6 +114,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   [[nodiscard]] DeltaTracker::Options tracker_options() const;
   [[nodiscard]] SnapshotExtras extras(Tier tier);
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
+  void note_unread_sources();
   void note_findings(const Snapshot& snapshot, std::int64_t now_ns);
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
@@ -129,6 +135,10 @@ class Poller : public SourceStatuses, public Diagnostician {
   History history_;
   EvidenceBuilder evidence_;
   Findings findings_;  // of the last poll
+  Evidence growth_;    // has what grows, and no more
+  std::int64_t growth_due_ns_ = 0;
+  std::int64_t growth_took_ns_ = 0;
+  std::int64_t polling_ns_ = 0;  // since growth was looked for
   std::vector<SelfMetrics::ActiveFinding> active_;
   bool has_new_states_ = true;          // of sources
   std::vector<SourceEvidence> unread_;  // sources

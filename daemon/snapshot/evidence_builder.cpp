@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <memory>
 #include <optional>
 
+#include "core/base/text.h"
 #include "core/model/accounts.h"
+#include "core/model/kernel_log.h"
 #include "daemon/snapshot/growth_report.h"
 
 namespace memstat {
@@ -207,7 +210,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   evidence.slab_held_bytes = 0;
   evidence.types.clear();
   evidence.metrics.clear();
-  evidence.growing.clear();
+  evidence.growing.assign(beside.growing.begin(), beside.growing.end());
   evidence.growth_polls = 0;
   evidence.sources.assign(beside.sources.begin(), beside.sources.end());
   out->texts.clear();
@@ -231,11 +234,11 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
 }
 
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {
+  evidence.growing.clear();
   if (!history.is_on()) return;
   const GrowthReport report = growth_report(snapshot, history, kGrowthSeconds);
   evidence.growth_polls = report.is_enough() ? report.polls : 0;
   evidence.growth_seconds = report.seconds;
-  evidence.growing.clear();
   if (!report.is_enough()) return;
   for (const Growth& row : report.ranking.growing) {
     const GrowthSeries& series = report.series[row.series];
@@ -253,6 +256,40 @@ void add_growth(const Snapshot& snapshot, const History& history, Evidence& evid
       growth.together.push_back(report.series[other].allocator + "/" + report.series[other].name);
     }
     evidence.growing.push_back(std::move(growth));
+  }
+}
+
+namespace {
+
+/// Between a kill and the poll that counts it, and between the log's clock and the uptime.
+constexpr double kLogSlackSeconds = 5;
+
+KillEvidence kill_of(const LoggedEvent& event) {
+  KillEvidence kill;
+  for (LogField& field : fields_of(event)) {
+    const std::uint64_t number = field.is_number ? parse_u64(field.value).value_or(0) : 0;
+    if (field.name == "scope") kill.is_of_group = field.value == "group";
+    if (field.name == "pid") kill.pid = number;
+    if (field.name == "anonymous_bytes") kill.program_bytes = static_cast<double>(number);
+    if (field.name == "command") kill.command = make_label_text(field.value);
+    if (field.name == "constraint") kill.constraint = make_label_text(field.value);
+    if (field.name == "victim_group") kill.group = make_label_text(field.value);
+  }
+  return kill;
+}
+
+}  // namespace
+
+void add_kills(const Snapshot& snapshot, Evidence& evidence) {
+  evidence.kills.clear();
+  const auto table = std::make_unique<LogTable>();
+  if (snapshot.kernel_log.empty() || read_log_table(snapshot.kernel_log, *table)) return;
+  const double since = evidence.uptime_seconds - evidence.recent_seconds - kLogSlackSeconds;
+  for (std::size_t i = 0; i < table->size; ++i) {
+    const LoggedEvent& event = table->events[i];
+    if (event.event == LogEvent::kOomKill && static_cast<double>(event.time_us) / 1e6 >= since) {
+      evidence.kills.push_back(kill_of(event));
+    }
   }
 }
 

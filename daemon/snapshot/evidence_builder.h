@@ -64,6 +64,7 @@ class EvidenceBuilder {
     EvidenceSystem system = EvidenceSystem::kLinux;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
+    std::span<const GrowthEvidence> growing = {};  ///< As it was found last.
   };
   /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.
   void update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns);
@@ -105,6 +106,9 @@ class Diagnostician {
 
 /// Adds the growth in the history of the snapshot's types to Evidence::growing, if the history is long enough.
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence);
+
+/// Adds the kills of the kernel's log that are as recent as changes are, if the snapshot has the log.
+void add_kills(const Snapshot& snapshot, Evidence& evidence);
 
 /// Writes members of an open JSON object: findings, ruled_out, not_checked, watched_seconds.
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis);

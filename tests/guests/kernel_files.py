@@ -23,7 +23,7 @@ PATTERNS = """
 /proc/sys/vm/overcommit_memory /proc/sys/vm/max_map_count /proc/sys/net/core/somaxconn /proc/sys/net/core/[rw]mem_max
 /proc/loadavg /proc/stat /proc/sys/kernel/threads-max /proc/sys/kernel/pid_max /proc/sys/kernel/pty/nr /proc/sys/kernel/pty/max
 /proc/sys/kernel/shm* /proc/sys/kernel/sem /proc/sys/kernel/msgmni /proc/sys/kernel/tainted /proc/sys/kernel/osrelease /proc/key-users
-/proc/sysvipc/* /proc/[0-9]*/statm /proc/[0-9]*/comm
+/proc/sys/vm/overcommit_memory /proc/sysvipc/* /proc/[0-9]*/statm /proc/[0-9]*/comm
 /sys/kernel/slab/*/slabs /sys/kernel/slab/*/partial /sys/kernel/slab/*/cpu_slabs /sys/kernel/slab/*/object_size
 /sys/kernel/slab/*/order /sys/kernel/slab/*/total_objects /sys/kernel/slab/*/sanity_checks /sys/kernel/slab/*/red_zone
 /sys/kernel/slab/*/poison /sys/kernel/slab/*/store_user /sys/kernel/slab/*/alloc_*path /sys/kernel/slab/*/free_*path

@@ -2,18 +2,20 @@
 // Control groups at their bounds: full of memory that cannot be reclaimed, slowed down, or out of tasks.
 #include <array>
 
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::cgroup {
 namespace {
 
-/// What of a group the kernel cannot give back: program memory, and kernel memory less what is reclaimable. Nothing:
-/// unknown.
+/// What of a group the kernel cannot give back: program memory, tmpfs, and kernel memory less what is reclaimable.
+/// Nothing: unknown.
 std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view group) {
   const auto anonymous = evidence.value("memstat_memcg_anonymous_bytes", group);
   if (!anonymous) return std::nullopt;
-  return *anonymous + evidence.value("memstat_memcg_kernel_bytes", group).value_or(0) -
+  return *anonymous + charged_to(evidence, group, kSharedMemory, Holds::kNow) +
+         evidence.value("memstat_memcg_kernel_bytes", group).value_or(0) -
          evidence.value("memstat_memcg_reclaimable_kernel_bytes", group).value_or(0);
 }
 
@@ -21,6 +23,7 @@ std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view gro
 void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
+    if (*group.bytes < kNearShare * *group.limit_bytes) continue;
     const auto fixed = fixed_bytes(evidence, group.name);
     if (!fixed || *fixed < kNearShare * *group.limit_bytes) continue;
     const bool is_pressed = group.sleeps.recent > 0;
@@ -49,12 +52,12 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
 void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& high : evidence.samples("memstat_memcg_high_bytes")) {
     const TypeEvidence* const group = evidence.type(Allocator::kMemcg, high.labels[0]);
-    if (group == nullptr || !group->bytes || high.value <= 0 || *group->bytes < 1.02 * high.value ||
-        group->sleeps.recent <= 0)
-      continue;
+    if (group == nullptr || !group->bytes || high.value <= 0 || group->sleeps.recent <= 0) continue;
+    const double stalled = evidence.rate(charged_to(evidence, group->name, kStalled, Holds::kGainedLately));
+    if (*group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
     Finding& finding = add_finding(
         found, cause, Severity::kNow, Certainty::kLikely,
-        "Control group " + short_name(group->name, 36) + " is slowed down above memory.high, " + bytes_text(high.value));
+        "Control group " + short_name(group->name, 36) + " is slowed down at memory.high, " + bytes_text(high.value));
     finding.fact({.text = bytes_text(*group->bytes) + " in use, " + count_text(group->sleeps.recent) +
                           " times throttled in " + duration_words(evidence.recent_seconds),
                   .source = "memcg/" + std::string(group->name),
@@ -98,9 +101,12 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 }
 
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
-constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes"};
+constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes",
+                                           kGroupParts};
+constexpr std::string_view kHighUses[] = {kGroupStalls};
 constexpr std::string_view kHighNeeds[] = {"memstat_memcg_high_bytes"};
-constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim"};
+constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim", "cgroup_thrash", "reclaim_thrash",
+                                              "swap_thrash"};
 constexpr std::string_view kTaskNeeds[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
 constexpr std::string_view kSocketNeeds[] = {"memstat_memcg_events_total"};
 
@@ -117,6 +123,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kHighNeeds,
+          .uses = kHighUses,
           .explains = kHighExplains,
           .runbook = "MemstatControlGroupAtLimit",
           .look = look_at_high},

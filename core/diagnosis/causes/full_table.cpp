@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tables of a kernel that are full: whoever asks for one entry more is refused.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -19,7 +20,11 @@ struct Table {
   std::string_view limit;      ///< A command that shows the limit.
   std::string_view asks = {};  ///< The inspection that names the holder.
   std::array<std::string_view, 1> needs;
+  bool is_harmless = false;  ///< Full as well on machines that do well: notable at most.
 };
+
+/// The type of the last row.
+constexpr std::string_view kOthers = "*";
 
 constexpr std::array kTables{
     Table{.name = "open_files_full",
@@ -175,7 +180,30 @@ constexpr std::array kTables{
           .effect = "inotify_add_watch fails with ENOSPC.",
           .who = "fstat | grep inotify | head",
           .limit = "sysctl vfs.inotify.max_watches",
-          .needs = {"table/inotify_watches"}}};
+          .needs = {"table/inotify_watches"}},
+    Table{.name = "time_wait_full",
+          .type = "tcp_time_wait",
+          .system = CauseSystem::kLinux,
+          .things = "TCP connections in TIME-WAIT",
+          .effect = "Further ones end at once; late segments of theirs may disturb a new connection.",
+          .who = "ss -tan state time-wait | awk '{print $4}' | sort | uniq -c | sort -rn | head",
+          .limit = "sysctl net.ipv4.tcp_max_tw_buckets",
+          .needs = {"table/tcp_time_wait"},
+          .is_harmless = true},
+    Table{.name = "table_full",
+          .type = kOthers,
+          .system = CauseSystem::kLinux,
+          .things = "",
+          .effect = "Whoever asks for one entry more is refused.",
+          .who = "memstatctl limits",
+          .limit = "memstatctl explain linux_table",
+          .needs = {"table/*"}}};
+
+/// Tables that have no row of their own.
+bool is_other(const TypeEvidence& type) {
+  return type.allocator == Allocator::kTable &&
+         std::none_of(kTables.begin(), kTables.end(), [&](const Table& table) { return table.type == type.name; });
+}
 
 /// A larger limit is none: no machine has as many (systemd raises fs.file-max to the largest number).
 constexpr double kUnlimited = 1e15;
@@ -186,25 +214,38 @@ void name_user(const Evidence& evidence, const LimitState& state, std::string_vi
     name_holder(evidence, kTasks, Holds::kNow, state.used / 3, finding);
   } else if (table == "files") {
     name_holder(evidence, kKernelMemory, Holds::kNow, state.used * 200 / 3, finding);
+  } else if (table == "sysv_shm" && state.is_bytes) {
+    name_holder(evidence, kSharedMemory, Holds::kNow, state.used / 3, finding);
   }
 }
 
-void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& type, Findings& found) {
   const Table& table = kTables[cause.row];
-  const TypeEvidence* const type = evidence.type(Allocator::kTable, table.type);
-  if (type == nullptr) return;
-  const auto state = limit_state(evidence, *type);
+  const auto state = limit_state(evidence, type);
   if (!state || state->limit >= kUnlimited) return;
   const auto judgement = judge(evidence, *state);
   if (!judgement) return;
-  std::string headline = limit_headline("The table of " + std::string(table.things), judgement->severity, *state);
-  Finding& finding = add_finding(found, cause, judgement->severity, judgement->certainty, std::move(headline));
-  add_limit_facts(evidence, *type, *state, finding);
-  finding.is_about("table", table.type).leads_to(table.effect).then(table.who).then(table.limit);
-  name_user(evidence, *state, table.type, finding);
+  const std::string_view things = table.things.empty() ? type.name : table.things;
+  const Severity severity = table.is_harmless ? Severity::kNotable : judgement->severity;
+  Finding& finding = add_finding(found, cause, severity, judgement->certainty,
+                                 limit_headline("The table of " + std::string(things), judgement->severity, *state));
+  add_limit_facts(evidence, type, *state, finding);
+  finding.is_about("table", type.name).leads_to(table.effect).then(table.who).then(table.limit);
+  name_user(evidence, *state, type.name, finding);
 }
 
-constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel};
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const std::string_view name = kTables[cause.row].type;
+  for (const TypeEvidence& type : evidence.types) {
+    if (type.allocator == Allocator::kTable && (name == kOthers ? is_other(type) : type.name == name)) {
+      look_at(evidence, cause, type, found);
+    }
+  }
+}
+
+constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts};
+/// What orphans have not sent is memory of TCP.
+constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kTables.size()> causes{};
@@ -214,6 +255,8 @@ constexpr auto kCauses = [] {
                  .system = kTables[i].system,
                  .needs = kTables[i].needs,
                  .uses = kUses,
+                 .explains = kTables[i].type == "tcp_orphans" ? std::span<const std::string_view>(kOrphanSymptoms)
+                                                              : std::span<const std::string_view>(),
                  .runbook = "MemstatNearLimit",
                  .asks = kTables[i].asks,
                  .look = look,

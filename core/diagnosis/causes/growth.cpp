@@ -31,6 +31,14 @@ constexpr std::array kKinds{
          .effect = "Namespaces are made and not removed; each has tables and threads of its own.",
          .next = "lsns -t net",
          .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "bpf_memory",
+         .allocator = "vmalloc",
+         .types = {"bpf_*", "__bpf_*", "array_map_alloc*", "htab_map_alloc*"},
+         .what = "BPF maps and programs",
+         .effect = "A program loads more and more, or pins them in /sys/fs/bpf.",
+         .next = "bpftool map; ls /sys/fs/bpf",
+         .asks = "bpf",
+         .runbook = "MemstatLeakSuspected"},
     Kind{.name = "file_leak",
          .allocator = "table",
          .types = {"files"},
@@ -73,6 +81,20 @@ constexpr std::array kKinds{
          .what = "Network packets",
          .effect = "A driver, a queue or unread sockets hold them.",
          .next = "ss -tmpn | head -40; tc -s qdisc",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "vfs_pinned",
+         .allocator = "table",
+         .types = {"dentries", "inodes"},
+         .what = "Names and inodes in use",
+         .effect = "Files of tmpfs or open files hold them, so reclaim cannot take them.",
+         .next = "df -i -t tmpfs",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "vfs_pinned",
+         .allocator = "slab",
+         .types = {"dentry", "inode_cache", "shmem_inode_cache*", "ext4_inode_cache", "xfs_inode"},
+         .what = "Names and inodes in use",
+         .effect = "Files of tmpfs or open files hold them, so reclaim cannot take them.",
+         .next = "df -i -t tmpfs",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "table_growth",
          .allocator = "table",
@@ -146,6 +168,22 @@ constexpr std::array kKinds{
          .next = "df -t tmpfs; ipcs -mp",
          .asks = "tmpfs",
          .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "socket_memory_growth",
+         .allocator = "account",
+         .types = {"sockets"},
+         .what = "Socket buffers",
+         .effect = "Programs do not read, or peers do not take, what was sent.",
+         .next = "ss -tmpn | head -40",
+         .asks = "queues",
+         .runbook = "MemstatSocketPressure"},
+    Kind{.name = "socket_memory_growth",
+         .allocator = "socket",
+         .types = {"*"},
+         .what = "Socket buffers",
+         .effect = "Programs do not read, or peers do not take, what was sent.",
+         .next = "ss -tmpn | head -40",
+         .asks = "queues",
+         .runbook = "MemstatSocketPressure"},
     Kind{.name = "unaccounted_growth",
          .allocator = "account",
          .types = {"unaccounted"},
@@ -312,17 +350,22 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 /// Growth in the same control group that growth of another kind explains. Each kind explains the first few: namespaces all,
-/// threads all but the last, open files the first four, and any other kind the growth of the group itself.
-constexpr std::array<std::string_view, 11> kSymptoms{
-    "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth", "table_growth", "memory_growth",
-    "percpu_growth", "vmalloc_growth", "anonymous_growth", "file_leak",         "thread_growth"};
+/// threads all but the last two, open files the first seven, and any other kind the growth of the group itself.
+constexpr std::array<std::string_view, 13> kSymptoms{
+    "cgroup_growth", "slab_leak",  "kmalloc_leak",  "page_table_growth", "table_growth",
+    "memory_growth", "vfs_pinned", "percpu_growth", "vmalloc_growth",    "anonymous_growth",
+    "bpf_memory",    "file_leak",  "thread_growth"};
 /// Pages of packets are in no part of the account.
 constexpr std::array<std::string_view, 2> kPacketSymptoms{"cgroup_growth", "unaccounted_growth"};
+/// Each map is a file.
+constexpr std::array<std::string_view, 5> kMapSymptoms{"cgroup_growth", "file_leak", "percpu_growth", "vmalloc_growth",
+                                                       "memory_growth"};
 constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   const std::span<const std::string_view> all = kSymptoms;
   if (kind == "network_namespace_growth") return all;
-  if (kind == "thread_growth") return all.first(10);
-  if (kind == "file_leak") return all.first(4);
+  if (kind == "thread_growth") return all.first(11);
+  if (kind == "file_leak") return all.first(7);
+  if (kind == "bpf_memory") return kMapSymptoms;
   if (kind == "packets_held") return kPacketSymptoms;
   return kind == "cgroup_growth" ? all.first(0) : all.first(1);
 }

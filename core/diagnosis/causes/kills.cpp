@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
+#include "core/model/type_rules.h"
 
 namespace memstat::causes::kills {
 namespace {
@@ -35,6 +37,20 @@ const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& 
   return nullptr;
 }
 
+/// The last victim at a control group's limit, or of the machine. nullptr: the log is not read.
+const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group) {
+  const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(),
+                                  [&](const KillEvidence& kill) { return kill.is_of_group == is_of_group; });
+  return found == evidence.kills.rend() ? nullptr : &*found;
+}
+
+void add_victim(const KillEvidence& victim, Finding& finding) {
+  finding.fact({.text = "the last victim was " + short_name(victim.command) + " (pid " + std::to_string(victim.pid) +
+                        ") with " + bytes_text(victim.program_bytes) + " of program memory",
+                .source = "linux_kernel_log",
+                .value = victim.program_bytes});
+}
+
 void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || group.failures.recent <= 0) continue;
@@ -58,19 +74,41 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
                     .limit = group.limit_bytes});
     }
     finding.bytes = group.bytes.value_or(0);
+    if (const KillEvidence* const victim = last_victim(evidence, true); victim != nullptr) add_victim(*victim, finding);
     finding.leads_to("The killed process is the victim; what grew in the group is the cause.");
     finding.then("journalctl -k --since -1h --grep oom -n 50");
     finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
   }
 }
 
-/// The part of the account that grew most lately.
-const MetricEvidence* largest_growth(const Evidence& evidence) {
+/// The part of the account that has most and is no cache. nullptr: none.
+const MetricEvidence* largest_part(const Evidence& evidence) {
   const MetricEvidence* most = nullptr;
   for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
-    if (part.change.recent > 0 && (most == nullptr || part.change.recent > most->change.recent)) most = &part;
+    if (!is_cache_part(part.labels[0]) && (most == nullptr || part.value > most->value)) most = &part;
   }
   return most;
+}
+
+/// What of a machine that killed took the memory. Where killing made room it was program memory, of whoever was killed or
+/// of its kind; where it did not, it is the part that is largest now.
+void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
+  const KillEvidence* const victim = last_victim(evidence, false);
+  if (victim != nullptr) add_victim(*victim, finding);
+  const bool made_room = evidence.available_bytes && evidence.share(*evidence.available_bytes) >= 0.1;
+  const MetricEvidence* const part = largest_part(evidence);
+  if (!made_room && part != nullptr) {
+    finding.is_about(kAccountAllocator, part->labels[0]);
+    finding.fact({.text = std::string(part->labels[0]) + " still holds most, " + bytes_text(part->value),
+                  .source = std::string(part->metric),
+                  .value = part->value});
+    name_holder(evidence, charge_of(part->labels[0]), Holds::kNow, part->value / 3, finding);
+    return;
+  }
+  finding.is_about(kAccountAllocator, "anonymous");
+  if (victim == nullptr || evidence.share(victim->program_bytes) < 0.25) return;
+  finding.by("process", short_name(victim->command) + " (pid " + std::to_string(victim->pid) + ")");
+  if (victim->group.size() > 1) finding.by("group", victim->group);
 }
 
 void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -87,32 +125,27 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
                 .source = std::string(kKills),
                 .value = kills,
                 .window_seconds = evidence.recent_seconds});
-  if (const MetricEvidence* const part = largest_growth(evidence); part != nullptr) {
-    finding.is_about("account", part->labels[0]);
-    finding.fact({.text = std::string(part->labels[0]) + " grew most, by " + bytes_text(part->change.recent),
-                  .source = std::string(part->metric),
-                  .value = part->change.recent,
-                  .window_seconds = evidence.recent_seconds});
-    if (part->labels[0] == "anonymous") {
-      name_holder(evidence, kProgramMemory, Holds::kGainedLately, part->change.recent / 3, finding);
-    }
-  }
+  add_cause_of_kill(evidence, finding);
   if (evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " available now",
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
   }
   finding.bytes = evidence.total_bytes;
-  finding.leads_to("The victim is what the kernel found largest, not what caused it.");
+  finding.leads_to("The kernel kills the largest process, which need not be the cause.");
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
 }
 
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 3> kUses{kGroupEvents, "memstat_memcg_groups_left_out", kGroupAnonymous};
-constexpr std::array<std::string_view, 6> kExplains{"memory_low",  "memory_stalls", "direct_reclaim",
-                                                    "swap_thrash", "zone_short",    "anonymous_growth"};
-constexpr std::array<std::string_view, 3> kGroupExplains{"cgroup_full", "cgroup_growth", "cgroup_throttled"};
+constexpr std::array<std::string_view, 5> kUses{kGroupEvents, "memstat_memcg_groups_left_out", kGroupAnonymous, kGroupKernel,
+                                                kGroupParts};
+constexpr std::array<std::string_view, 9> kExplains{"memory_low",  "memory_stalls",  "direct_reclaim",
+                                                    "swap_thrash", "zone_short",     "anonymous_growth",
+                                                    "swap_full",   "reclaim_thrash", "kswapd_gave_up"};
+constexpr std::array<std::string_view, 8> kGroupExplains{"cgroup_full",    "cgroup_growth",    "cgroup_throttled",
+                                                         "cgroup_thrash",  "cgroup_swap_full", "memory_stalls",
+                                                         "direct_reclaim", "reclaim_thrash"};
 
 constexpr std::array kCauses{
     Cause{.name = "cgroup_oom_kill",

@@ -87,14 +87,17 @@ void look_at_atomic(const Evidence& evidence, const Cause& cause, Findings& foun
       .then("journalctl -k --grep 'page allocation failure' -n 20");
 }
 
-/// The label `type` of a pool is its size.
+/// Free pages of a pool, whose label `type` is their size.
+double free_pages_of(const TypeEvidence& pool) {
+  if (pool.free_objects) return *pool.free_objects;
+  return (pool.held_bytes.value_or(0) - pool.bytes.value_or(0)) / pool.object_bytes.value_or(1);
+}
+
 void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& pool : evidence.types) {
     if (pool.allocator != Allocator::kHugetlb || !pool.object_bytes || *pool.object_bytes <= 0) continue;
     const double reserved = evidence.value(kReserved, pool.name).value_or(0);
-    const double free_bytes =
-        pool.free_objects ? *pool.free_objects * *pool.object_bytes : pool.held_bytes.value_or(0) - pool.bytes.value_or(0);
-    const double idle = free_bytes - reserved * *pool.object_bytes;
+    const double idle = (free_pages_of(pool) - reserved) * *pool.object_bytes;
     const bool is_used = pool.objects.value_or(0) > 0 || reserved > 0;
     if (evidence.share(idle) < 0.1) continue;
     const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
@@ -112,9 +115,30 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
   }
 }
 
+/// A pool that is full on purpose looks the same as one that is too small: what was not reserved and is not there raises
+/// SIGBUS, and no counter.
+void look_at_full_pools(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const TypeEvidence& pool : evidence.types) {
+    if (pool.allocator != Allocator::kHugetlb || pool.objects.value_or(0) <= 0) continue;
+    const double reserved = evidence.value(kReserved, pool.name).value_or(0);
+    const double free = free_pages_of(pool);
+    if (free > reserved) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                   "No huge page (" + std::string(pool.name) + ") is left: all " +
+                                       count_text(*pool.objects + free) + " are in use or reserved");
+    finding.fact({.text = count_text(*pool.objects) + " in use, " + count_text(reserved) + " reserved",
+                  .source = "hugetlb/" + std::string(pool.name),
+                  .value = pool.objects,
+                  .limit = *pool.objects + free});
+    finding.is_about("hugetlb", pool.name)
+        .leads_to("The next mmap of huge pages fails with ENOMEM, or a program that reserved none gets SIGBUS.")
+        .then("sysctl vm.nr_hugepages vm.nr_overcommit_hugepages");
+  }
+}
+
 void look_at_empty_pool(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const failures = evidence.sample(kFailures, "hugetlb");
-  if (failures == nullptr || failures->change.recent <= 0) return;
+  if (failures == nullptr || failures->change.recent <= 0) return look_at_full_pools(evidence, cause, found);
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  counted(failures->change.recent, "huge page") + " could not be had");
   with_count(finding, evidence, failures->change.recent, "failures", kFailures);
@@ -157,7 +181,7 @@ constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
 constexpr std::string_view kGfpNeeds[] = {kGfp};
 constexpr std::string_view kPoolNeeds[] = {"hugetlb/*"};
 constexpr std::string_view kPoolUses[] = {kReserved};
-constexpr std::string_view kFailureNeeds[] = {kFailures};
+constexpr std::string_view kEmptyUses[] = {kFailures, kReserved};
 constexpr std::string_view kCmaNeeds[] = {"cma/*"};
 constexpr std::string_view kZswapNeeds[] = {"zswap/*"};
 constexpr std::string_view kNumaNeeds[] = {kNuma};
@@ -201,8 +225,8 @@ constexpr std::array kCauses{
     Cause{.name = "hugetlb_exhausted",
           .looks_for = "Programs ask for huge pages that the pool does not have.",
           .system = CauseSystem::kLinux,
-          .watches = Watches::kChange,
-          .needs = kFailureNeeds,
+          .needs = kPoolNeeds,
+          .uses = kEmptyUses,
           .look = look_at_empty_pool},
     Cause{.name = "cma_exhausted",
           .looks_for = "A driver gets no contiguous memory.",

@@ -2,10 +2,12 @@
 // Memory that is short now: programs stall for it, zones are below their watermarks, swap is read and written.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
+#include "core/model/type_rules.h"
 
 namespace memstat::causes::pressure {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
 constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
 constexpr std::string_view kPaged = "memstat_paged_pages_total";
+constexpr std::string_view kIoStalls = "memstat_io_pressure_stall_seconds_total";
+constexpr std::string_view kDirtyThreshold = "memstat_dirty_threshold_bytes";
 constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
 
 /// The least time over which a share of stalled time means anything.
@@ -45,6 +49,7 @@ void look_at_stalls(const Evidence& evidence, const Cause& cause, Findings& foun
                 .limit = is_bad ? 0.1 : 0.2,
                 .window_seconds = evidence.recent_seconds});
   if (evidence.available_bytes) finding.fact(available_fact(evidence));
+  name_holder(evidence, kStalled, Holds::kGainedLately, 0.3 * full * evidence.recent_seconds, finding);
   finding.leads_to("Work takes that much longer.").then("memstatctl top").then("cat /proc/pressure/memory");
 }
 
@@ -61,6 +66,28 @@ void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& foun
   finding.leads_to("Each such allocation waits.").then("sysctl vm.watermark_scale_factor");
 }
 
+/// The part that has most and is no cache, unaccounted memory included, with the question that tells whose it is.
+void add_largest(const Evidence& evidence, Finding& finding) {
+  std::string_view name = "unaccounted";
+  double most = evidence.value("memstat_unaccounted_bytes").value_or(0);
+  for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
+    if (is_cache_part(part.labels[0]) || part.value <= most) continue;
+    name = part.labels[0];
+    most = part.value;
+  }
+  if (most <= 0) return;
+  finding.fact(
+      {.text = std::string(name) + " holds most, " + bytes_text(most), .source = "memstat_accounted_bytes", .value = most});
+  finding.is_about("account", name);
+  constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
+      {"anonymous", "anonymous"}, {"shared", "tmpfs"}, {"page_tables", "page-tables"}, {"sockets", "queues"}};
+  finding.asks = {};
+  for (const auto& [part, question] : kQuestions) {
+    if (part == name) finding.asks = question;
+  }
+  name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
+}
+
 void look_at_available(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!evidence.available_bytes || evidence.total_bytes <= 0) return;
   const double share = evidence.share(*evidence.available_bytes);
@@ -70,19 +97,7 @@ void look_at_available(const Evidence& evidence, const Cause& cause, Findings& f
   Finding& finding = add_finding(found, cause, severity, is_felt ? Certainty::kLikely : Certainty::kPossible,
                                  "Memory is nearly used up: " + percent_text(share) + " is available");
   finding.fact(available_fact(evidence));
-  const MetricEvidence* most = nullptr;
-  for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
-    if (most == nullptr || part.value > most->value) most = &part;
-  }
-  if (most != nullptr) {
-    finding.fact({.text = std::string(most->labels[0]) + " holds most, " + bytes_text(most->value),
-                  .source = std::string(most->metric),
-                  .value = most->value});
-    finding.is_about("account", most->labels[0]);
-    if (most->labels[0] == "anonymous") {
-      name_holder(evidence, kProgramMemory, Holds::kNow, most->value / 3, finding);
-    }
-  }
+  add_largest(evidence, finding);
   finding.bytes = evidence.total_bytes;
   finding.leads_to("Reclaim works all the time, and soon the kernel kills a process.")
       .then("memstatctl types --sort bytes --limit 15");
@@ -107,6 +122,7 @@ void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found)
                 .value = in,
                 .limit = 500,
                 .window_seconds = evidence.recent_seconds});
+  name_holder(evidence, kSwappedIn, Holds::kGainedLately, in * evidence.recent_seconds / 3, finding);
   finding.leads_to("Programs wait for the disk at memory speed.").then("vmstat 1 5");
 }
 
@@ -123,6 +139,7 @@ void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& 
                 .value = free,
                 .limit = total});
   finding.fact(available_fact(evidence));
+  name_holder(evidence, kSwapSpace, Holds::kNow, *total / 3, finding);
   finding.leads_to("The next shortage ends in kills.").then("grep VmSwap /proc/[0-9]*/status | sort -k2 -rn | head");
 }
 
@@ -183,17 +200,36 @@ void look_at_daemon(const Evidence& evidence, const Cause& cause, Findings& foun
 
 void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double pages = evidence.moved("memstat_throttled_written_pages_total");
-  if (pages <= 0 || evidence.rate(pages) < 1) return;
-  Finding& finding =
-      add_finding(found, cause, Severity::kWasteful, Certainty::kConfirmed,
-                  "Reclaim waits for the disk: " + count_text(evidence.rate(pages)) + " dirty pages a second");
-  finding.fact({.text = count_text(pages) + " pages written under throttling in " + duration_words(evidence.recent_seconds),
-                .source = "memstat_throttled_written_pages_total",
-                .value = pages,
-                .window_seconds = evidence.recent_seconds});
-  if (const auto dirty = evidence.value("memstat_dirty_bytes")) {
-    finding.fact({.text = bytes_text(*dirty) + " are dirty", .source = "memstat_dirty_bytes", .value = dirty});
+  const bool waits_in_reclaim = evidence.rate(pages) >= 1;
+  const double dirty =
+      evidence.value("memstat_dirty_bytes").value_or(0) + evidence.value("memstat_writeback_bytes").value_or(0);
+  const double limit =
+      (evidence.value(kDirtyThreshold, "background").value_or(0) + evidence.value(kDirtyThreshold, "throttle").value_or(0)) /
+      2;
+  const MetricEvidence* const stalls = evidence.sample(kIoStalls, "some");
+  const double waiting =
+      stalls == nullptr || evidence.recent_seconds < kMinWindow ? 0 : evidence.rate(stalls->change.recent);
+  const bool waits_in_write = limit > 0 && dirty > limit && waiting > 0.2;
+  if (!waits_in_reclaim && !waits_in_write) return;
+  constexpr double kBurst = 30;  // a copy of files
+  const bool is_long = waits_in_reclaim || evidence.recent_seconds >= kBurst;
+  Finding& finding = add_finding(
+      found, cause, is_long ? Severity::kWasteful : Severity::kNotable,
+      waits_in_reclaim ? Certainty::kConfirmed : Certainty::kLikely,
+      waits_in_reclaim ? "Reclaim waits for the disk: " + count_text(evidence.rate(pages)) + " dirty pages a second"
+                       : "Writers wait for the disk: " + bytes_text(dirty) + " of files are not written yet");
+  finding.fact(
+      {.text = bytes_text(dirty) + " are dirty or being written; writers are slowed down from " + bytes_text(limit) + " on",
+       .source = "memstat_dirty_bytes",
+       .value = dirty,
+       .limit = limit});
+  if (waits_in_write) {
+    finding.fact({.text = "programs waited for the disk " + percent_text(waiting) + " of the time",
+                  .source = std::string(kIoStalls),
+                  .value = waiting,
+                  .window_seconds = evidence.recent_seconds});
   }
+  name_holder(evidence, kDirtyMemory, Holds::kNow, dirty / 3, finding);
   finding.leads_to("Programs that need memory wait for writes.").then("sysctl vm.dirty_bytes vm.dirty_ratio");
 }
 
@@ -213,17 +249,22 @@ void look_at_kswapd(const Evidence& evidence, const Cause& cause, Findings& foun
 
 constexpr std::string_view kStallNeeds[] = {kStalls};
 constexpr std::string_view kDirectNeeds[] = {kDirect, kStalls};
-constexpr std::string_view kAvailableUses[] = {kStalls, kDirect, kGroupAnonymous};
+constexpr std::string_view kAvailableUses[] = {kStalls,      kDirect,     kGroupAnonymous,
+                                               kGroupKernel, kGroupParts, "memstat_unaccounted_bytes"};
 constexpr std::string_view kSwapNeeds[] = {kPaged};
 constexpr std::string_view kSpaceNeeds[] = {"memstat_swap_total_bytes", "memstat_swap_free_bytes"};
 constexpr std::string_view kZoneNeeds[] = {kWatermark};
 constexpr std::string_view kDaemonNeeds[] = {"memstat_page_events_total", kPaged};
 constexpr std::string_view kThrottlingNeeds[] = {"memstat_throttled_written_pages_total"};
-constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes"};
+constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes", "memstat_writeback_bytes", kDirtyThreshold, kIoStalls,
+                                                kGroupParts};
+constexpr std::string_view kStallUses[] = {kGroupStalls};
+constexpr std::string_view kSwapUses[] = {kGroupRefaults};
+constexpr std::string_view kSpaceUses[] = {kGroupSwap};
 constexpr std::string_view kNodeNeeds[] = {"memstat_node_unreclaimable"};
 constexpr std::string_view kAccountNeeds[] = {"memstat_accounted_bytes"};
-constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "swap_thrash", "swap_full",
-                                             "kswapd_gave_up"};
+constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "swap_thrash",
+                                             "swap_full",     "kswapd_gave_up", "reclaim_thrash"};
 constexpr std::string_view kGoneExplains[] = {"page_daemon_short", "memory_low", "swap_thrash"};
 
 constexpr std::array kCauses{
@@ -232,6 +273,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kStallNeeds,
+          .uses = kStallUses,
           .runbook = "MemstatMemoryPressure",
           .look = look_at_stalls},
     Cause{.name = "direct_reclaim",
@@ -253,10 +295,12 @@ constexpr std::array kCauses{
           .looks_for = "Pages go to swap and come back at once.",
           .watches = Watches::kChange,
           .needs = kSwapNeeds,
+          .uses = kSwapUses,
           .look = look_at_swap},
     Cause{.name = "swap_full",
           .looks_for = "Swap is full while memory is short.",
           .needs = kSpaceNeeds,
+          .uses = kSpaceUses,
           .look = look_at_swap_space},
     Cause{.name = "zone_short",
           .looks_for = "A zone has less free memory than its emergency reserve.",

@@ -2,6 +2,7 @@
 // Memory of sockets at the limits of its protocols, and what the protocols dropped for it.
 #include <array>
 
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -72,6 +73,7 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
                                  limit_headline("Memory of " + std::string(protocol.type), judgement->severity, *state));
   add_limit_facts(evidence, *type, *state, finding);
   finding.bytes = type->bytes.value_or(0);
+  name_holder(evidence, kSocketMemory, Holds::kNow, type->bytes.value_or(0) / 3, finding);
   finding.is_about("socket", protocol.type).leads_to(protocol.effect).then(protocol.who).then(protocol.limit);
 }
 
@@ -92,6 +94,7 @@ void look_at_pressure(const Evidence& evidence, const Cause& cause, Findings& fo
                   .value = tcp->bytes,
                   .limit = threshold});
   }
+  if (tcp != nullptr) name_holder(evidence, kSocketMemory, Holds::kNow, tcp->bytes.value_or(0) / 3, finding);
   finding.is_about("socket", "TCP")
       .leads_to("Transfers are slower.")
       .then("ss -tmpn | head -40")
@@ -128,6 +131,33 @@ constexpr std::array kDrops{
           .effect = "Data is sent again, connections stall.",
           .who = "ss -tmpn | head -40",
           .needs = {kEvents}},
+    Drops{.name = "listen_overflow",
+          .metric = kEvents,
+          .type = "TCP",
+          .kind = "ListenOverflows",
+          .severity = Severity::kNow,
+          .headline = " connections refused: a program accepts too slowly, its queue is full",
+          .effect = "Clients wait and try again.",
+          .who = "ss -ltn | awk '$2 > $3'",
+          .needs = {kEvents}},
+    Drops{.name = "syn_queue_full",
+          .metric = kEvents,
+          .type = "TCP",
+          .kind = "TCPReqQFullDrop",
+          .severity = Severity::kNow,
+          .headline = " new connections dropped: the queue of half-open ones is full",
+          .effect = "Clients wait and try again.",
+          .who = "ss -tan state syn-recv | wc -l; sysctl net.ipv4.tcp_max_syn_backlog",
+          .needs = {kEvents}},
+    Drops{.name = "syn_cookies",
+          .metric = kEvents,
+          .type = "TCP",
+          .kind = "TCPReqQFullDoCookies",
+          .severity = Severity::kNotable,
+          .headline = " new connections answered with cookies: the queue of half-open ones is full",
+          .effect = "Options of TCP are lost; it may be an attack.",
+          .who = "ss -tan state syn-recv | wc -l; sysctl net.ipv4.tcp_max_syn_backlog",
+          .needs = {kEvents}},
     Drops{.name = "conntrack_evicts",
           .metric = kTableEvents,
           .type = "conntrack",
@@ -146,10 +176,25 @@ constexpr std::array kDrops{
           .effect = "Each new neighbour costs a search of the table.",
           .who = "ip -4 -s neigh show nud all | head",
           .needs = {"table/arp_cache"}},
+    Drops{.name = "neighbours6_collected",
+          .metric = kTableEvents,
+          .type = "ndisc_cache",
+          .kind = "forced_gc_runs",
+          .severity = Severity::kWasteful,
+          .headline = " forced collections of IPv6 neighbours: their table is too small",
+          .effect = "Each new neighbour costs a search of the table.",
+          .who = "ip -6 -s neigh show nud all | head",
+          .needs = {"table/ndisc_cache"}},
 };
 
-/// A few are lost on healthy machines.
+/// A few are lost on healthy machines. Who is not let in tries again ever more seldom.
 constexpr double kMinDropsPerSecond = 1;
+constexpr double kMinRefusedPerSecond = 0.1;
+
+double least_rate(const Drops& drops) {
+  if (drops.severity != Severity::kNow) return 1.0 / 60;
+  return drops.kind == "ListenOverflows" || drops.kind == "TCPReqQFullDrop" ? kMinRefusedPerSecond : kMinDropsPerSecond;
+}
 
 bool is_tcp_short(const Evidence& evidence) {
   const TypeEvidence* const tcp = evidence.type(Allocator::kSocket, "TCP");
@@ -161,7 +206,7 @@ constexpr std::string_view kUnread = " TCP segments dropped: programs leave rece
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Drops& drops = kDrops[cause.row];
   const double moved = moved_of(evidence, drops.metric, drops.type, drops.kind);
-  if (moved <= 0 || evidence.rate(moved) < (drops.severity == Severity::kNow ? kMinDropsPerSecond : 1.0 / 60)) return;
+  if (moved <= 0 || evidence.rate(moved) < least_rate(drops)) return;
   // A receive queue is full at its socket's own limit as well, while memory of TCP is plenty: its program does not read.
   const bool is_own_limit = drops.kind == "TCPRcvQDrop" && !is_tcp_short(evidence);
   Finding& finding = add_finding(found, cause, is_own_limit ? Severity::kNotable : drops.severity, Certainty::kConfirmed,
@@ -171,7 +216,8 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"};
-constexpr std::string_view kPressureUses[] = {kThreshold};
+constexpr std::string_view kPressureUses[] = {kThreshold, kGroupParts};
+constexpr std::string_view kLimitUses[] = {kGroupParts};
 constexpr std::string_view kDropUses[] = {kTableEvents, kEvents, "memstat_socket_memory_pressure"};
 constexpr std::string_view kFullExplains[] = {"tcp_pressure", "tcp_receive_dropped", "udp_buffer_full"};
 
@@ -182,6 +228,7 @@ constexpr auto kCauses = [] {
                  .looks_for = "A protocol's memory is at its limit, and data is dropped.",
                  .system = CauseSystem::kLinux,
                  .needs = kProtocols[i].needs,
+                 .uses = kLimitUses,
                  .explains = kFullExplains,
                  .runbook = "MemstatSocketPressure",
                  .asks = kProtocols[i].type.starts_with("FRAG") ? "" : "queues",
@@ -197,15 +244,16 @@ constexpr auto kCauses = [] {
                                .asks = "queues",
                                .look = look_at_pressure};
   for (std::size_t i = 0; i < kDrops.size(); ++i) {
-    causes[kProtocols.size() + 1 + i] = {.name = kDrops[i].name,
-                                         .looks_for = "Packets or entries are dropped for lack of room.",
-                                         .system = CauseSystem::kLinux,
-                                         .watches = Watches::kChange,
-                                         .needs = kDrops[i].needs,
-                                         .uses = kDropUses,
-                                         .asks = kDrops[i].metric == kEvents ? "queues" : "",
-                                         .look = look_at_drops,
-                                         .row = i};
+    causes[kProtocols.size() + 1 + i] = {
+        .name = kDrops[i].name,
+        .looks_for = "Packets or entries are dropped for lack of room.",
+        .system = CauseSystem::kLinux,
+        .watches = Watches::kChange,
+        .needs = kDrops[i].needs,
+        .uses = kDropUses,
+        .asks = kDrops[i].name.ends_with("_buffer_full") || kDrops[i].name == "tcp_receive_dropped" ? "queues" : "",
+        .look = look_at_drops,
+        .row = i};
   }
   return causes;
 }();

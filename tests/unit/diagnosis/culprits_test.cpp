@@ -83,7 +83,8 @@ TEST(Culprits, FindingsAskEachQuestionOnceAndFreeBsdNone) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "files", 9900, 10000);
   machine.limited(Allocator::kTable, "ptys", 990, 1000);
-  EXPECT_EQ(questions_of(diagnose(machine.evidence).findings), std::vector<std::string_view>{"files"});
+  EXPECT_EQ(questions_of(diagnose(machine.evidence).findings),
+            (std::vector<std::string_view>{"files", "inotify", "watches"}));
   EvidenceOfMachine other(EvidenceSystem::kFreeBsd);
   other.limited(Allocator::kTable, "files", 9900, 10000);
   EXPECT_EQ(diagnose(other.evidence).findings.at(0).next.at(0).find("memstatctl who"), std::string::npos);

@@ -24,6 +24,28 @@ TEST(Cgroup, FullOfPageCacheIsHealthyAndOfProgramsIsNot) {
   EXPECT_EQ(machine.words(), "notable cgroup_full");
 }
 
+TEST(Cgroup, FullOfTmpfsIsNotFullOfPageCache) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");
+  group.bytes = 99 * kMiB;
+  group.limit_bytes = 100 * kMiB;
+  machine.metric("memstat_memcg_anonymous_bytes", 5 * kMiB, {"/db"});
+  EXPECT_EQ(machine.words(), "");
+  machine.metric("memstat_memcg_part_bytes", 90 * kMiB, {"/db", "shmem"});
+  EXPECT_EQ(machine.words(), "notable cgroup_full");
+}
+
+TEST(Cgroup, WhoseProgramsStallAtHighIsSlowedThoughItIsHardlyAbove) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");
+  group.bytes = 100 * kMiB;
+  group.sleeps.recent = 50;
+  machine.metric("memstat_memcg_high_bytes", 100 * kMiB, {"/db"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_memcg_pressure_stall_seconds_total", 90, {"/db", "full"});
+  EXPECT_EQ(machine.words(), "now cgroup_throttled");
+}
+
 TEST(Cgroup, AboveHighIsSlowedAndNearItIsNot) {
   EvidenceOfMachine machine;
   TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");

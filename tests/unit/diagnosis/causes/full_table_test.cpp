@@ -25,6 +25,7 @@ constexpr Table kTables[] = {{"open_files_full", "files", kLinux},
                              {"neighbours_full", "arp_cache", kLinux},
                              {"neighbours6_full", "ndisc_cache", kLinux},
                              {"orphans_full", "tcp_orphans", kLinux},
+                             {"table_full", "of_a_later_kernel", kLinux},
                              {"files_full", "files", kFreeBsd},
                              {"processes_full", "processes", kFreeBsd},
                              {"sockets_full", "sockets", kFreeBsd},
@@ -76,6 +77,19 @@ TEST(FullTable, SteadyGrowthSaysWhenItIsFullAsFarAheadAsItWasWatched) {
   EXPECT_EQ(machine.words(), "soon open_files_full") << "what grows is the same subject, listed once";
   growth.limit_seconds = 50000;
   EXPECT_EQ(machine.words(), "notable file_leak") << "more than twelve times as long as it was watched";
+}
+
+TEST(FullTable, OfTimeWaitIsNotableAtMost) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "tcp_time_wait", 1000, 1000).failures.recent = 50;
+  EXPECT_EQ(machine.words(), "notable time_wait_full");
+}
+
+TEST(FullTable, OrphansHoldMemoryOfTcpSoTheyExplainItsDrops) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "tcp_orphans", 70, 64);
+  machine.moved("memstat_socket_events_total", 3000, {"TCP", "TCPRcvQDrop"});
+  EXPECT_EQ(machine.words(), "now orphans_full");
 }
 
 TEST(FullTable, AnUnlimitedTableIsNever) {

@@ -29,7 +29,7 @@ TEST(Kills, AGroupThatFoundRoomAgainIsNone) {
   EXPECT_EQ(machine.words(), "");
 }
 
-TEST(Kills, OfTheMachineNameThePartThatGrewAndExplainWhatFollowed) {
+TEST(Kills, OfTheMachineNameTheLargestPartAndExplainWhatFollowed) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);
   machine.part("anonymous", 12 * EvidenceOfMachine::kGiB).change.recent = 4 * EvidenceOfMachine::kGiB;
@@ -40,6 +40,27 @@ TEST(Kills, OfTheMachineNameThePartThatGrewAndExplainWhatFollowed) {
   ASSERT_EQ(machine.words(), "now machine_oom_kill");
   EXPECT_EQ(found[0].about.at(0).type, "anonymous");
   EXPECT_EQ(found[0].explains.size(), 2U) << "little memory and stalls";
+}
+
+TEST(Kills, ThatMadeRoomWereOfProgramMemoryAndTheLogHasTheVictim) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", EvidenceOfMachine::kMiB).change.recent = -EvidenceOfMachine::kMiB;
+  machine.part("page_cache", EvidenceOfMachine::kGiB).change.recent = EvidenceOfMachine::kGiB;
+  machine.evidence.kills = {{.command = "db", .constraint = "none", .group = "/db", .pid = 7, .program_bytes = 1e9}};
+  EXPECT_EQ(machine.find().at(0).about.at(0).type, "anonymous");
+  EXPECT_TRUE(machine.find().at(0).who.empty()) << "one of many";
+  machine.evidence.kills[0].program_bytes = 9e9;
+  EXPECT_EQ(machine.find().at(0).who.at(1).name, "/db");
+}
+
+TEST(Kills, ThatMadeNoRoomWereOfThePartThatIsLargestNow) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 3);
+  machine.part("anonymous", EvidenceOfMachine::kGiB);
+  machine.part("shared", 12 * EvidenceOfMachine::kGiB);
+  machine.evidence.available_bytes = EvidenceOfMachine::kGiB;
+  EXPECT_EQ(machine.find().at(0).about.at(0).type, "shared");
 }
 
 TEST(Kills, BeforeTheFirstPollAreHistory) {

@@ -52,7 +52,7 @@ TEST(Pages, APoolThatIsUsedOrYoungIsHealthy) {
   machine.evidence.uptime_seconds = 1e6;
   EXPECT_EQ(machine.words(), "notable hugetlb_unused");
   machine.metric("memstat_hugetlb_reserved_pages", 1500, {"2MiB"});
-  EXPECT_EQ(machine.words(), "") << "a database has reserved them";
+  EXPECT_EQ(machine.words(), "notable hugetlb_exhausted") << "reserved, so not idle; and none is left";
 }
 
 TEST(Pages, OfPoolsThatRefuse) {
@@ -61,6 +61,16 @@ TEST(Pages, OfPoolsThatRefuse) {
   EXPECT_EQ(machine.words(), "");
   machine.moved("memstat_page_allocation_failures_total", 9, {"hugetlb"});
   EXPECT_EQ(machine.words(), "now hugetlb_exhausted");
+}
+
+TEST(Pages, AFullPoolIsWorthAWordSinceItMayBeOnPurpose) {
+  EvidenceOfMachine machine;
+  TypeEvidence& pool = machine.type(Allocator::kHugetlb, "2MiB");
+  pool.objects = 500;
+  pool.free_objects = 20;
+  EXPECT_EQ(machine.words(), "");
+  machine.metric("memstat_hugetlb_reserved_pages", 20, {"2MiB"});
+  EXPECT_EQ(machine.words(), "notable hugetlb_exhausted");
 }
 
 TEST(Pages, OfDevicesAndOfCompressedSwap) {

@@ -100,6 +100,36 @@ TEST(Pressure, ReclaimThatWaitsForTheDisk) {
   EXPECT_EQ(machine.words(), "wasteful writers_throttled");
 }
 
+TEST(Pressure, WritersWaitAboveTheMiddleOfBothThresholds) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_dirty_threshold_bytes", 1e9, {"background"});
+  machine.metric("memstat_dirty_threshold_bytes", 2e9, {"throttle"});
+  machine.metric("memstat_dirty_bytes", 1.9e9);
+  EXPECT_EQ(machine.words(), "") << "nobody waits";
+  machine.moved("memstat_io_pressure_stall_seconds_total", 100, {"some"});
+  EXPECT_EQ(machine.words(), "wasteful writers_throttled");
+  machine.metric("memstat_memcg_part_bytes", 1.8e9, {"/backup", "file_dirty"});
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/backup");
+  machine.evidence.recent_seconds = 20;
+  EXPECT_EQ(machine.words(), "notable writers_throttled") << "a burst";
+}
+
+TEST(Pressure, LittleMemoryNamesTheLargestPartThatIsNoCacheAndAsksForIt) {
+  EvidenceOfMachine machine;
+  machine.part("page_cache", 12 * kGiB);
+  machine.part("shared", 9 * kGiB);
+  machine.evidence.available_bytes = 0.7 * kGiB;
+  machine.metric("memstat_memcg_part_bytes", 8 * kGiB, {"/app", "shmem"});
+  machine.moved("memstat_pressure_stall_seconds_total", 33, {"full"});
+  const Findings found = machine.find();
+  ASSERT_EQ(found.at(0).cause, "memory_low");
+  EXPECT_EQ(found[0].about.at(0).type, "shared");
+  EXPECT_EQ(found[0].asks, "tmpfs");
+  EXPECT_EQ(found[0].who.at(0).name, "/app");
+  machine.metric("memstat_unaccounted_bytes", 10 * kGiB);
+  EXPECT_EQ(machine.find().at(0).about.at(0).type, "unaccounted");
+}
+
 TEST(Pressure, KswapdThatGaveUp) {
   EvidenceOfMachine machine;
   MetricEvidence& node = machine.metric("memstat_node_unreclaimable", 0, {"0"});

@@ -19,6 +19,14 @@ TEST(SocketMemory, EachProtocolAtItsLimit) {
   }
 }
 
+TEST(SocketMemory, NamesTheGroupThatHasMostOfIt) {
+  EvidenceOfMachine machine;
+  TypeEvidence& tcp = machine.type(Allocator::kSocket, "TCP");
+  tcp.bytes = tcp.limit_bytes = 10e6;
+  machine.metric("memstat_memcg_part_bytes", 9e6, {"/web", "sock"});
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/web");
+}
+
 TEST(SocketMemory, PressureIsNotableAndAPartOfAFullLimit) {
   EvidenceOfMachine machine;
   TypeEvidence& tcp = machine.type(Allocator::kSocket, "TCP");
@@ -41,6 +49,10 @@ TEST(SocketMemory, DropsAtARateAreConfirmedAndAFewAreNot) {
        {Drop{"now udp_buffer_full", "memstat_socket_events_total", "UDPv6", "RcvbufErrors"},
         Drop{"now tcp_receive_dropped", "memstat_socket_events_total", "TCP", "TCPRcvQDrop"},
         Drop{"wasteful conntrack_evicts", "memstat_table_events_total", "conntrack", "early_drop"},
+        Drop{"now listen_overflow", "memstat_socket_events_total", "TCP", "ListenOverflows"},
+        Drop{"now syn_queue_full", "memstat_socket_events_total", "TCP", "TCPReqQFullDrop"},
+        Drop{"notable syn_cookies", "memstat_socket_events_total", "TCP", "TCPReqQFullDoCookies"},
+        Drop{"wasteful neighbours6_collected", "memstat_table_events_total", "ndisc_cache", "forced_gc_runs"},
         Drop{"wasteful neighbours_collected", "memstat_table_events_total", "arp_cache", "forced_gc_runs"}}) {
     EvidenceOfMachine machine;
     MetricEvidence& event = machine.moved(drop.metric, 2, {drop.type, drop.kind});

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Kills for memory of one NUMA node, to which a program is bound, while others have room.
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::bound_kill {
+namespace {
+
+constexpr std::string_view kKills = "memstat_oom_kills_total";
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.kills.empty() || evidence.moved(kKills) <= 0) return;
+  const KillEvidence& kill = evidence.kills.back();
+  if (kill.constraint != "cpuset" && kill.constraint != "memory_policy") return;
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 "A process was killed for memory of the nodes that it is bound to by " +
+                                     std::string(kill.constraint == "cpuset" ? "cpuset" : "its memory policy"));
+  finding.fact(
+      {.text = short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ") had " + bytes_text(kill.program_bytes),
+       .source = "linux_kernel_log",
+       .value = kill.program_bytes});
+  if (evidence.available_bytes) {
+    finding.fact({.text = bytes_text(*evidence.available_bytes) + " available on the machine",
+                  .source = "memstat_memory_available_bytes",
+                  .value = evidence.available_bytes});
+  }
+  finding.by("process", short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ")");
+  if (kill.group.size() > 1) finding.by("group", kill.group);
+  finding.leads_to("Other nodes cannot help it.")
+      .then("numastat -p " + std::to_string(kill.pid))
+      .then("cat /sys/fs/cgroup/cpuset.mems.effective");
+}
+
+constexpr std::string_view kNeeds[] = {kKills, "memstat_kernel_log_events_total"};
+constexpr std::string_view kExplains[] = {"machine_oom_kill", "numa_node_full"};
+constexpr std::array kCauses{Cause{.name = "numa_bound_oom",
+                                   .looks_for = "The kernel killed a process for memory of one node while others had room.",
+                                   .system = CauseSystem::kLinux,
+                                   .watches = Watches::kChange,
+                                   .needs = kNeeds,
+                                   .explains = kExplains,
+                                   .runbook = "MemstatOutOfMemoryKill",
+                                   .look = look}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::bound_kill

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What programs have reserved, where Linux bounds that.
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::commit_limit {
+namespace {
+
+constexpr std::string_view kCommitted = "memstat_committed_bytes";
+constexpr std::string_view kLimit = "memstat_commit_limit_bytes";
+constexpr std::string_view kPolicy = "memstat_overcommit_mode";
+constexpr double kStrict = 2;
+
+/// The limit holds only with vm.overcommit_memory=2. Recordings of before memstatd read that do not say so.
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto committed = evidence.value(kCommitted);
+  const auto limit = evidence.value(kLimit);
+  const auto policy = evidence.value(kPolicy);
+  if (!committed || !limit || *limit <= 0 || *committed < kNearShare * *limit) return;
+  if (policy ? *policy != kStrict : *committed > *limit) return;
+  const bool is_full = policy && *committed >= 0.97 * *limit;
+  Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
+                                 policy ? Certainty::kLikely : Certainty::kPossible,
+                                 "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
+                                     (policy ? " that they may" : ", which may be a limit"));
+  finding.fact(
+      {.text = percent_text(*committed / *limit) + (policy ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
+                                                           : " of CommitLimit; whether it is enforced is not known here"),
+       .source = std::string(kCommitted),
+       .value = committed,
+       .limit = limit});
+  if (policy && evidence.available_bytes) {
+    finding.fact({.text = bytes_text(*evidence.available_bytes) + " are available, and refused all the same",
+                  .source = "memstat_memory_available_bytes",
+                  .value = evidence.available_bytes});
+  }
+  finding.leads_to("malloc, mmap and fork fail with ENOMEM.")
+      .then("grep VmSize /proc/[0-9]*/status | sort -k2 -rn | head")
+      .then("sysctl vm.overcommit_memory vm.overcommit_ratio vm.overcommit_kbytes");
+}
+
+constexpr std::string_view kNeeds[] = {kCommitted, kLimit};
+constexpr std::string_view kUses[] = {kPolicy};
+constexpr std::array kCauses{Cause{.name = "commit_limit_full",
+                                   .looks_for = "Programs have reserved as much memory as strict overcommit allows.",
+                                   .system = CauseSystem::kLinux,
+                                   .needs = kNeeds,
+                                   .uses = kUses,
+                                   .look = look}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::commit_limit

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Control groups of Linux that were removed and still hold memory.
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::dying_groups {
+namespace {
+
+constexpr std::string_view kDying = "memstat_memcg_dying_descendants";
+/// So many are no accident of the last seconds.
+constexpr double kMany = 2000;
+constexpr double kSome = 100;
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const MetricEvidence* most = nullptr;
+  for (const MetricEvidence& one : evidence.samples(kDying)) {
+    if (most == nullptr || one.value > most->value) most = &one;
+  }
+  if (most == nullptr || most->value < kSome) return;
+  const bool is_growing = most->change.recent >= 0.25 * most->value;
+  if (most->value < kMany && !is_growing) return;  // they go with the caches that hold them
+  const bool is_long = evidence.watched_seconds >= 3600 && most->change.since_start > 0;
+  Finding& finding = add_finding(found, cause, most->value >= kMany && is_long ? Severity::kWasteful : Severity::kNotable,
+                                 Certainty::kLikely, count_text(most->value) + " removed control groups still hold memory");
+  finding.fact({.text = count_text(most->change.recent) + " more in " + duration_words(evidence.recent_seconds),
+                .source = std::string(kDying),
+                .value = most->value,
+                .limit = kMany,
+                .window_seconds = evidence.recent_seconds});
+  if (most->labels[0] != "/") finding.by("group", most->labels[0]);
+  finding.is_about("account", "percpu").leads_to("Each keeps per-CPU memory and slab, and makes reclaim slower.");
+  finding.then("grep dying /sys/fs/cgroup/cgroup.stat").then("echo 1G > /sys/fs/cgroup/memory.reclaim");
+}
+
+constexpr std::string_view kNeeds[] = {kDying};
+constexpr std::string_view kExplains[] = {"percpu_growth", "percpu_large", "memory_growth",
+                                          "slab_leak",     "kmalloc_leak", "vfs_pinned"};
+constexpr std::array kCauses{Cause{.name = "cgroup_dying",
+                                   .looks_for = "Removed control groups stay, because files or tmpfs pages hold them.",
+                                   .system = CauseSystem::kLinux,
+                                   .needs = kNeeds,
+                                   .explains = kExplains,
+                                   .runbook = "MemstatLeakSuspected",
+                                   .look = look}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::dying_groups

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A control group of Linux that reads back what it has just lost.
+#include <array>
+
+#include "core/diagnosis/holder.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::group_thrash {
+namespace {
+
+constexpr Charge kSomeStalled{kGroupStalls, "some", "seconds of stalls for memory"};
+
+/// The least time over which a share of stalled time means anything.
+constexpr double kLeastWindow = 5;
+
+bool is_thrashing(const Evidence& evidence, std::string_view group) {
+  const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
+                       charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
+  return evidence.rate(pages) > 100 && evidence.rate(charged_to(evidence, group, kSomeStalled, Holds::kGainedLately)) > 0.1;
+}
+
+/// A group above one that thrashes counts the same.
+bool has_thrashing_child(const Evidence& evidence, std::string_view group) {
+  for (const MetricEvidence& other : evidence.samples(kGroupStalls)) {
+    const std::string_view name = other.labels[0];
+    if (other.labels[1] == kSomeStalled.part && name.size() > group.size() && name.starts_with(group) &&
+        name[group.size()] == '/' && is_thrashing(evidence, name))
+      return true;
+  }
+  return false;
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.recent_seconds < kLeastWindow) return;
+  for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {
+    const std::string_view group = one.labels[0];
+    if (one.labels[1] != kSomeStalled.part || group == "/" || evidence.rate(one.change.recent) <= 0.1) continue;
+    if (!is_thrashing(evidence, group) || has_thrashing_child(evidence, group)) continue;
+    const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
+                         charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
+    const double full = evidence.rate(charged_to(evidence, group, kStalled, Holds::kGainedLately));
+    Finding& finding = add_finding(found, cause, full > 0.1 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
+                                   "Control group " + short_name(group, 36) + " reads back " +
+                                       count_text(evidence.rate(pages)) + " pages a second that it lost");
+    finding.fact({.text = "its programs waited for memory " + percent_text(evidence.rate(one.change.recent)) + " of " +
+                          duration_words(evidence.recent_seconds) + ", all of them " + percent_text(full),
+                  .source = std::string(kGroupStalls),
+                  .value = evidence.rate(one.change.recent),
+                  .limit = 0.1,
+                  .window_seconds = evidence.recent_seconds});
+    finding.is_about("memcg", group).by("group", group).leads_to("It needs more memory than its limit leaves it.");
+    finding.then("cat /sys/fs/cgroup" + std::string(group) + "/memory.max /sys/fs/cgroup" + std::string(group) +
+                 "/memory.pressure");
+  }
+}
+
+constexpr std::string_view kNeeds[] = {kGroupStalls, kGroupRefaults};
+constexpr std::string_view kExplains[] = {"reclaim_thrash", "memory_stalls", "direct_reclaim", "swap_thrash"};
+constexpr std::string_view kGroupSymptoms[] = {"cgroup_full"};
+constexpr std::array kCauses{
+    Cause{.name = "cgroup_thrash",
+          .looks_for = "A control group is so short of memory that it reads the same pages again and again.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kNeeds,
+          .explains = kExplains,
+          .explains_of_group = kGroupSymptoms,
+          .runbook = "MemstatControlGroupAtLimit",
+          .look = look}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::group_thrash

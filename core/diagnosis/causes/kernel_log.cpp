@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Refusals and faults that the log of Linux has, and no counter that is as clear.
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::kernel_log {
+namespace {
+
+constexpr std::string_view kEvents = "memstat_kernel_log_events_total";
+
+struct Line {
+  std::string_view name;
+  std::string_view event;
+  Severity severity;
+  std::string_view headline;
+  std::string_view effect;
+  std::string_view next;
+  std::string_view table = {};  ///< A cause of its own judges it, while the log may be about another namespace.
+};
+constexpr std::array kLines{Line{.name = "page_allocation_failed",
+                                 .event = "page_allocation_failure",
+                                 .severity = Severity::kNow,
+                                 .headline = "The kernel got no pages",
+                                 .effect = "A request of a driver or of the network failed.",
+                                 .next = "journalctl -k --grep 'page allocation failure' -n 60"},
+                            Line{.name = "slab_allocation_failed",
+                                 .event = "slab_allocation_failure",
+                                 .severity = Severity::kNow,
+                                 .headline = "A slab cache got no memory",
+                                 .effect = "A system call or a packet failed.",
+                                 .next = "journalctl -k --grep 'Unable to allocate memory' -n 40"},
+                            Line{.name = "vmalloc_failed",
+                                 .event = "vmalloc_failure",
+                                 .severity = Severity::kNow,
+                                 .headline = "A vmalloc request failed",
+                                 .effect = "A module, a BPF program or a large table was refused.",
+                                 .next = "journalctl -k --grep 'vmalloc' -n 40"},
+                            Line{.name = "memory_error",
+                                 .event = "memory_error",
+                                 .severity = Severity::kNow,
+                                 .headline = "Broken memory was found",
+                                 .effect = "Programs that had these pages were killed or will be.",
+                                 .next = "journalctl -k --grep 'Memory failure|hardware error' -n 40"},
+                            Line{.name = "page_pool_leak",
+                                 .event = "page_pool_stalled",
+                                 .severity = Severity::kNotable,
+                                 .headline = "Pages of a network driver never came back",
+                                 .effect = "A driver or unread sockets hold them; the device cannot be removed.",
+                                 .next = "journalctl -k --grep 'page_pool' -n 20"},
+                            Line{.name = "refused_in_log",
+                                 .event = "conntrack_full",
+                                 .severity = Severity::kNow,
+                                 .headline = "Packets were dropped: a conntrack table is full",
+                                 .effect = "New connections fail, perhaps in another network namespace.",
+                                 .next = "journalctl -k --grep 'table full' -n 10",
+                                 .table = "conntrack"},
+                            Line{.name = "refused_in_log",
+                                 .event = "pids_full",
+                                 .severity = Severity::kNow,
+                                 .headline = "fork was refused: a control group has as many tasks as it may",
+                                 .effect = "New processes and threads in it fail with EAGAIN.",
+                                 .next = "journalctl -k --grep 'fork rejected' -n 10",
+                                 .table = "pids"},
+                            Line{.name = "refused_in_log",
+                                 .event = "files_full",
+                                 .severity = Severity::kNow,
+                                 .headline = "Files could not be opened: the table of open files was full",
+                                 .effect = "Opening files and sockets failed with ENFILE.",
+                                 .next = "journalctl -k --grep 'file-max' -n 10",
+                                 .table = "files"},
+                            Line{.name = "refused_in_log",
+                                 .event = "neighbours_full",
+                                 .severity = Severity::kNow,
+                                 .headline = "Packets were dropped: a table of neighbours is full",
+                                 .effect = "New neighbours cannot be reached.",
+                                 .next = "journalctl -k --grep 'neighbor table overflow' -n 10",
+                                 .table = "arp_cache"},
+                            Line{.name = "refused_in_log",
+                                 .event = "orphans_full",
+                                 .severity = Severity::kNow,
+                                 .headline = "TCP connections were reset: there were too many orphans",
+                                 .effect = "Data that was not sent yet is lost.",
+                                 .next = "journalctl -k --grep 'orphaned sockets' -n 10",
+                                 .table = "tcp_orphans"}};
+
+/// Whether the evidence shows a table of this namespace, or a control group, that is full itself.
+bool is_seen_full(const Evidence& evidence, std::string_view table) {
+  if (table == "pids") {
+    for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
+      if (evidence.value("memstat_memcg_tasks", limit.labels[0]).value_or(0) >= kNearShare * limit.value) return true;
+    }
+    return false;
+  }
+  const std::string_view other = table == "arp_cache" ? "ndisc_cache" : "";
+  for (const TypeEvidence& type : evidence.types) {
+    if (type.allocator == Allocator::kTable && (type.name == table || type.name == other) &&
+        type.limit_used.value_or(0) >= kNearShare)
+      return true;
+  }
+  return false;
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const Line& line : kLines) {
+    if (line.name != cause.name) continue;
+    const MetricEvidence* const events = evidence.sample(kEvents, line.event);
+    if (events == nullptr || events->change.recent <= 0 || (!line.table.empty() && is_seen_full(evidence, line.table)))
+      continue;
+    Finding& finding = add_finding(found, cause, line.severity, Certainty::kConfirmed, std::string(line.headline));
+    finding.fact({.text = counted(events->change.recent, "line") + " of the kernel's log in " +
+                          duration_words(evidence.recent_seconds),
+                  .source = std::string(kEvents),
+                  .value = events->change.recent,
+                  .window_seconds = evidence.recent_seconds});
+    finding.refused = events->change.recent;
+    finding.leads_to(line.effect).then("memstatctl events").then(line.next);
+  }
+}
+
+constexpr std::string_view kNeeds[] = {kEvents};
+constexpr std::string_view kUses[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
+constexpr std::size_t kNames = 6;
+constexpr auto kCauses = [] {
+  std::array<Cause, kNames> causes{};
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    causes[i] = {
+        .name = kLines[i].name,
+        .looks_for = kLines[i].table.empty() ? kLines[i].headline : "The kernel logged a refusal that no table shows.",
+        .system = CauseSystem::kLinux,
+        .watches = Watches::kChange,
+        .needs = kNeeds,
+        .uses = kUses,
+        .runbook = kLines[i].table.empty() ? "MemstatAllocationFailures" : "MemstatNearLimit",
+        .look = look,
+        .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::kernel_log

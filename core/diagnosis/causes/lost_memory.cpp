@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory that the machine no longer has, or that no reclaim may touch.
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::lost_memory {
+namespace {
+
+constexpr std::string_view kTotal = "memstat_memory_total_bytes";
+constexpr std::string_view kUnevictable = "memstat_unevictable_bytes";
+constexpr std::string_view kLocked = "memstat_locked_bytes";
+constexpr std::string_view kPins = "memstat_page_pins";
+
+void look_at_total(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const MetricEvidence* const total = evidence.sample(kTotal);
+  if (total == nullptr || total->value <= 0) return;
+  const double lost = -total->change.since_start;
+  if (lost < 0.02 * total->value) return;
+  const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
+  Finding& finding =
+      add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable, Certainty::kConfirmed,
+                  "The machine lost " + bytes_text(lost) + " of memory: " + bytes_text(total->value) + " are left");
+  finding.fact({.text = "within " + duration_words(evidence.watched_seconds),
+                .source = std::string(kTotal),
+                .value = lost,
+                .window_seconds = evidence.watched_seconds});
+  finding.bytes = lost;
+  finding.leads_to("A balloon gave it to the host, or it was taken offline.")
+      .then("dmesg | grep -i -e balloon -e offline | tail");
+}
+
+/// ramfs, tmpfs without swap, locked segments: all that is no program's mlock.
+void look_at_unevictable(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto all = evidence.value(kUnevictable);
+  if (!all) return;
+  const double bytes = *all - evidence.value(kLocked).value_or(0);
+  if (evidence.share(bytes) < 0.1) return;
+  Finding& finding = add_finding(
+      found, cause, Severity::kNotable, Certainty::kPossible,
+      bytes_text(bytes) + ", " + percent_text(evidence.share(bytes)) + " of memory, can neither be swapped nor dropped");
+  finding.fact({.text = bytes_text(*all) + " unevictable, less what programs have locked",
+                .source = std::string(kUnevictable),
+                .value = bytes});
+  finding.bytes = bytes;
+  finding.leads_to("Files in ramfs, locked segments, or tmpfs without swap hold it.")
+      .then("grep -e ramfs -e noswap /proc/mounts")
+      .then("ipcs -m");
+}
+
+/// A page may be pinned more than once.
+void look_at_pins(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto pins = evidence.value(kPins);
+  constexpr double kPage = 4096;
+  if (!pins || evidence.share(*pins * kPage) < 0.1) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 "Devices have pinned up to " + bytes_text(*pins * kPage) + " of memory");
+  finding.fact({.text = counted(*pins, "pin"), .source = std::string(kPins), .value = pins});
+  finding.bytes = *pins * kPage;
+  finding.leads_to("RDMA, VFIO, io_uring or AF_XDP keep pages in place.")
+      .then("grep VmPin /proc/[0-9]*/status | sort -k2 -rn | head");
+}
+
+constexpr std::string_view kTotalNeeds[] = {kTotal};
+constexpr std::string_view kUnevictableNeeds[] = {kUnevictable};
+constexpr std::string_view kUnevictableUses[] = {kLocked};
+constexpr std::string_view kPinNeeds[] = {kPins};
+constexpr std::array kCauses{Cause{.name = "memory_lost",
+                                   .looks_for = "The machine has less memory than at the first poll.",
+                                   .watches = Watches::kChange,
+                                   .needs = kTotalNeeds,
+                                   .look = look_at_total},
+                             Cause{.name = "unevictable_memory",
+                                   .looks_for = "Memory that reclaim may not touch, and that no program has locked.",
+                                   .system = CauseSystem::kLinux,
+                                   .needs = kUnevictableNeeds,
+                                   .uses = kUnevictableUses,
+                                   .look = look_at_unevictable},
+                             Cause{.name = "pinned_memory",
+                                   .looks_for = "Much memory is pinned for devices.",
+                                   .system = CauseSystem::kLinux,
+                                   .needs = kPinNeeds,
+                                   .look = look_at_pins}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::lost_memory

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Linux without enough memory for what its programs use: pages come back as soon as they are reclaimed.
+#include <array>
+
+#include "core/diagnosis/holder.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::thrash {
+namespace {
+
+constexpr std::string_view kRefaults = "memstat_refaulted_pages_total";
+constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
+constexpr double kShortestWindow = 5;
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double pages = evidence.rate(evidence.moved(kRefaults));
+  if (evidence.recent_seconds < kShortestWindow || pages < 1000) return;
+  const auto stalled = [&](std::string_view kind) {
+    const MetricEvidence* const one = evidence.sample(kStalls, kind);
+    return one == nullptr ? 0 : evidence.rate(one->change.recent);
+  };
+  const double full = stalled("full");
+  const double some = stalled("some");
+  if (full < 0.05 && some < 0.2) return;
+  Finding& finding =
+      add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
+                  "Too little memory: " + count_text(pages) + " pages a second are read again that reclaim took");
+  finding.fact(
+      {.text = percent_text(some) + " of the time some program waited for memory, " + percent_text(full) + " all of them",
+       .source = std::string(kRefaults),
+       .value = pages,
+       .limit = 1000,
+       .window_seconds = evidence.recent_seconds});
+  const Charge& charge = evidence.sample(kRefaults, "anon") != nullptr &&
+                                 2 * evidence.sample(kRefaults, "anon")->change.recent > evidence.moved(kRefaults)
+                             ? kSwappedIn
+                             : kReadAgain;
+  name_holder(evidence, charge, Holds::kGainedLately, evidence.moved(kRefaults) / 3, finding);
+  finding.leads_to("Programs run at the speed of the disk.")
+      .then("vmstat 1 5")
+      .then("memstatctl types --sort bytes --limit 15");
+}
+
+constexpr std::string_view kNeeds[] = {kRefaults, kStalls};
+constexpr std::string_view kUses[] = {kGroupRefaults};
+constexpr std::string_view kExplains[] = {"memory_stalls", "direct_reclaim"};
+constexpr std::array kCauses{Cause{.name = "reclaim_thrash",
+                                   .looks_for = "Pages that were just reclaimed are read again, and programs wait for them.",
+                                   .system = CauseSystem::kLinux,
+                                   .watches = Watches::kChange,
+                                   .needs = kNeeds,
+                                   .uses = kUses,
+                                   .explains = kExplains,
+                                   .runbook = "MemstatMemoryPressure",
+                                   .look = look}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::thrash

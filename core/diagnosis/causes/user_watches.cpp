@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Quotas of inotify, which the kernel counts by user and shows nowhere: the descriptors of all processes tell.
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::user_watches {
+namespace {
+
+struct Quota {
+  std::string_view name;
+  std::string_view limit;  ///< The label of its limit.
+  std::string_view asks;
+  std::string_view effect;
+  std::string_view setting;
+  std::array<std::string_view, 2> needs;
+};
+constexpr std::string_view kLimits = "memstat_table_user_limit_objects";
+constexpr std::array kQuotas{
+    Quota{.name = "inotify_instances_full",
+          .limit = "inotify_instances",
+          .asks = "inotify",
+          .effect = "inotify_init fails with EMFILE: \"too many open files\" while descriptors are free.",
+          .setting = "sysctl fs.inotify.max_user_instances",
+          .needs = {kLimits, "who/inotify"}},
+    Quota{.name = "inotify_watches_full",
+          .limit = "inotify_watches",
+          .asks = "watches",
+          .effect = "inotify_add_watch fails with ENOSPC: \"no space left on device\".",
+          .setting = "sysctl fs.inotify.max_user_watches",
+          .needs = {kLimits, "who/watches"}}};
+
+struct User {
+  std::string_view name;
+  double count = 0;
+};
+/// The user that has most. Holders are sorted by count, so a user's first one is among the first.
+User largest_user(const InspectionAnswer& answer) {
+  User most;
+  for (const Holder& first : answer.holders) {
+    double count = 0;
+    for (const Holder& other : answer.holders) {
+      if (other.user == first.user) count += static_cast<double>(other.count.value_or(0));
+    }
+    if (count > most.count) most = {first.user, count};
+  }
+  return most;
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Quota& quota = kQuotas[cause.row];
+  const auto limit = evidence.value(kLimits, quota.limit);
+  const InspectionAnswer* const answer = evidence.inspection(quota.asks);
+  if (!limit || *limit <= 0 || answer == nullptr) return;
+  const User user = largest_user(*answer);
+  if (user.count < kNearShare * *limit) return;
+  const bool is_full = user.count >= kFullShare * *limit;
+  Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
+                                 is_full ? Certainty::kLikely : Certainty::kPossible,
+                                 "User " + short_name(user.name, 24) + " has " + count_text(user.count) + " of " +
+                                     count_text(*limit) + " " + std::string(answer->things));
+  finding.fact({.text = percent_text(user.count / *limit) + " of what one user may have",
+                .source = "who/" + std::string(quota.asks),
+                .value = user.count,
+                .limit = limit});
+  finding.is_about("table", quota.limit).leads_to(quota.effect).then(quota.setting);
+  finding.by("user", user.name);
+}
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kQuotas.size()> causes{};
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    causes[i] = {.name = kQuotas[i].name,
+                 .looks_for = "A user has as many instances or watches of inotify as one user may have.",
+                 .system = CauseSystem::kLinux,
+                 .needs = kQuotas[i].needs,
+                 .runbook = "MemstatUserQuota",
+                 .asks = kQuotas[i].asks,
+                 .look = look,
+                 .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::user_watches

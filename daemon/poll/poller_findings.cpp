@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The part of the poller that looks for causes.
+#include <utility>
+
+#include "daemon/poll/poller.h"
+#include "daemon/snapshot/growth_report.h"
+
+namespace memstat {
+
+void Poller::look_for_growth(std::int64_t now_ns) {
+  constexpr std::int64_t kLeastInterval = 300'000'000'000;
+  constexpr std::int64_t kShareOfPolls = 50;
+  if (now_ns < growth_due_ns_ || polling_ns_ < kShareOfPolls * growth_took_ns_) return;
+  const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
+  if (snapshot == nullptr) return;
+  const std::int64_t begin_ns = clock_.monotonic_ns();
+  add_growth(*snapshot, history_, growth_);
+  growth_took_ns_ = clock_.monotonic_ns() - begin_ns;
+  growth_due_ns_ = now_ns + kLeastInterval;
+  polling_ns_ = 0;
+}
+
+void Poller::note_findings(const Snapshot& snapshot, std::int64_t now_ns) {
+  if (std::exchange(has_new_states_, false)) note_unread_sources();
+  const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
+  const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
+  evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_, .growing = growth_.growing},
+                   now_ns);
+  find_causes(evidence_.current()->evidence, findings_);
+  active_.clear();
+  for (const Finding& finding : findings_) {
+    active_.push_back({.cause = finding.rule->name, .severity = to_string(finding.severity)});
+  }
+  metrics_.findings_active(active_);
+}
+
+Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const {
+  const std::shared_ptr<const PollEvidence> built = evidence_.current();
+  if (built == nullptr) return {};
+  Evidence evidence = built->evidence;
+  add_growth(snapshot, history_, evidence);
+  add_kills(snapshot, evidence);
+  evidence.inspections = std::move(answers);
+  return diagnose(evidence);
+}
+
+}  // namespace memstat

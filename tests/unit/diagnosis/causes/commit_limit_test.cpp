@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::commit_limit {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(CommitLimit, CountsOnlyWhereItIsEnforced) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_commit_limit_bytes", 1000 * kMiB);
+  machine.metric("memstat_committed_bytes", 980 * kMiB);
+  EXPECT_EQ(machine.words(), "notable commit_limit_full") << "whether it is enforced is not known";
+  machine.metric("memstat_overcommit_mode", 0);
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics.back().value = 2;
+  EXPECT_EQ(machine.words(), "now commit_limit_full");
+}
+
+TEST(CommitLimit, ThatIsExceededIsNotEnforced) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_commit_limit_bytes", 1000 * kMiB);
+  machine.metric("memstat_committed_bytes", 1100 * kMiB);
+  EXPECT_EQ(machine.words(), "");
+}
+
+}  // namespace
+}  // namespace memstat::causes::commit_limit

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::lost_memory {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(LostMemory, TheMachineHasLessThanAtFirst) {
+  EvidenceOfMachine machine;
+  MetricEvidence& total = machine.metric("memstat_memory_total_bytes", 16384 * kMiB);
+  total.change.since_start = -100 * kMiB;
+  EXPECT_EQ(machine.words(), "") << "a driver took a little";
+  total.change.since_start = -4000 * kMiB;
+  EXPECT_EQ(machine.words(), "notable memory_lost");
+  machine.evidence.available_bytes = 900 * kMiB;
+  EXPECT_EQ(machine.words(), "wasteful memory_lost");
+}
+
+TEST(LostMemory, LockedMemoryIsNotCountedAgain) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_unevictable_bytes", 3000 * kMiB);
+  EXPECT_EQ(machine.words(), "notable unevictable_memory");
+  machine.metric("memstat_locked_bytes", 2900 * kMiB);
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(LostMemory, PinsOfATenthOfMemory) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_page_pins", 4 * kMiB / 4);
+  EXPECT_EQ(machine.words(), "notable pinned_memory");
+  machine.evidence.metrics[0].value = 1000;
+  EXPECT_EQ(machine.words(), "");
+}
+
+}  // namespace
+}  // namespace memstat::causes::lost_memory

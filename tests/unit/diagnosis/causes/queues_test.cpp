@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::queues {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(Queues, LostMessagesAreNowAndOldOnesNothing) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_socket_dropped_messages", 5000, {"NETLINK"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].change.recent = 3000;
+  EXPECT_EQ(machine.words(), "now netlink_queue");
+}
+
+TEST(Queues, UnreadBytesAreNotableFromAHundredthOfMemoryOn) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_socket_queued_bytes", 90 * kMiB, {"PACKET"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].value = 200 * kMiB;
+  EXPECT_EQ(machine.words(), "notable unread_queues");
+}
+
+TEST(Queues, SocketsOfOtherNamespacesAreNamedWhereTheyHoldMemory) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_socket_allocated_objects", 900, {"TCP"});
+  TypeEvidence& tcp = machine.type(Allocator::kSocket, "TCP");
+  tcp.objects = 100;
+  EXPECT_EQ(machine.words(), "");
+  tcp.bytes = 300 * kMiB;
+  EXPECT_EQ(machine.words(), "notable sockets_elsewhere");
+  tcp.objects = 800;
+  EXPECT_EQ(machine.words(), "");
+}
+
+}  // namespace
+}  // namespace memstat::causes::queues

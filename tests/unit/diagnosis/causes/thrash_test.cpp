@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::thrash {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(Thrash, NeedsRefaultsAndStallsAndNamesTheGroup) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_refaulted_pages_total", 900000, {"file"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 30, {"full"});
+  EXPECT_EQ(machine.words(), "now reclaim_thrash");
+  machine.moved("memstat_memcg_refaulted_pages_total", 800000, {"/a", "file"});
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/a");
+  machine.evidence.recent_seconds = 2;
+  EXPECT_EQ(machine.words(), "") << "two seconds do not tell";
+  EXPECT_GT(kMiB, 0);
+}
+
+}  // namespace
+}  // namespace memstat::causes::thrash

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::zram {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(Zram, IsFullAtTheLimitThatWasSet) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_zram_bytes", 900 * kMiB, {"zram0", "held"});
+  EXPECT_EQ(machine.words(), "") << "no limit";
+  machine.metric("memstat_zram_bytes", 980 * kMiB, {"zram0", "limit"});
+  EXPECT_EQ(machine.words(), "wasteful zram_full");
+}
+
+}  // namespace
+}  // namespace memstat::causes::zram
