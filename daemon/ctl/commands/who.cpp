@@ -110,7 +110,7 @@ Report run_who(const CommandLine& options) {
                        " kernels only"};
   }
   const bool is_replay = reference != kLiveReference;
-  const auto answer = ask_source(*opened->view, opened->capture, *inspection);
+  const auto answer = AnswerFinder().find(*opened->view, opened->capture, *inspection);
   if (!answer) {
     const bool is_absent = is_replay && answer.error().code == ErrorCode::kNotPresent;
     return {.output = {},

@@ -117,6 +117,11 @@ class DaemonSource final : public ReportSource {
       findings.problem = not_ours(kPath);
     return findings;
   }
+  std::optional<Finding> first_finding() override {
+    FindingsAnswer answer = findings();
+    if (answer.diagnosis.findings.empty()) return std::nullopt;
+    return std::move(answer.diagnosis.findings.front());
+  }
   [[nodiscard]] bool remembers() const override { return true; }
 
   EventsAnswer events() override {

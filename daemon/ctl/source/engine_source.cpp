@@ -190,6 +190,11 @@ class EngineSource final : public ReportSource {
     return {.diagnosis = std::move(diagnosis), .problem = {}};
   }
 
+  std::optional<Finding> first_finding() override {
+    const Findings& findings = poller_.findings();
+    return findings.empty() ? std::nullopt : std::optional(findings.front());
+  }
+
   [[nodiscard]] std::size_t poll_count() override { return capture_ == nullptr ? 0 : capture_->poll_count(); }
   std::string select_poll(std::size_t poll) override {
     if (capture_ == nullptr) return ReportSource::select_poll(poll);
@@ -216,7 +221,7 @@ class EngineSource final : public ReportSource {
     for (const std::string_view question : questions_of(findings)) {
       const Inspection* const inspection = find_inspection(question);
       if (inspection == nullptr || inspection->os != view_->os()) continue;
-      if (auto answer = ask_source(*view_, capture_, *inspection)) answers.push_back(*std::move(answer));
+      if (auto answer = answers_.find(*view_, capture_, *inspection)) answers.push_back(*std::move(answer));
     }
     return answers;
   }
@@ -241,6 +246,7 @@ class EngineSource final : public ReportSource {
     }
   }
 
+  AnswerFinder answers_;
   const std::string reference_;
   ReplayKernelView* const capture_;  // owned by view_; nullptr: not a capture
   const std::vector<std::string> notes_;

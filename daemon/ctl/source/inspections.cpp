@@ -5,14 +5,30 @@
 
 namespace memstat::ctl {
 
-Result<InspectionAnswer> ask_source(KernelView& view, ReplayKernelView* capture, const Inspection& inspection) {
+Result<InspectionAnswer> AnswerFinder::last_answer(KernelView& view, ReplayKernelView& capture,
+                                                   const Inspection& inspection) {
+  const std::size_t selected = capture.selected_poll();
+  Known& known = known_[&inspection];
+  if (known.until > selected) known = {};  // an earlier poll than before
   auto answer = ask(view, inspection);
-  if (capture == nullptr) return answer;
-  const std::size_t selected = capture->selected_poll();
-  for (std::size_t poll = selected; !answer && answer.error().code == ErrorCode::kNotPresent && poll > 0;) {
-    (void)capture->select_poll(--poll);  // within poll_count()
+  for (std::size_t poll = selected; !answer && answer.error().code == ErrorCode::kNotPresent && poll > known.until;) {
+    (void)capture.select_poll(--poll);  // within poll_count()
     answer = ask(view, inspection);
   }
+  (void)capture.select_poll(selected);
+  if (answer) {
+    known.answer = *answer;
+  } else if (answer.error().code == ErrorCode::kNotPresent && known.answer) {
+    answer = *known.answer;
+  }
+  known.until = selected;
+  return answer;
+}
+
+Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection) {
+  if (capture == nullptr) return ask(view, inspection);
+  const std::size_t selected = capture->selected_poll();
+  auto answer = last_answer(view, *capture, inspection);
   for (std::size_t poll = 0; answer && inspection.is_about_new && poll < selected; ++poll) {
     (void)capture->select_poll(poll);
     const auto first = ask(view, inspection);

@@ -2,6 +2,8 @@
 // Answers to inspections, from this machine or a recording.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 
 #include "core/capture/replay_view.h"
@@ -9,9 +11,22 @@
 
 namespace memstat::ctl {
 
-/// Asks a machine; of a capture the poll that is selected, else the last one before it that has the answer. `capture`: the
-/// same view where it is a capture, whose selected poll stays. Errors: those of ask().
-Result<InspectionAnswer> ask_source(KernelView& view, ReplayKernelView* capture, const Inspection& inspection);
+/// Remembers the answers of a capture, so that following its polls parses each once. Thread safety: none.
+class AnswerFinder {
+ public:
+  /// Asks a machine; of a capture the poll that is selected, else the last one before it that has the answer. `capture`: the
+  /// same view where it is a capture, whose selected poll stays. Errors: those of ask().
+  Result<InspectionAnswer> find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection);
+
+ private:
+  struct Known {
+    std::size_t until = 0;                        ///< The poll up to which all were asked.
+    std::optional<InspectionAnswer> answer = {};  ///< The last of them.
+  };
+  Result<InspectionAnswer> last_answer(KernelView& view, ReplayKernelView& capture, const Inspection& inspection);
+
+  std::map<const Inspection*, Known> known_;
+};
 
 /// What the answer lacks, in one line for display; "": nothing.
 std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay);

@@ -156,6 +156,8 @@ class ReportSource {
   virtual EventsAnswer events() { return {}; }
   /// The findings as of the last read().
   virtual FindingsAnswer findings() { return {.diagnosis = {}, .problem = "nothing here looks for causes"}; }
+  /// The most urgent of them, where that costs no further look at the machine.
+  virtual std::optional<Finding> first_finding() { return std::nullopt; }
   /// Whether growth() knows of polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };

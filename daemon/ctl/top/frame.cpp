@@ -147,6 +147,11 @@ void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::
     constexpr std::size_t kBarFrom = 14;  // lines
     if (height >= kBarFrom) lines.push_back(line_of(memory_bar(*memory, width), width, Look::kPlain));
   }
+  if (const auto& finding = heading_.finding) {
+    const bool is_urgent = finding->severity <= Severity::kSoon;
+    lines.push_back(line_of(std::string(to_string(finding->severity)) + ": " + printable(finding->headline), width,
+                            is_urgent ? Look::kCritical : Look::kPlain));
+  }
   if (!sample_.problem.empty()) {
     lines.push_back(line_of(printable_bytes(sample_.problem), width, Look::kProblem));
   }

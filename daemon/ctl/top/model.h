@@ -44,7 +44,8 @@ class TopModel {
   struct Heading {
     Machine machine;
     std::string replay_position;
-    std::string from = {};  ///< Where it is read, as a user wrote it; "" for this machine.
+    std::optional<Finding> finding = {};  ///< The most urgent one.
+    std::string from = {};                ///< Where it is read, as a user wrote it; "" for this machine.
   };
 
   /// Adds a sample; one with the time of the previous one replaces it.

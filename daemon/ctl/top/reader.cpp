@@ -38,6 +38,7 @@ struct TopReader::State {
     reading.sample = source->read();
     reading.heading.machine = source->machine();
     reading.heading.from = from;
+    reading.heading.finding = source->first_finding();
     if (!is_first || !source->remembers() || reading.sample->is_failed()) return;
     constexpr unsigned kSeconds = 3600;
     reading.histories = source->history(kSeconds, TopModel::kTrendSamples);

@@ -195,6 +195,23 @@ TEST(TopModel, TheSelectionStaysWithItsType) {
   EXPECT_EQ(model.selected()->name, "a") << "b is gone";
 }
 
+TEST(TopModel, TheMostUrgentFindingStandsAboveTheTypes) {
+  TopModel model;
+  TopModel::Heading heading;
+  const auto urgent_line = [&] {
+    model.add(sample_of({type_of("a", 1000)}), heading);
+    const auto lines = model.frame(80, 24, true);
+    const auto found =
+        std::find_if(lines.begin(), lines.end(), [](const TopLine& line) { return line.look == Look::kCritical; });
+    return found == lines.end() ? std::string() : found->text;
+  };
+  EXPECT_EQ(urgent_line(), "");
+  heading.finding = Finding{.cause = "ptys_full", .severity = Severity::kNow, .headline = "Terminals\x1B are gone"};
+  EXPECT_EQ(urgent_line().substr(0, 14), "now: Terminals");
+  heading.finding->severity = Severity::kNotable;
+  EXPECT_EQ(urgent_line(), "") << "no alarm";
+}
+
 TEST(TopModel, EveryScreenFitsAndKeepsTheSelectionOnIt) {
   std::vector<TypeRow> types;
   for (int i = 0; i < 300; ++i) {

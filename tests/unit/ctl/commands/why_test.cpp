@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "daemon/ctl/commands/why.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "daemon/ctl/commands/commands.h"
+
+namespace memstat::ctl {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Finding finding_of(std::string cause, Severity severity, std::string type) {
+  Finding finding{.cause = std::move(cause), .severity = severity, .headline = "The table of " + type + " is full"};
+  finding.is_about("table", type).by("group", "/web.service").leads_to("Opening fails.").then("sysctl fs.file-max");
+  finding.fact({.text = "99 of 100 in use", .source = "table/" + type});
+  return finding;
+}
+
+Diagnosis diagnosis_of_two() {
+  Diagnosis diagnosis;
+  diagnosis.findings = {finding_of("open_files_full", Severity::kNow, "files"),
+                        finding_of("ptys_full", Severity::kNotable, "ptys")};
+  diagnosis.ruled_out = {"swap_full"};
+  diagnosis.not_checked = {{"zone_short", "memstat_zone_watermark_bytes is not known here"}};
+  diagnosis.polls = 3;
+  diagnosis.watched_seconds = 20;
+  return diagnosis;
+}
+
+NamePattern pattern_of(const char* text) {
+  auto pattern = NamePattern::compile(text);
+  EXPECT_TRUE(pattern) << text;
+  return *std::move(pattern);
+}
+
+std::string causes_left(const char* pattern) {
+  Findings findings = diagnosis_of_two().findings;
+  const std::vector<NamePattern> patterns{pattern_of(pattern)};
+  select_findings(patterns, findings);
+  std::string text;
+  for (const Finding& finding : findings) text += finding.cause + " ";
+  return text;
+}
+
+TEST(Why, PatternsAreOfCausesTypesAndCulprits) {
+  EXPECT_EQ(causes_left("ptys"), "ptys_full ");
+  EXPECT_EQ(causes_left("table/files"), "open_files_full ");
+  EXPECT_EQ(causes_left("open_files_full"), "open_files_full ");
+  EXPECT_EQ(causes_left("/web.service"), "open_files_full ptys_full ");
+  EXPECT_EQ(causes_left("dentry"), "");
+}
+
+TEST(Why, VerboseAddsWhatWasRuledOutAndWhatCouldNotBeChecked) {
+  const std::string text = why_text(diagnosis_of_two(), false, 0);
+  EXPECT_THAT(text, HasSubstr("1. NOW   The table of files is full"));
+  EXPECT_THAT(text, HasSubstr("2. NOTE  The table of ptys is full"));
+  EXPECT_THAT(text, HasSubstr("Who: group /web.service"));
+  EXPECT_THAT(text, HasSubstr("Next: sysctl fs.file-max\n"));
+  EXPECT_THAT(text, HasSubstr("memstatctl explain open_files_full\n"));
+  EXPECT_THAT(text, Not(HasSubstr("swap_full")));
+  const std::string verbose = why_text(diagnosis_of_two(), true, 0);
+  EXPECT_THAT(verbose, HasSubstr("Ruled out:\n  swap_full\n"));
+  EXPECT_THAT(verbose, HasSubstr("Not checked:\n  zone_short: memstat_zone_watermark_bytes is not known here\n"));
+}
+
+TEST(Why, JsonHasTheSameAndTheExitStatusIsOfTheMostUrgent) {
+  const Diagnosis diagnosis = diagnosis_of_two();
+  EXPECT_THAT(why_json(diagnosis, {}), HasSubstr("open_files_full"));
+  EXPECT_EQ(exit_status_of(diagnosis.findings), kExitUrgent);
+  EXPECT_EQ(exit_status_of({diagnosis.findings[1]}), kExitNotable);
+  EXPECT_EQ(exit_status_of({}), kExitDone);
+}
+
+TEST(Why, OptionsAreSet) {
+  CommandLine line;
+  for (const Option& option : kWhyCommand.options) {
+    if (option.word() == "--verbose" || option.word() == "--watch") option.set(line, "");
+  }
+  EXPECT_TRUE(line.is_verbose);
+  EXPECT_TRUE(line.is_followed);
+}
+
+TEST(Why, ATypeThatDoesNotLeakIsAnAnswer) {
+  GrowthAnswer growth;
+  growth.polls = 40;
+  growth.seconds = 600;
+  growth.is_enough = true;
+  growth.set_aside.push_back(
+      {.allocator = "slab", .name = "dentry", .is_bytes = true, .grew = 1 << 20, .why = "is a cache"});
+  const std::vector<NamePattern> patterns{pattern_of("dentry")};
+  EXPECT_THAT(growth_words(growth, patterns), HasSubstr("slab/dentry is not a leak: it grew by 1 MiB"));
+  growth.is_enough = false;
+  EXPECT_THAT(growth_words(growth, patterns), HasSubstr("are too few to tell whether it leaks"));
+}
+
+TEST(Why, ACauseIsExplained) {
+  CommandLine line;
+  line.word = "cgroup_dying";
+  const Report report = kExplainCommand.run(line);
+  EXPECT_THAT(report.output, HasSubstr("cgroup_dying (cause)"));
+  EXPECT_THAT(report.output, HasSubstr("memstat_memcg_dying_descendants"));
+  line.word = "cgroup_dyin";
+  EXPECT_THAT(kExplainCommand.run(line).problem, HasSubstr("cgroup_dying")) << "the nearest word";
+}
+
+}  // namespace
+}  // namespace memstat::ctl
