@@ -36,6 +36,11 @@ function(c, g)
                queries: [['sum(%s)' % recent(of('instance:memstat_sources_down:count')), 'sources']] },
       ] },
       { title: 'Alerts', panels: [
+        { title: 'What is wrong, and where', kind: 'table', unit: 'none', width: 24, height: 8, to: 'host', sort: 'severity',
+          description: 'Findings that are active now, as memstatctl why has them: now, soon or wasteful. memstatctl explain CAUSE says what a cause means, and memstatctl why on the host who is behind it. Those that are only notable are left out.',
+          empty: 'nothing is wrong, or no host is scraped',
+          queries: [['max by (%s, severity, cause) (%s > 0)' % [hosts, of('memstat_finding_active', 'severity!="notable"')], '']],
+          columns: [['severity', 'severity'], ['cause', 'cause']] + [[l, l] for l in c.clusterLabels[:1] + ['job']] + [['instance', 'host']] },
         { title: 'Firing alerts', kind: 'alerts', unit: 'none', width: 24, height: 8, sort: 'severity', descending: false, to: 'host',
           description: 'Alerts of these rules that fire now, of the hosts chosen, and those about all hosts of a job.',
           empty: 'no alert fires',
