@@ -227,9 +227,11 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
   if (!judgement) return;
   const std::string_view things = table.things.empty() ? type.name : table.things;
   const Severity severity = table.is_harmless ? Severity::kNotable : judgement->severity;
-  Finding& finding = add_finding(found, cause, severity, judgement->certainty,
+  const Certainty certainty = table.is_harmless ? Certainty::kPossible : judgement->certainty;  // that it matters
+  Finding& finding = add_finding(found, cause, severity, certainty,
                                  limit_headline("The table of " + std::string(things), judgement->severity, *state));
   add_limit_facts(evidence, type, *state, finding);
+  if (table.is_harmless) finding.refused = 0;
   finding.is_about("table", type.name).leads_to(table.effect).then(table.who).then(table.limit);
   name_user(evidence, *state, type.name, finding);
 }

@@ -94,6 +94,7 @@ void look_at_pressure(const Evidence& evidence, const Cause& cause, Findings& fo
                   .value = tcp->bytes,
                   .limit = threshold});
   }
+  if (tcp != nullptr) finding.bytes = tcp->bytes.value_or(0);
   if (tcp != nullptr) name_holder(evidence, kSocketMemory, Holds::kNow, tcp->bytes.value_or(0) / 3, finding);
   finding.is_about("socket", "TCP")
       .leads_to("Transfers are slower.")

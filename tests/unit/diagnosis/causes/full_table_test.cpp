@@ -83,6 +83,9 @@ TEST(FullTable, OfTimeWaitIsNotableAtMost) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "tcp_time_wait", 1000, 1000).failures.recent = 50;
   EXPECT_EQ(machine.words(), "notable time_wait_full");
+  machine.type(Allocator::kSocket, "TCP").bytes = 8e6;
+  machine.metric("memstat_socket_memory_pressure", 1, {"TCP"});
+  EXPECT_EQ(machine.words(), "notable tcp_pressure, notable time_wait_full");
 }
 
 TEST(FullTable, OrphansHoldMemoryOfTcpSoTheyExplainItsDrops) {
