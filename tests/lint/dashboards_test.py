@@ -32,7 +32,7 @@ PROMQL_WORDS = {"by", "without", "on", "ignoring", "and", "or", "unless", "bool"
 SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # what counts is that there was one
 DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "instance:memstat_memory_total_bytes:max"}
 
-FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes"}  # a host has few of these, which are recorded under no other name
+FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding_active"}  # a host has few of these, which are recorded under no other name
 
 
 def selectors(expression):
