@@ -152,6 +152,14 @@ def reader_process_rows(directory):
         print("(the figures of the reader process are missing: not root)", file=sys.stderr)
 
 
+def findings_rows(directory):
+    """What evidence and causes add to a poll of this machine."""
+    times = cpu_times(directory, "findings")
+    alone, whole = (statistics.median(times[f"findings_{part}/process_time"]) for part in ("alone", "poll"))
+    yield ("findings after a poll of this machine, without growth: part of the poll, %", 100 * alone / whole, "<=", 3,
+           f"{alone / 1e3:.1f} us of {whole / 1e6:.1f} ms")
+
+
 def history_rows(directory):
     """The status page's history: what it adds to a poll of this machine, and its memory after a day of polls."""
     history = cpu_times(directory, "history")
@@ -187,6 +195,7 @@ def rows(directory):
            f"{micro(render, 'ours')} / {micro(render, 'copy')}")
     yield from scale_rows(directory)
     yield from history_rows(directory)
+    yield from findings_rows(directory)
     gzip = cpu_times(directory, "compression")
     for series in ("1200", "100000"):
         if f"ours/{series}" in gzip:  # not in a build without gzip
