@@ -63,6 +63,7 @@ inline constexpr std::string_view kPaths[] = {
     "/proc/sys/net/core/wmem_max",
 };
 using File = ListedName<kPaths>;
+inline constexpr std::span kTablePaths = std::span(kPaths).first(File("/proc/meminfo"));
 inline constexpr std::span kCountPaths = std::span(kPaths).first(File("/proc/key-users"));
 inline constexpr std::span kSettingPaths = std::span(kPaths).subspan(kCountPaths.size());
 

@@ -444,9 +444,10 @@ void find_files(KernelView& view, ListTime when, State& state) {
       }
     }
   }
-  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing, kOvercommit}) {
+  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing}) {
     static_cast<void>(list_file(view, when, path, list));
   }
+  if (view.read_file(kOvercommit, areas_text)) list.emplace_back(kOvercommit);  // linux_table reads it by name, too
   for (const std::string_view path : kZramFiles) {
     if (view.read_file(path, areas_text)) list.emplace_back(path);  // rare, so not worth a descriptor each
   }
@@ -471,7 +472,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block"};
+constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block", "/proc/sys/vm"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};
 

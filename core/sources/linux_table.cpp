@@ -435,7 +435,9 @@ struct State final : ReaderState {
 /// None needs a privilege, and modules add some, so they are opened by name at each read.
 Result<void> find_files(KernelView& view, State& state) {
   (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
-  return list_known_files(view, ListTime::kWhenRead, kCountPaths, {}, state.scratch, state.counts);
+  // A dump and a capture of few files may have the last one only, which is no table.
+  auto found = list_known_files(view, ListTime::kWhenRead, kTablePaths, {}, state.scratch, state.counts);
+  return found ? list_known_files(view, ListTime::kWhenRead, kCountPaths, {}, state.scratch, state.counts) : found;
 }
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {

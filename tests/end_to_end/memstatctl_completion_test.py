@@ -44,7 +44,7 @@ class Completion(unittest.TestCase):
         self.assertIn("dentry", self.bash("memstatctl", "explain", "dent"))
         self.assertEqual(self.bash("memstatctl", "who", "p"), ["page-tables", "pipes"])
         self.assertIn("MemstatNearLimit", self.bash("memstatctl", "explain", "MemstatNear"))
-        self.assertEqual(self.bash("memstatctl", "explain", "vmallo"), ["vmalloc", "vmalloc_growth", "vmalloc_large"])
+        self.assertEqual(self.bash("memstatctl", "explain", "vmallo"), ["vmalloc", "vmalloc_failed", "vmalloc_growth", "vmalloc_large"])
         self.assertEqual(self.bash("memstatctl", "explain", "CONFI"), ["CONFIDENCE"])
 
     def test_bash_offers_types_of_what_is_read(self):

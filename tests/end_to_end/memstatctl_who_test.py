@@ -216,7 +216,8 @@ class Who(unittest.TestCase):
         with program.temporary_directory() as directory:
             capture = captures.write_capture(os.path.join(directory, "full"), polls)
             finding = json.loads(run("why", "--json", "--from", capture).stdout)["findings"][0]
-            self.assertEqual((finding["cause"], finding["who"]), ("open_files_full", [{"kind": "process", "name": "leaky (pid 812)"}]))
+            self.assertEqual((finding["cause"], finding["who"]),
+                             ("open_files_full", [{"kind": "process", "name": "leaky (pid 812)"}, {"kind": "group", "name": "/web"}]))
             self.assertEqual(finding["next"][0], "memstatctl who files")
             self.assertIn("Who: process leaky (pid 812)", run("why", "--from", capture).stdout)
             self.assertEqual(held_by(answer("files", "--from", capture), 812, None)["count"], 9012)
