@@ -472,7 +472,8 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // PosixFiles covers debugfs. World-readable files are not kept open, and /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block", "/proc/sys/vm"};
+constexpr std::string_view kReopened[] = {kCmaDirectory, "/sys/kernel/debug/zswap", "/sys/devices/virtual/block",
+                                          "/proc/sys/vm"};
 
 constexpr std::string_view kDebugfs[] = {kZswapPool};
 
