@@ -28,6 +28,23 @@ std::optional<double> parse_decimal(std::string_view text);
 /// newline counts.
 bool next_line(std::string_view& rest, std::string_view& line);
 
+/// Calls `take(line)` for each line of a table between the first, `head`, and the last, "end". Returns the offset of the
+/// first line that is wrong or missing; nothing for a table that is whole.
+template <typename Take>
+std::optional<std::size_t> for_each_table_line(std::string_view text, std::string_view head, Take take) {
+  std::string_view rest = text;
+  for (bool is_first = true; !rest.empty(); is_first = false) {
+    const std::size_t offset = text.size() - rest.size();
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return offset;
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    if (is_first ? line != head : line != "end" && !take(line)) return offset;
+    if (!is_first && line == "end") return rest.empty() ? std::nullopt : std::optional(offset + end + 1);
+  }
+  return text.size();
+}
+
 /// Removes the next word from `rest`. Words are separated by spaces and tabs. Returns false if only these are left.
 bool next_word(std::string_view& rest, std::string_view& word);
 

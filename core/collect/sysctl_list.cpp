@@ -69,7 +69,7 @@ class ListedRead {
   Result<void> result_;
 };
 
-Result<void> keep_settings(std::string_view bundle, const SysctlRules& rules, FileBundleWriter& settings) {
+Result<void> keep_settings(std::string_view bundle, const SysctlRules& rules, FileBundleWriter&& settings) {
   FileBundleReader records(bundle);
   std::string_view name;
   std::string_view content;
@@ -82,18 +82,29 @@ Result<void> keep_settings(std::string_view bundle, const SysctlRules& rules, Fi
 
 }  // namespace
 
-Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, const SysctlRules& rules, KeptSettings& kept,
-                                 Buffer& bundle, Buffer& scratch) {
-  if (kept.others.empty()) {
-    std::copy_if(list.begin(), list.end(), std::back_inserter(kept.others),
+void SysctlListState::clear() {
+  list.clear();
+  others.clear();
+  settings.clear();
+  reads = 0;
+}
+
+Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, const SysctlRules& rules, SysctlListState& state,
+                                 Buffer& bundle) {
+  if (state.list.empty()) {
+    if (auto result = rules.find(view, state); !result) return result;
+  }
+  if (state.others.empty()) {
+    std::copy_if(state.list.begin(), state.list.end(), std::back_inserter(state.others),
                  [&rules](const std::string& name) { return !rules.is_setting(name); });
   }
-  const bool leaves_out = may_leave_out(view, kept.reads++) && !kept.bundle.empty() && !kept.others.empty();
-  FileBundleWriter writer(bundle, scratch);
-  if (leaves_out) return ListedRead(list, rules, kept.bundle.view(), writer).run(view, kept.others);
-  FileBundleWriter settings(kept.bundle, scratch);
-  auto result = ListedRead(list, rules, {}, writer).run(view, list);
-  return result ? keep_settings(bundle.view(), rules, settings) : result;
+  const bool leaves_out = may_leave_out(view, state.reads++) && !state.settings.empty() && !state.others.empty();
+  if (!leaves_out) state.settings.clear();
+  FileBundleWriter writer(bundle, state.scratch);
+  ListedRead read(state.list, rules, state.settings.view(), writer);
+  auto result = read.run(view, leaves_out ? state.others : state.list);
+  if (result && !leaves_out) result = keep_settings(bundle.view(), rules, {state.settings, state.scratch});
+  return result ? result : as_error_of(origin, result.error());
 }
 
 Error as_error_of(std::string_view origin, const Error& error) {

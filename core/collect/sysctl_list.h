@@ -28,24 +28,31 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
 /// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
 
-/// Sysctls of a list that are treated differently. Both may be called for any name. Thread safety: safe.
-struct SysctlRules {
-  bool (*is_needed)(std::string_view name);   ///< Nothing goes without it.
-  bool (*is_setting)(std::string_view name);  ///< Set at boot or by an administrator, so it seldom changes.
-};
-
-/// The settings of a list as they were last read. Part of a source's state. Clear it with the list. Thread safety: none.
-struct KeptSettings {
-  SysctlList others;        ///< Those of the list that are no settings.
-  Buffer bundle;            ///< Empty: not read yet.
+/// Part of a source's state. Thread safety: none.
+struct SysctlListState {
+  SysctlList list;          ///< To read; empty until found.
+  SysctlList others = {};   ///< Those of the list that are no settings.
+  Buffer settings = {};     ///< Their bundle as they were last read; empty: not yet.
   std::uint32_t reads = 0;  ///< Of the list, so far.
+  Buffer scratch = {};
+
+  /// Before the list is found again.
+  void clear();
 };
 
-/// Writes a bundle of every sysctl of `list` in its order, then the record kEndOfListedSysctls. Settings come from `kept`
-/// where may_leave_out() allows it. A sysctl that is gone by now is left out, unless it is needed, or all are gone: that
-/// error is returned, and so is any other. `scratch` is overwritten. Allocates nothing in the steady state.
-Result<void> read_listed_sysctls(KernelView& view, const SysctlList& list, const SysctlRules& rules, KeptSettings& kept,
-                                 Buffer& bundle, Buffer& scratch);
+/// How a list is found, and which of its sysctls are treated differently. Thread safety: safe.
+struct SysctlRules {
+  Result<void> (*find)(KernelView& view, SysctlListState& state);
+  bool (*is_needed)(std::string_view name);   ///< Nothing goes without it. May be called for any name.
+  bool (*is_setting)(std::string_view name);  ///< Set at boot or by an administrator, so it seldom changes. The same.
+};
+
+/// Writes a bundle of every sysctl of the list, which is found first if it is empty, in its order, then the record
+/// kEndOfListedSysctls. Settings are those of the last time where may_leave_out() allows it. A sysctl that is gone by now is
+/// left out, unless it is needed, or all are gone: that error is returned, as one of `origin`, and so is any other.
+/// Allocates nothing in the steady state.
+Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, const SysctlRules& rules, SysctlListState& state,
+                                 Buffer& bundle);
 
 /// `error`, which is of one sysctl of many, as one of `origin`: all of them, as the source's descriptor calls them.
 Error as_error_of(std::string_view origin, const Error& error);

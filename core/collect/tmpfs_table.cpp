@@ -91,17 +91,7 @@ void TmpfsTable::write(std::string_view mountinfo, std::optional<MountAmounts> (
 std::optional<std::size_t> read_tmpfs_table(std::string_view text, TmpfsMounts& table) {
   table.size = 0;
   table.left_out = table.left_out_bytes = 0;
-  std::string_view rest = text;
-  for (bool is_first = true; !rest.empty(); is_first = false) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return offset;
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    if (is_first ? line != "tmpfs 1" : line != "end" && !take_line(line, table)) return offset;
-    if (!is_first && line == "end") return rest.empty() ? std::nullopt : std::optional(offset + end + 1);
-  }
-  return text.size();
+  return for_each_table_line(text, "tmpfs 1", [&](std::string_view line) { return take_line(line, table); });
 }
 
 }  // namespace memstat

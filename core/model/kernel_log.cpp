@@ -236,17 +236,7 @@ std::optional<std::size_t> read_log_table(std::string_view text, LogTable& table
   table.counts = {};
   table.size = 0;
   TableParser parser(table);
-  std::string_view rest = text;
-  for (bool is_first = true; !rest.empty(); is_first = false) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return offset;
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    if (is_first ? line != "kernel_log 1" : line != "end" && !parser.take(line)) return offset;
-    if (!is_first && line == "end") return rest.empty() ? std::nullopt : std::optional(offset + end + 1);
-  }
-  return text.size();
+  return for_each_table_line(text, "kernel_log 1", [&](std::string_view line) { return parser.take(line); });
 }
 
 std::vector<LogField> fields_of(const LoggedEvent& event) {

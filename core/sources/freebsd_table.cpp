@@ -323,16 +323,11 @@ bool is_setting(std::string_view name) {
   return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
 }
 
-struct State final : ReaderState {
-  SysctlList list;  ///< sysctls to read; empty until found
-  KeptSettings kept;
-  Buffer scratch;
-};
+struct State final : ReaderState, SysctlListState {};
 
-Result<void> find_sysctls(KernelView& view, State& state) {
+Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   SysctlList& list = state.list;
-  list.clear();
-  state.kept = {};
+  state.clear();
   const auto find = [&](std::string_view name) -> Result<void> {
     auto result = list_sysctl(view, name, state.scratch, list);
     if (result) return result;
@@ -350,14 +345,10 @@ Result<void> find_sysctls(KernelView& view, State& state) {
   return {};
 }
 
+constexpr SysctlRules kRules{.find = find_sysctls, .is_needed = is_needed, .is_setting = is_setting};
+
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.list.empty()) {
-    if (auto result = find_sysctls(view, state); !result) return result;
-  }
-  auto result = read_listed_sysctls(view, state.list, {.is_needed = is_needed, .is_setting = is_setting}, state.kept,
-                                    raw.parts[kBundlePart], state.scratch);
-  if (!result) return as_error_of(kOrigin, result.error());
-  return result;
+  return read_listed_sysctls(view, kOrigin, kRules, state, raw.parts[kBundlePart]);
 }
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }

@@ -398,17 +398,12 @@ bool is_setting(std::string_view name) {
   return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
 }
 
-struct State final : ReaderState {
-  SysctlList list;  ///< sysctls to read; empty until found
-  KeptSettings kept;
-  Buffer scratch;
-};
+struct State final : ReaderState, SysctlListState {};
 
-Result<void> find_sysctls(KernelView& view, State& state) {
+Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   SysctlList& list = state.list;
   Buffer& scratch = state.scratch;
-  list.clear();
-  state.kept = {};
+  state.clear();
   const auto failed = [&list](const Error& error) {
     list.clear();
     return as_error_of(kOrigin, error);
@@ -439,17 +434,13 @@ Result<void> find_sysctls(KernelView& view, State& state) {
   return {};
 }
 
-Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.list.empty()) {
-    if (auto result = find_sysctls(view, state); !result) return result;
-  }
-  auto result = read_listed_sysctls(view, state.list, {.is_needed = is_needed, .is_setting = is_setting}, state.kept,
-                                    raw.parts[kBundlePart], state.scratch);
-  if (!result) return as_error_of(kOrigin, result.error());
-  return result;
-}
-
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
+
+constexpr SysctlRules kRules{.find = find_sysctls, .is_needed = is_needed, .is_setting = is_setting};
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  return read_listed_sysctls(view, kOrigin, kRules, state, raw.parts[kBundlePart]);
+}
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "pages of the queue x page size"},

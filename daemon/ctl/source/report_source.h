@@ -82,9 +82,9 @@ struct GrowthRow {
   double rising = 0;      ///< share of the changes that are increases
   std::optional<double> limit_seconds = {};
   std::optional<double> memory_seconds = {};
-  std::string shape;              ///< "steady", "step", ...
-  std::string why;                ///< Why it is not a leak, as words that follow "it".
-  std::vector<std::string> with;  ///< Types that grow by the same number of objects.
+  std::string shape = {};              ///< "steady", "step", ...
+  std::string why = {};                ///< Why it is not a leak, as words that follow "it".
+  std::vector<std::string> with = {};  ///< Types that grow by the same number of objects.
 };
 
 /// Thread safety: plain values, as all types here.

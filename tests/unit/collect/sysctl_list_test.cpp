@@ -14,14 +14,15 @@ class ListedSysctls : public testing::Test {
  protected:
   Result<void> list(std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
-      if (auto result = list_sysctl(kernel_, name, scratch_, list_); !result) return result;
+      if (auto result = list_sysctl(kernel_, name, state_.scratch, state_.list); !result) return result;
     }
     return {};
   }
   Result<void> read() {
-    constexpr SysctlRules kRules{.is_needed = [](std::string_view name) { return name == "needed"; },
+    constexpr SysctlRules kRules{.find = [](KernelView&, SysctlListState&) { return Result<void>(); },
+                                 .is_needed = [](std::string_view name) { return name == "needed"; },
                                  .is_setting = [](std::string_view name) { return name.starts_with("max"); }};
-    return read_listed_sysctls(kernel_, list_, kRules, kept_, bundle_, scratch_);
+    return read_listed_sysctls(kernel_, "sysctl x", kRules, state_, bundle_);
   }
   /// "name name ..." of a whole bundle, or the error.
   std::string names() {
@@ -34,17 +35,15 @@ class ListedSysctls : public testing::Test {
   }
 
   SysctlKernel kernel_;
-  SysctlList list_;
-  KeptSettings kept_;
+  SysctlListState state_;
   Buffer bundle_;
-  Buffer scratch_;
 };
 
 TEST_F(ListedSysctls, AreThoseThatTheKernelHas) {
   kernel_.set_u32("a.b", 1);
   kernel_.set_u32("a.d", 2);
   ASSERT_TRUE(list({"a.b", "a.c", "a.d"}));
-  EXPECT_EQ(list_, (SysctlList{"a.b", "a.d"}));
+  EXPECT_EQ(state_.list, (SysctlList{"a.b", "a.d"}));
   ASSERT_TRUE(read());
   EXPECT_EQ(names(), "a.b a.d ");
   kernel_.sysctls.erase("a.b");
@@ -60,7 +59,7 @@ TEST_F(ListedSysctls, ThatAreNeededAreErrorsWhenTheyAreGone) {
   ASSERT_TRUE(list({"needed", "a"}));
   ASSERT_TRUE(read());
   kernel_.sysctls.erase("needed");
-  EXPECT_EQ(read().error().path, "needed");
+  EXPECT_EQ(read().error().detail, "needed");
 }
 
 TEST_F(ListedSysctls, AreInTheirOrderWhetherSettingsAreReadOrNot) {
@@ -111,10 +110,9 @@ TEST_F(ListedSysctls, ThatFailOtherwiseAreErrors) {
   kernel_.failures["a.b"] = EIO;
   const auto result = read();
   ASSERT_FALSE(result);
-  const Error error = as_error_of("sysctl a", result.error());
-  EXPECT_EQ(error.system_errno, EIO);
-  EXPECT_EQ(error.path, "sysctl a");
-  EXPECT_EQ(error.detail, "a.b");
+  EXPECT_EQ(result.error().system_errno, EIO);
+  EXPECT_EQ(result.error().path, "sysctl x");
+  EXPECT_EQ(result.error().detail, "a.b");
 }
 
 TEST_F(ListedSysctls, ThatWereCutShortOrHoldSomethingElseAreKnownAsSuch) {

@@ -37,7 +37,7 @@ TEST_P(WhoByStatus, ADamagedOrHugeNumberIsNone) {
 INSTANTIATE_TEST_SUITE_P(Questions, WhoByStatus,
                          testing::Values(StatusLine{"anonymous", "RssAnon"}, StatusLine{"locked", "VmLck"},
                                          StatusLine{"page-tables", "VmPTE"}),
-                         [](const auto& info) { return info.param.key; });
+                         [](const auto& line) { return line.param.key; });
 
 }  // namespace
 }  // namespace memstat::status_lines_test

@@ -125,7 +125,9 @@ TEST(Negotiation, TakesEachPartOfAHeaderWithoutReadingBeyondIt) {
       const std::unique_ptr<char[]> exact(new char[size]);
       std::copy_n(row.header.data(), size, exact.get());
       const std::string_view got = answer(row, std::string_view(exact.get(), size));
-      if (size == row.header.size()) EXPECT_EQ(got, row.wanted);
+      if (size == row.header.size()) {
+        EXPECT_EQ(got, row.wanted);
+      }
     }
   });
 }
