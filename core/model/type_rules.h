@@ -40,16 +40,18 @@ constexpr bool is_cache(Allocator allocator, std::string_view type) {
   constexpr std::string_view kSlabs[] = {
       "dentry",  "radix_tree_node", "buffer_head",      "lsm_inode_cache", "xfs_inode",        "xfs_buf",
       "xfs_ili", "btrfs_inode",     "btrfs_extent_map", "zswap_entry",     "f2fs_extent_tree", "selinux_inode_security"};
+  constexpr std::string_view kHeldInodes[] = {"sock_inode_cache", "mqueue_inode_cache", "shmem_inode_cache",
+                                              "hugetlbfs_inode_cache"};
   constexpr std::string_view kZones[] = {"VNODE",      "S VFS Cache", "L VFS Cache",     "STS VFS Cache", "LTS VFS Cache",
                                          "FFS inode",  "FFS1 dinode", "FFS2 dinode",     "DIRHASH",       "buf free cache",
                                          "vm pgcache", "dnode_t",     "zfs_znode_cache", "sa_cache",      "dmu_buf_impl_t"};
   constexpr std::string_view kTables[] = {"dentries",       "inodes",        "vnodes",     "buffer_space",
                                           "buffer_headers", "tcp_time_wait", "free_vnodes"};
   switch (allocator) {
-    // Socket inodes are freed with their sockets, not by reclaim.
+    // Inodes of sockets, queues and tmpfs are freed with what they belong to, not by reclaim.
     case Allocator::kSlab:
       return is_any(kSlabs) || type.starts_with("kmalloc-rcl-") || type.ends_with("extent_status") ||
-             (type.ends_with("_inode_cache") && type != "sock_inode_cache" && type != "mqueue_inode_cache");
+             (type.ends_with("_inode_cache") && !is_any(kHeldInodes));
     case Allocator::kUma:
       return is_any(kZones) || type.ends_with(" Bucket") || type.starts_with("arc_buf") || type.starts_with("zio_") ||
              type.starts_with("abd_");

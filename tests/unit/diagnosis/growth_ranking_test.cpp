@@ -115,7 +115,7 @@ TEST(Caches, AreWhatTheKernelTakesBack) {
   for (const char* name : {"dentry", "ext4_inode_cache", "radix_tree_node", "kmalloc-rcl-64"}) {
     EXPECT_TRUE(is_cache(Allocator::kSlab, name)) << name;
   }
-  for (const char* name : {"sock_inode_cache", "filp", "kmalloc-64", "names_cache"}) {
+  for (const char* name : {"sock_inode_cache", "shmem_inode_cache", "filp", "kmalloc-64", "names_cache"}) {
     EXPECT_FALSE(is_cache(Allocator::kSlab, name)) << name;
   }
   EXPECT_TRUE(is_cache(Allocator::kUma, "VNODE"));
