@@ -90,14 +90,19 @@ const MetricEvidence* largest_part(const Evidence& evidence) {
   return most;
 }
 
+/// Whether a part gained more lately than the victim gave back: the victim was the largest program, and not the cause.
+bool has_outgrown(const MetricEvidence& part, const KillEvidence* victim) {
+  return victim != nullptr && part.labels[0] != "anonymous" && part.change.recent > victim->program_bytes;
+}
+
 /// What of a machine that killed took the memory. Where killing made room it was program memory, of whoever was killed or
-/// of its kind; where it did not, it is the part that is largest now.
+/// of its kind, unless another part outgrew that; where it made none, it is the part that is largest now.
 void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   const KillEvidence* const victim = last_victim(evidence, false);
   if (victim != nullptr) add_victim(*victim, finding);
   const bool made_room = evidence.available_bytes && evidence.share(*evidence.available_bytes) >= 0.1;
   const MetricEvidence* const part = largest_part(evidence);
-  if (!made_room && part != nullptr) {
+  if (part != nullptr && (!made_room || has_outgrown(*part, victim))) {
     finding.is_about(kAccountAllocator, part->labels[0]);
     finding.fact({.text = std::string(part->labels[0]) + " still holds most, " + bytes_text(part->value),
                   .source = std::string(part->metric),

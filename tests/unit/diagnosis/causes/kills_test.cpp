@@ -54,6 +54,22 @@ TEST(Kills, ThatMadeRoomWereOfProgramMemoryAndTheLogHasTheVictim) {
   EXPECT_EQ(machine.find().at(0).who.at(1).name, "/db");
 }
 
+TEST(Kills, OfAVictimThatDidNotGrowAreOfThePartThatDid) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", EvidenceOfMachine::kGiB).change.recent = -4 * EvidenceOfMachine::kGiB;
+  machine.part("shared", 9 * EvidenceOfMachine::kGiB).change.recent = 3 * EvidenceOfMachine::kGiB;
+  machine.metric("memstat_memcg_part_bytes", 8 * EvidenceOfMachine::kGiB, {"/web", "shmem"});
+  machine.evidence.kills = {
+      {.command = "db", .constraint = "none", .group = "/db", .pid = 7, .program_bytes = 4 * EvidenceOfMachine::kGiB}};
+  EXPECT_EQ(machine.find().at(0).who.at(1).name, "/db");
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.labels[0] == "shared") one.change.recent = 5 * EvidenceOfMachine::kGiB;
+  }
+  EXPECT_EQ(machine.find().at(0).about.at(0).type, "shared");
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/web");
+}
+
 TEST(Kills, ThatMadeNoRoomWereOfThePartThatIsLargestNow) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 3);
