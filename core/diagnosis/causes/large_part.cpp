@@ -214,9 +214,20 @@ constexpr std::array kParts{
          .needs = {"account/kmem"}},
 };
 
+/// Maps of per-CPU memory, which with few processors are as large as itself: they lie in vmalloc.
+double percpu_maps(const Evidence& evidence) {
+  const TypeEvidence* const maps = evidence.type(Allocator::kVmalloc, "pcpu_create_chunk");
+  return maps == nullptr ? 0 : maps->bytes.value_or(0);
+}
+
+std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
+  const auto bytes = part.metric.empty() ? evidence.part(part.part) : evidence.value(part.metric);
+  return bytes && part.name == "vmalloc_large" ? *bytes - percpu_maps(evidence) : bytes;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Part& part = kParts[cause.row];
-  const auto bytes = part.metric.empty() ? evidence.part(part.part) : evidence.value(part.metric);
+  const auto bytes = bytes_of(evidence, part);
   if (!bytes || *bytes <= 0 || evidence.share(*bytes) <= part.share) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
@@ -229,6 +240,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                 .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),
                 .value = bytes,
                 .limit = part.share * evidence.total_bytes});
+  if (const double maps = percpu_maps(evidence); part.name == "percpu_large" && maps > 0) {
+    finding.fact(
+        {.text = bytes_text(maps) + " of vmalloc for its maps", .source = "vmalloc/pcpu_create_chunk", .value = maps});
+  }
   if (part.needs_short < 1) {
     finding.fact({.text = percent_text(available) + " of memory is available",
                   .source = "memstat_memory_available_bytes",

@@ -76,6 +76,16 @@ TEST(LargePart, WhatIsLockedOrNotAttachedIsCountedByTheKernelAlone) {
   }
 }
 
+TEST(LargePart, MapsOfPerCpuMemoryAreNotVmallocsOwn) {
+  EvidenceOfMachine machine;
+  const double bytes = 0.1 * machine.evidence.total_bytes;
+  machine.part("percpu", bytes);
+  machine.part("vmalloc", 1.1 * bytes);
+  EXPECT_EQ(machine.words(), "notable vmalloc_large, notable percpu_large");
+  machine.type(Allocator::kVmalloc, "pcpu_create_chunk").bytes = bytes;
+  EXPECT_EQ(machine.words(), "notable percpu_large");
+}
+
 TEST(LargePart, NamesTheGroupThatIsChargedForIt) {
   EvidenceOfMachine machine;
   const double bytes = 0.1 * machine.evidence.total_bytes;
