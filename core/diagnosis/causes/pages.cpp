@@ -62,13 +62,22 @@ void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& foun
       .then("cat /proc/buddyinfo");
 }
 
+/// Huge pages that were refused while there was memory for them, but not in one piece.
+double huge_pages_refused_for_pieces(const Evidence& evidence) {
+  const MetricEvidence* const failures = evidence.sample(kFailures, "hugetlb");
+  const bool has_room = evidence.available_bytes && evidence.share(*evidence.available_bytes) >= 0.1;
+  return failures != nullptr && has_room ? failures->change.recent : 0;
+}
+
 void look_at_compaction(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double failed = evidence.moved(kCompaction);
   const double succeeded = evidence.moved(kSuccesses);
   if (evidence.rate(failed) < 1 || failed < 2 * succeeded) return;
+  const double refused = huge_pages_refused_for_pieces(evidence);
+  std::string headline = "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts";
+  if (refused > 0) headline += ", and " + counted(refused, "huge page") + " could not be had";
   Finding& finding =
-      add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
-                  "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts");
+      add_finding(found, cause, refused > 0 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely, std::move(headline));
   with_count(finding, evidence, failed, "failed", kCompaction);
   finding.leads_to("Large allocations stall and then do with small pages.").then("cat /proc/buddyinfo");
 }
@@ -119,10 +128,10 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
 /// SIGBUS, and no counter.
 void look_at_full_pools(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& pool : evidence.types) {
-    if (pool.allocator != Allocator::kHugetlb || pool.objects.value_or(0) <= 0) continue;
+    if (pool.allocator != Allocator::kHugetlb || !pool.objects) continue;
     const double reserved = evidence.value(kReserved, pool.name).value_or(0);
     const double free = free_pages_of(pool);
-    if (free > reserved) continue;
+    if (free > reserved || *pool.objects + free <= 0) continue;
     Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                    "No huge page (" + std::string(pool.name) + ") is left: all " +
                                        count_text(*pool.objects + free) + " are in use or reserved");
@@ -178,6 +187,8 @@ constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
 constexpr std::string_view kUnaccountedUses[] = {kGroupKernel};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
+constexpr std::string_view kCompactionUses[] = {kFailures};
+constexpr std::string_view kCompactionExplains[] = {"hugetlb_exhausted"};
 constexpr std::string_view kGfpNeeds[] = {kGfp};
 constexpr std::string_view kPoolNeeds[] = {"hugetlb/*"};
 constexpr std::string_view kPoolUses[] = {kReserved};
@@ -207,6 +218,8 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kCompactionNeeds,
+          .uses = kCompactionUses,
+          .explains = kCompactionExplains,
           .runbook = "MemstatCompactionFails",
           .look = look_at_compaction},
     Cause{.name = "atomic_failures",

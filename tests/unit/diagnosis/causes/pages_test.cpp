@@ -33,6 +33,16 @@ TEST(Pages, CompactionInVain) {
   EXPECT_EQ(machine.words(), "wasteful compaction_fails");
 }
 
+TEST(Pages, HugeOnesAreRefusedSinceMemoryIsInPieces) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_page_allocation_failures_total", 9, {"hugetlb"});
+  machine.moved("memstat_compaction_failures_total", 900);
+  machine.moved("memstat_compaction_successes_total", 10);
+  EXPECT_EQ(machine.words(), "now compaction_fails");
+  machine.evidence.available_bytes = 0.09 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words().substr(0, 21), "now hugetlb_exhausted") << "there is too little in any pieces";
+}
+
 TEST(Pages, ThatMayNotWait) {
   EvidenceOfMachine machine;
   machine.moved("memstat_gfp_failures_total", 3, {"page", "user"});
@@ -71,6 +81,11 @@ TEST(Pages, AFullPoolIsWorthAWordSinceItMayBeOnPurpose) {
   EXPECT_EQ(machine.words(), "");
   machine.metric("memstat_hugetlb_reserved_pages", 20, {"2MiB"});
   EXPECT_EQ(machine.words(), "notable hugetlb_exhausted");
+  pool.objects = 0;
+  EXPECT_EQ(machine.words(), "notable hugetlb_exhausted") << "reserved to the last, and none used yet";
+  pool.free_objects = 0;
+  machine.evidence.metrics[0].value = 0;
+  EXPECT_EQ(machine.words(), "") << "no pool";
 }
 
 TEST(Pages, OfDevicesAndOfCompressedSwap) {
