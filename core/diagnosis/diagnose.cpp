@@ -2,6 +2,7 @@
 #include "core/diagnosis/diagnose.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <tuple>
 
@@ -118,6 +119,7 @@ bool is_of_groups(const Finding& finding) {
 
 void leave_out_symptoms(Findings& found) {
   for (std::size_t i = 0; i < found.size(); ++i) {
+    std::vector<Finding::About> explained;
     for (std::size_t j = i + 1; j < found.size();) {
       if (!explains(found[i], found[j])) {
         ++j;
@@ -126,8 +128,15 @@ void leave_out_symptoms(Findings& found) {
       if (!is_of_groups(found[j]) && !shares_subject(found[i], found[j])) found[i].bytes += found[j].bytes;
       found[i].explains.push_back(std::move(found[j].headline));
       for (std::string& one : found[j].explains) found[i].explains.push_back(std::move(one));
+      for (Finding::About& one : found[j].about) {
+        if (std::find(found[i].about.begin(), found[i].about.end(), one) == found[i].about.end()) {
+          explained.push_back(std::move(one));
+        }
+      }
       found.erase(found.begin() + static_cast<std::ptrdiff_t>(j));
     }
+    // Only now: what shares a type with a symptom is not explained by that alone.
+    std::move(explained.begin(), explained.end(), std::back_inserter(found[i].about));
   }
 }
 

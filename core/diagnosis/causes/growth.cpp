@@ -20,6 +20,7 @@ struct Kind {
   std::string_view next;
   std::string_view asks = {};  ///< The inspection that names the holder.
   std::string_view runbook;
+  double brings = 1;  ///< What each object takes in all, as a multiple of its own size.
 };
 
 /// In order: a type is of the first kind that has it.
@@ -30,7 +31,8 @@ constexpr std::array kKinds{
          .what = "Network namespaces",
          .effect = "Namespaces are made and not removed; each has tables and threads of its own.",
          .next = "lsns -t net",
-         .runbook = "MemstatLeakSuspected"},
+         .runbook = "MemstatLeakSuspected",
+         .brings = 20},
     Kind{.name = "bpf_memory",
          .allocator = "vmalloc",
          .types = {"bpf_*", "__bpf_*", "array_map_alloc*", "htab_map_alloc*"},
@@ -81,6 +83,13 @@ constexpr std::array kKinds{
          .what = "Network packets",
          .effect = "A driver, a queue or unread sockets hold them.",
          .next = "ss -tmpn | head -40; tc -s qdisc",
+         .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "cgroups_left",
+         .allocator = "slab",
+         .types = {"kernfs_node_cache"},
+         .what = "Files of control groups and devices",
+         .effect = "Control groups, or devices, are made and not removed; each has files and per-CPU memory.",
+         .next = "find /sys/fs/cgroup -type d | sed 's,/[^/]*$,,' | sort | uniq -c | sort -rn | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "vfs_pinned",
          .allocator = "table",
@@ -242,9 +251,18 @@ std::size_t kind_of(std::string_view allocator, std::string_view name) {
   return row;
 }
 
+/// Whether a cache is larger by far than the open files that the kernel counts: it is merged with one of as large objects.
+bool is_of_others(const Evidence& evidence, const GrowthEvidence& growth) {
+  constexpr double kMostBytes = 1024;  // of an open file
+  constexpr double kIdleFiles = 4096;
+  if (growth.allocator != "slab" || !growth.name.starts_with("filp")) return false;
+  const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");
+  return files != nullptr && files->objects && growth.now > kMostBytes * (*files->objects + kIdleFiles);
+}
+
 /// The first kind of what grows together: a socket's inode is larger than its file, and the file names the cause.
-std::size_t kind_of(const GrowthEvidence& growth) {
-  std::size_t row = kind_of(growth.allocator, growth.name);
+std::size_t kind_of(const Evidence& evidence, const GrowthEvidence& growth) {
+  std::size_t row = kind_of(growth.allocator, is_of_others(evidence, growth) ? std::string_view() : growth.name);
   for (const std::string& other : growth.together) {
     const std::size_t slash = other.find('/');
     row = std::min(row, kind_of(std::string_view(other).substr(0, slash), std::string_view(other).substr(slash + 1)));
@@ -313,12 +331,13 @@ void add_subjects(const Evidence& evidence, const GrowthEvidence& growth, Findin
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const std::size_t begin = found.size();
   for (const GrowthEvidence& growth : evidence.growing) {
-    const Kind& kind = kKinds[kind_of(growth)];
+    const Kind& kind = kKinds[kind_of(evidence, growth)];
     if (kind.name != cause.name) continue;
     const auto to_limit = outlook(growth, growth.limit_seconds);
     const auto to_end = outlook(growth, growth.memory_seconds);
     const double before = growth.now - growth.gain;
-    const bool is_worth = growth.is_bytes ? evidence.share(growth.gain) >= kWorthShare : growth.gain >= 0.1 * before;
+    const bool is_worth =
+        growth.is_bytes ? evidence.share(growth.gain * kind.brings) >= kWorthShare : growth.gain >= 0.1 * before;
     if (!is_worth && !to_limit) continue;
     const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
     const bool is_soon = (to_limit || to_end) && !is_starting;
@@ -350,21 +369,24 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 /// Growth in the same control group that growth of another kind explains. Each kind explains the first few: namespaces all,
-/// threads all but the last two, open files the first seven, and any other kind the growth of the group itself.
-constexpr std::array<std::string_view, 13> kSymptoms{
-    "cgroup_growth", "slab_leak",  "kmalloc_leak",  "page_table_growth", "table_growth",
-    "memory_growth", "vfs_pinned", "percpu_growth", "vmalloc_growth",    "anonymous_growth",
-    "bpf_memory",    "file_leak",  "thread_growth"};
+/// threads all but the last two, open files the first eight, and any other kind the growth of the group itself.
+constexpr std::array<std::string_view, 14> kSymptoms{
+    "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth",
+    "table_growth",  "memory_growth",  "vfs_pinned",       "socket_memory_growth",
+    "percpu_growth", "vmalloc_growth", "anonymous_growth", "bpf_memory",
+    "file_leak",     "thread_growth"};
 /// Pages of packets are in no part of the account.
 constexpr std::array<std::string_view, 2> kPacketSymptoms{"cgroup_growth", "unaccounted_growth"};
 /// Each map is a file.
 constexpr std::array<std::string_view, 5> kMapSymptoms{"cgroup_growth", "file_leak", "percpu_growth", "vmalloc_growth",
                                                        "memory_growth"};
+/// Of whatever group: those that make control groups are not charged for them.
+constexpr std::array<std::string_view, 2> kDirectorySymptoms{"percpu_growth", "vfs_pinned"};
 constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   const std::span<const std::string_view> all = kSymptoms;
   if (kind == "network_namespace_growth") return all;
-  if (kind == "thread_growth") return all.first(11);
-  if (kind == "file_leak") return all.first(7);
+  if (kind == "thread_growth") return all.first(12);
+  if (kind == "file_leak") return all.first(8);
   if (kind == "bpf_memory") return kMapSymptoms;
   if (kind == "packets_held") return kPacketSymptoms;
   return kind == "cgroup_growth" ? all.first(0) : all.first(1);
@@ -387,6 +409,8 @@ constexpr auto kCauses = [] {
                       .looks_for = "It grows steadily, and reclaim did not take it back.",
                       .watches = Watches::kGrowth,
                       .uses = kUses,
+                      .explains = kKinds[i].name == "cgroups_left" ? std::span<const std::string_view>(kDirectorySymptoms)
+                                                                   : std::span<const std::string_view>(),
                       .explains_of_group = symptoms_of(kKinds[i].name),
                       .runbook = kKinds[i].runbook,
                       .asks = kKinds[i].asks,

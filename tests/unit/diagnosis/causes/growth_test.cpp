@@ -15,6 +15,7 @@ struct Grower {
 };
 constexpr Grower kGrowers[] = {{"network_namespace_growth", "slab", "net_namespace"},
                                {"percpu_growth", "vmalloc", "pcpu_create_chunk"},
+                               {"cgroups_left", "slab", "kernfs_node_cache"},
                                {"file_leak", "table", "files"},
                                {"file_leak", "slab", "filp"},
                                {"thread_growth", "table", "threads"},
@@ -87,6 +88,42 @@ TEST(Growth, WhatGrowsTogetherHasTheNameOfTheCause) {
   EvidenceOfMachine machine;
   machine.growing("slab", "sock_inode_cache", 500 * kMiB, 200 * kMiB, 7000).together = {"slab/filp", "slab/lsm_file_cache"};
   EXPECT_EQ(machine.words(), "notable file_leak");
+}
+
+TEST(Growth, OfACacheThatHasMoreThanTheOpenFilesIsOfAnother) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "filp", 500 * kMiB, 200 * kMiB, 7000);
+  TypeEvidence& files = machine.limited(Allocator::kTable, "files", 2e6, 9e9);
+  EXPECT_EQ(machine.words(), "notable file_leak");
+  files.objects = 3000;
+  EXPECT_EQ(machine.words(), "notable slab_leak") << "POSIX timers are as large";
+}
+
+TEST(Growth, OfNamespacesIsMoreThanTheirOwnObjects) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "net_namespace", 2 * kMiB, kMiB, 300);
+  EXPECT_EQ(machine.words(), "notable network_namespace_growth");
+  machine.evidence.growing[0].gain = kMiB / 2;
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(Growth, OfDirectoriesOfControlGroupsExplainsNamesAndPerCpuMemory) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "inode_cache", 90 * kMiB, 60 * kMiB, 300);
+  machine.growing("percpu", "percpu", 90 * kMiB, 30 * kMiB, 300);
+  machine.growing("slab", "kmalloc-96", 90 * kMiB, 60 * kMiB, 300);
+  machine.growing("slab", "kernfs_node_cache", 90 * kMiB, 20 * kMiB, 300);
+  EXPECT_EQ(machine.words(), "notable cgroups_left, notable kmalloc_leak");
+}
+
+TEST(Growth, OfConnectionsThatAreNotClosedIsOfOpenFiles) {
+  EvidenceOfMachine machine;
+  machine.growing("account", "sockets", 90 * kMiB, 60 * kMiB, 300).limit_seconds = 600;
+  machine.growing("slab", "filp", 40 * kMiB, 20 * kMiB, 300);
+  machine.moved("memstat_memcg_part_bytes", 55 * kMiB, {"/web", "sock"});
+  EXPECT_EQ(machine.words(), "soon socket_memory_growth, notable file_leak") << "nobody is known to do both";
+  machine.moved("memstat_memcg_kernel_bytes", 30 * kMiB, {"/web"});
+  EXPECT_EQ(machine.words(), "soon file_leak");
 }
 
 TEST(Growth, ATableAndItsCacheAreOneFindingOfTheMoreUrgent) {
