@@ -72,6 +72,10 @@ constexpr SystemMetric kLockedBytes =
 constexpr SystemMetric kUnevictableBytes = gauge_metric("memstat_unevictable_bytes", Tier::kDefault,
                                                         "Bytes of unevictable memory now: locked memory, ramfs and others.");
 
+constexpr SystemMetric kBalloonBytes =
+    gauge_metric("memstat_balloon_bytes", Tier::kDefault,
+                 "Bytes that the host has taken back by a balloon now, whether or not they are in the total.");
+
 constexpr SystemMetric kAnonymousHugeBytes =
     gauge_metric("memstat_anonymous_huge_bytes", Tier::kDefault, "Bytes of anonymous memory in transparent huge pages now.");
 
@@ -302,6 +306,13 @@ Counters read_counters(std::string_view vmstat) {
   return counters;
 }
 
+/// 6.12 has no line of it, but counts virtio's balloon by events.
+Amount balloon_bytes(const Lines& lines, const Counters& counters, std::uint64_t page) {
+  if (const Amount reported = lines[Line("Balloon")].value) return reported;
+  const auto pages = [&](Counter number) { return times(counters[number].value, page); };
+  return without(pages("balloon_inflate"), pages("balloon_deflate"));
+}
+
 void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Lines& lines, const Counters& counters,
                Accounts& accounts) {
   const auto line = [&](Line number) -> Amount { return lines[number].value; };
@@ -347,8 +358,7 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add_if_reported("hardware_corrupted", line("HardwareCorrupted"));
   accounts.add_if_reported("tracing", files.tracing);
 
-  // 6.12 has no such line, but counts virtio's balloon by events.
-  const Amount balloon = line("Balloon") ? line("Balloon") : without(pages("balloon_inflate"), pages("balloon_deflate"));
+  const Amount balloon = balloon_bytes(lines, counters, page);
   const std::uint64_t rest = without(without(*line("MemTotal"), *line("MemFree")), accounts.sum());
   if (balloon) accounts.add_if_reported("balloon", rest >= *balloon ? *balloon : 0);
   const Amount sockets = times(files.socket_pages, page);
@@ -378,6 +388,7 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
   if (const Amount pins =
           without(counters[Counter("nr_foll_pin_acquired")].value, counters[Counter("nr_foll_pin_released")].value))
     statistics.add(kPagePins, *pins);
+  if (const Amount balloon = balloon_bytes(lines, counters, page_size)) statistics.add(kBalloonBytes, *balloon);
 }
 
 /// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show).
@@ -519,6 +530,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kCommittedBytes, "Committed_AS"},
     {kLockedBytes, "Mlocked"},
     {kUnevictableBytes, "Unevictable"},
+    {kBalloonBytes, "Balloon, or (balloon_inflate - balloon_deflate) of vmstat x page size"},
     {kAnonymousHugeBytes, "AnonHugePages"},
     {kDirtyBytes, "Dirty"},
     {kWritebackBytes, "Writeback"},

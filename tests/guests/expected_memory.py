@@ -44,6 +44,12 @@ def cma_used(area):
     return None
 
 
+def balloon_of(reading):
+    counters = reading.keyed("/proc/vmstat")
+    pages = less(counters.get("balloon_inflate"), counters.get("balloon_deflate"))
+    return reading.meminfo().get("Balloon", None if pages is None else pages * reading.page_size)
+
+
 def accounts(reading):
     """{part: bytes or None for a part that is missing}, in the order in which they are taken."""
     info = reading.meminfo()
@@ -98,7 +104,7 @@ def accounts(reading):
     def rest():
         return max(0, info["MemTotal"] - info["MemFree"] - sum(value or 0 for value in parts.values()))
 
-    balloon = info.get("Balloon", less(pages("balloon_inflate"), pages("balloon_deflate")))
+    balloon = balloon_of(reading)
     if balloon is not None:
         parts["balloon"] = balloon if rest() >= balloon else 0
     sockets = re.findall(r"^(?:TCP|UDP): .*\bmem (\d+)", reading.text("/proc/net/sockstat"), re.M)
@@ -120,6 +126,7 @@ def memory(reading, add, _):
     add("memstat_memory_available_bytes", info.get("MemAvailable"))
     for line, view in VIEWS.items():
         add(f"memstat_{view}_bytes", info.get(line))
+    add("memstat_balloon_bytes", balloon_of(reading))
     add("memstat_overcommit_mode", reading.number("/proc/sys/vm/overcommit_memory"))
     counters = reading.keyed("/proc/vmstat")
     for key, kind in (("nr_dirty_background_threshold", "background"), ("nr_dirty_threshold", "throttle")):

@@ -23,7 +23,14 @@ struct Part {
   std::array<std::string_view, 1> needs;
   double most_share = 1;            ///< Above this it is worth a word while there is room as well.
   const Charge* charged = nullptr;  ///< To control groups.
+  /// Of all memory: what it has to gain while it is watched to be worth a word while there is room as well; 0: not looked
+  /// at.
+  double gained_share = 0;
+  std::span<const std::string_view> explains = {};
 };
+
+/// virtio, Xen and Hyper-V take the balloon out of the total.
+constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
 
 constexpr std::array kParts{
     Part{.name = "page_tables_large",
@@ -161,7 +168,10 @@ constexpr std::array kParts{
          .headline = "The host has taken back ",
          .effect = "Ask the host for it.",
          .next = "dmesg | grep -i balloon",
-         .needs = {"account/balloon"}},
+         .metric = "memstat_balloon_bytes",
+         .needs = {"memstat_balloon_bytes"},
+         .gained_share = 0.1,
+         .explains = kBalloonSymptoms},
     Part{.name = "memory_poisoned",
          .part = "hardware_corrupted",
          .system = CauseSystem::kLinux,
@@ -225,17 +235,25 @@ std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
   return bytes && part.name == "vmalloc_large" ? *bytes - percpu_maps(evidence) : bytes;
 }
 
+bool has_gained(const Evidence& evidence, const Part& part) {
+  const MetricEvidence* const amount = part.gained_share > 0 ? evidence.sample(part.metric) : nullptr;
+  return amount != nullptr && evidence.share(amount->change.since_start) >= part.gained_share;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Part& part = kParts[cause.row];
   const auto bytes = bytes_of(evidence, part);
   if (!bytes || *bytes <= 0 || evidence.share(*bytes) <= part.share) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
-  if (!is_short && evidence.share(*bytes) <= part.most_share) return;
-  Finding& finding = add_finding(
-      found, cause, is_short ? part.severity : Severity::kNotable,
-      is_short && part.needs_short < 1 ? Certainty::kLikely : Certainty::kPossible,
-      std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of all memory");
+  const bool gained = has_gained(evidence, part);
+  const bool is_more = *bytes > evidence.total_bytes;  // a balloon is not of what is left
+  if (!is_short && !gained && evidence.share(*bytes) <= part.most_share) return;
+  Finding& finding =
+      add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
+                  gained || (is_short && part.needs_short < 1) ? Certainty::kLikely : Certainty::kPossible,
+                  std::string(part.headline) + bytes_text(*bytes) +
+                      (is_more ? std::string() : ", " + percent_text(evidence.share(*bytes)) + " of all memory"));
   finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(evidence.total_bytes),
                 .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),
                 .value = bytes,
@@ -266,6 +284,7 @@ constexpr auto kCauses = [] {
                  .system = kParts[i].system,
                  .needs = kParts[i].needs,
                  .uses = kUses,
+                 .explains = kParts[i].explains,
                  .asks = kParts[i].asks,
                  .look = look,
                  .row = i};

@@ -264,9 +264,11 @@ TEST_F(Memory, CountsABalloonOnlyWhereItIsInTheTotal) {
   EXPECT_EQ(part("balloon"), 100000);
   set_line("Balloon", "600000 kB");
   EXPECT_EQ(part("balloon"), 0) << "so much is not amiss, so it is not in MemTotal";
+  EXPECT_EQ(statistics_of(reader_->staging).at("balloon_bytes"), 600000U * 1024);
   set_line("Balloon", "");
   put("/proc/vmstat", "balloon_inflate 300\nballoon_deflate 50\n");
   EXPECT_EQ(part("balloon"), 1000);
+  EXPECT_EQ(statistics_of(reader_->staging).at("balloon_bytes"), 1000U * 1024);
 }
 
 TEST_F(Memory, NamesTheAreasOfContiguousMemoryAsMissingWhereNobodyTellsWhatIsUsed) {

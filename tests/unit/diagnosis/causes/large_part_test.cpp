@@ -25,7 +25,6 @@ constexpr LargePart kAlways[] = {{"notable page_tables_large", "page_tables", 0.
 constexpr LargePart kWhenShort[] = {{"wasteful shared_memory_large", "shared", 0.1, 0.4},
                                     {"wasteful compressed_large", "zsmalloc", 0.1, 0.4},
                                     {"notable gpu_memory_large", "gpu", 0.1, 0.4},
-                                    {"wasteful balloon_inflated", "balloon", 0.05, 0.2},
                                     {"notable laundry_large", "laundry", 0.1, 0.3, EvidenceSystem::kFreeBsd},
                                     {"wasteful kernel_memory_large", "kmem", 0.5, 0.9, EvidenceSystem::kFreeBsd}};
 
@@ -57,6 +56,27 @@ TEST(LargePart, SharedMemoryOfMostIsWorthAWordWhileThereIsRoom) {
   EXPECT_EQ(machine.words(), "") << "a database";
   shared.value = 0.6 * machine.evidence.total_bytes;
   EXPECT_EQ(machine.words(), "notable shared_memory_large");
+}
+
+TEST(LargePart, ABalloonThatGrewExplainsTheLoss) {
+  EvidenceOfMachine machine;
+  const double bytes = 0.2 * machine.evidence.total_bytes;
+  machine.metric("memstat_memory_total_bytes", machine.evidence.total_bytes).change.since_start = -bytes;
+  machine.metric("memstat_balloon_bytes", bytes);
+  EXPECT_EQ(machine.words(), "notable memory_lost") << "the balloon was as large before";
+  machine.evidence.metrics.front().change.since_start = bytes;
+  EXPECT_EQ(machine.words(), "notable balloon_inflated");
+  EXPECT_EQ(machine.find().at(0).explains.size(), 1U);
+  machine.evidence.metrics.front().value = 17 * EvidenceOfMachine::kGiB;
+  EXPECT_EQ(machine.find().at(0).headline, "The host has taken back 17 GiB");
+}
+
+TEST(LargePart, ABalloonWhileMemoryIsShort) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_balloon_bytes", 0.2 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.available_bytes = 0.08 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words(), "wasteful balloon_inflated");
 }
 
 TEST(LargePart, WhatIsLockedOrNotAttachedIsCountedByTheKernelAlone) {
