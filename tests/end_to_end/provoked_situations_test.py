@@ -10,7 +10,7 @@ import sys
 
 SCORE = pathlib.Path(os.environ["SOURCE_DIR"]) / "tests/situations/provoked/score"
 # Shares that were reached; what is missing is explained in tests/situations/provoked/README.md.
-FLOORS = {"first": 0.83, "three": 0.85, "who": 0.9}
+FLOORS = {"first": 0.92, "three": 0.93, "who": 0.96}
 
 
 def below(sums, floors):
@@ -29,7 +29,7 @@ def main():
     assert form.returncode == 0, form.stdout + form.stderr
     done = subprocess.run([sys.executable, "-B", SCORE, "--json"], capture_output=True, text=True, check=True)
     sums = json.loads(done.stdout)
-    assert sums["problems"]["first"][1] >= 70 and sums["calm machines"]["first"][1] >= 25, sums
+    assert sums["problems"]["first"][1] >= 200 and sums["calm machines"]["first"][1] >= 35, sums
     wrong = below(sums, FLOORS)
     print("\n".join(wrong))
     return 1 if wrong else 0
