@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/attach/missing_events.h"
 
-#include <cerrno>
 #include <string>
 
 namespace memstat::events {
@@ -12,9 +11,12 @@ class MissingEvents final : public TextTableSource {
  public:
   MissingEvents(std::string_view source, std::string_view library) : source_(source), library_(library) {}
   Result<void> open() override {
-    if (!is_had_here()) return system_error(source_, ENOENT, kOfAnotherSystem);
-    return system_error(source_, ENOENT,
-                        "this memstatd was built without " + std::string(library_) + ": build it with MEMSTAT_EVENTS=ON");
+    const std::string no_library =
+        "this memstatd was built without " + std::string(library_) + ": build it with MEMSTAT_EVENTS=ON";
+    return Error{.code = ErrorCode::kNotPresent,
+                 .source = {},
+                 .path = std::string(source_),
+                 .detail = is_had_here() ? no_library : std::string(kOfAnotherSystem)};
   }
   Result<void> read(Buffer& /*out*/) override { return open(); }
 
