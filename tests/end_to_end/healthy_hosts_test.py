@@ -20,6 +20,10 @@ FULL_SOCKETS = {"MemstatNearLimit", "MemstatSocketPressure"}  # TCP, UDP and con
 HUGE_PAGES = {"MemstatMemoryLow", "MemstatMemoryVeryLow"}  # nearly all memory was set aside for them
 PROBLEMS = {
     "freebsd-15.0-amd64-2cpu-limits": {"MemstatAllocationFailures", "MemstatLimitHit", "MemstatLimitWaits"},
+    "freebsd-15.0-amd64-2cpu-files-full": {"MemstatFileHandles", "MemstatNearLimit"},
+    "freebsd-15.0-amd64-2cpu-pipes-full": {"MemstatNearLimit"},
+    "freebsd-15.0-amd64-2cpu-tables-full": {"MemstatLimitHit", "MemstatNearLimit"},
+    "freebsd-15.0-amd64-2cpu-dtmalloc-live": {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
     "linux-6.1-2cpu-tables": FULL_SOCKETS,
     "linux-7.2-2cpu-tables": FULL_SOCKETS,
     "linux-6.1-2cpu-pools": HUGE_PAGES,

@@ -145,21 +145,22 @@ def zones(sysctls, add, cpus):
         for cpu, row in enumerate(rows[:cpus]):
             for metric, value in zip(("allocations_total", "frees_total", "free_objects"), row):
                 add(f"memstat_cpu_{metric}", value, allocator="uma", type=name, cpu=str(cpu))
-        records.append((name, flags & SECONDARY, rsize))
+        records.append((name, flags & SECONDARY, rsize, zone_free, keg_free))
     types.finish()
     zone_tree(sysctls, add, records)
 
 
 def zone_tree(sysctls, add, records):
     """vm.uma.NAME: of zones of one name, the stream has the youngest first, which has the highest number behind its name."""
-    nodes = {name.split(".")[2] for name in sysctls.values if re.match(r"vm\.uma\.[^.]+\.size$", name)}
+    # Recordings of memstatd have no sizes.
+    nodes = {name.split(".")[2] for name in sysctls.values if re.match(r"vm\.uma\.[^.]+\.(?:size|limit\.max_items|keg\.name)$", name)}
     domains = {int(match[1]) for name in sysctls.values if (match := re.match(r"vm\.uma\.[^.]+\.(?:keg\.)?domain\.(\d+)\.", name))}
     if not nodes:
         return
     types, left, wide = Types(add, "uma"), {}, {}
-    for name, _, _ in records:
+    for name, *_ in records:
         left[name] = left.get(name, 0) + 1
-    for name, is_secondary, rsize in records:
+    for name, is_secondary, rsize, zone_free, keg_free in records:
         left[name] -= 1
         node = re.sub(r"[./\\ -]", "_", name) + (f"_{left[name]}" if left[name] else "")
         if node not in nodes:
@@ -179,8 +180,10 @@ def zone_tree(sysctls, add, records):
         wide.setdefault(name, []).append(limit)
         for domain in domains:
             labels = {"allocator": "uma", "type": name, "node": str(domain)}
-            add("memstat_node_free_objects", (number(f"domain.{domain}.nitems") or 0) + ((number(f"keg.domain.{domain}.free_items") or 0) if has_keg else 0),
-                **labels)
+            zone_items, keg_items = number(f"domain.{domain}.nitems") or 0, number(f"keg.domain.{domain}.free_items") or 0
+            if len(domains) == 1:  # of one, the stream has them as well, read a moment earlier
+                zone_items, keg_items = zone_free, keg_free
+            add("memstat_node_free_objects", zone_items + (keg_items if has_keg else 0), **labels)
             add("memstat_node_held_bytes", (pages.get(domain) or 0) * sysctls.page_size, **labels)
     types.finish()
     for name, limits in wide.items():  # the stream has the lower 32 bits of a limit, the tree all 64
