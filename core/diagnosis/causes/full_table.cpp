@@ -2,6 +2,8 @@
 // Tables of a kernel that are full: whoever asks for one entry more is refused.
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
@@ -21,6 +23,7 @@ struct Table {
   std::string_view asks = {};  ///< The inspection that names the holder.
   std::array<std::string_view, 1> needs;
   bool is_harmless = false;  ///< Full as well on machines that do well: notable at most.
+  double full_share = 1;     ///< Of the limit: all but root are refused from there. The rest is kept for root.
 };
 
 /// The type of the last row.
@@ -129,7 +132,7 @@ constexpr std::array kTables{
           .type = "files",
           .system = CauseSystem::kFreeBsd,
           .things = "open files",
-          .effect = "Opening files and sockets fails with ENFILE.",
+          .effect = "Opening files and sockets fails with ENFILE; the last twentieth is for root.",
           .who = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl kern.maxfiles",
           .needs = {"table/files"}},
@@ -156,7 +159,8 @@ constexpr std::array kTables{
           .effect = "New pipes get small buffers, and then fail with ENOMEM.",
           .who = "fstat | grep pipe | head",
           .limit = "sysctl kern.ipc.maxpipekva",
-          .needs = {"table/pipe_buffers"}},
+          .needs = {"table/pipe_buffers"},
+          .full_share = 0.975},  // pipebuf_reserv in sys/kern/sys_pipe.c is 2 %, and a buffer has a page or more
     Table{.name = "user_wired_full",
           .type = "user_wired",
           .system = CauseSystem::kFreeBsd,
@@ -181,6 +185,46 @@ constexpr std::array kTables{
           .who = "fstat | grep inotify | head",
           .limit = "sysctl vfs.inotify.max_watches",
           .needs = {"table/inotify_watches"}},
+    Table{.name = "shm_segments_full",
+          .type = "sysv_shm",
+          .system = CauseSystem::kFreeBsd,
+          .things = "System V shared memory segments",
+          .effect = "shmget fails with ENOSPC.",
+          .who = "ipcs -mp",
+          .limit = "sysctl kern.ipc.shmmni kern.ipc.shmall",
+          .needs = {"table/sysv_shm"}},
+    Table{.name = "semaphore_sets_full",
+          .type = "sysv_sem",
+          .system = CauseSystem::kFreeBsd,
+          .things = "System V semaphore sets",
+          .effect = "semget fails with ENOSPC.",
+          .who = "ipcs -so",
+          .limit = "sysctl kern.ipc.semmni",
+          .needs = {"table/sysv_sem"}},
+    Table{.name = "semaphores_full",
+          .type = "sysv_semaphores",
+          .system = CauseSystem::kFreeBsd,
+          .things = "System V semaphores",
+          .effect = "semget fails with ENOSPC.",
+          .who = "ipcs -sb",
+          .limit = "sysctl kern.ipc.semmns",
+          .needs = {"table/sysv_semaphores"}},
+    Table{.name = "message_queues_full",
+          .type = "sysv_msg",
+          .system = CauseSystem::kFreeBsd,
+          .things = "System V message queues",
+          .effect = "msgget fails with ENOSPC.",
+          .who = "ipcs -qp",
+          .limit = "sysctl kern.ipc.msgmni",
+          .needs = {"table/sysv_msg"}},
+    Table{.name = "messages_full",
+          .type = "sysv_messages",
+          .system = CauseSystem::kFreeBsd,
+          .things = "System V messages",
+          .effect = "msgsnd waits, or fails with EAGAIN.",
+          .who = "ipcs -qo",
+          .limit = "sysctl kern.ipc.msgtql",
+          .needs = {"table/sysv_messages"}},
     Table{.name = "time_wait_full",
           .type = "tcp_time_wait",
           .system = CauseSystem::kLinux,
@@ -219,17 +263,32 @@ void name_user(const Evidence& evidence, const LimitState& state, std::string_vi
   }
 }
 
+constexpr std::string_view kSoftLimit = "memstat_table_soft_limit_objects";
+
+/// Whether only root gets another entry. Linux's soft limits refuse nobody.
+bool is_full_for_users(const Evidence& evidence, const Table& table, const LimitState& state) {
+  if (evidence.system != EvidenceSystem::kFreeBsd) return false;
+  if (state.is_bytes) return state.share >= table.full_share;
+  constexpr double kCounted = 2;  // The kernel counts the entry that is asked for as well, and process 0.
+  const auto limit = evidence.value(kSoftLimit, table.type);
+  return limit && state.used >= *limit - kCounted;
+}
+
 void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& type, Findings& found) {
   const Table& table = kTables[cause.row];
   const auto state = limit_state(evidence, type);
   if (!state || state->limit >= kUnlimited) return;
-  const auto judgement = judge(evidence, *state);
+  auto judgement = judge(evidence, *state);
   if (!judgement) return;
-  const std::string_view things = table.things.empty() ? type.name : table.things;
+  const std::string things = "The table of " + std::string(table.things.empty() ? type.name : table.things);
+  std::string headline = limit_headline(things, judgement->severity, *state);
+  if (judgement->severity != Severity::kNow && is_full_for_users(evidence, table, *state)) {
+    judgement = {Severity::kNow, evidence.polls >= 2 ? Certainty::kLikely : Certainty::kPossible};
+    headline = things + " is full except for root: " + used_words(*state);
+  }
   const Severity severity = table.is_harmless ? Severity::kNotable : judgement->severity;
   const Certainty certainty = table.is_harmless ? Certainty::kPossible : judgement->certainty;  // that it matters
-  Finding& finding = add_finding(found, cause, severity, certainty,
-                                 limit_headline("The table of " + std::string(things), judgement->severity, *state));
+  Finding& finding = add_finding(found, cause, severity, certainty, std::move(headline));
   add_limit_facts(evidence, type, *state, finding);
   if (table.is_harmless) finding.refused = 0;
   finding.is_about("table", type.name).leads_to(table.effect).then(table.who).then(table.limit);
@@ -245,7 +304,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
-constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts};
+constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kSoftLimit};
 /// What orphans have not sent is memory of TCP.
 constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
 

@@ -16,6 +16,7 @@ struct Zones {
   std::string_view effect;
   std::string_view who;
   std::string_view limit;
+  bool is_harmless = false;  ///< Full as well on machines that do well: notable at most.
 };
 
 constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
@@ -63,9 +64,10 @@ constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
                                Zones{.name = "devctl_full",
                                      .zones = {"DEVCTL"},
                                      .what = "Events for devd: zone ",
-                                     .effect = "devd misses events.",
+                                     .effect = "devd misses events. Without devd nobody reads them.",
                                      .who = "service devd status",
-                                     .limit = "sysctl hw.bus.devctl_queue"},
+                                     .limit = "sysctl hw.bus.devctl_queue",
+                                     .is_harmless = true},
                                Zones{.name = "zone_full",
                                      .zones = {"*"},
                                      .what = "Zone ",
@@ -104,7 +106,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     if (!judgement) continue;
     const Zones& family = kFamilies[cause.row];
     Finding& finding =
-        add_finding(found, cause, judgement->severity, judgement->certainty,
+        add_finding(found, cause, family.is_harmless ? Severity::kNotable : judgement->severity, judgement->certainty,
                     limit_headline(std::string(family.what) + short_name(zone.name, 24), judgement->severity, *state));
     add_limit_facts(evidence, zone, *state, finding);
     finding.is_about("uma", zone.name).leads_to(family.effect).then(family.who).then(family.limit);

@@ -32,7 +32,12 @@ constexpr Table kTables[] = {{"open_files_full", "files", kLinux},
                              {"pipe_buffers_full", "pipe_buffers", kFreeBsd},
                              {"user_wired_full", "user_wired", kFreeBsd},
                              {"aio_jobs_full", "aio_jobs", kFreeBsd},
-                             {"inotify_full", "inotify_watches", kFreeBsd}};
+                             {"inotify_full", "inotify_watches", kFreeBsd},
+                             {"shm_segments_full", "sysv_shm", kFreeBsd},
+                             {"semaphore_sets_full", "sysv_sem", kFreeBsd},
+                             {"semaphores_full", "sysv_semaphores", kFreeBsd},
+                             {"message_queues_full", "sysv_msg", kFreeBsd},
+                             {"messages_full", "sysv_messages", kFreeBsd}};
 
 TEST(FullTable, EachTableIsFullNearlyFullOrNeither) {
   for (const Table& table : kTables) {
@@ -47,6 +52,28 @@ TEST(FullTable, EachTableIsFullNearlyFullOrNeither) {
     type.limit_used = 0.99;
     EXPECT_EQ(machine.words(), std::string("now ") + table.cause);
   }
+}
+
+TEST(FullTable, WhatFreeBsdKeepsForRootIsFullForTheOthers) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  TypeEvidence& files = machine.limited(Allocator::kTable, "files", 567, 599);
+  machine.metric("memstat_table_soft_limit_objects", 570, {"files"});
+  EXPECT_EQ(machine.words(), "notable files_full");
+  files.objects = 568;
+  EXPECT_EQ(machine.words(), "now files_full");
+  EXPECT_EQ(machine.find().at(0).headline, "The table of open files is full except for root: 568 of 599 (95 %)");
+  machine.evidence.system = EvidenceSystem::kLinux;
+  EXPECT_EQ(machine.words(), "notable open_files_full") << "no limit of users";
+}
+
+TEST(FullTable, PipesAreRefusedBeforeTheLastFiftieth) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  TypeEvidence& pipes = machine.type(Allocator::kTable, "pipe_buffers");
+  pipes.limit_bytes = 4194304;
+  pipes.bytes = 4000000;
+  EXPECT_EQ(machine.words(), "notable pipe_buffers_full");
+  pipes.bytes = 4108288;
+  EXPECT_EQ(machine.words(), "now pipe_buffers_full");
 }
 
 TEST(FullTable, RefusalsThatMoveAreConfirmedAndOldOnesAreNot) {

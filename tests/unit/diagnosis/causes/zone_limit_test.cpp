@@ -9,7 +9,7 @@ namespace {
 constexpr std::pair<const char*, const char*> kZones[] = {
     {"mbuf_limit", "mbuf_jumbo_page"},         {"socket_zone_full", "socket"},  {"pf_full", "pf states"},
     {"ipfw_full", "IPFW dynamic states data"}, {"swap_metadata_full", "swblk"}, {"syncache_full", "syncache"},
-    {"tcp_reassembly_full", "tcpreass"},       {"devctl_full", "DEVCTL"},       {"zone_full", "NCLNODE"}};
+    {"tcp_reassembly_full", "tcpreass"},       {"zone_full", "NCLNODE"}};
 
 TEST(ZoneLimit, EachZoneHasItsCause) {
   for (const auto& [cause, zone] : kZones) {
@@ -17,6 +17,12 @@ TEST(ZoneLimit, EachZoneHasItsCause) {
     machine.limited(Allocator::kUma, zone, 1000, 1000).failures.recent = 3;
     EXPECT_EQ(machine.words(), std::string("now ") + cause);
   }
+}
+
+TEST(ZoneLimit, EventsThatNobodyReadsAreNotable) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kUma, "DEVCTL", 1000, 1000).failures.recent = 3;
+  EXPECT_EQ(machine.words(), "notable devctl_full");
 }
 
 TEST(ZoneLimit, SleepersAreConfirmedInOnePoll) {
