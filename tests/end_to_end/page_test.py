@@ -144,7 +144,7 @@ class Page(unittest.TestCase):
             with program.Daemon("--config", path) as daemon:
                 program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
                 seen = self.look(daemon, "overview", "empty")["overview"]
-                self.assertIn("No memory type is known", seen["verdict"])
+                self.assertIn("There are no memory types", seen["verdict"])
                 self.assertEqual(seen["types"], [])
 
     def test_events_of_the_kernels_log_are_on_the_time_line(self):
