@@ -26,6 +26,8 @@ foreach(file dashboards/runbooks.md ${EXPLAIN_TABLES})
                              -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
   list(APPEND EXPLAIN_TEXTS ${text})
 endforeach()
+# Each declares its function, which headers declare as well.
+set_source_files_properties(${EXPLAIN_TEXTS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
 memstat_library(memstat_explain ${EXPLAIN_FILES} ${EXPLAIN_TEXTS})
 memstat_quick(memstat_explain)

@@ -59,7 +59,7 @@ expect "events of the kernel are not permitted" is_not_permitted linux_vm_events
 expect "the log says so once, as information" [ "$(own_log | grep -c 'info: linux_vm_events: not permitted, needs CAP_BPF,CAP_PERFMON: ')" = 1 ]
 expect "and nothing as an error" not is_logged ' error: '
 if [ $iterator = yes ]; then expect "nor is the pass over slab caches" is_not_permitted linux_slab_bpf; fi
-expect "doctor names the privilege" doctor 0 '^linux_vm_events +not permitted +[^ ]+ +needs CAP_BPF,CAP_PERFMON: '
+expect "doctor names the privilege" doctor 0 '^linux_vm_events +not permitted +- +[^ ]+ +needs CAP_BPF,CAP_PERFMON: '
 expect "and the status page" grep -q 'not permitted, needs CAP_BPF,CAP_PERFMON' <(timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/8947 && printf "GET /plain HTTP/1.0\r\nHost: localhost\r\n\r\n" >&3 && cat <&3')
 result "exposure $(exposure)"
 watched "as installed"
