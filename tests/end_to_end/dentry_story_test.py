@@ -162,7 +162,7 @@ class DentryStory(unittest.TestCase):
             self.assertRegex(text, rf" In this group {COMMAND} allocated most of it, [\d.]+[kM]iB, through __d_alloc\.")
         self.assertIn(f"`memstatctl memuse --control-group {self.group.name} --type dentry`", text)
         section = subprocess.run([MEMSTATCTL, "explain", ALERT], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
-        for word in ("dentry", "memuse --control-group", "under the same name"):
+        for word in ("dentry", "memuse --control-group", "under a fixed name"):
             self.assertIn(word, section)
         return re.search(r" At this speed the group is at its limit in ([^.]+(?:\.\d+)?[^.]*)\. ", text).group(1)
 
