@@ -263,17 +263,21 @@ TEST(FreebsdTableCaptures, AgreeWithTheZonesOfTheSameObjects) {
       MemoryTypeList list;
       ASSERT_TRUE(refresh(reader, *view, list, 1));
       expect_the_zones_to_agree(reader.staging, *view, 8);
-      EXPECT_EQ(figure(reader.staging, "sockets", Field::kCountLimit), 32110U);
+      EXPECT_GE(figure(reader.staging, "sockets", Field::kCountLimit), figure(reader.staging, "sockets", Field::kCount));
       EXPECT_GT(figure(reader.staging, "kmem", Field::kBytes), 0U);
       EXPECT_LE(figure(reader.staging, "kmem", Field::kBytes), figure(reader.staging, "kmem", Field::kBytesLimit));
     }
-    // Between its first two polls somebody exhausted the sockets.
-    ASSERT_TRUE(view->select_poll(1));
-    SourceReader reader(source());
-    MemoryTypeList list;
-    ASSERT_TRUE(refresh(reader, *view, list, 1));
-    EXPECT_EQ(figure(reader.staging, "sockets", Field::kCount), 32110U);
   }
+}
+
+TEST(FreebsdTableCaptures, HaveTheSocketsThatSomebodyExhausted) {
+  const auto view = open_fixture("freebsd-15.0-amd64-2cpu-limits.tar.zst");
+  ASSERT_TRUE(view->select_poll(1));
+  SourceReader reader(source());
+  MemoryTypeList list;
+  ASSERT_TRUE(refresh(reader, *view, list, 1));
+  EXPECT_EQ(figure(reader.staging, "sockets", Field::kCount), 32110U);
+  EXPECT_EQ(figure(reader.staging, "sockets", Field::kCountLimit), 32110U);
 }
 
 using FreebsdTableLive = LiveSource<source>;
