@@ -134,8 +134,7 @@ struct UnixSocketConfig {
 /// The account that the packages make for memstatd. Where it is missing, "nobody" takes its place.
 inline constexpr std::string_view kOwnUser = "_memstatd";
 
-/// The whole configuration; default-constructed, it is what an empty file gives.
-/// Thread safety: a plain value. Copies share compiled patterns.
+/// The whole configuration; default-constructed, it is what an empty file gives. Copies share compiled patterns.
 struct Config {
   std::vector<Endpoint> listen = {{kLoopbackAddress, 8947}};  ///< Never empty after loading.
   std::vector<IpNetwork> allow;                               ///< Whose clients may connect, beside this machine's.

@@ -23,7 +23,7 @@ struct ConfigBytes {
 
 /// Reads the regular file `path` to its end into `room`. A file that leaves no free byte in `room` is too large. Only
 /// regular files are read, since a pipe or a device may never end. Does not allocate or throw. Blocks while the file
-/// system does not respond. Thread safety: safe.
+/// system does not respond.
 ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept;
 
 /// Same for the file `name` in the open directory `directory`, for a process that can no longer resolve the path.

@@ -35,7 +35,7 @@ struct ConfigProblems {
   std::vector<std::string> lines;
 };
 
-/// A Config, or the problems that prevented it. Thread safety: a plain value.
+/// A Config, or the problems that prevented it.
 class [[nodiscard]] ConfigResult {
  public:
   ConfigResult(Config config) : config_(std::move(config)) {}                // NOLINT(google-explicit-constructor)
@@ -60,7 +60,7 @@ class [[nodiscard]] ConfigResult {
 };
 
 /// The configuration that `yaml` describes; an empty text gives the defaults. `file_name` only starts the messages.
-/// Never throws but std::bad_alloc; any bytes may be given. Thread safety: safe.
+/// Never throws but std::bad_alloc; any bytes may be given.
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context);
 
 /// "listen and user": the keys whose value differs and that take effect at start only; "": none does.
@@ -68,7 +68,7 @@ std::string changed_restart_keys(const Config& before, const Config& after);
 
 /// The bytes of the file, to its end. Errors: those of open(2) and read(2), with path and what to do; kIo with EINVAL when
 /// it is not a regular file, with EFBIG when it is longer than kMaxConfigBytes. Waits for as long as the file system does:
-/// the daemon reads its own configuration with ConfigFile. Thread safety: safe. Never throws but std::bad_alloc.
+/// the daemon reads its own configuration with ConfigFile. Never throws but std::bad_alloc.
 Result<std::string> read_config_file(const std::string& path);
 
 }  // namespace memstat

@@ -3,7 +3,7 @@
 // helpers for quoting user input in messages.
 //
 // Every parser takes the whole text and rejects what it does not fully understand. On failure the Error has code kData and
-// its `detail` is one line: what is wrong; what would be right. Thread safety of all functions: safe.
+// its `detail` is one line: what is wrong; what would be right.
 #pragma once
 
 #include <chrono>

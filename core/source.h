@@ -206,7 +206,7 @@ struct SourceDescriptor {
 };
 
 /// The sources of all targets that this program links, in alphabetical order. CMakeLists.txt generates the table per
-/// program. Thread safety: a constant.
+/// program.
 std::span<const SourceDescriptor* const> all_sources();
 
 /// All system metrics among the origins of these sources, each once, in the order of the sources.

@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// One setting of a source: a key below the source's name in the configuration. Thread safety: a plain value.
+/// One setting of a source: a key below the source's name in the configuration.
 struct SourceOption {
   enum class Kind : std::uint8_t {
     kSwitch,    ///< on or off: 1 or 0

@@ -138,7 +138,7 @@ std::uint32_t turn_of(std::string_view group) {
   return (hash >> 16U) % kReadsOfRareFiles;
 }
 
-/// Looks up records of the bundle before, in the order in which they were added. Thread safety: none.
+/// Looks up records of the bundle before, in the order in which they were added.
 class LastFiles {
  public:
   explicit LastFiles(std::string_view bundle) : next_(bundle) {}

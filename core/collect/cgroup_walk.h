@@ -26,7 +26,7 @@ inline constexpr std::string_view kGroupKillsFile = "/proc/vmstat";
 /// to a page, and 2^63 - 1 before 3.19. No page is larger than a megabyte.
 inline constexpr std::uint64_t kNoGroupLimit = (std::uint64_t{1} << 63U) - (std::uint64_t{1} << 20U);
 
-/// Which groups are read, and what of them. Thread safety: a plain value.
+/// Which groups are read, and what of them.
 struct ControlGroupBounds {
   std::uint64_t depth = 0;        ///< Levels below the root; 0: the root only.
   std::uint64_t most_groups = 0;  ///< Those nearest to the root, then by name; what is seen beyond is counted.
@@ -36,7 +36,6 @@ struct ControlGroupBounds {
 };
 
 /// Where the groups are, and what they have, since looking for what is not there costs an error each time. Found once.
-/// Thread safety: a plain value.
 struct ControlGroupHierarchy {
   FixedPath root;  ///< Empty: not known yet.
   bool is_version_1 = false;
@@ -46,7 +45,6 @@ struct ControlGroupHierarchy {
 };
 
 /// What a walk remembers, kept by the caller from read to read so that the steady state allocates nothing.
-/// Thread safety: none.
 struct ControlGroupState {
   ControlGroupHierarchy hierarchy;
   std::uint32_t reads = 0;             ///< So far.

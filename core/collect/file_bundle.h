@@ -15,8 +15,7 @@
 
 namespace memstat {
 
-/// Appends records to a buffer. `scratch` holds one file at a time. Does not allocate in the steady state. Thread
-/// safety: none.
+/// Appends records to a buffer. `scratch` holds one file at a time. Does not allocate in the steady state.
 class FileBundleWriter {
  public:
   /// Clears `bundle`. Both arguments must outlive the writer.
@@ -39,7 +38,7 @@ class FileBundleWriter {
   Buffer& scratch_;
 };
 
-/// Iterates over the records of a bundle. Safe for untrusted bytes. Thread safety: none.
+/// Iterates over the records of a bundle. Safe for untrusted bytes.
 class FileBundleReader {
  public:
   explicit FileBundleReader(std::string_view bundle) : rest_(bundle) {}
@@ -54,7 +53,7 @@ class FileBundleReader {
 };
 
 /// Looks up things in an earlier bundle that lists them in the same order. Each thing begins with a record without a
-/// name, whose content is the thing's name. Thread safety: none.
+/// name, whose content is the thing's name.
 class LastBundle {
  public:
   /// `file`: the record wanted of each thing. Both arguments are borrowed.

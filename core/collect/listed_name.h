@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// The place of a name in `kNames`. A name that the list lacks does not compile. Thread safety: a plain value.
+/// The place of a name in `kNames`. A name that the list lacks does not compile.
 template <const auto& kNames>
 class ListedName {
  public:

@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// The location of an address. Thread safety: a plain value.
+/// The location of an address.
 struct MemoryBlock {
   std::uint32_t node = 0;
   std::uint64_t first = 0;  ///< First address of the memory block, or of the zone if the kernel reports no blocks.
@@ -21,7 +21,7 @@ struct MemoryBlock {
 /// block of block_size_bytes, with its state and a link to each node with memory in it. If there is no such link (no
 /// CONFIG_NUMA), several links, or no such directory, the zones of /proc/zoneinfo decide: an address within zones of
 /// only one node belongs to that node. Errors: kNotPresent for an address without memory, or whose node the kernel does
-/// not report; kData for malformed files; those of the view. Thread safety: that of the view.
+/// not report; kData for malformed files; those of the view.
 Result<MemoryBlock> find_memory_block(KernelView& view, std::uint64_t address);
 
 }  // namespace memstat

@@ -48,7 +48,6 @@ struct MountSize {
 };
 
 /// A line "number bytes files" for each mount that can be reached and is not hidden by another one at the same place.
-/// Thread safety: none.
 class MountSizesTable final : public TextTableSource {
  public:
   explicit MountSizesTable(std::span<const MountPoint> mounts) : mounts_(mounts) {}

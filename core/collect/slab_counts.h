@@ -21,7 +21,7 @@ bool has_one_node(KernelView& view, Buffer& scratch);
 /// Keeps the files of SlabCounts open, like KernelView::keep_open. Errors: those of slabinfo.
 Result<void> keep_slab_counts_open(KernelView& view);
 
-/// The files `slabs` and `total_objects` of caches, derived from /proc/slabinfo. Thread safety: none.
+/// The files `slabs` and `total_objects` of caches, derived from /proc/slabinfo.
 class SlabCounts {
  public:
   /// Reads slabinfo. Errors: those of reading it.

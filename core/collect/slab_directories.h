@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// A cache of /proc/slabinfo. Thread safety: a plain value.
+/// A cache of /proc/slabinfo.
 struct SlabDirectory {
   std::string cache;      ///< As in slabinfo: any bytes, except blanks at both ends. Not unique.
   std::string directory;  ///< Its entry in /sys/kernel/slab; "": none, or it may be another cache's.

@@ -28,7 +28,7 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
 /// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
 
-/// Part of a source's state. Thread safety: none.
+/// Part of a source's state.
 struct SysctlListState {
   SysctlList list;          ///< To read; empty until found.
   SysctlList others = {};   ///< Those of the list that are no settings.

@@ -24,7 +24,7 @@ inline Result<std::uint32_t> read_sysctl_u32(KernelView& view, std::string_view 
   return load<std::uint32_t>(scratch.view(), 0);
 }
 
-/// One of the two streams, and the sysctls that say how large it is. Thread safety: a plain value.
+/// One of the two streams, and the sysctls that say how large it is.
 struct SysctlStream {
   std::string_view name;
   std::string_view count;     ///< Records in it.

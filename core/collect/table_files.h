@@ -69,8 +69,7 @@ inline constexpr std::span kSettingPaths = std::span(kPaths).subspan(kCountPaths
 
 using Number = std::optional<std::uint64_t>;
 
-/// The files of one poll. Records the first error and continues, so that callers need not check each number. Thread safety:
-/// none.
+/// The files of one poll. Records the first error and continues, so that callers need not check each number.
 class TableFiles {
  public:
   TableFiles(std::string_view counts, std::string_view settings) {

@@ -23,7 +23,6 @@
 
 namespace memstat {
 
-/// Thread safety: as TextTableSource.
 class TmpfsTable final : public TextTableSource {
  public:
   static constexpr std::string_view kPath = "/proc/self/mountinfo";

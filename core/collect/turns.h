@@ -9,7 +9,7 @@
 namespace memstat {
 
 /// Distributes a time budget over several reads: each read takes the next things in turn. Things are numbered from 0 in
-/// the order of next_thing() calls. Thread safety: none.
+/// the order of next_thing() calls.
 class Turns {
  public:
   /// `first`: the first thing of this read; next_first() of the previous read. The clock must outlive this object.

@@ -22,7 +22,7 @@ enum class CauseSystem : std::uint8_t { kLinux, kFreeBsd, kBoth };
 
 using Findings = std::vector<Finding>;
 
-/// Declared once in its file. Thread safety: a constant.
+/// Declared once in its file.
 struct Cause {
   std::string_view name;       ///< "cgroup_oom_kill"; a label's value, so it never changes.
   std::string_view looks_for;  ///< One sentence: what is wrong when it is found.

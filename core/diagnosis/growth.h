@@ -32,7 +32,7 @@ enum class GrowthShape : std::uint8_t {
 /// "steady", "step", ...; output for people has its own words.
 std::string_view to_string(GrowthShape shape);
 
-/// The result of test_growth. Thread safety: a plain value.
+/// The result of test_growth.
 struct GrowthTest {
   GrowthShape shape = GrowthShape::kTooShort;
   double gain = 0;          ///< last amount minus the first

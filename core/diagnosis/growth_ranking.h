@@ -17,7 +17,7 @@ namespace memstat {
 /// The allocator of the parts of the summary; "unaccounted" is one of them.
 inline constexpr std::string_view kAccountAllocator = "account";
 
-/// An amount over the window. Thread safety: a plain value.
+/// An amount over the window.
 struct GrowthSeries {
   std::string allocator;  ///< kAccountAllocator for a part of the summary.
   std::string name;

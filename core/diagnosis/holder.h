@@ -17,7 +17,7 @@ inline constexpr std::string_view kGroupSwap = "memstat_memcg_swap_bytes";
 inline constexpr std::string_view kGroupRefaults = "memstat_memcg_refaulted_pages_total";
 inline constexpr std::string_view kGroupStalls = "memstat_memcg_pressure_stall_seconds_total";
 
-/// What the kernel charges to groups, and how findings call it. Thread safety: a constant.
+/// What the kernel charges to groups, and how findings call it.
 struct Charge {
   std::string_view metric;
   std::string_view part;   ///< The second label; "" for a metric without one.

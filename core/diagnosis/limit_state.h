@@ -16,7 +16,7 @@ inline constexpr double kDaySeconds = 86400;
 /// Growth predicts an end only up to this many times the time watched.
 inline constexpr double kMaxOutlook = 12;
 
-/// The state of a limit. Thread safety: a plain value.
+/// The state of a limit.
 struct LimitState {
   double used = 0;  ///< Amount that counts against the limit.
   double limit = 0;

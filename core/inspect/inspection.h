@@ -23,7 +23,7 @@ struct InspectionBounds {
   std::uint64_t max_objects = 10'000;
 };
 
-/// One asking. Thread safety: none.
+/// One asking.
 class Inspector {
  public:
   Inspector(KernelView& view, const InspectionBounds& bounds);
@@ -47,7 +47,7 @@ class Inspector {
   InspectionAnswer answer_;
 };
 
-/// Declared once in its file. Thread safety: a constant.
+/// Declared once in its file.
 struct Inspection {
   std::string_view name;      ///< As users type it: "page-tables".
   std::string_view question;  ///< One sentence, without its question mark.

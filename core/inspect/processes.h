@@ -13,8 +13,7 @@
 
 namespace memstat {
 
-/// What /proc/PID/status says of a process that has memory of its own, which threads of the kernel have not. Thread safety:
-/// a plain value.
+/// What /proc/PID/status says of a process that has memory of its own, which threads of the kernel have not.
 struct Process {
   std::uint64_t pid = 0;
   std::string command;

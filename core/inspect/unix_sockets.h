@@ -19,7 +19,7 @@ struct UnixSocket {
   bool is_listening = false;
 };
 
-/// A line "inode peer receive send datagram|stream connected|listening" for each socket. Thread safety: none.
+/// A line "inode peer receive send datagram|stream connected|listening" for each socket.
 class UnixSocketsTable final : public TextTableSource {
  public:
   Result<void> open() override { return {}; }

@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// Memory for a channel's answers: `out`, then shared memory for the peer. Thread safety: none.
+/// Memory for a channel's answers: `out`, then shared memory for the peer.
 class AnswerMemory {
  public:
   Buffer out;

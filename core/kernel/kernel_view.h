@@ -135,8 +135,7 @@ struct ProcessStats {
   double start_time_seconds = 0;     ///< Unix time.
 };
 
-/// Reads ProcessStats repeatedly. The constructor opens what is needed, before privileges are dropped. Thread safety:
-/// none; one thread at a time.
+/// Reads ProcessStats repeatedly. The constructor opens what is needed, before privileges are dropped.
 class ProcessStatsReader {
  public:
   virtual ~ProcessStatsReader() = default;

@@ -59,11 +59,10 @@ std::span<const ViewOpener* const> all_view_openers();
 
 /// Opens `reference`: kLiveReference; CAPTURE or CAPTURE@POLL; or what another opener recognizes (a crash dump).
 /// Errors: kNotPresent (no such file, no such poll, or an unsupported operating system) and those of open_capture.
-/// Thread safety: safe.
 Result<OpenedView> open_view(const std::string& reference, const ViewOptions& options = {});
 
 /// Opens the kernel of a libkvm handle. Errors: kKvm if this build has no libkvm, for a null handle, and with libkvm's
-/// own message; kKvmNoSymbol, kKvmShortRead, kVersion. Thread safety: that of the handle.
+/// own message; kKvmNoSymbol, kKvmShortRead, kVersion.
 Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs);
 
 }  // namespace memstat

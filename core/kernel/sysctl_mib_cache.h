@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// The numeric path (MIB) of a sysctl. Thread safety: a plain value.
+/// The numeric path (MIB) of a sysctl.
 struct SysctlNumbers {
   std::array<int, 24> numbers{};  ///< FreeBSD's CTL_MAXNAME
   std::size_t length = 0;

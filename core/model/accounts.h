@@ -30,7 +30,7 @@ inline constexpr SystemMetric kPartMissing =
     gauge_metric("memstat_accounted_part_missing", Tier::kMinimal,
                  "1 for each accounted part that this kernel does not report; its bytes are unaccounted.", {"part"});
 
-/// Stages the parts as statistics and sums them. All amounts are bytes. Thread safety: none; confined to a parser.
+/// Stages the parts as statistics and sums them. All amounts are bytes.
 class Accounts {
  public:
   explicit Accounts(StagedStatistics& statistics) : statistics_(statistics) {}

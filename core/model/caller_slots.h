@@ -13,7 +13,7 @@ namespace memstat {
 /// Slots of each kind, per type and per type and CPU. libmemstat's MEMSTAT_MAXCALLER.
 inline constexpr std::size_t kCallerSlotCount = 16;
 
-/// 16 columns with one value per type. Thread safety: none.
+/// 16 columns with one value per type.
 template <typename T>
 class SlotColumns {
  public:
@@ -46,7 +46,7 @@ class SlotColumns {
   std::size_t row_count_ = 0;
 };
 
-/// 16 columns with one value per type and CPU. The CPUs of a type take memory once one of them is set. Thread safety: none.
+/// 16 columns with one value per type and CPU. The CPUs of a type take memory once one of them is set.
 template <typename T>
 class CpuSlotColumns {
  public:

@@ -14,7 +14,7 @@ namespace memstat {
 
 /// One value per field and CPU. Storage is allocated for groups of kCpuGroup neighbouring CPUs, once one of them has a
 /// figure other than 0. A type that no CPU uses costs nothing; one used by three CPUs of 4096 costs at most three groups. An
-/// allocated group is kept. Thread safety: none.
+/// allocated group is kept.
 class CpuFigures {
  public:
   CpuFigures() = default;

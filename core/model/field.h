@@ -92,7 +92,7 @@ inline constexpr std::uint32_t kMaxNodes = 1024;
 inline constexpr std::size_t kMaxFieldSetSize = 64;
 static_assert(kFieldCount <= kMaxFieldSetSize && kCpuFieldCount <= kMaxFieldSetSize && kNodeFieldCount <= kMaxFieldSetSize);
 
-/// A set of enumerators of E (Field, CpuField or NodeField). Thread safety: a plain value.
+/// A set of enumerators of E (Field, CpuField or NodeField).
 template <typename E>
 class FieldSet {
  public:

@@ -23,7 +23,6 @@ struct Holder {
   bool operator==(const Holder&) const = default;
 };
 
-/// Thread safety: a plain value.
 struct InspectionAnswer {
   std::string_view question;  ///< "files"
   std::string_view kind;      ///< Of the holders: "process", "mount", ...

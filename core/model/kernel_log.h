@@ -66,7 +66,7 @@ struct LoggedEvent {
 
 inline constexpr std::size_t kKeptLogEvents = 64;
 
-/// A parsed table. Thread safety: a plain value.
+/// A parsed table.
 struct LogTable {
   std::uint64_t lost = 0;
   std::array<std::uint64_t, kLogEventCount> counts{};

@@ -12,7 +12,7 @@
 
 namespace memstat {
 
-/// Storage is reused. Thread safety: none; one owner at a time.
+/// Storage is reused.
 class KernelLogBook {
  public:
   /// Longer lines are truncated to this many bytes. The kernel's longest group path is 4096.

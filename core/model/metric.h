@@ -23,7 +23,7 @@ enum class DuplicateRule : std::uint8_t {
   kSameOrNone  ///< absent if they differ (a size)
 };
 
-/// The metadata of a metric. Thread safety: a plain value.
+/// The metadata of a metric.
 struct MetricFacts {
   std::string_view name;  ///< The exported name, a promise to users: "memstat_type_bytes". Empty: not exported.
   MetricKind kind = MetricKind::kGauge;

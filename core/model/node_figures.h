@@ -12,7 +12,7 @@
 namespace memstat {
 
 /// One value per node and field, for all fields that a source has given so far. A type without such figures takes no memory;
-/// allocated room is kept. Thread safety: none.
+/// allocated room is kept.
 class NodeFigures {
  public:
   NodeFigures() = default;

@@ -56,7 +56,7 @@ struct CpuTotals {
 
 /// The types of one allocator in the order of the kernel's records, with their per-CPU figures. With 4096 CPUs these are 500
 /// MiB of raw bytes, so they are not copied: a Staging refers to them and remembers which CPUs have any. Storage is reused
-/// between polls, so that refilling allocates nothing. Thread safety: none; one owner at a time.
+/// between polls, so that refilling allocates nothing.
 class Staging {
  public:
   /// Removes all types. `cpu_fields` and `cpu_count` are the shape of the per-CPU figures to come, which set_cpu_figure()

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxSystemMetricLabels = 4;
 
 /// A metric that belongs to no memory type. Declared once, beside its parser, with static lifetime; metrics are compared by
 /// address. A source lists its metrics among its origins, from which the catalogue, the page and the manual's tables take
-/// them. Thread safety: a constant.
+/// them.
 struct SystemMetric {
   MetricFacts facts;
   /// Label names, in the order of the values; empty ones at the end. No labels: one value for the machine.
@@ -68,7 +68,7 @@ constexpr SystemMetric histogram_metric(std::string_view name, Tier tier, std::s
   return metric;
 }
 
-/// A label value: text, or a decimal number. Borrows the text. Thread safety: a plain value.
+/// A label value: text, or a decimal number. Borrows the text.
 class LabelValue {
  public:
   LabelValue(std::string_view text) : text_(text) {}                       // NOLINT(google-explicit-constructor)
@@ -84,8 +84,7 @@ class LabelValue {
   std::uint64_t number_ = 0;
 };
 
-/// The values of such metrics from one parse. Storage is reused between polls, so that refilling allocates nothing. Thread
-/// safety: none; one owner at a time.
+/// The values of such metrics from one parse. Storage is reused between polls, so that refilling allocates nothing.
 class StagedStatistics {
  public:
   struct Entry {

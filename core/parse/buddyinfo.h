@@ -10,7 +10,7 @@
 
 namespace memstat {
 
-/// The number of free blocks of each order. A block of order n is 2^n pages. Thread safety: a plain value.
+/// The number of free blocks of each order. A block of order n is 2^n pages.
 class FreeBlocks {
  public:
   /// Kernels have 11 orders or, depending on CONFIG_ARCH_FORCE_MAX_ORDER, a few more.

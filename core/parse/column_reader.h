@@ -12,8 +12,7 @@
 
 namespace memstat {
 
-/// Reads numbers forward from `at`, which must be in `[begin, end)`. Never reads outside this range. Thread safety: a plain
-/// value.
+/// Reads numbers forward from `at`, which must be in `[begin, end)`. Never reads outside this range.
 class ColumnReader {
  public:
   ColumnReader(const char* begin, const char* at, const char* end) : begin_(begin), at_(at), end_(end) {}

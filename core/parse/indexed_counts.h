@@ -10,8 +10,7 @@
 
 namespace memstat {
 
-/// Parses such a text part by part. Skips other words, which newer kernels may add. Borrows the text. Thread safety: a plain
-/// value.
+/// Parses such a text part by part. Skips other words, which newer kernels may add. Borrows the text.
 class PlacedNumbers {
  public:
   /// `letter` is the prefix of each part.

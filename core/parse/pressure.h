@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// Microseconds; nothing: the text has no such line. Thread safety: a plain value.
+/// Microseconds; nothing: the text has no such line.
 struct Pressure {
   std::optional<std::uint64_t> some;
   std::optional<std::uint64_t> full;

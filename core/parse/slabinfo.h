@@ -17,7 +17,7 @@ namespace memstat {
 
 inline constexpr std::string_view kSlabinfoFile = "/proc/slabinfo";
 
-/// The line of one cache. Thread safety: a plain value.
+/// The line of one cache.
 struct SlabinfoLine {
   std::string_view name;             ///< Any bytes, but no blanks at either end.
   std::uint64_t active = 0;          ///< active_objs
@@ -27,7 +27,7 @@ struct SlabinfoLine {
   std::uint64_t slabs = 0;           ///< num_slabs
 };
 
-/// The columns of the file. Thread safety: a plain value.
+/// The columns of the file.
 class SlabinfoColumns {
  public:
   static constexpr std::size_t kMaxColumns = 12;
@@ -55,8 +55,7 @@ class SlabinfoColumns {
   std::size_t slabs_from_end_ = 0;  // the last word is 1
 };
 
-/// Iterates over the well-formed lines, for readers of a few figures; linux_slabinfo reports malformed ones. Thread safety:
-/// none.
+/// Iterates over the well-formed lines, for readers of a few figures; linux_slabinfo reports malformed ones.
 class SlabinfoReader {
  public:
   /// Borrows `text`.

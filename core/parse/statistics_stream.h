@@ -14,7 +14,7 @@
 namespace memstat {
 
 /// The layout of one such stream. open() checks the stream's size, so all offsets for an index below count() and a CPU below
-/// cpu_slots() are within the stream. Borrows the bytes. Thread safety: a plain value.
+/// cpu_slots() are within the stream. Borrows the bytes.
 class StatisticsStream {
  public:
   /// Checks header and size. Extra bytes after the last record are accepted. `name` is the sysctl, for messages;

@@ -12,7 +12,6 @@
 
 namespace memstat {
 
-/// Thread safety: a plain value.
 struct ProcessMemory {
   std::uint64_t size = 0;      ///< B of address space, backed by memory or not.
   std::uint64_t resident = 0;  ///< B in memory now; shared pages count fully for each process.

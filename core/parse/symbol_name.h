@@ -10,7 +10,7 @@
 namespace memstat {
 
 /// Builds such a name on the stack from the kernel's bytes. The kernel's limits are 512 (KSYM_NAME_LEN) and 56
-/// (MODULE_NAME_LEN). Longer input is not a valid name and is truncated. Thread safety: a plain value.
+/// (MODULE_NAME_LEN). Longer input is not a valid name and is truncated.
 class SymbolName {
  public:
   static constexpr std::size_t kMaxFunctionSize = 512;  ///< B

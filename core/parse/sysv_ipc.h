@@ -12,7 +12,7 @@
 
 namespace memstat {
 
-/// B. Thread safety: a plain value.
+/// B.
 struct HeldSegments {
   bool is_known = false;  ///< The kernel has columns nattch, rss and swap.
   std::uint64_t resident = 0;
@@ -24,7 +24,7 @@ struct HeldSegments {
 /// Fills `held`. Returns the offset of the first line that lacks a number, or nothing when all is well. Allocates nothing.
 std::optional<std::size_t> read_held_segments(std::string_view text, HeldSegments& held);
 
-/// What is allocated. Thread safety: a plain value.
+/// What is allocated.
 struct SysvUse {
   std::uint64_t objects = 0;  ///< Segments, sets or queues.
   std::uint64_t parts = 0;    ///< Semaphores or messages; of segments those that nobody has attached.

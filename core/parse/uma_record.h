@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A record of the sysctl vm.zone_stats: offsets in struct uma_type_header of FreeBSD's sys/vm/uma.h. Thread safety:
-// constants.
+// A record of the sysctl vm.zone_stats: offsets in struct uma_type_header of FreeBSD's sys/vm/uma.h.
 #pragma once
 
 #include <cstddef>

@@ -21,15 +21,14 @@ inline constexpr std::size_t kMaxZoneNameSize = 31;
 /// kernel would not give such a zone this node. A `zone` of kMaxZoneNameSize bytes may be truncated.
 std::optional<std::uint32_t> number_of_zone_node(std::string_view zone, std::string_view node);
 
-/// A zone from vm.zone_stats. Thread safety: a plain value.
+/// A zone from vm.zone_stats.
 struct ListedZone {
   std::string_view name;
   std::uint32_t size = 0;  ///< B
   bool has_keg = false;    ///< False for a cache zone, which has no slabs.
 };
 
-/// A node of the tree. "Unknown" differs from "none", because a recording contains only what a poll read. Thread safety: a
-/// plain value.
+/// A node of the tree. "Unknown" differs from "none", because a recording contains only what a poll read.
 struct UmaSysctlNode {
   std::string_view name;
   std::string_view keg =

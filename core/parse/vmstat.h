@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// The counters of one family, in the order of the text. Thread safety: a plain value.
+/// The counters of one family, in the order of the text.
 class ZoneCounters {
  public:
   struct Counter {

@@ -46,7 +46,7 @@ struct ZoneKey {
 /// unspecified.
 bool take_zone(std::string_view& line, ZoneKey& key);
 
-/// One zone. Amounts are pages, now. Thread safety: a plain value.
+/// One zone. Amounts are pages, now.
 struct ZoneInfo {
   static constexpr std::array<std::string_view, 4> kWatermarks = {"min", "low", "high", "promo"};
   static constexpr std::array<std::string_view, 6> kNumaEvents = {"hit", "miss", "foreign", "interleave", "local", "other"};
@@ -73,7 +73,7 @@ struct PageSet {
   std::uint64_t pages = 0;
 };
 
-/// Reads the text forward, once. Allocates nothing. Thread safety: none.
+/// Reads the text forward, once. Allocates nothing.
 class ZoneInfoReader {
  public:
   struct Problem {

@@ -375,7 +375,7 @@ Extent extent_of(const KernelView& view) {
   return view.reads_this_machine() ? Extent::kLive : Extent::kCaptured;
 }
 
-/// Reads the planned leaves into the bundle. Thread safety: none.
+/// Reads the planned leaves into the bundle.
 class PlanReader {
  public:
   PlanReader(KernelView& view, const StatisticsStream& stream, RawBytes& raw, State& state)

@@ -23,7 +23,7 @@ constexpr SystemMetric kKernelLogLost =
     counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
                    "Kernel log records overwritten before memstatd could read them, since it started.");
 
-/// The log read so far. Thread safety: as TextTableSource.
+/// The log read so far.
 class LogReader final : public TextTableSource {
  public:
   /// More than a log of 16 MiB contains; the rest is read at the next poll.

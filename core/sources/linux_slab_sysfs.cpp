@@ -128,7 +128,7 @@ Error of_source(Error error) {
   return error;
 }
 
-/// Makes a plan. With `keep`, keeps every file of it open. Thread safety: none.
+/// Makes a plan. With `keep`, keeps every file of it open.
 class Planner {
  public:
   Planner(KernelView& view, State& state, bool keep) : view_(view), state_(state), keep_(keep) {}
@@ -271,7 +271,6 @@ void look_around(KernelView& view, State& state) {
 // ---- reading -------------------------------------------------------------------------------------------------------------
 
 /// Reads the files of the plan into the bundle. Counting objects takes turns among the caches, as long as the budget lasts.
-/// Thread safety: none.
 class FilesReader {
  public:
   FilesReader(KernelView& view, State& state, Buffer& bundle)
@@ -392,7 +391,7 @@ File file_of(std::string_view name) {
   return static_cast<File>(std::find(kFileNames.begin(), kFileNames.end(), name) - kFileNames.begin());
 }
 
-/// Parses one bundle. Thread safety: none.
+/// Parses one bundle.
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging)

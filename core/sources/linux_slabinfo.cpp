@@ -36,7 +36,7 @@ struct State final : ReaderState {
   Buffer scratch;                 ///< One file.
 };
 
-/// The object sizes, walked in step with the lines. Thread safety: none.
+/// The object sizes, walked in step with the lines.
 class SizeTable {
  public:
   explicit SizeTable(const std::vector<ObjectSize>& sizes) : sizes_(sizes) {}

@@ -9,7 +9,7 @@
 
 namespace memstat {
 
-/// One meaning of the word. Thread safety: a plain value.
+/// One meaning of the word.
 struct Explanation {
   std::string kind;  ///< "allocator", "metric", "value", "alert", "cause", "source", "type" or "column".
   std::string name;

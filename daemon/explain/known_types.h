@@ -7,7 +7,7 @@
 
 namespace memstat {
 
-/// Describes a type, or all types that match a pattern. Each text is one line. Thread safety: a constant.
+/// Describes a type, or all types that match a pattern. Each text is one line.
 struct KnownType {
   std::string_view allocator;  ///< "slab", "uma", ...
   std::string_view pattern;    ///< The name; '*' matches any characters.

@@ -10,7 +10,7 @@ namespace memstat {
 /// The whole file. Static.
 std::string_view runbooks_text();
 
-/// The runbook of one alert. Thread safety: a plain value.
+/// The runbook of one alert.
 struct Runbook {
   std::string_view alert;    ///< "MemstatNearLimit"
   std::string_view section;  ///< The text below its heading, without leading and trailing blank lines.

@@ -49,7 +49,7 @@ constexpr char varint_tag(unsigned number) { return static_cast<char>(number << 
 constexpr char fixed64_tag(unsigned number) { return static_cast<char>(number << 3U | 1U); }
 constexpr char bytes_tag(unsigned number) { return static_cast<char>(number << 3U | 2U); }
 
-/// Builds a message field by field, outside the hot path. Thread safety: none.
+/// Builds a message field by field, outside the hot path.
 class ProtobufMessage {
  public:
   ProtobufMessage& varint(unsigned number, std::uint64_t value) {

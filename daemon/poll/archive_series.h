@@ -30,7 +30,7 @@ struct SeriesOptions {
 /// Creates the archive `path`; `parent` is a descriptor of its directory. Reuses an empty, unlocked file of the same
 /// owner, as a killed run leaves behind. With numbers, removes archives of the series above the limits: regular files
 /// with exactly these names, owned by this account or by `owner`. Errors: system_error with the path; EEXIST if the
-/// name exists. Thread safety: safe.
+/// name exists.
 Result<SeriesArchive> open_in_series(int parent, const std::string& path, const SeriesOptions& options);
 
 }  // namespace memstat

@@ -16,8 +16,7 @@
 
 namespace memstat {
 
-/// Absolute monotonic deadlines at a fixed interval. Missed ones are counted and skipped, not made up for. Thread
-/// safety: none.
+/// Absolute monotonic deadlines at a fixed interval. Missed ones are counted and skipped, not made up for.
 class PollSchedule {
  public:
   /// The first poll is due at `first_ns`.

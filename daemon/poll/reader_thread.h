@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// A source to read, and the result. Thread safety: a plain value.
+/// A source to read, and the result.
 struct SourceRead {
   std::shared_ptr<SourceReader> source;  ///< Never null.
   Result<void> result = {};              ///< Errors: see ReaderThread::read.

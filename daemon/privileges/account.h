@@ -28,7 +28,7 @@ class AccountLookup {
 /// Whether this machine has an account of this name. A failed lookup counts as no. Thread safety: none, as getpwnam(3).
 bool is_account(const std::string& user);
 
-/// An account and its group. -1: the current ones. Thread safety: a plain value.
+/// An account and its group. -1: the current ones.
 struct AccountNumbers {
   std::int64_t user = -1;
   std::int64_t group = -1;

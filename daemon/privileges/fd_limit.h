@@ -6,7 +6,7 @@
 namespace memstat {
 
 /// Raises the soft limit of open files to the hard limit. If this fails the limit stays, and a source that runs into it
-/// reports it. Call before the sources are opened. Thread safety: safe.
+/// reports it. Call before the sources are opened.
 void raise_open_file_limit();
 
 }  // namespace memstat

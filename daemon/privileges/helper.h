@@ -26,7 +26,7 @@ struct HelperOptions {
 };
 
 /// A helper process, from its parent's point of view. It exits when the parent's socket is closed, and on Linux also
-/// with the thread that created it. Thread safety: none.
+/// with the thread that created it.
 class HelperProcess {
  public:
   /// Forks the helper, and waits until it has dropped everything else as in drop_privileges(): no files, no network,

@@ -15,7 +15,7 @@ namespace memstat {
 /// them. Thread safety: none; the process must have one thread while it looks up accounts.
 Result<HttpListeners> open_listeners(const Config& config);
 
-/// The directories of the Unix sockets, from which the daemon removes them at exit. Thread safety: safe.
+/// The directories of the Unix sockets, from which the daemon removes them at exit.
 std::vector<std::string> socket_directories(const Config& config);
 
 }  // namespace memstat

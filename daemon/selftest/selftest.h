@@ -32,7 +32,7 @@ enum class SourceHealth {
 /// "works", "absent", "no permission", "not permitted", "fails", "stuck", "off", "replaced", "not read yet".
 std::string_view to_string(SourceHealth health);
 
-/// The result for one source. Thread safety: a plain value.
+/// The result for one source.
 struct SourceTrial {
   std::string source;
   std::string origin;            ///< The kernel interface, for people.
@@ -48,7 +48,7 @@ struct SourceTrial {
   [[nodiscard]] bool is_failure() const;
 };
 
-/// All results. Thread safety: a plain value.
+/// All results.
 struct SelfTest {
   std::string url = {};      ///< Of the memstatd that was queried; "" if this process tested the sources.
   std::string version = {};  ///< Of that memstatd.

@@ -34,7 +34,7 @@ struct HostInfo {
 
 [[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
 
-/// Each allocates its document and does not touch the kernel. Thread safety: safe.
+/// Each allocates its document and does not touch the kernel.
 [[nodiscard]] std::string types_document(const Snapshot& snapshot, const ApiRequest& request);
 [[nodiscard]] std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<const SourceStatus> sources);
 [[nodiscard]] std::string history_document(const Snapshot& snapshot, const History& history, const ApiRequest& request);

@@ -19,7 +19,7 @@
 
 namespace memstat {
 
-/// Whether `password` has this bcrypt hash. Takes the time of the hash's cost, whatever the result. Thread safety: safe.
+/// Whether `password` has this bcrypt hash. Takes the time of the hash's cost, whatever the result.
 bool has_bcrypt_hash(const std::string& password, const std::string& hash);
 
 /// Thread safety: refuse() is safe; the rest belongs to one thread.

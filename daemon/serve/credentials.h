@@ -15,7 +15,7 @@ struct Credentials {
 };
 
 /// Parses the header's value: scheme Basic and base64 text that contains a colon. Rejects anything else, including other
-/// characters in the base64 text, wrong padding and non-zero unused bits. Thread safety: safe.
+/// characters in the base64 text, wrong padding and non-zero unused bits.
 std::optional<Credentials> parse_basic_credentials(std::string_view value);
 
 }  // namespace memstat

@@ -33,7 +33,7 @@ struct GzipPart {
 /// `size` are those of all uncompressed bytes before `last`.
 void append_gzip_end(std::string& out, std::string_view last, std::uint32_t crc, std::uint64_t size);
 
-/// Whether this program was built with gzip. If not, all responses must be uncompressed. Thread safety: safe.
+/// Whether this program was built with gzip. If not, all responses must be uncompressed.
 [[nodiscard]] bool can_gzip();
 
 /// Compresses pages. Keeps its states (365 KB each) for reuse, as many as there were concurrent calls; only one if each page

@@ -9,7 +9,7 @@
 
 namespace memstat {
 
-/// 64 bits that reveal nothing of `text` without `key`. Thread safety: safe.
+/// 64 bits that reveal nothing of `text` without `key`.
 inline std::uint64_t keyed_hash(const std::array<std::uint64_t, 2>& key, std::string_view text) {
   std::array<std::uint64_t, 4> v{key[0] ^ 0x736f6d6570736575U, key[1] ^ 0x646f72616e646f6dU, key[0] ^ 0x6c7967656e657261U,
                                  key[1] ^ 0x7465646279746573U};

@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// The decoded parameters; an empty list does not restrict. Thread safety: a plain value.
+/// The decoded parameters; an empty list does not restrict.
 struct PageRequest {
   std::vector<std::string> allocators;
   std::vector<std::string> types;
@@ -38,7 +38,7 @@ std::string shown_to_client(std::string_view text);
 /// value, or an invalid escape. (Ignoring a parameter would give an unexpected page.)
 Result<PageRequest> parse_page_request(std::string_view query);
 
-/// What a request below /api/v1/ asks for, decoded. Thread safety: a plain value.
+/// What a request below /api/v1/ asks for, decoded.
 struct ApiRequest {
   static constexpr std::int64_t kMaxSeconds = 24 * 60 * 60;
   static constexpr std::size_t kMaxPoints = 500;

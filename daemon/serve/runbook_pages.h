@@ -10,7 +10,7 @@
 namespace memstat {
 
 /// Serves /runbooks/ALERT, ignoring case, and a list at /runbooks/. Browsers get HTML, others (curl) the text of
-/// dashboards/runbooks.md. Thread safety: a plain value.
+/// dashboards/runbooks.md.
 class RunbookPages {
  public:
   [[nodiscard]] static bool has(std::string_view path);

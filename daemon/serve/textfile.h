@@ -17,8 +17,7 @@
 
 namespace memstat {
 
-/// A file that is always complete: each page is written to a temporary file, synced and renamed. Thread safety: none; one
-/// thread at a time.
+/// A file that is always complete: each page is written to a temporary file, synced and renamed.
 class Textfile {
  public:
   /// Opens the directory of `path`. Errors: system_error with the path; kData if `path` does not name a file.

@@ -22,14 +22,14 @@ enum class PacketFate : std::uint8_t {
 
 /// Sends an empty datagram to that address through the loopback interface, so that it reaches no network and no host.
 /// systemd's filter checks packets in both directions against the remote address, so if sending is denied, receiving is
-/// denied too. kUnknown on systems other than Linux. Thread safety: safe.
+/// denied too. kUnknown on systems other than Linux.
 PacketFate try_packet(std::uint32_t address);
 
 /// The IPv4 addresses of this machine's interfaces, without loopback; empty if they cannot be listed.
 std::vector<std::uint32_t> own_addresses();
 
 /// The IPv4 networks of `allow` in which every tested address was denied. Tests the ends of each network, and the addresses
-/// of `own` inside it. Excludes networks that are partly reachable or unknown. Thread safety: a function of its arguments.
+/// of `own` inside it. Excludes networks that are partly reachable or unknown.
 std::vector<IpNetwork> denied_networks(std::span<const IpNetwork> allow, std::span<const std::uint32_t> own,
                                        const std::function<PacketFate(std::uint32_t)>& fate_of);
 

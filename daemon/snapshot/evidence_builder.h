@@ -21,7 +21,7 @@
 
 namespace memstat {
 
-/// Remembers earlier values of counters, by number. Thread safety: none.
+/// Remembers earlier values of counters, by number.
 class CounterMemory {
  public:
   /// Changes within the last five to ten minutes are recent: two values are kept, five minutes apart.

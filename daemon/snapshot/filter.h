@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// A filter made for one snapshot; not valid for another. Thread safety: a plain value.
+/// A filter made for one snapshot; not valid for another.
 class PageFilter {
  public:
   /// Words of one request. An empty list does not restrict. If both types and allocators are given, both must match.

@@ -31,7 +31,7 @@ struct GrowthReport {
   [[nodiscard]] bool is_enough() const { return polls >= kMinGrowthPoints && seconds > 0; }
 };
 
-/// Ranks the last `seconds` of the history of this snapshot's types. Allocates. Thread safety: safe.
+/// Ranks the last `seconds` of the history of this snapshot's types. Allocates.
 GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds);
 
 /// Seconds until the row reaches its limit, and until available memory is exhausted, at its current rate; nothing if

@@ -8,7 +8,7 @@
 namespace memstat {
 
 /// Writes members of an open JSON object: counts, by event; events, oldest first, with time, event, parsed fields and the
-/// lines as text. Writes neither if there is no log. Allocates. Thread safety: safe.
+/// lines as text. Writes neither if there is no log. Allocates.
 void write_kernel_events(JsonWriter& json, const Snapshot& snapshot);
 
 }  // namespace memstat

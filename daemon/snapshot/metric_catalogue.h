@@ -29,7 +29,7 @@ enum class TrackedFigure : std::uint8_t {
 };
 inline constexpr std::size_t kTrackedFigureCount = 8;
 
-/// One exported figure of a type: a field of the model, or a tracked figure. Thread safety: a plain value.
+/// One exported figure of a type: a field of the model, or a tracked figure.
 class Figure {
  public:
   constexpr Figure(Field field) : number_(static_cast<std::uint8_t>(field)) {}  // NOLINT(google-explicit-constructor)

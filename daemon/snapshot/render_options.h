@@ -6,7 +6,7 @@
 
 namespace memstat {
 
-/// Which metrics are rendered, and how. Thread safety: a plain value.
+/// Which metrics are rendered, and how.
 struct RenderOptions {
   Tier tier = Tier::kDefault;
   bool types = true;          ///< Metrics of the selected tier. False for the page /metrics/percpu.

@@ -76,7 +76,7 @@ struct TrackedType {
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 
-/// A type's current limits, the kernel's or else the configured ones; 0: none. Thread safety: a plain value.
+/// A type's current limits, the kernel's or else the configured ones; 0: none.
 struct TypeLimits {
   std::uint64_t objects = 0;
   std::uint64_t bytes = 0;
