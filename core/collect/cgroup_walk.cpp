@@ -22,11 +22,12 @@ namespace {
 constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
-/// The parts of a group are read at every second read: adding them up costs the kernel more than all else of the group.
+/// Group totals such as memory.stat are read at every second read: adding them up costs the kernel more than all other
+/// files.
 constexpr std::uint32_t kReadsOfParts = 2;
 static_assert(kReadsBetweenLooks % kReadsOfParts == 0);
 
-/// Directories visited in one read, whatever the bounds say: a tree without end must not hold up the other sources.
+/// Maximum number of directories visited in one read, whatever the bounds are: a huge tree must not delay the other sources.
 constexpr std::size_t kMaxVisits = 16384;
 
 constexpr std::string_view kPresence2 = "memory.current";
@@ -34,7 +35,7 @@ constexpr std::string_view kPresence1 = "memory.usage_in_bytes";
 constexpr std::string_view kStat = "memory.stat";
 constexpr std::string_view kEvents2 = "memory.events";
 constexpr std::array<std::string_view, 3> kFiles2 = {"memory.max", "memory.high", kEvents2};
-// Not of groups that the controller pids was not handed down to; those then have none of them.
+// Only groups to which the controller pids is delegated have these.
 constexpr std::array<std::string_view, 2> kTaskFiles2 = {"pids.current", "pids.max"};
 // Files that need not be fresh at each poll. Each read covers one of kReadsBetweenLooks shares of the groups. A kernel may
 // lack any of them: pressure (CONFIG_PSI), swap (CONFIG_SWAP), memory.events.local (before 5.2), cgroup.stat (before 4.14).
@@ -43,7 +44,7 @@ constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "
 constexpr std::string_view kBoth1 = "memory.memsw.usage_in_bytes";
 constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", kBoth1, "memory.memsw.limit_in_bytes",
                                                          "memory.memsw.failcnt"};
-// Of these, all but kBoth1 are limits, and counts that stand still without one: at every kReadsOfRareFiles-th read only.
+// All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often.
 constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";
@@ -51,10 +52,10 @@ constexpr std::string_view kKills1 = "memory.oom_control";
 constexpr std::string_view kKernel1 = "memory.kmem.usage_in_bytes";
 constexpr std::string_view kSockets1 = "memory.kmem.tcp.usage_in_bytes";
 constexpr std::array<std::string_view, 3> kFiles1 = {kLimit1, kHits1, kKills1};
-// Not on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
+// Missing on kernels built without accounting of kernel memory (CONFIG_MEMCG_KMEM, an option until 6.10).
 constexpr std::array<std::string_view, 2> kKernelFiles1 = {kKernel1, kSockets1};
 
-/// Whether there is such a file. Errors other than kNotPresent are errors.
+/// Whether the file exists. Returns errors other than kNotPresent.
 Result<bool> is_there(KernelView& view, std::string_view directory, std::string_view file, Buffer& content) {
   FixedPath path;
   if (!path.assign(directory) || !path.append_component(file)) return false;
@@ -81,14 +82,14 @@ Result<void> found(KernelView& view, std::string_view root, bool is_version_1, C
   return {};
 }
 
-/// The memory controller belongs to one hierarchy at a time, wherever that is mounted.
+/// The memory controller belongs to one hierarchy at a time, which may be mounted in several places.
 Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
   Buffer& scratch = state.file;
   constexpr std::string_view kUsual1 = "/sys/fs/cgroup/memory";
   auto is_it = is_there(view, kUsual1, kPresence1, scratch);
   if (!is_it) return is_it.error();
   if (*is_it) return found(view, kUsual1, true, state);
-  // The second is systemd's place for version 2 beside version 1 ("hybrid").
+  // The second directory is where systemd mounts version 2 beside version 1 ("hybrid").
   for (const std::string_view root : {kControlGroupDirectory, std::string_view("/sys/fs/cgroup/unified")}) {
     is_it = is_there(view, root, "cgroup.controllers", scratch);
     if (!is_it) return is_it.error();
@@ -97,7 +98,7 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
       return found(view, root, false, state);
     }
   }
-  // Version 1 together with other controllers ("cpu,memory"), or a capture of groups of version 2 without the root's files.
+  // Either version 1 together with other controllers ("cpu,memory"), or a capture of version 2 without the root's files.
   if (auto listed = view.list_directories(kControlGroupDirectory, state.directories); !listed) return listed;
   std::string_view rest = state.directories.view();
   for (std::string_view name; next_name(rest, name);) {
@@ -115,35 +116,34 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
                       "hierarchies mounted elsewhere are not read");
 }
 
-/// Whether groups below this one of version 2 can have a memory controller. Captures may lack the file that says so.
+/// Whether groups below this one (version 2) can have a memory controller. Captures may lack the file.
 Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& scratch) {
   const auto can_tell = is_there(view, group, "cgroup.subtree_control", scratch);
   if (!can_tell && can_tell.error().code != ErrorCode::kPermission) return can_tell.error();
   return !can_tell || !*can_tell || has_word(scratch.view(), "memory");
 }
 
-/// Files that only an administrator changes.
 bool is_limit(std::string_view file) {
   constexpr std::array<std::string_view, 4> kLimits = {"memory.max", "memory.high", "pids.max", kLimit1};
   return std::find(kLimits.begin(), kLimits.end(), file) != kLimits.end();
 }
 
-/// Files that tell what the memory of a group is made of.
+/// Files with the parts of a group's memory.
 bool has_parts_in(std::string_view file) { return file == kStat || file == kKernel1; }
 
-/// Spreads groups over kReadsOfRareFiles turns; a group keeps its turn, whichever others come and go.
+/// Spreads groups over kReadsOfRareFiles reads. A group keeps its place when others come and go.
 std::uint32_t turn_of(std::string_view group) {
   std::uint32_t hash = 2166136261U;
   for (const char byte : group) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
   return (hash >> 16U) % kReadsOfRareFiles;
 }
 
-/// Looks up records of the bundle before, in the order in which they were added.
+/// Finds records of the previous bundle, in the order in which they were added.
 class LastFiles {
  public:
   explicit LastFiles(std::string_view bundle) : next_(bundle) {}
 
-  /// Nothing for a file that was not there, and for all that follow many files that went meanwhile.
+  /// Returns nothing for a file that was not there, and gives up when more than kMaxPassed files have gone since.
   std::optional<std::string_view> find(std::string_view wanted) {
     constexpr int kMaxPassed = 64;
     FileBundleReader ahead = next_;
@@ -161,8 +161,8 @@ class LastFiles {
   FileBundleReader next_;
 };
 
-/// Whether a process may have been killed since the read before: the kernel counts each in /proc/vmstat, and then in its
-/// group, so that the group may be read in between.
+/// Whether a process may have been killed since the previous read. The kernel counts a kill in /proc/vmstat first and then
+/// in the group, and the group may be read between the two.
 void look_for_kills(KernelView& view, ControlGroupState& state) {
   std::array<KeyedNumber, 1> kills = {{{"oom_kill", {}}}};
   const bool is_read = view.read_file(kGroupKillsFile, state.file) && !read_keyed_numbers(state.file.view(), kills);
@@ -187,7 +187,7 @@ class Walk {
         last_(state.last.view()),
         root_size_(state.hierarchy.root.size()) {
     state.queue.clear();
-    (void)path_.assign(state.hierarchy.root.view());  // which came out of one
+    (void)path_.assign(state.hierarchy.root.view());  // fits: it comes from a FixedPath
   }
 
   Result<void> run() {
@@ -206,25 +206,25 @@ class Walk {
         return visited;
       }
     }
-    // Not where some groups were looked at only: the root, for one, lacks files that the others have.
+    // Only if all groups were read: the root, for example, lacks files that the others have.
     if (!may_be_old_) state_.hierarchy.absent |= slow_.looked_for & ~slow_.seen;
-    return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough for no heap
+    return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough to need no allocation
   }
-  /// Whether there were any groups, be they wanted or not.
+  /// Whether any group exists, wanted or not.
   [[nodiscard]] bool has_seen_any() const { return has_seen_any_; }
 
  private:
   enum class Outcome : std::uint8_t { kRead, kNone, kRefused };
-  /// A bit for each slow file that was looked for, and that was there.
+  /// A bit for each slow file.
   struct SlowFiles {
     std::uint32_t looked_for = 0;
     std::uint32_t seen = 0;
   };
 
-  /// Whether what may be old is read now; it is at every `each`-th turn.
+  /// Whether to read files that could be repeated from the previous read: at every `each`-th turn.
   [[nodiscard]] bool is_due(std::uint32_t turn, std::uint32_t each) const { return !may_be_old_ || turn % each == 0; }
 
-  /// What path_ names below the root: a group, "" for the root itself, or a file of one.
+  /// The part of path_ below the root: a group, "" for the root itself, or a file of a group.
   [[nodiscard]] std::string_view below_root() const { return path_.view().substr(root_size_); }
   [[nodiscard]] bool is_root() const { return path_.size() == root_size_; }
 
@@ -246,7 +246,7 @@ class Walk {
       has_seen_any_ = has_seen_any_ || *outcome != Outcome::kNone;
       group_count_ += *outcome == Outcome::kRead ? 1 : 0;
       left_out_ += *outcome == Outcome::kRefused ? 1 : 0;
-      // A group without memory controller has none below it either. The root of version 2 has one, but no figures.
+      // A group without a memory controller has none below it either. The root of version 2 has one, but no figures.
       has_groups_below = *outcome == Outcome::kRead || is_root();
     }
     const std::string_view group = below_root();
@@ -254,18 +254,19 @@ class Walk {
     return has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
   }
 
-  /// Whether a file need not be read: only an administrator can have changed it since, or a change would show elsewhere.
+  /// Whether the previous content can be used: only an administrator changes the file, or a change would also show
+  /// elsewhere.
   [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) const {
     if (!is_due(state_.reads, kReadsBetweenLooks)) {
       if (is_limit(file)) return true;
       if (file == kHits1) return !has_limit_;
-      if (file == kSockets1) return last == "0\n";  // until the group's sockets are given a limit
+      if (file == kSockets1) return last == "0\n";  // zero until the group's sockets have a limit
     }
     if (file == kKills1) return !is_turn_ && !state_.are_kills_new;
     return has_parts_in(file) && (is_still_ || !is_turn_of_parts_);
   }
 
-  /// Appends one file of the group to the bundle. False if it does not exist or may not be read.
+  /// Appends one file of the group to the bundle. Returns false if it does not exist or may not be read.
   Result<bool> add_file(std::string_view file, bool& is_refused) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return false;
@@ -330,7 +331,7 @@ class Walk {
       slow_.seen |= slow.seen;
       return Outcome::kRead;
     }
-    // A group that went away meanwhile leaves nothing; of one that is there, what cannot be read is left out.
+    // The group may have been removed in the meantime. If it still exists, the files that can be read are kept.
     const auto is_still_there = is_there(view_, path_.view(), presence, state_.file);
     if (is_still_there && *is_still_there) return Outcome::kRead;
     bundle_bytes_.resize(begin);
@@ -339,7 +340,7 @@ class Walk {
     return is_still_there.error();
   }
 
-  /// Reads those of some of the groups, and repeats those of the others; of a new group they are read when it is its turn.
+  /// Reads the slow files of some groups and repeats those of the others. Those of a new group are first read at its turn.
   Result<SlowFiles> add_slow_files() {
     const std::span<const std::string_view> files =
         is_version_1_ ? std::span<const std::string_view>(kSlowFiles1) : kSlowFiles2;
@@ -354,7 +355,7 @@ class Walk {
         continue;
       }
       const auto added = add_file(files[i], is_refused);
-      // Pressure, with psi=0 on old kernels.
+      // The kernel reports this for pressure if it was started with psi=0.
       if (!added && added.error().system_errno != EOPNOTSUPP) return added.error();
       result.looked_for |= bit;
       if (added && *added) result.seen |= bit;
@@ -362,7 +363,7 @@ class Walk {
     return result;
   }
 
-  /// Appends one file of the group as it was at the read before; nothing where it was not there.
+  /// Appends the file as it was at the previous read; nothing if it was not there.
   Result<void> add_last(std::string_view file) {
     const std::size_t directory_size = path_.size();
     if (!path_.append_component(file)) return {};
@@ -377,7 +378,7 @@ class Walk {
     if (auto listed = view_.list_directories(path_.view(), directories); !listed) {
       const bool is_refused = listed.error().code == ErrorCode::kPermission;
       if (is_root() || (!is_refused && listed.error().code != ErrorCode::kNotPresent)) return listed;
-      left_out_ += is_refused ? 1 : 0;  // their number is unknown
+      left_out_ += is_refused ? 1 : 0;  // the number of groups below is unknown
       return {};
     }
     if (directories.empty()) return {};
@@ -412,21 +413,21 @@ class Walk {
   bool is_version_1_;
   bool has_more_;
   FileBundleWriter bundle_;
-  bool may_be_old_;  // whether files may be taken from the read before
+  bool may_be_old_;  // whether the previous content of files may be repeated
   LastFiles last_;
-  FixedPath path_;  // of the group that is visited
+  FixedPath path_;  // of the visited group
   std::size_t root_size_;
   std::uint64_t group_count_ = 0;
   std::uint64_t left_out_ = 0;
   std::size_t visit_count_ = 0;
   bool has_seen_any_ = false;
-  SlowFiles slow_;  // of all groups that are still there
-  // Of the group that is visited:
+  SlowFiles slow_;  // of all groups that still exist
+  // Of the visited group:
   bool is_turn_ = true;  // all its files are read
   bool is_turn_of_parts_ = true;
   bool is_turn_of_rare_files_ = true;
-  bool is_still_ = false;   // what it uses, and how often it hit a bound, is as at the read before
-  bool has_limit_ = false;  // of version 1
+  bool is_still_ = false;   // its usage and its hits of limits are unchanged since the previous read
+  bool has_limit_ = false;  // version 1
 };
 
 }  // namespace
@@ -441,7 +442,7 @@ Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bou
     auto result = walk.run();
     if (result ? walk.has_seen_any() : result.error().code != ErrorCode::kNotPresent) return result;
   }
-  // The first time; or there are no groups any more, perhaps because they were mounted again.
+  // First read, or no groups are left, perhaps because they were mounted elsewhere.
   state.hierarchy.root.truncate(0);
   bundle.clear();
   if (auto result = find_hierarchy(view, state); !result) return result;

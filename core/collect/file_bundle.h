@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Many small files or sysctls in one buffer, each with its name: the form in which a source that reads a directory
-// passes it to its parser. A record is the length of the name and of the content (both 32 bits, host byte order), the
-// name, the content.
+// Many small files or sysctls in one buffer, each with its name. Sources that read a directory pass their data to the parser
+// in this form. A record is the length of the name, the length of the content (both 32 bits in host byte order), the name,
+// the content.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class FileBundleWriter {
   void add_numbers(KernelView& view, std::span<const std::string> names, const KernelView::TakeNumber& take) {
     view.read_numbers(names, scratch_, take);
   }
-  /// Appends a record. kData above 2^32 - 1 bytes.
+  /// Appends a record. Error: kData if name or content exceeds 2^32 - 1 bytes.
   Result<void> add(std::string_view name, std::string_view content);
 
  private:

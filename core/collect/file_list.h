@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Small files that a source finds once, in a directory whose content hardly ever changes, and reads together at every poll.
-// The list is part of the source's state.
+// Small files that a source finds once, in a directory that hardly ever changes, and reads together at every poll. The list
+// is part of the source's state.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,6 @@
 
 namespace memstat {
 
-/// Paths in reading order.
 using FileList = std::vector<std::string>;
 
 /// When files are looked up. Only a source that is being opened keeps them open.

@@ -20,7 +20,7 @@ Result<std::string_view> KernelMessages::next() {
   if (!file_) {
     if (auto opened = open(); !opened) return opened.error();
   }
-  // EPIPE: the kernel has overwritten records, and continues with the oldest. The gap in their numbers shows it.
+  // EPIPE: the kernel has overwritten records and continues with the oldest. The gap in the sequence numbers shows it.
   for (int tries = 0; tries < 16; ++tries) {
     const ssize_t size = ::read(file_.get(), record_.data(), record_.size());
     if (size >= 0) return std::string_view(record_.data(), static_cast<std::size_t>(size));

@@ -34,7 +34,7 @@ std::string unescaped_path(std::string_view text) {
 }
 
 bool read_tmpfs_line(std::string_view line, std::string_view& device, std::string_view& path) {
-  constexpr std::string_view kSeparator = " - ";  // before it are options in any number
+  constexpr std::string_view kSeparator = " - ";  // preceded by any number of optional fields
   const std::size_t end = line.find(kSeparator);
   if (end == std::string_view::npos || !line.substr(end + kSeparator.size()).starts_with("tmpfs ")) return false;
   std::string_view words[5];  // number, parent, device, root, mount point

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What mounts of tmpfs hold, which only a system call reports.
+// Usage of tmpfs mounts, which only a system call reports.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@ struct MountAmounts {
   std::uint64_t files = 0;  ///< Inodes: directories and links, too.
   std::uint64_t max_files = 0;
 };
-/// Of the file system at `path`; nothing if it cannot be reached or is not tmpfs. Allocates nothing.
+/// The amounts of the file system at `path`; nothing if it cannot be reached or is not tmpfs. Allocates nothing.
 std::optional<MountAmounts> tmpfs_amounts(const char* path);
 
 /// "0:23" as one number.
 std::optional<std::uint64_t> device_number(std::string_view text);
 
-/// Finds device and path, still escaped, in a line of a mountinfo (proc(5)). False if it is not a mount of tmpfs.
+/// Finds the device and the path, still escaped, in a line of mountinfo (proc(5)). Returns false if it is not a mount of
+/// tmpfs.
 bool read_tmpfs_line(std::string_view line, std::string_view& device, std::string_view& path);
 
 struct MountPoint {
@@ -40,14 +41,14 @@ std::vector<MountPoint> tmpfs_mounts(std::string_view mountinfo);
 void unescape_path(std::string_view text, std::string& path);
 std::string unescaped_path(std::string_view text);
 
-/// Amounts of one mount, by its index among those that were asked for.
+/// The amounts of one mount, by its index in the list of requested mounts.
 struct MountSize {
   std::uint64_t number = 0;
   std::uint64_t bytes = 0;
   std::uint64_t files = 0;
 };
 
-/// A line "number bytes files" for each mount that can be reached and is not hidden by another one at the same place.
+/// One line "number bytes files" for each mount that can be reached and is not covered by another mount.
 class MountSizesTable final : public TextTableSource {
  public:
   explicit MountSizesTable(std::span<const MountPoint> mounts) : mounts_(mounts) {}

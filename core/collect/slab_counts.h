@@ -21,10 +21,8 @@ bool has_one_node(KernelView& view, Buffer& scratch);
 /// Keeps the files of SlabCounts open, like KernelView::keep_open. Errors: those of slabinfo.
 Result<void> keep_slab_counts_open(KernelView& view);
 
-/// The files `slabs` and `total_objects` of caches, derived from /proc/slabinfo.
 class SlabCounts {
  public:
-  /// Reads slabinfo. Errors: those of reading it.
   Result<void> read(KernelView& view);
 
   /// Moves to the cache with this name. Cheap if caches come in the order of the file. Returns false if it is not

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSlabCaches = "/sys/kernel/slab/";
 constexpr std::size_t kLongestFileName = 255;
 
-/// The directory entry of a cache; "" if its name cannot be a file name.
+/// The directory entry of a cache; "" if its name is not a valid file name.
 std::string entry_of(std::string_view cache) {
   if (cache.empty() || cache == "." || cache == ".." || cache.size() > kLongestFileName ||
       cache.find('\0') != std::string_view::npos) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Maps the caches of /proc/slabinfo to directories of /sys/kernel/slab.
 //
-// Each cache in slabinfo has an entry of its name in /sys/kernel/slab, with '!' for '/': a directory, or a link to one with
-// an artificial name (":0000064"). Several names may link to it, because caches with similar objects are merged
-// (sysfs_slab_add and sysfs_slab_alias in mm/slub.c). slabinfo lists a merged cache under only one of its names, and links
-// of other names have no cache there. So the names come from slabinfo. But a link is replaced when another cache of its name
-// is created, and then no longer leads to the cache in slabinfo.
+// Each cache in slabinfo has an entry of its name in /sys/kernel/slab, with '!' for '/'. The entry is a directory, or a link
+// to a directory with an artificial name (":0000064"). Several names may link to it, because caches with similar objects are
+// merged (sysfs_slab_add and sysfs_slab_alias in mm/slub.c). slabinfo lists a merged cache under only one of its names, so
+// the names come from slabinfo. A link is replaced when another cache of its name is created; it then leads to a cache that
+// is not the one in slabinfo.
 #pragma once
 
 #include <string>

@@ -8,7 +8,6 @@
 
 namespace memstat::sources::linux_slab_sysfs {
 
-/// The files of a cache that are read at every poll.
 enum File : std::uint8_t {
   kSlabsFile,
   kTotalObjectsFile,
@@ -32,7 +31,7 @@ constexpr FileSet bit(File file) { return FileSet{1} << file; }
 inline constexpr FileSet kAllocFiles = bit(kAllocFastpathFile) | bit(kAllocSlowpathFile);
 inline constexpr FileSet kNeededFreeFiles = bit(kFreeFastpathFile) | bit(kFreeSlowpathFile);
 inline constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
-// Zero if a cache has no slabs, and then not read: the kernel allocates a page at the first read of each open file.
+// Zero if a cache has no slabs, and then not read: the kernel allocates a page when an open file is first read.
 inline constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
 inline constexpr std::string_view kNoSlabs = "0\n";
 inline constexpr FileSet kToldFiles =

@@ -21,10 +21,10 @@ Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratc
 
 namespace {
 
-/// Puts what is read and what is kept into one bundle, in the order of the list.
+/// Merges fresh values and kept settings into one bundle, in the order of the list.
 class ListedRead {
  public:
-  /// `kept`: a bundle of settings, "" where they are read, too.
+  /// `kept`: a bundle of settings; "" if settings are read, too.
   ListedRead(const SysctlList& list, const SysctlRules& rules, std::string_view kept, FileBundleWriter& bundle)
       : list_(list), rules_(rules), kept_(kept), bundle_(bundle) {
     has_kept_ = kept_.next(kept_name_, kept_content_);
@@ -63,7 +63,7 @@ class ListedRead {
   std::string_view kept_name_;
   std::string_view kept_content_;
   bool has_kept_ = false;
-  std::size_t at_ = 0;  // in the list: all kept settings before it are in the bundle
+  std::size_t at_ = 0;  // index in the list; kept settings before it are in the bundle
   std::size_t taken_ = 0;
   bool has_any_ = false;
   Result<void> result_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Single numbers out of sysctls, many of them at a time: which ones a kernel has is found once, and they are read together
-// at every poll. The list is part of the source's state.
+// Reads many numeric sysctls at once. A source finds once which of them the kernel has, and keeps the list in its state.
 #pragma once
 
 #include <cstddef>
@@ -18,47 +17,44 @@
 
 namespace memstat {
 
-/// Names in the order in which they are read.
 using SysctlList = std::vector<std::string>;
 
-/// Appends `name` to `list` when this kernel has such a sysctl. Errors other than its absence are returned. `scratch` is
-/// overwritten.
+/// Appends `name` to `list` if this kernel has the sysctl. Returns errors other than kNotPresent. Overwrites `scratch`.
 Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, SysctlList& list);
 
-/// Name of the record that ends the bundle of read_listed_sysctls, so that one that was cut short is known as such.
+/// Name of the last record of a bundle from read_listed_sysctls; without it the bundle was truncated.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
 
-/// Part of a source's state.
 struct SysctlListState {
-  SysctlList list;          ///< To read; empty until found.
-  SysctlList others = {};   ///< Those of the list that are no settings.
-  Buffer settings = {};     ///< Their bundle as they were last read; empty: not yet.
-  std::uint32_t reads = 0;  ///< Of the list, so far.
+  SysctlList list;          ///< empty: not built yet
+  SysctlList others = {};   ///< members of the list that are not settings
+  Buffer settings = {};     ///< the bundle of the settings; empty: not read yet
+  std::uint32_t reads = 0;  ///< of the list, so far
   Buffer scratch = {};
 
-  /// Before the list is found again.
+  /// Forgets everything, before the list is built again.
   void clear();
 };
 
-/// How a list is found, and which of its sysctls are treated differently. Thread safety: safe.
+/// How the list is built, and which sysctls are settings or required.
 struct SysctlRules {
   Result<void> (*find)(KernelView& view, SysctlListState& state);
-  bool (*is_needed)(std::string_view name);   ///< Nothing goes without it. May be called for any name.
-  bool (*is_setting)(std::string_view name);  ///< Set at boot or by an administrator, so it seldom changes. The same.
+  bool (*is_needed)(std::string_view name);   ///< without it the source fails; may be called for any name
+  bool (*is_setting)(std::string_view name);  ///< changes only at boot or by an administrator; may be called for any name
 };
 
-/// Writes a bundle of every sysctl of the list, which is found first if it is empty, in its order, then the record
-/// kEndOfListedSysctls. Settings are those of the last time where may_leave_out() allows it. A sysctl that is gone by now is
-/// left out, unless it is needed, or all are gone: that error is returned, as one of `origin`, and so is any other.
-/// Allocates nothing in the steady state.
+/// Writes a bundle of all sysctls in the list, in its order, then the record kEndOfListedSysctls. Builds the list first if
+/// it is empty. Repeats the previous settings if may_leave_out() allows it. Omits a sysctl that has vanished, unless it is
+/// required or all have vanished. Returns that error and any other, attributed to `origin`. Does not allocate in the steady
+/// state.
 Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, const SysctlRules& rules, SysctlListState& state,
                                  Buffer& bundle);
 
-/// `error`, which is of one sysctl of many, as one of `origin`: all of them, as the source's descriptor calls them.
+/// Attributes the error of one sysctl to `origin`, the name that the source's descriptor gives to all of them.
 Error as_error_of(std::string_view origin, const Error& error);
 
-/// Calls `take(name, bytes)` for each record of such a bundle. kData of `origin`, with the offset, when it gives false (not
-/// what such a sysctl holds) and when the bundle ends early.
+/// Calls `take(name, bytes)` for each record of such a bundle. Error: kData of `origin` with the offset if `take` returns
+/// false (invalid content) or the bundle is truncated.
 template <typename Take>
 Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bundle, Take take) {
   FileBundleReader records(bundle);
@@ -73,15 +69,15 @@ Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bu
   return data_error(origin, bundle.size(), "the data ends early");
 }
 
-/// A number as sysctls hold them: an unsigned integer of 1, 2, 4 or 8 bytes in host byte order. Nothing for other sizes.
+/// The unsigned integer of a sysctl: 1, 2, 4 or 8 bytes in host byte order. Nothing for other sizes.
 std::optional<std::uint64_t> sysctl_number(std::string_view bytes);
 
-/// The same of an integer with a sign, which the kernel reads without a lock: what is below 0 is 0.
+/// The same for a signed integer. The kernel reads it without a lock, so it may be negative; that gives 0.
 std::optional<std::uint64_t> sysctl_amount(std::string_view bytes);
 
-/// Fills in the one of `numbers` that is called `name`, if any, as `convert` reads it; of several records of a name the
-/// first counts. `cursor` is 0 at first: it makes this quick where records come in the order of the numbers. False when the
-/// bytes are no number.
+/// Sets the member of `numbers` called `name`, if there is one, converted by `convert`. Of several records with one name,
+/// the first counts. `cursor` starts at 0 and makes lookups fast if records come in the order of the numbers. Returns false
+/// if the bytes are not a number.
 bool take_sysctl(std::string_view name, std::string_view bytes, std::optional<std::uint64_t> (*convert)(std::string_view),
                  std::span<KeyedNumber> numbers, std::size_t& cursor);
 

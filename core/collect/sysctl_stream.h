@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's statistics streams (kern.malloc_stats, vm.zone_stats) and the integers that go with them.
+// FreeBSD's statistics streams (kern.malloc_stats, vm.zone_stats) and the integers that give their size.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace memstat {
 
-/// One sysctl that is an int or u_int of 4 bytes. `scratch` is overwritten. Thread safety of both functions: the view's.
-/// Errors: those of KernelView::read_sysctl; kData when it has another size.
+/// Reads a sysctl of type int or u_int (4 bytes). Overwrites `scratch`. Errors: those of KernelView::read_sysctl; kData for
+/// another size.
 inline Result<std::uint32_t> read_sysctl_u32(KernelView& view, std::string_view name, Buffer& scratch) {
   if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint32_t)); !result) return result.error();
   if (scratch.size() != sizeof(std::uint32_t)) {
@@ -24,26 +24,26 @@ inline Result<std::uint32_t> read_sysctl_u32(KernelView& view, std::string_view 
   return load<std::uint32_t>(scratch.view(), 0);
 }
 
-/// One of the two streams, and the sysctls that say how large it is.
+/// A stream, and the sysctls from which its size follows.
 struct SysctlStream {
   std::string_view name;
-  std::string_view count;     ///< Records in it.
-  std::string_view cpus;      ///< Blocks a record, or one less, see cpus_is_highest.
-  bool cpus_is_highest;       ///< `cpus` is the highest CPU number rather than a number of CPUs.
-  std::size_t record_header;  ///< Bytes of a record before its blocks of 64 bytes.
+  std::string_view count;     ///< number of records
+  std::string_view cpus;      ///< number of blocks per record, or one less, see cpus_is_highest
+  bool cpus_is_highest;       ///< `cpus` is the highest CPU number, not the number of CPUs
+  std::size_t record_header;  ///< bytes of a record before its blocks of 64 bytes
 };
 inline constexpr SysctlStream kMallocStream{"kern.malloc_stats", "kern.malloc_count", "kern.smp.maxcpus", false, 32};
 inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "kern.smp.maxid", true, UmaRecord::kSize};
 
-/// Reads the stream into `out` with room for one record more than the kernel counts. To ask for the size instead would make
-/// the kernel walk everything twice, under the lock of its list. `size`: B, of the stream at the last read, 0 before the
-/// first; on this machine's kernel it takes the place of the counts. `scratch` is overwritten. Errors: those of
-/// KernelView::read_sysctl for the stream itself; without the integers the kernel is asked for the size after all.
+/// Reads the stream into `out`, with room for one record more than the kernel counts. Asking for the size would make the
+/// kernel walk everything twice under the lock of its list. `size`: bytes of the stream at the previous read, 0 before the
+/// first; a live kernel uses it instead of the counts. Overwrites `scratch`. Errors: those of KernelView::read_sysctl for
+/// the stream itself. If the counts are missing, the kernel is asked for the size after all.
 inline Result<void> read_sysctl_stream(KernelView& view, const SysctlStream& stream, std::size_t& size, Buffer& out,
                                        Buffer& scratch) {
   constexpr std::uint64_t kMaxRoom = std::uint64_t{1} << 30;
-  constexpr std::uint32_t kMaxCpus = 65536;  // far above every kernel's; keeps the product from overflowing
-  constexpr std::size_t kLikelyGrowth = 64;  // types come with modules, so a 64th is plenty as a rule
+  constexpr std::uint32_t kMaxCpus = 65536;  // above every kernel's maximum; keeps the product from overflowing
+  constexpr std::size_t kLikelyGrowth = 64;  // new types come with modules, so a 64th usually suffices
   std::uint64_t room = std::uint64_t{size} + size / kLikelyGrowth;
   if (size == 0 || !view.reads_this_machine() || view.wants_whole_polls()) {
     room = size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of the source linux_table, and what they held at one poll.
+// The files of the source linux_table, and their content at one poll.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace memstat::sources::linux_table {
 
-// Counts first, then counts of what programs seldom make, and settings: these are read at each fourth read.
+// Frequently changing counts first. The rest, rarely changing counts and settings, are read only at every fourth read.
 inline constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
     "/proc/sys/fs/inode-state",

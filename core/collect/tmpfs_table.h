@@ -6,7 +6,8 @@
 //   left_out MOUNTS BYTES
 //   end
 //
-// A limit of 0 files is none. Mounts without a limit of bytes are left out: the kernel reports 0 for what they hold.
+// A limit of 0 files means no limit. Mounts without a limit of bytes are left out, because the kernel reports 0 for their
+// content.
 #pragma once
 
 #include <array>
@@ -26,13 +27,13 @@ namespace memstat {
 class TmpfsTable final : public TextTableSource {
  public:
   static constexpr std::string_view kPath = "/proc/self/mountinfo";
-  static constexpr std::size_t kMaxMounts = 16;      ///< In the table.
-  static constexpr std::size_t kMaxMeasured = 1024;  ///< Mounts that are asked for their size.
+  static constexpr std::size_t kMaxMounts = 16;      ///< in the table
+  static constexpr std::size_t kMaxMeasured = 1024;  ///< mounts whose size is requested
 
   Result<void> open() override { return files_.keep_open(kPath); }
   Result<void> read(Buffer& out) override;
 
-  /// The table of this mountinfo; `measure` is tmpfs_amounts, or stands for it.
+  /// Writes the table of this mountinfo. `measure` is tmpfs_amounts; tests replace it.
   void write(std::string_view mountinfo, std::optional<MountAmounts> (*measure)(const char* path), Buffer& out);
 
  private:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounds the time of work on many things: each read continues where the previous one stopped.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +7,8 @@
 
 namespace memstat {
 
-/// Distributes a time budget over several reads: each read takes the next things in turn. Things are numbered from 0 in
-/// the order of next_thing() calls.
+/// Distributes a time budget over several reads: each read continues where the previous one stopped. Things are numbered
+/// from 0 in the order of next_thing() calls.
 class Turns {
  public:
   /// `first`: the first thing of this read; next_first() of the previous read. The clock must outlive this object.
