@@ -36,7 +36,7 @@ class AnswerMemory {
     size_ = out.size();
     if (size_ > kMaxKeptMemory / 2) return put_once();
     if (size_ > kept_.size()) {
-      auto grown = SharedMemory::make(size_ + size_ / 8);  // with reserve, so that it does not grow at each read
+      auto grown = SharedMemory::make(size_ + size_ / 8);  // with reserve, so that it rarely grows
       if (!grown) return grown.error();
       kept_ = *std::move(grown);
     }

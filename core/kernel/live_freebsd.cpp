@@ -36,7 +36,7 @@ using Mib = SysctlNumbers;
 constexpr std::size_t kMaxMib = CTL_MAXNAME;  // the longest number path of a sysctl
 static_assert(kMaxMib == decltype(Mib::numbers){}.size());
 
-/// {0, what, mib...}: a question about `mib`.
+/// Fills {0, what, mib...}, a query about `mib`.
 std::size_t make_question(int what, const Mib& mib, std::array<int, kMaxMib + 2>& question) {
   question[0] = kDescribe;
   question[1] = what;
@@ -44,7 +44,7 @@ std::size_t make_question(int what, const Mib& mib, std::array<int, kMaxMib + 2>
   return mib.length + 2;
 }
 
-/// The leaf that follows `mib` in the kernel's order. False at the end or on an error, see errno (ENOENT: the end).
+/// Finds the leaf after `mib` in the kernel's order. Returns false at the end (errno is ENOENT) or on an error.
 bool next_leaf(const Mib& mib, Mib& next) {
   std::array<int, kMaxMib + 2> question{};
   const std::size_t length = make_question(kNextAfter, mib, question);
@@ -54,7 +54,7 @@ bool next_leaf(const Mib& mib, Mib& next) {
   return true;
 }
 
-/// The dotted name of `mib`; false on an error, see errno.
+/// Finds the dotted name of `mib`. Returns false on an error, see errno.
 bool name_of(const Mib& mib, std::string& name) {
   std::array<int, kMaxMib + 2> question{};
   const std::size_t length = make_question(kNameOf, mib, question);
@@ -131,7 +131,7 @@ class FreeBsdKernelView final : public KernelView {
 
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     names.clear();
-    Mib root;  // empty: everything
+    Mib root;  // empty: all
     Mib at;
     if (prefix.empty()) {
       at.numbers[0] = CTL_KERN;  // the first tree after the one that describes sysctls
@@ -147,11 +147,11 @@ class FreeBsdKernelView final : public KernelView {
     std::string name;
     while (true) {
       if (!next_leaf(at, next)) {
-        if (errno == ENOENT) break;  // the end of everything
+        if (errno == ENOENT) break;  // the end of the list
         return system_error(prefix, errno);
       }
       if (!starts_with(next, root)) break;
-      if (name_of(next, name)) names.push_back(name);  // a sysctl may vanish between the two questions
+      if (name_of(next, name)) names.push_back(name);  // a sysctl may vanish between the two queries
       at = next;
     }
     if (names.empty()) return system_error(prefix, ENOENT, "there is no sysctl below it");
@@ -204,7 +204,7 @@ class FreeBsdProcessStatsReader final : public ProcessStatsReader {
     return 0;  // a kernel that does not report it
   }
 
-  const pid_t process_;  // times, limits and descriptors are this process's, whatever this says
+  const pid_t process_;  // times, limits and descriptors are always those of the calling process
   std::uint64_t page_size_ = system_page_size();
 };
 

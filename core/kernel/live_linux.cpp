@@ -69,8 +69,8 @@ class LinuxKernelView final : public KernelView {
   void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
  private:
-  /// Files of sysfs and control groups (fs/kernfs/file.c) return everything in one read, or whole records in pages, no
-  /// record being as long as half a page.
+  /// Files of sysfs and control groups (fs/kernfs/file.c) return everything in one read, or pages of whole records. No
+  /// record is as long as half a page.
   static ReadManner manner_of(std::string_view path) {
     if (path.starts_with("/proc/sys/")) return ReadManner::kInOne;
     const bool is_kernfs =

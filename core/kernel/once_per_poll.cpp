@@ -64,7 +64,7 @@ Result<void> OncePerPollView::read_sysctl(std::string_view name, Buffer& out, st
   return read_once(name, out, [&] { return inner_.read_sysctl(name, out, size_hint); });
 }
 
-// Those between two that were brought before go together.
+// Requests consecutive names together, up to the next one that this poll has read already.
 void OncePerPollView::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
   std::uint64_t poll = 0;  // 0: outside of polls
   bool goes_on = true;
@@ -122,15 +122,15 @@ Result<void> OncePerPollView::read_once(std::string_view path, Buffer& out, Read
 void OncePerPollView::keep(std::string_view path, std::uint64_t poll, std::string_view bytes, const Result<void>& result) {
   try {
     const MutexLock lock(mutex_);
-    if (!is_in_poll_ || poll != poll_) return;  // it hung until its poll was over
+    if (!is_in_poll_ || poll != poll_) return;  // the read was blocked until its poll was over
     auto found = files_.find(path);
     if (found == files_.end()) found = files_.try_emplace(std::string(path)).first;
     Brought& file = found->second;
-    if (file.poll == poll) return;  // another thread was quicker, and a caller may have its bytes
+    if (file.poll == poll) return;  // another thread was faster, and a caller may have its bytes
     file.bytes.assign(result ? bytes : std::string_view());
     file.result = result;
     file.poll = poll;
-  } catch (const std::bad_alloc&) {  // then the next source reads the file itself
+  } catch (const std::bad_alloc&) {  // the next source reads the file itself
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that reads a file which several sources want once a poll: some of them are costly to the kernel, and figures
-// of one read fit together.
+// A kernel view that reads a file once per poll if several sources need it. Some of these files are expensive for the
+// kernel, and figures from one read are consistent.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,24 @@ namespace memstat {
 /// Whether several sources read this file: /proc/meminfo and the like, and the same figures of one NUMA node. The list is
 /// in once_per_poll.cpp; a contract test reports which file it lacks.
 bool is_shared_file(std::string_view path);
-/// The same of sysctls.
+/// The same for sysctls.
 bool is_shared_sysctl(std::string_view name);
 
-/// Passes every read on to another view, but the second and later read of a shared file or sysctl in one poll: that is a
-/// copy of what the first one brought, bytes or error. Nothing is kept from one poll to the next but the room for it, so a
-/// steady poll allocates nothing. Outside of polls everything is passed on.
+/// Forwards every read to another view, except repeated reads of a shared file or sysctl in one poll: they get a copy of the
+/// first result, bytes or error. Buffers are reused, so a steady poll allocates nothing. Outside of polls every read is
+/// forwarded.
 ///
-/// No lock is held while the kernel is read: two threads that want a file at the same time both read it, so a read that
-/// hangs does not delay other readers, and what it brings after its poll is over goes to its own reader only. Thread safety:
-/// as KernelView, and begin_poll and end_poll in one thread, also while reads are under way.
+/// No lock is held while the kernel is read. If two threads read a file at the same time, both read the kernel, so a blocked
+/// read does not delay other readers. A result that arrives after its poll is returned to its reader only. Thread safety: as
+/// KernelView; begin_poll and end_poll must be called by one thread, also during reads.
 class OncePerPollView final : public ForwardingKernelView {
  public:
-  /// kEverything: sources read at each poll what seldom changes, too, for somebody who compares two polls of his own
-  /// choosing.
+  /// kEverything: sources read slowly changing data at each poll, too, for a user who compares two polls.
   enum class Reads : std::uint8_t { kWhatMayHaveChanged, kEverything };
   explicit OncePerPollView(std::shared_ptr<KernelView> inner, Reads reads = Reads::kWhatMayHaveChanged)
       : ForwardingKernelView(*inner), owned_(std::move(inner)), reads_(reads) {}
 
-  /// From here on shared files are read once; what earlier polls read is forgotten.
+  /// Starts a poll, in which shared files are read once. Discards the results of the previous poll.
   void begin_poll();
   void end_poll();
 
@@ -51,13 +50,13 @@ class OncePerPollView final : public ForwardingKernelView {
   }
 
  private:
-  /// What `read` brings, or what it brought before in this poll.
+  /// The result of the first call with this name in this poll.
   template <typename Read>
   Result<void> read_once(std::string_view name, Buffer& out, Read read);
 
-  /// What the first read of a file in a poll brought.
+  /// The result of the first read of a file in a poll.
   struct Brought {
-    std::uint64_t poll = 0;  // in which; 0: none yet
+    std::uint64_t poll = 0;  // the poll that read it; 0: none
     Buffer bytes;
     Result<void> result;
   };
@@ -68,10 +67,10 @@ class OncePerPollView final : public ForwardingKernelView {
 
   std::shared_ptr<KernelView> owned_;
   Reads reads_;
-  mutable Mutex mutex_;  // held for copies in memory, never for a read of the kernel
+  mutable Mutex mutex_;  // held for copies in memory, never during a read of the kernel
   std::uint64_t poll_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  /// And sysctls, whose names begin with no slash.
+  /// By path or by sysctl name, which never begins with a slash.
   std::map<std::string, Brought, std::less<>> files_ MEMSTAT_GUARDED_BY(mutex_);
 };
 

@@ -18,7 +18,7 @@ namespace memstat {
 /// How a kernel file must be read; see read_all.h.
 enum class ReadManner {
   kToTheEnd,  ///< until a read returns nothing
-  kToAShort,  ///< same, or until a read returns less than half a page
+  kToAShort,  ///< the same, or until a read returns less than half a page
   kInOne,     ///< everything in one read at offset 0
 };
 

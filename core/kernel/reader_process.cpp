@@ -50,7 +50,7 @@ void put(T value, Buffer& out) {
   out.assign({bytes.data(), bytes.size()});
 }
 
-/// Sends the answer; `error`: nullptr when there is none.
+/// Sends the answer; `error`: nullptr if there is none.
 bool send_answer(int socket, ReadAnswer answer, const Error* error, std::string_view name,
                  std::span<const int> descriptors) {
   std::array<char, 2 * kMaxReadText> text;
@@ -79,9 +79,8 @@ bool send_answer(int socket, ReadAnswer answer, const Error* error, std::string_
 
 }  // namespace
 
-// ---- the reader --------------------------------------------------------------------------------------------------------
+// Server side.
 
-/// One request.
 struct ReadService::Work {
   std::uint32_t word;
   std::string_view name;
@@ -114,7 +113,7 @@ bool ReadService::is_allowed(const Work& work) const {
   return false;
 }
 
-// What a hint of the other end can make the kernel take is bounded by what was there before.
+// Bounds a client's size hint by sizes that were read before, so that a client cannot make the kernel take much memory.
 std::uint64_t ReadService::hint_of(const Work& work) const {
   const std::uint64_t hint = std::min(work.number, kMaxReadMemory);
   if (!is_sealed_) return hint;
@@ -134,7 +133,7 @@ Result<void> ReadService::read_sysctl(const Work& work, AnswerMemory& memory) {
   return result;
 }
 
-// Each of them is learnt, and allowed, by itself.
+// Each name is recorded and checked separately.
 void ReadService::read_numbers(std::string_view names, AnswerMemory& memory) {
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(kEndOfName), names.size());
@@ -232,7 +231,7 @@ ReadService::End ReadService::serve(int socket) {
 }
 
 void serve_reads(int socket, KernelView& view, const std::function<Result<void>()>& before_threads) {
-  const auto service = std::make_shared<ReadService>(view);  // threads that hang keep it
+  const auto service = std::make_shared<ReadService>(view);  // shared with threads that hang
   if (service->serve(socket) != ReadService::End::kSeal) return;
   std::array<int, kReadChannels> theirs{};
   std::vector<UniqueFd> open;
@@ -259,7 +258,7 @@ void serve_reads(int socket, KernelView& view, const std::function<Result<void>(
   }
 }
 
-// ---- the other end -----------------------------------------------------------------------------------------------------
+// Client side.
 
 namespace {
 
@@ -297,7 +296,7 @@ Error error_of(const ReadAnswer& answer, std::string_view text, std::string_view
   return error;
 }
 
-/// The next of the numbers of an answer, without which it is to be asked for by itself.
+/// The next number of an answer; nothing if it must be requested separately.
 std::optional<std::string_view> next_number(std::string_view& left) {
   if (left.size() < sizeof(std::uint32_t)) return left = {}, std::nullopt;
   const auto size = load<std::uint32_t>(left, 0);
@@ -311,7 +310,7 @@ std::optional<std::string_view> next_number(std::string_view& left) {
 
 }  // namespace
 
-/// A socket to the reader, and the memory that its answers are in. Thread safety: one thread at a time, but `state`.
+/// A socket to the reader, and the memory with its answers. Thread safety: one thread at a time, except `state`.
 class ReaderView::Channel {
  public:
   explicit Channel(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -319,8 +318,8 @@ class ReaderView::Channel {
   enum class State { kFree, kBusy, kLost };
   State state = State::kFree;  // guarded by the view's mutex
 
-  /// Asks; `out` is what came, a copy of it where it is small. `is_lost`: whether the reader and this end do not understand
-  /// each other any more.
+  /// Sends a request and copies the answer to `out`, or maps it if it is large. `is_lost`: the channel must not be used
+  /// again, because the reader is gone or violated the protocol.
   Result<void> ask(const ReadRequest& question, std::string_view name, Buffer& out, bool& is_lost) {
     is_lost = true;
     Packet packet;
@@ -351,7 +350,7 @@ class ReaderView::Channel {
     return {};
   }
 
-  /// Asks for the seal; the channels that it brings.
+  /// Requests the seal and returns the channels.
   Result<std::vector<UniqueFd>> ask_for_channels() {
     Packet packet;
     ReadAnswer answer;
@@ -366,7 +365,7 @@ class ReaderView::Channel {
   UniqueFd take_socket() { return std::move(socket_); }
 
  private:
-  /// Memory of one answer, which nobody can change any more.
+  /// Maps the memory of one answer, which is sealed against changes.
   static Result<void> adopt(const UniqueFd& descriptor, const ReadAnswer& answer, std::string_view name, Buffer& out,
                             bool& is_lost) {
     if (answer.memory > kMaxReadMemory || answer.size > answer.memory) return gone(name);
@@ -377,7 +376,7 @@ class ReaderView::Channel {
     out.adopt(*mapped, static_cast<std::size_t>(answer.memory), static_cast<std::size_t>(answer.size));
     return {};
   }
-  /// False: the reader is gone, or what came is no answer.
+  /// Returns false if the reader is gone or its answer is invalid.
   bool exchange(ReadRequest question, std::string_view name, ReadAnswer& answer, Packet& packet) {
     question.name_size = static_cast<std::uint32_t>(name.size());
     question.memory = memory_.size();
@@ -394,7 +393,7 @@ class ReaderView::Channel {
   std::array<char, 2 * kMaxReadText> text_{};
 };
 
-/// A channel in use. Given up when it is not said to be sound in the end.
+/// A channel in use. The channel is abandoned unless `is_lost` is set to false.
 class ReaderView::Lease {
  public:
   Lease(const ReaderView& view, std::string_view name) : view_(view) {

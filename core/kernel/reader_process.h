@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reading the kernel for a process that may not: both ends. A process that has shut itself in (FreeBSD's capability mode)
-// asks another one, forked before and without a socket to the network, which reads and hands over the raw bytes in shared
-// memory.
+// Reads the kernel on behalf of a sandboxed process: client and server. A process in a sandbox (FreeBSD's capability mode)
+// sends requests to a process that was forked before and has no network socket. That process reads the kernel and passes the
+// raw bytes in shared memory.
 //
-// At first both are trusted: sources are opened through the view, one request after another, and the reader learns which
-// names they ask for. Then the view is sealed. From then on the reader reads these names, what lies below the prefixes and
-// directories that were listed, and nothing else; and there are several channels, each with a thread and memory of its own,
-// so that a read that hangs in the kernel holds up no other.
+// Before the seal both processes are trusted: sources are opened through the view, one request after another, and the reader
+// records the requested names. After the seal the reader reads only these names, and what is below the listed prefixes and
+// directories. There are then several channels, each with its own thread and memory, so that a read that hangs in the kernel
+// does not block the others.
 #pragma once
 
 #include <sys/types.h>
@@ -31,66 +31,66 @@
 
 namespace memstat {
 
-/// Reads at a time, once sealed. As many descriptors go in one message.
+/// Maximum number of simultaneous reads after the seal. One message carries as many descriptors.
 inline constexpr std::size_t kReadChannels = kMaxPacketDescriptors;
-/// B, of a name in a request.
+/// Maximum size of a name in a request, in bytes.
 inline constexpr std::size_t kMaxReadName = 4095;
-/// B, of the texts of an error in an answer; what is longer is cut.
+/// Maximum size of each text of an error in an answer, in bytes. Longer texts are truncated.
 inline constexpr std::size_t kMaxReadText = 1024;
-/// B, of what is handed over in one piece: more than any KernelView reads.
+/// Maximum size of one answer, in bytes: more than any KernelView reads.
 inline constexpr std::uint64_t kMaxReadMemory = (1ULL << 30) + (1ULL << 28);
 
-/// B, of shared memory that both ends keep from one read to the next. Where more is expected or comes, memory is made for
-/// that answer: the reader has the kernel write into it, seals it and keeps nothing, and the other end's buffer is a mapping
-/// of it, so that the megabytes of kern.malloc_stats are there once during a poll, and not at all between polls.
+/// Maximum size of the shared memory that both processes keep between reads, in bytes. A larger answer gets memory of its
+/// own: the kernel writes into it, the reader seals and releases it, and the client's buffer is a mapping of it. So the
+/// megabytes of kern.malloc_stats exist once during a poll, and not between polls.
 inline constexpr std::size_t kMaxKeptMemory = std::size_t{1} << 20U;
 
-/// What goes to the reader: this, and then the name, in one message.
+/// A request, followed by the name in the same message.
 struct ReadRequest {
   enum Word : std::uint32_t {
-    kFacts = 1,  ///< What KernelView says of itself, as ReaderFacts. The first request.
+    kFacts = 1,  ///< ReaderFacts; the first request
     kFile,
-    kMayRead,  ///< A byte, 0 or 1.
+    kMayRead,  ///< a byte, 0 or 1
     kLink,
-    kDirectory,    ///< Names, each followed by a NUL.
-    kDirectories,  ///< As kDirectory.
+    kDirectory,    ///< names, each followed by a NUL
+    kDirectories,  ///< as kDirectory
     kSysctl,
-    kSysctls,    ///< As kDirectory.
-    kKeepOpen,   ///< Before the seal only, as the next three.
-    kKeptCount,  ///< Eight bytes.
-    kCloseKept,  ///< `number`: how many stay.
-    kProcess,    ///< ProcessStats of the asking process, whose child the reader is. At any time.
-    kSeal,       ///< The answer brings the channels, and this socket takes no more requests.
-    kNumbers,    ///< Sysctls: names, each followed by a NUL. For each the size of its bytes (32 bits), and the bytes; or
-                 ///< kNoNumber where it is to be asked for by itself, because it is long or was not read.
+    kSysctls,    ///< as kDirectory
+    kKeepOpen,   ///< only before the seal, as the next three
+    kKeptCount,  ///< eight bytes
+    kCloseKept,  ///< `number`: how many files stay open
+    kProcess,    ///< ProcessStats of the client, which is the reader's parent; at any time
+    kSeal,       ///< returns the channels; this socket then accepts no more requests
+    kNumbers,    ///< sysctls: names, each followed by a NUL; the answer has for each the size of its bytes (32 bits) and
+                 ///< the bytes, or kNoNumber if it must be requested separately: it is long, or reading it failed
   };
   std::uint32_t word = 0;
-  std::uint32_t name_size = 0;  ///< B
-  std::uint64_t number = 0;     ///< Of kSysctl: the size expected, in bytes.
-  std::uint64_t memory = 0;     ///< B, of the memory of this channel that the asker has.
+  std::uint32_t name_size = 0;  ///< in bytes
+  std::uint64_t number = 0;     ///< kSysctl: the expected size in bytes
+  std::uint64_t memory = 0;     ///< size of this channel's memory that the client has mapped, in bytes
 };
 
 inline constexpr std::uint32_t kNoNumber = 0xFFFFFFFF;
-/// B, of all sysctls of one kNumbers: the others are asked for by themselves.
+/// Maximum size of all values in one answer to kNumbers, in bytes. The rest must be requested separately.
 inline constexpr std::size_t kMaxNumbers = 128U << 10U;
 
-/// What comes back: this, then the path of the error and its detail, in one message. With one descriptor if, and only if,
-/// the data is in other memory than the asker has; the answer to kSeal brings kReadChannels of them.
+/// An answer, followed by the path and the detail of an error in the same message. It carries one descriptor if the data is
+/// in memory that the client does not have yet. The answer to kSeal carries kReadChannels descriptors.
 struct ReadAnswer {
   static constexpr std::uint32_t kIsError = 1;
   static constexpr std::uint32_t kHasOffset = 2;
-  static constexpr std::uint32_t kIsItsName = 4;  ///< The error's path is the name in the request; none follows.
+  static constexpr std::uint32_t kIsItsName = 4;  ///< the error's path is the name in the request and is not repeated
   std::uint32_t flags = 0;
   std::int32_t code = 0;  ///< ErrorCode
   std::int32_t system_errno = 0;
   std::uint16_t path_size = 0;
   std::uint16_t detail_size = 0;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;    ///< B, of the data, from the start of the memory.
-  std::uint64_t memory = 0;  ///< B, of the memory that comes along; 0: none does.
+  std::uint64_t size = 0;    ///< of the data, from the start of the memory, in bytes
+  std::uint64_t memory = 0;  ///< of the memory that is passed along, in bytes; 0: none
 };
 
-/// See KernelView.
+/// Constant properties of the reader's KernelView.
 struct ReaderFacts {
   std::uint64_t page_size = 0;
   std::uint32_t cpu_count = 0;
@@ -100,13 +100,12 @@ struct ReaderFacts {
   std::array<char, 256> release{};
 };
 
-/// Memory and start of another process, as ProcessStats; the rest of them is of no use. Never null.
+/// Memory and start time of another process. The other fields are meaningless. Never null.
 std::unique_ptr<ProcessStatsReader> make_process_stats_reader_of(pid_t process);
 
 class AnswerMemory;
 
-/// What a reader does for each request. Before the seal one thread uses it; then any number may, each with a socket of its
-/// own.
+/// Serves read requests. Before the seal it is used by one thread, afterwards by any number, each with its own socket.
 class ReadService {
  public:
   /// `view` must outlive it.
@@ -115,31 +114,31 @@ class ReadService {
   ReadService& operator=(const ReadService&) = delete;
 
   enum class End {
-    kGone,  ///< The other end is closed.
-    kSeal,  ///< It asks for the seal, and waits for an answer.
+    kGone,  ///< the client closed the socket
+    kSeal,  ///< the client requests the seal and waits for an answer
   };
-  /// Answers what comes on the socket until it is to end. What is no request is answered with an error and changes nothing.
-  /// Allocates nothing in the steady state where the view does not.
+  /// Answers requests from the socket until it ends. An invalid request is answered with an error and changes nothing.
+  /// Allocates nothing in the steady state if the view does not.
   End serve(int socket);
-  /// From here on only what was asked for is read.
+  /// Allows only names that were requested before.
   void seal() { is_sealed_ = true; }
 
  private:
   struct Work;
 
-  /// What was asked for by one name, files or sysctls. `largest`: B, of its data.
+  /// Requested names of files or sysctls. The value is the largest size read so far, in bytes.
   using Names = std::map<std::string, std::atomic<std::uint64_t>, std::less<>>;
   void learn(const Work& work);
   [[nodiscard]] bool is_allowed(const Work& work) const;
   [[nodiscard]] std::uint64_t hint_of(const Work& work) const;
-  /// What it reads is in the memory that is to be sent, unless there is an error.
+  /// The data is in the memory to be sent, unless there is an error.
   Result<void> answer(const Work& work, AnswerMemory& memory);
   Result<void> read(const Work& work, AnswerMemory& memory);
   Result<void> read_sysctl(const Work& work, AnswerMemory& memory);
   void read_numbers(std::string_view names, AnswerMemory& memory);
 
   KernelView& view_;
-  const std::unique_ptr<ProcessStatsReader> parent_;  // opened now, used by one thread at a time
+  const std::unique_ptr<ProcessStatsReader> parent_;  // opened in the constructor, used by one thread at a time
   Mutex parent_mutex_;
   bool is_sealed_ = false;
   Names files_;
@@ -148,24 +147,24 @@ class ReadService {
   Names prefixes_;     // of sysctls that were listed
 };
 
-/// Serves a ReaderView until the other end of `socket` is closed. At the seal, while there is still one thread, calls
-/// `before_threads`, which gives up what is not needed any more; an error of it is the seal's, and the end.
-/// When this returns, threads that hang in a read may be left behind, which use `view`: the process must end with _exit.
+/// Serves a ReaderView until the client closes `socket`. At the seal, while the process has one thread, calls
+/// `before_threads`, which drops what is no longer needed; its error is returned to the client and ends the service. On
+/// return, threads that hang in a read may still use `view`, so the process must end with _exit.
 void serve_reads(int socket, KernelView& view, const std::function<Result<void>()>& before_threads = {});
 
-/// The other end. Errors: those of the view that the reader reads through, in the same words; kPermission for what was not
-/// asked for before the seal; kIo when the reader is gone, or answers what it was not asked (its channel is then used no
-/// more), or all channels hang. Tables (TextTableSource) are made in this process.
-/// Thread safety: as KernelView; seal() before there are threads. Reads allocate nothing in the steady state.
+/// The client. Errors: those of the reader's view, unchanged; kPermission for a name that was not requested before the seal;
+/// kIo if the reader is gone or violated the protocol (its channel is then abandoned); kTimeout if all channels hang. Tables
+/// (TextTableSource) are made in this process.
+/// Thread safety: as KernelView; call seal() before there are threads. Reads allocate nothing in the steady state.
 class ReaderView final : public KernelView {
  public:
-  /// `socket`: with serve_reads behind it. Errors: kIo.
+  /// `socket`: connected to serve_reads. Errors: kIo.
   static Result<std::unique_ptr<ReaderView>> connect(UniqueFd socket);
   ~ReaderView() override;
 
-  /// No other names from now on. Once, before threads read. Errors: what the reader's before_threads says; kIo.
+  /// Forbids other names. Call once, before other threads read. Errors: that of the reader's before_threads; kIo.
   Result<void> seal();
-  /// Whether the reader is there, as far as the kernel knows; false is for good. Does not wait.
+  /// Whether the reader is still running, as far as the kernel reports. Once false, it stays false. Does not block.
   [[nodiscard]] bool is_alive();
 
   [[nodiscard]] OperatingSystem os() const override { return os_; }
@@ -187,7 +186,7 @@ class ReaderView final : public KernelView {
   Result<void> open_table(std::string_view source, TextTableSource& table) override;
   Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override;
 
-  /// Memory and start of this process, which a sandbox may hide from itself; the rest is of no use. 0: not known any more.
+  /// Memory and start time of this process, which a sandbox may hide. The other fields are meaningless. 0: no longer known.
   [[nodiscard]] ProcessStats process_stats() const;
 
  private:
@@ -197,12 +196,12 @@ class ReaderView final : public KernelView {
   ReaderView() = default;
   Result<void> learn_facts();
   Result<void> list(ReadRequest::Word word, std::string_view name, std::vector<std::string>& names);
-  /// Asks on a free channel. The data comes into `out`.
+  /// Sends a request on a free channel. The answer is in `out`.
   Result<void> ask(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const;
 
-  UniqueFd control_;  // once sealed; it says when the reader ends
+  UniqueFd control_;  // after the seal; closed when the reader ends
   std::atomic<bool> is_gone_ = false;
-  mutable Mutex mutex_;  // never held while an answer is waited for
+  mutable Mutex mutex_;  // never held while waiting for an answer
   std::vector<std::unique_ptr<Channel>> channels_ MEMSTAT_GUARDED_BY(mutex_);
   OperatingSystem os_ = OperatingSystem::kOther;
   std::uint64_t page_size_ = 1;

@@ -32,8 +32,6 @@
 namespace memstat::sources::freebsd_vm {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kPageEvents = counter_metric(
     "memstat_page_events_total", Tier::kDefault,
     "Events of FreeBSD's page daemon since boot, by kind: wakeups, shortfalls, reactivated pages and others.", {"kind"});

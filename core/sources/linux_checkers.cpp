@@ -26,8 +26,6 @@
 namespace memstat::sources::linux_checkers {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kCheckerBugs = counter_metric("memstat_checker_bugs_total", Tier::kDefault,
                                                      "Memory errors found by the kernel's checker since boot.", {"checker"});
 

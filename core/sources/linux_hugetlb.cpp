@@ -29,8 +29,6 @@
 namespace memstat::sources::linux_hugetlb {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kHugetlbReserved =
     gauge_metric("memstat_hugetlb_reserved_pages", Tier::kDefault,
                  "Free huge pages of the pool that are reserved for mappings now.", {"type"});

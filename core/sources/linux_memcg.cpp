@@ -40,8 +40,6 @@
 namespace memstat::sources::linux_memcg {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kMemcgPartBytes =
     gauge_metric("memstat_memcg_part_bytes", Tier::kFull,
                  "Bytes of a control group and its children now, by part; part kernel includes kernel_stack, "

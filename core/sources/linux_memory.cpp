@@ -47,8 +47,6 @@
 namespace memstat::sources::linux_memory {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kSwapTotalBytes =
     gauge_metric("memstat_swap_total_bytes", Tier::kDefault, "Bytes of swap space in use or free now.");
 

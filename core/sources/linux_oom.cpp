@@ -18,8 +18,6 @@
 namespace memstat::sources::linux_oom {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kAllocationStalls =
     counter_metric("memstat_allocation_stalls_total", Tier::kMinimal,
                    "Allocations since boot that stalled to reclaim memory, by the highest zone they could use.", {"zone"});

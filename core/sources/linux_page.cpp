@@ -27,8 +27,6 @@
 namespace memstat::sources::linux_page {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kZoneLargestFreeBlock =
     gauge_metric("memstat_zone_largest_free_block_bytes", Tier::kDefault,
                  "Bytes of the largest free block in the zone now; 0 if none is free.", {"node", "zone"});

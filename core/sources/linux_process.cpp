@@ -24,8 +24,6 @@
 namespace memstat::sources::linux_process {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kProcessPartBytes = gauge_metric(
     "memstat_process_part_bytes", Tier::kDefault,
     "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",

@@ -24,8 +24,6 @@
 namespace memstat::sources::linux_resctrl {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kCacheOccupancy = gauge_metric(
     "memstat_resctrl_cache_occupancy_bytes", Tier::kDefault,
     "Bytes of the last-level cache that the resource group occupies now, by cache domain.", {"group", "domain"});
@@ -42,8 +40,6 @@ constexpr SystemMetric kLocalMemoryBytes =
 
 constexpr SystemMetric kGroupsLeftOut = gauge_metric("memstat_resctrl_groups_left_out", Tier::kMinimal,
                                                      "Resource groups omitted now because there are more than max_groups.");
-
-// ---- files ---------------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view kRoot = "/sys/fs/resctrl";
 constexpr std::string_view kMonitoredGroups = "mon_groups";
@@ -80,8 +76,6 @@ constexpr std::size_t kMaxGroups = 0;
 std::optional<std::uint64_t> domain_of(std::string_view directory) {
   return directory.starts_with(kDomain) ? parse_u64(directory.substr(kDomain.size())) : std::nullopt;
 }
-
-// ---- reading -------------------------------------------------------------------------------------------------------------
 
 struct State final : ReaderState {
   Buffer file;
@@ -204,8 +198,6 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) { return Walk(v
 
 /// Keeps nothing open, since groups come and go. Reads once, to check that there is something to read.
 Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
-
-// ---- parsing -------------------------------------------------------------------------------------------------------------
 
 /// The parts of "/GROUP/mon_data/mon_L3_00/FILE"; the default group is "/".
 struct Place {

@@ -76,8 +76,6 @@ std::uint64_t option(const ReaderState& state, std::size_t index) {
 }
 bool counts_objects(const ReaderState& state) { return option(state, kCountObjectsOption) != 0; }
 
-// ---- which files to read -------------------------------------------------------------------------------------------------
-
 struct PlannedFile {
   File file;
   bool is_gone = false;  ///< It was not there any more when last read.
@@ -268,8 +266,6 @@ void look_around(KernelView& view, State& state) {
   if (!made && made.error().code == ErrorCode::kPermission) state.may_look = false;
 }
 
-// ---- reading -------------------------------------------------------------------------------------------------------------
-
 /// Reads the files of the plan into the bundle. Counting objects takes turns among the caches, as long as the budget lasts.
 class FilesReader {
  public:
@@ -383,8 +379,6 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto made = Planner(view, state, true).make(); !made) return made;
   return read_files(view, raw.parts[kBundlePart], state);  // makes the room for later reads
 }
-
-// ---- parsing -------------------------------------------------------------------------------------------------------------
 
 /// Where the file stands among kFileNames; kFileCount: it is none of them.
 File file_of(std::string_view name) {

@@ -31,8 +31,6 @@
 namespace memstat::sources::linux_socket {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kSocketPressure = gauge_metric(
     "memstat_socket_memory_pressure", Tier::kDefault,
     "1 while the protocol is under memory pressure because its sockets use more than the threshold, else 0.", {"type"});

@@ -38,8 +38,6 @@
 namespace memstat::sources::linux_table {
 namespace {
 
-// ---- metrics -------------------------------------------------------------------------------------------------------------
-
 constexpr SystemMetric kTableUserLimit =
     gauge_metric("memstat_table_user_limit_objects", Tier::kDefault, "Maximum entries of one user in the table.", {"type"});
 
