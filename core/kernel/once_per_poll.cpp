@@ -77,9 +77,9 @@ void OncePerPollView::read_numbers(std::span<const std::string> names, Buffer& s
   const TakeNumber without_a_copy = std::ref(take_and_keep);
   while (goes_on && !names.empty()) {
     poll = current_poll();
-    const auto brought =
-        std::find_if(names.begin(), names.end(), [&](const std::string& name) { return is_brought(name, poll); });
-    const auto before = static_cast<std::size_t>(brought - names.begin());
+    const auto known =
+        std::find_if(names.begin(), names.end(), [&](const std::string& name) { return has_result(name, poll); });
+    const auto before = static_cast<std::size_t>(known - names.begin());
     if (before == 0) {
       KernelView::read_numbers(names.first(1), scratch, without_a_copy);
     } else {
@@ -94,7 +94,7 @@ std::uint64_t OncePerPollView::current_poll() const {
   return is_in_poll_ ? poll_ : 0;
 }
 
-bool OncePerPollView::is_brought(std::string_view name, std::uint64_t poll) const {
+bool OncePerPollView::has_result(std::string_view name, std::uint64_t poll) const {
   if (poll == 0 || !is_shared_sysctl(name)) return false;
   const MutexLock lock(mutex_);
   const auto found = files_.find(name);
@@ -125,7 +125,7 @@ void OncePerPollView::keep(std::string_view path, std::uint64_t poll, std::strin
     if (!is_in_poll_ || poll != poll_) return;  // the read was blocked until its poll was over
     auto found = files_.find(path);
     if (found == files_.end()) found = files_.try_emplace(std::string(path)).first;
-    Brought& file = found->second;
+    SharedResult& file = found->second;
     if (file.poll == poll) return;  // another thread was faster, and a caller may have its bytes
     file.bytes.assign(result ? bytes : std::string_view());
     file.result = result;

@@ -55,7 +55,7 @@ class OncePerPollView final : public ForwardingKernelView {
   Result<void> read_once(std::string_view name, Buffer& out, Read read);
 
   /// The result of the first read of a file in a poll.
-  struct Brought {
+  struct SharedResult {
     std::uint64_t poll = 0;  // the poll that read it; 0: none
     Buffer bytes;
     Result<void> result;
@@ -63,7 +63,7 @@ class OncePerPollView final : public ForwardingKernelView {
 
   void keep(std::string_view path, std::uint64_t poll, std::string_view bytes, const Result<void>& result);
   [[nodiscard]] std::uint64_t current_poll() const;
-  [[nodiscard]] bool is_brought(std::string_view name, std::uint64_t poll) const;
+  [[nodiscard]] bool has_result(std::string_view name, std::uint64_t poll) const;
 
   std::shared_ptr<KernelView> owned_;
   Reads reads_;
@@ -71,7 +71,7 @@ class OncePerPollView final : public ForwardingKernelView {
   std::uint64_t poll_ MEMSTAT_GUARDED_BY(mutex_) = 0;
   bool is_in_poll_ MEMSTAT_GUARDED_BY(mutex_) = false;
   /// By path or by sysctl name, which never begins with a slash.
-  std::map<std::string, Brought, std::less<>> files_ MEMSTAT_GUARDED_BY(mutex_);
+  std::map<std::string, SharedResult, std::less<>> files_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
 }  // namespace memstat

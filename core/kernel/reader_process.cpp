@@ -27,8 +27,8 @@ constexpr std::uint64_t kUnknownSizeBytes = 64 * 1024;
 
 Error refused(std::string_view name) {
   return system_error(name, EPERM,
-                      "the process that reads the kernel for memstatd reads only what sources asked for at start; restart "
-                      "memstatd to have it read this, too");
+                      "the process that reads the kernel for memstatd reads only what sources requested at start; restart "
+                      "memstatd to allow this, too");
 }
 
 bool is_of_sysctls(std::uint32_t word) { return word == ReadRequest::kSysctl || word == ReadRequest::kSysctls; }
@@ -89,7 +89,7 @@ struct ReadService::Work {
 
 ReadService::ReadService(KernelView& view) : view_(view), parent_(make_process_stats_reader_of(::getppid())) {}
 
-void ReadService::learn(const Work& work) {
+void ReadService::record_name(const Work& work) {
   if (is_of_files(work.word)) files_.try_emplace(std::string(work.name));
   if (is_of_sysctls(work.word)) sysctls_.try_emplace(std::string(work.name));
   if (work.word == ReadRequest::kDirectory || work.word == ReadRequest::kDirectories)
@@ -139,7 +139,7 @@ void ReadService::read_numbers(std::string_view names, AnswerMemory& memory) {
     const std::size_t end = std::min(names.find(kEndOfName), names.size());
     const Work work{.word = ReadRequest::kSysctl, .name = names.substr(0, end), .number = 0};
     names.remove_prefix(std::min(end + 1, names.size()));
-    if (!is_sealed_) learn(work);
+    if (!is_sealed_) record_name(work);
     const auto known = sysctls_.find(work.name);
     const std::uint64_t last = known != sysctls_.end() ? known->second.load(std::memory_order_relaxed) : 0;
     const std::size_t room = memory.out.size() < kMaxNumbers ? kMaxNumbers - memory.out.size() : 0;
@@ -187,17 +187,17 @@ Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
       const MutexLock lock(parent_mutex_);
       return put(parent_->read(), out), Result<void>();
     }
-    default: return system_error(work.name, EINVAL, "is no request");
+    default: return system_error(work.name, EINVAL, "not a valid request");
   }
 }
 
 Result<void> ReadService::answer(const Work& work, AnswerMemory& memory) try {
   if (is_sealed_ && !is_allowed(work)) return refused(work.name);
-  if (!is_sealed_) learn(work);
+  if (!is_sealed_) record_name(work);
   if (auto result = read(work, memory); !result) return result;
   return memory.put();
 } catch (const std::exception&) {  // out of memory
-  return no_memory_error(work.name, "the process that reads the kernel has no memory for it");
+  return no_memory_error(work.name, "the process that reads the kernel for memstatd is out of memory");
 }
 
 ReadService::End ReadService::serve(int socket) {
@@ -241,14 +241,14 @@ void serve_reads(int socket, KernelView& view, const std::function<Result<void>(
     for (std::size_t i = 0; i < kReadChannels && ready; ++i) {
       PacketSockets pair = PacketSockets::make();
       if (!pair.ours) {
-        ready = system_error("reader process", errno, "no sockets for its channels");
+        ready = system_error("reader process", errno, "cannot make the sockets of its channels");
         break;
       }
       theirs[i] = open.emplace_back(std::move(pair.theirs)).get();
       std::thread([service, end = std::move(pair.ours)] { (void)service->serve(end.get()); }).detach();
     }
   } catch (const std::system_error& error) {
-    ready = system_error("reader process", error.code().value(), "no thread for a channel");
+    ready = system_error("reader process", error.code().value(), "cannot start the thread of a channel");
   }
   const std::span<const int> descriptors(theirs.data(), ready ? kReadChannels : 0);
   if (!send_answer(socket, {}, ready ? nullptr : &ready.error(), {}, descriptors) || !ready) return;
@@ -320,14 +320,14 @@ class ReaderView::Channel {
 
   /// Sends a request and copies the answer to `out`, or maps it if it is large. `is_lost`: the channel must not be used
   /// again, because the reader is gone or violated the protocol.
-  Result<void> ask(const ReadRequest& question, std::string_view name, Buffer& out, bool& is_lost) {
+  Result<void> request(const ReadRequest& message, std::string_view name, Buffer& out, bool& is_lost) {
     is_lost = true;
     Packet packet;
     ReadAnswer answer;
-    if (!exchange(question, name, answer, packet)) return gone(name);
+    if (!exchange(message, name, answer, packet)) return gone(name);
     if (packet.state == Packet::State::kNoRoom) {
       is_lost = false;
-      return system_error(name, EMFILE, "cannot take the memory that it is in");
+      return system_error(name, EMFILE, "out of descriptors: cannot receive the memory with its content");
     }
     if ((answer.flags & ReadAnswer::kIsError) != 0) {
       is_lost = false;
@@ -351,7 +351,7 @@ class ReaderView::Channel {
   }
 
   /// Requests the seal and returns the channels.
-  Result<std::vector<UniqueFd>> ask_for_channels() {
+  Result<std::vector<UniqueFd>> request_seal() {
     Packet packet;
     ReadAnswer answer;
     if (!exchange({.word = ReadRequest::kSeal}, {}, answer, packet)) return gone("reader process");
@@ -377,10 +377,10 @@ class ReaderView::Channel {
     return {};
   }
   /// Returns false if the reader is gone or its answer is invalid.
-  bool exchange(ReadRequest question, std::string_view name, ReadAnswer& answer, Packet& packet) {
-    question.name_size = static_cast<std::uint32_t>(name.size());
-    question.memory = memory_.size();
-    if (!send_packet(socket_.get(), packet_bytes(question), name)) return false;
+  bool exchange(ReadRequest message, std::string_view name, ReadAnswer& answer, Packet& packet) {
+    message.name_size = static_cast<std::uint32_t>(name.size());
+    message.memory = memory_.size();
+    if (!send_packet(socket_.get(), packet_bytes(message), name)) return false;
     packet = receive_packet(socket_.get(), packet_room(answer), text_);
     return packet.state != Packet::State::kNone && is_sound(answer, packet);
   }
@@ -406,10 +406,10 @@ class ReaderView::Lease {
       channel_ = each.get();
       return;
     }
-    why_not_ = gone(name);
+    error_ = gone(name);
     if (!is_any_left) return;
-    why_not_.code = ErrorCode::kTimeout;
-    why_not_.detail = "all reads that may be under way hang in the kernel; restart memstatd if they stay so";
+    error_.code = ErrorCode::kTimeout;
+    error_.detail = "all reader threads are blocked in the kernel; restart memstatd if this persists";
   }
   ~Lease() {
     if (channel_ == nullptr) return;
@@ -420,13 +420,13 @@ class ReaderView::Lease {
   Lease& operator=(const Lease&) = delete;
 
   [[nodiscard]] Channel* channel() const { return channel_; }
-  [[nodiscard]] Error why_not() const { return why_not_; }
+  [[nodiscard]] Error error() const { return error_; }
   bool is_lost = true;
 
  private:
   const ReaderView& view_;
   Channel* channel_ = nullptr;
-  Error why_not_;
+  Error error_;
 };
 
 ReaderView::~ReaderView() = default;
@@ -437,13 +437,13 @@ Result<std::unique_ptr<ReaderView>> ReaderView::connect(UniqueFd socket) {
     const MutexLock lock(view->mutex_);
     view->channels_.push_back(std::make_unique<Channel>(std::move(socket)));
   }
-  if (auto learnt = view->learn_facts(); !learnt) return learnt.error();
+  if (auto received = view->request_facts(); !received) return received.error();
   return view;
 }
 
-Result<void> ReaderView::learn_facts() {
+Result<void> ReaderView::request_facts() {
   Buffer bytes;
-  if (auto result = ask(ReadRequest::kFacts, {}, 0, bytes); !result) return result;
+  if (auto result = request(ReadRequest::kFacts, {}, 0, bytes); !result) return result;
   ReaderFacts facts;
   if (bytes.size() != sizeof facts) return gone("reader process");
   std::memcpy(&facts, bytes.data(), sizeof facts);
@@ -462,7 +462,7 @@ Result<void> ReaderView::learn_facts() {
 
 Result<void> ReaderView::seal() {
   const MutexLock lock(mutex_);
-  auto sockets = channels_.front()->ask_for_channels();
+  auto sockets = channels_.front()->request_seal();
   if (!sockets) return sockets.error();
   control_ = channels_.front()->take_socket();
   channels_.clear();
@@ -476,34 +476,34 @@ bool ReaderView::is_alive() {
   return !is_gone_;
 }
 
-Result<void> ReaderView::ask(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const {
+Result<void> ReaderView::request(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const {
   if (name.size() > kMaxReadName) return system_error(name.substr(0, 200), ENAMETOOLONG);
   Lease lease(*this, name);
-  if (lease.channel() == nullptr) return lease.why_not();
-  return lease.channel()->ask({.word = word, .number = number}, name, out, lease.is_lost);
+  if (lease.channel() == nullptr) return lease.error();
+  return lease.channel()->request({.word = word, .number = number}, name, out, lease.is_lost);
 }
 
-Result<void> ReaderView::read_file(std::string_view path, Buffer& out) { return ask(ReadRequest::kFile, path, 0, out); }
+Result<void> ReaderView::read_file(std::string_view path, Buffer& out) { return request(ReadRequest::kFile, path, 0, out); }
 
 bool ReaderView::may_read(std::string_view path) {
   Buffer answer;
-  return ask(ReadRequest::kMayRead, path, 0, answer) && answer.view() == std::string_view("\1");
+  return request(ReadRequest::kMayRead, path, 0, answer) && answer.view() == std::string_view("\1");
 }
 
 Result<std::string> ReaderView::read_link(std::string_view path) {
   Buffer target;
-  if (auto result = ask(ReadRequest::kLink, path, 0, target); !result) return result.error();
+  if (auto result = request(ReadRequest::kLink, path, 0, target); !result) return result.error();
   return std::string(target.view());
 }
 
 Result<void> ReaderView::list(ReadRequest::Word word, std::string_view name, std::vector<std::string>& names) {
   names.clear();
   Buffer bytes;
-  if (auto result = ask(word, name, 0, bytes); !result) return result;
+  if (auto result = request(word, name, 0, bytes); !result) return result;
   std::string_view left = bytes.view();
   while (!left.empty()) {
     const std::size_t end = left.find(kEndOfName);
-    if (end == std::string_view::npos) return data_error(name, bytes.size(), "the last name does not end");
+    if (end == std::string_view::npos) return data_error(name, bytes.size(), "the last name has no end");
     names.emplace_back(left.substr(0, end));
     left.remove_prefix(end + 1);
   }
@@ -514,13 +514,13 @@ Result<void> ReaderView::list_directory(std::string_view path, std::vector<std::
   return list(ReadRequest::kDirectory, path, names);
 }
 Result<void> ReaderView::list_directories(std::string_view path, Buffer& names) {
-  auto result = ask(ReadRequest::kDirectories, path, 0, names);
+  auto result = request(ReadRequest::kDirectories, path, 0, names);
   if (result && !names.empty() && names.view().back() != kEndOfName)
-    return data_error(path, names.size(), "the last name does not end");
+    return data_error(path, names.size(), "the last name has no end");
   return result;
 }
 Result<void> ReaderView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
-  return ask(ReadRequest::kSysctl, name, size_hint, out);
+  return request(ReadRequest::kSysctl, name, size_hint, out);
 }
 void ReaderView::read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) {
   std::array<char, kMaxReadName> text;
@@ -532,8 +532,8 @@ void ReaderView::read_numbers(std::span<const std::string> names, Buffer& scratc
       size += names[count].copy(text.data() + size, names[count].size());
       text[size++] = kEndOfName;
     }
-    const Result<void> asked = ask(ReadRequest::kNumbers, {text.data(), size}, 0, scratch);
-    std::string_view left = asked ? scratch.view() : std::string_view();
+    const Result<void> answer = request(ReadRequest::kNumbers, {text.data(), size}, 0, scratch);
+    std::string_view left = answer ? scratch.view() : std::string_view();
     for (const std::string& name : names.first(std::max<std::size_t>(count, 1))) {
       const auto number = next_number(left);
       if (number) {
@@ -556,24 +556,24 @@ Result<void> ReaderView::read_table(std::string_view /*source*/, TextTableSource
 
 Result<void> ReaderView::keep_open(std::string_view path) {
   Buffer nothing;
-  return ask(ReadRequest::kKeepOpen, path, 0, nothing);
+  return request(ReadRequest::kKeepOpen, path, 0, nothing);
 }
 std::size_t ReaderView::kept_count() const {
   Buffer bytes;
   std::uint64_t count = 0;
-  if (!ask(ReadRequest::kKeptCount, {}, 0, bytes) || bytes.size() != sizeof count) return 0;
+  if (!request(ReadRequest::kKeptCount, {}, 0, bytes) || bytes.size() != sizeof count) return 0;
   std::memcpy(&count, bytes.data(), sizeof count);
   return static_cast<std::size_t>(count);
 }
 void ReaderView::close_kept_after(std::size_t count) {
   Buffer nothing;
-  (void)ask(ReadRequest::kCloseKept, {}, count, nothing);
+  (void)request(ReadRequest::kCloseKept, {}, count, nothing);
 }
 
 ProcessStats ReaderView::process_stats() const {
   ProcessStats stats;
   Buffer bytes;
-  if (ask(ReadRequest::kProcess, {}, 0, bytes) && bytes.size() == sizeof stats)
+  if (request(ReadRequest::kProcess, {}, 0, bytes) && bytes.size() == sizeof stats)
     std::memcpy(&stats, bytes.data(), sizeof stats);
   return stats;
 }

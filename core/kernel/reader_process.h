@@ -128,7 +128,7 @@ class ReadService {
 
   /// Requested names of files or sysctls. The value is the largest size read so far, in bytes.
   using Names = std::map<std::string, std::atomic<std::uint64_t>, std::less<>>;
-  void learn(const Work& work);
+  void record_name(const Work& work);
   [[nodiscard]] bool is_allowed(const Work& work) const;
   [[nodiscard]] std::uint64_t hint_of(const Work& work) const;
   /// The data is in the memory to be sent, unless there is an error.
@@ -194,10 +194,10 @@ class ReaderView final : public KernelView {
   class Lease;
 
   ReaderView() = default;
-  Result<void> learn_facts();
+  Result<void> request_facts();
   Result<void> list(ReadRequest::Word word, std::string_view name, std::vector<std::string>& names);
   /// Sends a request on a free channel. The answer is in `out`.
-  Result<void> ask(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const;
+  Result<void> request(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const;
 
   UniqueFd control_;  // after the seal; closed when the reader ends
   std::atomic<bool> is_gone_ = false;
