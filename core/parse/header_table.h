@@ -16,7 +16,6 @@ namespace memstat {
 /// The index of `name` among the words of `header`, or nothing.
 std::optional<std::size_t> column_of(std::string_view header, std::string_view name);
 
-/// A wanted column and its totals.
 struct ColumnTotal {
   std::string_view name;
   bool is_present = false;  ///< Whether the table has this column.

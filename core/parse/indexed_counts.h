@@ -21,7 +21,7 @@ class PlacedNumbers {
     total_ = total.value_or(0);
   }
 
-  /// The leading number, which need not be the sum of the parts. 0 if it is missing.
+  /// The leading number, which need not be the sum of the parts; 0 if it is missing.
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
   /// The next CPU or node and its number. False after the last one, and if something is not a number of at most 64 bits.
@@ -40,7 +40,7 @@ class PlacedNumbers {
     return false;
   }
 
-  /// False once something was not a number. Values read before remain valid.
+  /// False after something that was not a number. Values read before it remain valid.
   [[nodiscard]] bool is_good() const { return is_good_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The first numbers of a file with nothing but numbers, as many files of /sys are.
+// Reads the first numbers of a file that consists of numbers, as many files of /sys do.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace memstat {
 
-/// Nothing when there are fewer, or one of them is no number of 64 bits.
+/// Nothing if there are fewer, or one of them does not fit in 64 bits.
 template <std::size_t N>
 std::optional<std::array<std::uint64_t, N>> read_leading_numbers(std::string_view text) {
   std::array<std::uint64_t, N> numbers{};

@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// The number behind "total=", us; nothing when there is none.
+/// The number after "total=" in microseconds; nothing if it is missing.
 std::optional<std::uint64_t> pressure_total_of(std::string_view line) {
   constexpr std::string_view kTotal = "total=";
   for (std::string_view word; next_word(line, word);) {

@@ -17,7 +17,6 @@ namespace memstat {
 
 inline constexpr std::string_view kSlabinfoFile = "/proc/slabinfo";
 
-/// The line of one cache.
 struct SlabinfoLine {
   std::string_view name;             ///< Any bytes, but no blanks at either end.
   std::uint64_t active = 0;          ///< active_objs
@@ -27,7 +26,6 @@ struct SlabinfoLine {
   std::uint64_t slabs = 0;           ///< num_slabs
 };
 
-/// The columns of the file.
 class SlabinfoColumns {
  public:
   static constexpr std::size_t kMaxColumns = 12;

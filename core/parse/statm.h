@@ -13,18 +13,17 @@
 namespace memstat {
 
 struct ProcessMemory {
-  std::uint64_t size = 0;      ///< B of address space, backed by memory or not.
-  std::uint64_t resident = 0;  ///< B in memory now; shared pages count fully for each process.
-  std::uint64_t shared = 0;    ///< B of `resident` backed by files or shared memory, whether shared or not.
-  std::uint64_t text = 0;      ///< B of address space for the program's code, without libraries.
-  std::uint64_t data = 0;      ///< B of address space for data and stack.
+  std::uint64_t size = 0;      ///< address space, whether backed by memory or not
+  std::uint64_t resident = 0;  ///< memory in use; shared pages count fully for each process
+  std::uint64_t shared = 0;    ///< part of `resident` backed by files or shared memory, even if no other process uses it
+  std::uint64_t text = 0;      ///< address space for the program's code, without libraries
+  std::uint64_t data = 0;      ///< address space for data and stack
 };
 
-/// Nothing if `text` does not begin with six numbers, or if one overflows 64 bits when converted to bytes. Ignores columns
-/// that a kernel may append.
+/// Nothing if `text` does not begin with six numbers, or if one overflows 64 bits in bytes. Ignores additional columns.
 std::optional<ProcessMemory> parse_statm(std::string_view text, std::uint64_t page_size);
 
-/// Whether it is a kernel thread or a zombie.
+/// Whether the process is a kernel thread or a zombie.
 inline bool is_without_memory(const ProcessMemory& memory) { return memory.size == 0; }
 
 }  // namespace memstat

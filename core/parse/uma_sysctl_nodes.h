@@ -39,7 +39,7 @@ struct UmaSysctlNode {
 
 inline constexpr std::size_t kNoUmaSysctlNode = static_cast<std::size_t>(-1);
 
-/// Returns the index in `nodes` of each zone's node. Zones with the same name are told apart by age: the stream lists the
+/// Returns the index in `nodes` of each zone's node. Zones with the same name are matched by age: the stream lists the
 /// youngest first. Ambiguous zones get no node: zones whose names map to the same node, of which the kernel shows only the
 /// first; names with more or fewer nodes than zones; zones whose size or keg differs from the node's.
 std::vector<std::size_t> match_zone_nodes(std::span<const ListedZone> zones, std::span<const UmaSysctlNode> nodes);

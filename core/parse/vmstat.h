@@ -38,8 +38,8 @@ class ZoneCounters {
 };
 
 /// Fills `numbers` and `zones` from `text` in one pass. Fastest if they are in the order of the text. Of duplicate names the
-/// first line counts; numbers without a line get no value. Returns the offset of the first wanted line that has no number of
-/// at most 64 bits or no newline; nothing on success. Allocates nothing.
+/// first line counts; numbers without a line get no value. Returns the offset of the first wanted line without a newline or
+/// without a number of at most 64 bits; nothing on success. Allocates nothing.
 std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers, ZoneCounters& zones);
 /// The same without zone counters.
 std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers);

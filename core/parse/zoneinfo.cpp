@@ -13,7 +13,7 @@ constexpr std::string_view kCutShort = "has an incomplete zone";
 
 std::optional<std::uint64_t> number_of(std::string_view rest) { return parse_u64(trim(rest)); }
 
-/// The first byte rules out most unwanted lines.
+/// Comparing the first byte rules out most unwanted lines.
 bool begins_with_one_of(std::string_view line, std::string_view bytes) {
   return bytes.find(line.front()) != std::string_view::npos;
 }
