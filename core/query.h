@@ -34,7 +34,6 @@ Result<void> open_source(SourceReader& reader, KernelView& view);
 /// Reads the source. May block for as long as the kernel does. Does not access the list.
 Result<void> read_source(SourceReader& reader, KernelView& view);
 
-/// How to treat several types of one name.
 enum class Duplicates {
   kEach,   ///< Keep each as a separate type.
   kFolded  ///< As libmemstat does on a second query; see Staging::fold_duplicates.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The answer to a question that is asked of a machine once: who holds what.
+// The result of an inspection: which processes or other things hold something, such as open files.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace memstat {
 
-/// A process, or another thing that holds memory. Texts are valid label texts; "" where they do not apply.
+/// A process, or another thing that holds memory. Texts are valid label texts; "" if they do not apply.
 struct Holder {
   std::uint64_t pid = 0;  ///< 0: none
-  std::string command;    ///< The name of the process, without its arguments.
-  std::string user;       ///< The user's name, or number where the machine has no name.
-  std::string group;      ///< The control group, as a path below the hierarchy's root.
-  std::string name;       ///< Which thing of the process, or which thing that is not a process's.
+  std::string command;    ///< the name of the process, without arguments
+  std::string user;       ///< the user's name, or the number if it has no name
+  std::string group;      ///< the control group, as a path below the hierarchy's root
+  std::string name;       ///< the part of the process that holds it, or the thing if it is not a process
   std::optional<std::uint64_t> count;
   std::optional<std::uint64_t> bytes;
 
@@ -25,13 +25,13 @@ struct Holder {
 
 struct InspectionAnswer {
   std::string_view question;  ///< "files"
-  std::string_view kind;      ///< Of the holders: "process", "mount", ...
-  std::string_view things;    ///< What count counts: "open files".
-  std::int64_t asked_ns = 0;  ///< When, since 1970.
+  std::string_view kind;      ///< the kind of holders: "process", "mount", ...
+  std::string_view things;    ///< what `count` counts: "open files"
+  std::int64_t asked_ns = 0;  ///< time of the inspection since 1970
   std::uint64_t looked_at = 0;
-  std::uint64_t refused = 0;    ///< Processes that may not be looked into.
-  std::uint64_t unlisted = 0;   ///< Holders beyond the largest kMaxHolders.
-  bool is_cut = false;          ///< Stopped at a bound, so that a holder may be missing or hold more.
+  std::uint64_t refused = 0;    ///< processes that may not be examined
+  std::uint64_t unlisted = 0;   ///< holders beyond the largest kMaxHolders
+  bool is_cut = false;          ///< stopped at a limit, so that a holder may be missing or hold more
   std::vector<Holder> holders;  ///< Largest first.
 
   [[nodiscard]] bool is_partial() const { return is_cut || refused != 0; }

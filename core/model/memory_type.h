@@ -44,7 +44,6 @@ class MemoryType {
   [[nodiscard]] CpuFieldMask cpu_fields() const { return cpu_fields_; }
   /// One more than the highest CPU with per-CPU figures or slots. CPU numbers may have gaps.
   [[nodiscard]] std::uint32_t cpu_count() const { return cpu_count_; }
-  /// One figure on one CPU. 0 if the type has no such CPU or figure.
   [[nodiscard]] std::uint64_t cpu_figure(CpuField field, std::uint32_t cpu) const { return cpu_figures_.get(field, cpu); }
   /// The first CPU at or after `cpu` that has or had a figure other than 0, or is near such a CPU; cpu_count() if there is
   /// none. Lets loops skip thousands of idle CPUs. A CPU that was once returned is never skipped later.
@@ -57,7 +56,6 @@ class MemoryType {
   [[nodiscard]] NodeFieldMask node_fields() const { return node_fields_; }
   /// One more than the highest node that ever had figures; 0 if none. Node numbers may have gaps.
   [[nodiscard]] std::uint32_t node_count() const { return node_count_; }
-  /// One figure on one node. 0 if the type has no such node or figure.
   [[nodiscard]] std::uint64_t node_figure(NodeField field, std::uint32_t node) const {
     return node_fields_.has(field) ? node_figures_.get(field, node) : 0;
   }

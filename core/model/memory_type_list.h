@@ -39,9 +39,9 @@ class MemoryTypeList {
   MemoryTypeList& operator=(const MemoryTypeList&) = delete;
   ~MemoryTypeList();
 
-  /// First type in order, nullptr if the list is empty. Includes vanished types (MemoryType::is_present).
+  /// Includes vanished types (MemoryType::is_present).
   [[nodiscard]] MemoryType* first() const { return head_; }
-  /// Number of types, including vanished ones.
+  /// Includes vanished types.
   [[nodiscard]] std::size_t size() const { return size_; }
 
   /// Generation of the last commit that saw a type for the first time (MemoryType::first_seen_generation); 0: never.
