@@ -237,11 +237,11 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   set(Field::kNumAllocs, value_of(numbers, table.allocations));
 }
 
-/// The arrays of System V IPC of one poll.
+/// System V IPC objects of one poll.
 struct SysvArrays {
   std::optional<SysvUse> segments, sets, queues;
 
-  /// Whether the sysctl is one of them. An array of structures that are not known is passed over.
+  /// Whether the sysctl is one of these arrays. Ignores an array of unknown structures.
   bool take(std::string_view name, std::string_view bytes) {
     if (name == kSegments) segments = read_shared_segments(bytes);
     if (name == kSets) sets = read_semaphore_sets(bytes);

@@ -48,7 +48,7 @@ constexpr std::string_view kDomains = "vm.domain.";
 constexpr std::string_view kDomainStats = ".stats.";
 constexpr std::string_view kDomainOutput = ".pidctrl.output";
 
-// The first three are also of freebsd_table. They stand together, so that the others are one request.
+// The first three are also read by freebsd_table. They are adjacent, so that the others need one request.
 constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_user_wire_count",
                                                           "vm.uma_kmem_total",
                                                           "vfs.bufspace",
@@ -160,7 +160,7 @@ class TypeName {
 void add_queue(std::string_view name, std::uint64_t pages, bool is_free, std::uint64_t page_size, Staging& staging) {
   const std::size_t count = staging.types().size();
   StagedType& type = staging.merge(name);
-  if (staging.types().size() == count) return;  // named before
+  if (staging.types().size() == count) return;  // already named
   type.fields = FieldMask(Field::kHeldBytes, Field::kSize);
   type.figures[Field::kHeldBytes] = saturating_product(pages, page_size);
   type.figures[Field::kSize] = page_size;

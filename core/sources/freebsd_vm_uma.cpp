@@ -13,9 +13,9 @@
 // Node names differ from zone names: see core/parse/uma_sysctl_nodes.h. A zone whose node is ambiguous has none of these
 // figures. Zones are matched to nodes once, and again if vm.zone_stats has other zones or a node disappears.
 //
-// Reading all of this would take six calls per zone and poll. But pages per slab and efficiency never change. A limit
-// changes together with its 32 bits in vm.zone_stats. And on a machine with one domain, vm.zone_stats, whose figures are
-// sums over domains, has the rest for most zones. No thread waits for a zone whose sleeps stand still. What remains are
+// Reading everything would take six calls per zone and poll. But pages per slab and efficiency never change. A limit changes
+// together with its 32 bits in vm.zone_stats. On a machine with one domain, vm.zone_stats, whose figures are sums over
+// domains, has the rest for most zones. While a zone's sleeps do not increase, no thread waits for it. What remains are
 // pages of zones with a limit, and all zones of machines with several domains.
 #include <algorithm>
 #include <array>
@@ -50,7 +50,7 @@ constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 struct PlannedLeaf {
   enum class Kind : std::uint8_t {
     kRead,      ///< Read it at every poll.
-    kSleepers,  ///< `value`: threads that slept the last time. While none has gone to sleep since, there are none.
+    kSleepers,  ///< `value`: threads that slept the last time; none since then if the sleeps have not increased
     kKnown,     ///< Constant; `value` is the value.
     kInStream,  ///< In the zone's record of vm.zone_stats.
   };
@@ -72,8 +72,8 @@ struct PlannedZone {
 /// Which leaves a poll reads.
 enum class Extent : std::uint8_t {
   kLive,      ///< kRead only.
-  kCaptured,  ///< And kSleepers: each poll of a capture is another moment.
-  kAll,       ///< For a recording.
+  kCaptured,  ///< also kSleepers: each poll of a capture shows another moment
+  kAll,       ///< everything, for a recording
 };
 
 struct State final : ReaderState {
@@ -81,7 +81,7 @@ struct State final : ReaderState {
   std::vector<PlannedZone> plan;  ///< How to read the figures, in the order of vm.zone_stats; empty until made.
   SysctlList reads;               ///< The sysctls to read, in the order of the plan.
   Extent extent = Extent::kLive;  ///< Of `reads`.
-  std::size_t stream_size = 0;    ///< B, of vm.zone_stats at the last read.
+  std::size_t stream_size = 0;    ///< of vm.zone_stats at the last read, in bytes
   Buffer scratch;
 };
 
@@ -413,8 +413,8 @@ class PlanReader {
  private:
   static Result<void> changed() { return system_error(kTree, ENOENT, "a zone has changed"); }
 
-  /// A thread that goes to sleep is counted in the zone's sleeps, which are in its record, so that the leaf need not be read
-  /// while they stand still (zone_alloc_limit_hard() in sys/vm/uma_core.c).
+  /// A thread that goes to sleep increases the zone's sleeps in its record (zone_alloc_limit_hard() in sys/vm/uma_core.c).
+  /// While they do not increase, the leaf need not be read.
   Result<void> look_for_sleepers(PlannedZone& zone, PlannedLeaf& leaf) {
     const auto sleeps = load<std::uint64_t>(bytes_, stream_.record(zone.index) + UmaRecord::kSleepsAt);
     if (leaf.value == 0 && sleeps == zone.sleeps) return {};
@@ -430,7 +430,7 @@ class PlanReader {
     return {};
   }
 
-  /// Adds what is at hand, up to the next leaf that is read.
+  /// Adds values that are already known, up to the next leaf that is read.
   Result<void> add_until_read() {
     for (; zone_ < state_.plan.size(); ++zone_, leaf_ = 0) {
       const PlannedZone& zone = state_.plan[zone_];
@@ -473,7 +473,7 @@ class PlanReader {
   std::string_view bytes_;
   State& state_;
   FileBundleWriter bundle_;
-  std::size_t zone_ = 0;  // of the plan, and its leaf: what is added next
+  std::size_t zone_ = 0;  // index in the plan, and of its leaf, of the next value
   std::size_t leaf_ = 0;
 };
 

@@ -16,13 +16,13 @@
 //   memory.events.local  "KEY N" a line, of the group without those below it (5.2)
 //   cgroup.stat     "KEY N" a line
 //
-// Files of pids (kernel/cgroup/pids.c) are read where that controller is in the same hierarchy, which it is in version 2
-// only.
+// Files of the controller pids (kernel/cgroup/pids.c) are read if it is in the same hierarchy, which is so only in version
+// 2.
 //
-// Newer kernels add keys and files: unknown ones are skipped, missing ones leave their figure out. A group is told by its
-// path below the root of the hierarchy; names of groups hold any byte but NUL, '/' and newline.
+// Newer kernels add keys and files. Unknown ones are skipped, and the figures of missing ones are omitted. A group is
+// identified by its path below the root of the hierarchy; group names may contain any byte except NUL, '/' and newline.
 //
-// The walk over the groups is core/collect/cgroup_walk.h. The parser looks at the bundle only.
+// core/collect/cgroup_walk.h reads the files. The parser uses only the bundle.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -68,7 +68,7 @@ constexpr SystemMetric kMemcgGroupsLeftOut =
                  "Control groups seen at the last read but not listed, because there are too many or they cannot be read.");
 
 constexpr std::string_view kDirectory = kControlGroupDirectory;
-constexpr std::size_t kBundlePart = 0;  // of RawBytes
+constexpr std::size_t kBundlePart = 0;  // index of RawBytes::parts
 
 enum Option : std::size_t { kDepth, kGroups, kMaxGroups, kParts };
 constexpr SourceOption kOptions[] = {
@@ -93,7 +93,6 @@ constexpr SourceOption kOptions[] = {
      .help = "whether memory.stat is read, for which the kernel adds up what its CPUs have counted"},
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
   ControlGroupState walk;
 };
@@ -112,7 +111,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
 }
 
-/// What a file says.
+/// The content of a file.
 enum class Content : std::uint8_t {
   kUsage,
   kLimit,
@@ -168,7 +167,7 @@ constexpr KnownFile kKnownFiles[] = {
     {"memory.memsw.failcnt", true, Content::kBothHits},
 };
 
-/// A part of a group's memory, or its refaults of a kind, by the key of memory.stat, in the file's order.
+/// A key of memory.stat: a part of a group's memory, or a kind of refaults. In the file's order.
 struct PartKey {
   std::string_view key;
   std::string_view part;
@@ -199,7 +198,6 @@ constexpr std::array<PartKey, 7> kParts1 = {{{"total_cache", "file"},
                                              {"total_workingset_refault_file", "file", &kMemcgRefaults},
                                              {"total_inactive_file", "inactive_file"}}};
 
-/// Makes types and statistics of a bundle.
 class Parser {
  public:
   Parser(std::string_view bundle, Staging& staging) : bundle_(bundle), staging_(staging) {}
@@ -231,7 +229,7 @@ class Parser {
  private:
   [[nodiscard]] Error bundle_error(std::string_view what) const { return data_error(kDirectory, bundle_.size(), what); }
   [[nodiscard]] Error cut_short() const { return bundle_error("the data of the groups has no end"); }
-  /// Something is wrong in the current file, at that offset.
+  /// An error at `offset` in the current file.
   [[nodiscard]] Error file_error(std::size_t offset, std::string_view what) const {
     std::string path(root_);
     path += name_;
@@ -248,7 +246,7 @@ class Parser {
     return {};
   }
 
-  /// Records of one group follow each other.
+  /// The records of a group are contiguous.
   void begin_group(std::string_view group) {
     if (has_group_ && group == group_) return;
     end_group();
@@ -260,14 +258,14 @@ class Parser {
     const std::size_t size = is_valid_label_text(name) ? name.size() : make_label_text(name).size();
     const std::size_t types = staging_.types().size();
     if (size <= StagedStatistics::kMaxLabelSize) type_ = &staging_.merge(name);
-    // Two names that differ in bytes that are not UTF-8 only would be one, as would what is cut: one has to do.
+    // Names may become equal after invalid UTF-8 is replaced or long names are truncated; keep the first one.
     if (staging_.types().size() == types) {
       type_ = nullptr;
       ++left_out_;
     }
   }
 
-  /// What the kernel has of a group is in one file of version 2 and in several of version 1.
+  /// Adds the totals for which version 1 needs several files.
   void end_group() {
     if (type_ != nullptr && kernel_) {
       staging_.statistics().add(kMemcgKernelBytes, saturating_sum(*kernel_, sockets_.value_or(0)), {type_->name});
@@ -301,7 +299,7 @@ class Parser {
       default: return take_slow(content);
     }
   }
-  /// What seldom matters at once.
+  /// Files that are not read each time.
   Result<void> take_slow(Content content) {
     switch (content) {
       case Content::kPressure: return take_pressure();
@@ -350,7 +348,7 @@ class Parser {
     add_part(part, *amount);
     return {};
   }
-  /// The bound that the file holds; nothing where it holds none.
+  /// The limit in the file; nothing if there is none.
   Result<std::optional<std::uint64_t>> bound() const {
     if (trim(content_) == "max") return std::optional<std::uint64_t>();
     const auto value = number();
@@ -400,7 +398,7 @@ class Parser {
     if (dying[0].value) staging_.statistics().add(kMemcgDying, *dying[0].value, {type_->name});
     return {};
   }
-  /// Counters by the kernel's own names.
+  /// Adds counters under the kernel's own names.
   template <std::size_t N>
   Result<void> take_counts(const std::array<std::string_view, N>& keys, const SystemMetric& metric) {
     std::array<KeyedNumber, N> numbers;
@@ -412,7 +410,7 @@ class Parser {
     return {};
   }
 
-  /// Fills in what the current file says behind those keys.
+  /// Reads the values of these keys from the current file.
   Result<void> read_numbers(std::span<KeyedNumber> numbers) const {
     const auto wrong = read_keyed_numbers(content_, numbers);
     return wrong ? file_error(*wrong, "expected a number from 0 to 2^64 - 1 after the word") : Result<void>();
@@ -458,7 +456,9 @@ class Parser {
     std::array<KeyedNumber, N> numbers;
     for (std::size_t i = 0; i < N; ++i) numbers[i].key = parts[i].key;
     if (auto result = read_numbers(numbers); !result) return result;
-    std::optional<std::uint64_t> known_kinds;  // of kernel memory, by itself; `kernel` came in 5.18 (commit a8c49af3be5f)
+    // The sum of the kinds of kernel memory. The key `kernel` is missing before Linux commit a8c49af3be5f ("memcg: add
+    // per-memcg total kernel memory stat") (v5.18).
+    std::optional<std::uint64_t> known_kinds;
     for (std::size_t i = 0; i < N; ++i) {
       if (!numbers[i].value) continue;
       staging_.statistics().add(*parts[i].metric, *numbers[i].value, {type_->name, parts[i].part});
@@ -490,8 +490,8 @@ class Parser {
   std::string_view content_;              // of the current file
   StagedType* type_ = nullptr;            // of the current group; null: it is left out
   std::uint32_t taken_ = 0;               // files of the current group, a bit each
-  std::optional<std::uint64_t> kernel_;   // B, of the current group, without sockets_; nothing: not told
-  std::optional<std::uint64_t> sockets_;  // B, of the current group
+  std::optional<std::uint64_t> kernel_;   // of the current group, without sockets_, in bytes; nothing: not reported
+  std::optional<std::uint64_t> sockets_;  // of the current group, in bytes
   std::uint64_t left_out_ = 0;
   bool is_version_1_ = false;
   bool has_group_ = false;
@@ -537,8 +537,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kMemcgGroupsLeftOut, "groups seen beyond most_groups, or unreadable"},
 };
 
-// The second is in the first, and version 1 is usually mounted there: the sandbox looks up its permission from a file to the
-// root, and finds it sooner so.
+// The first directory contains the second, where version 1 is usually mounted. The sandbox looks up its permission from a
+// file towards the root, which is faster with both.
 constexpr std::string_view kReopened[] = {kDirectory, "/sys/fs/cgroup/memory"};
 
 }  // namespace

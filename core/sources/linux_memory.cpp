@@ -111,7 +111,7 @@ constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 
-/// Further devices are not read.
+/// Maximum number of devices that are read.
 constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/block/zram1/mm_stat",
                                            "/sys/block/zram2/mm_stat", "/sys/block/zram3/mm_stat"};
 
@@ -304,7 +304,7 @@ Counters read_counters(std::string_view vmstat) {
   return counters;
 }
 
-/// 6.12 has no line of it, but counts virtio's balloon by events.
+/// Linux 6.12 lacks the line, but counts virtio's balloon by events.
 Amount balloon_bytes(const Lines& lines, const Counters& counters, std::uint64_t page) {
   if (const Amount reported = lines[Line("Balloon")].value) return reported;
   const auto pages = [&](Counter number) { return times(counters[number].value, page); };
@@ -344,7 +344,7 @@ void add_parts(const Files& files, std::uint64_t page, Stacks stacks, const Line
   accounts.add_if_reported(
       "hugetlb", line("Hugetlb") ? line("Hugetlb") : times(line("HugePages_Total"), line("Hugepagesize").value_or(0)));
   if (line("CmaTotal").value_or(0) != 0) accounts.add("cma", times(files.cma_pages, page));
-  // Not in meminfo before 5.19, but a kernel with the parameter has the pool.
+  // meminfo has no line before 5.19, but a kernel with the parameter has the pool.
   const Amount zswap = line("Zswap") ? line("Zswap") : files.zswap_pool;
   const bool is_zsmalloc = files.zpool.empty() || files.zpool == "zsmalloc";
   accounts.add_if_reported("zswap", zswap);

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What Linux's slab caches hold by kind of slab, NUMA node and CPU, from the files of /sys/kernel/slab/CACHE (mm/slub.c).
+// Figures of Linux's slab caches by kind of slab, NUMA node and CPU, from the files of /sys/kernel/slab/CACHE (mm/slub.c).
 //
-//   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are left out)
+//   slabs, total_objects, partial, cpu_slabs, objects:   TOTAL N0=... N1=...     (nodes without any are omitted)
 //   alloc_fastpath, free_slowpath, ...:                  TOTAL C0=... C1=...     (kernels with CONFIG_SLUB_STATS)
 //
-// Which directory is which cache's: core/collect/slab_directories.h. Before Linux 5.9 caches of control groups had
-// directories of their own below their cache's, which are not followed.
+// core/collect/slab_directories.h finds the directory of each cache. Before Linux 5.9 caches of control groups had
+// directories of their own below their cache's; these are ignored.
 //
-// Costs, from show_slab_objects(): slabs, total_objects, partial and the statistics are counters, cpu_slabs is a pointer or
-// two a CPU. But `objects` and `objects_partial` walk the lists of partial slabs under the lock that allocations and frees
-// wait for, interrupts off (count_partial): 53 ns a slab were measured, 13 ms for 250 000. So does /proc/slabinfo, where
-// newer kernels stop after 10 000. So `objects` is read only when the option says so, where `partial` has just said that
-// there are few, and within a budget of time; slabinfo when the list of caches is made, and where it stands for two files of
-// each cache (linux_slabinfo reads it anyway); `objects_partial` never (tests/bench/partial_slabs_bench.cpp).
+// Costs, from show_slab_objects(): slabs, total_objects, partial and the statistics are counters; cpu_slabs reads a pointer
+// or two per CPU. But `objects` and `objects_partial` walk the lists of partial slabs with interrupts disabled, under the
+// lock that allocations and frees need (count_partial). That took 53 ns per slab, 13 ms for 250 000 slabs. /proc/slabinfo
+// does the same, but newer kernels stop after 10 000 slabs.
 //
-// Since Linux 7.0 CPUs hold sheaves of objects and no slabs, and cpu_slabs is there but always 0: then the figure is not.
-// Where alloc_cpu_sheaf is there (6.18, 6.19) an object that moves between a sheaf and its slab counts as allocated or freed
-// by that, too, so that the counters do not count allocations: these kernels have none. Others' are 32 bits wide and wrap,
-// and are rates, no balance: not every kernel counts what is allocated in bulk. A file ends at 4 KiB: of more than about 250
-// CPUs the last ones' figures are missing, not those of TOTAL.
+// So `objects` is read only with the option count_objects, only of caches whose `partial` is small, and within a time
+// budget. slabinfo is read to list the caches, and where it replaces two files of each cache (linux_slabinfo reads it
+// anyway). `objects_partial` is never read (tests/bench/partial_slabs_bench.cpp).
+//
+// Since Linux 7.0 CPUs hold sheaves of objects instead of slabs, and cpu_slabs is always 0; the figure is then omitted. On
+// kernels with alloc_cpu_sheaf (6.18, 6.19) the counters include moves of objects between a sheaf and its slab. They do not
+// count allocations and are omitted. On other kernels they are 32 bits wide and wrap. They are rates, not a balance: some
+// kernels do not count bulk allocations. A file ends at 4 KiB, so above about 250 CPUs the figures of the last CPUs are
+// missing, but not TOTAL.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -44,16 +46,16 @@ namespace {
 
 constexpr std::string_view kDirectory = "/sys/kernel/slab";
 
-// Of RawBytes.
-constexpr std::size_t kBundlePart = 0;  // cache by cache: a record without name holds the cache's, then one a file; kEnd
+// Indexes of RawBytes::parts.
+constexpr std::size_t kBundlePart = 0;  // per cache a record without a name that has the cache's name, then its files; kEnd
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kOrder = "order";
 
-constexpr std::size_t kMaxKeptFiles = 4096;         // some 240 caches have two each, or four; with statistics four more
-constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // that `objects` is read of: they keep the lock for 100 ns each, 1 ms
-constexpr std::uint32_t kReadsBetweenTries = 30;    // of what was gone
-constexpr std::uint64_t kHighestOrder = 20;         // a slab is at most 2^10 pages or so
+constexpr std::size_t kMaxKeptFiles = 4096;         // about 240 caches have two or four files, with statistics eight
+constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // maximum for which `objects` is read: 100 ns each under the lock, 1 ms
+constexpr std::uint32_t kReadsBetweenTries = 30;    // of vanished files
+constexpr std::uint64_t kHighestOrder = 20;         // a slab has at most about 2^10 pages
 constexpr std::size_t kLongestFileName = 255;
 constexpr std::size_t kCountObjectsOption = 0;
 constexpr std::size_t kCountBudgetOption = 1;
@@ -78,28 +80,27 @@ bool counts_objects(const ReaderState& state) { return option(state, kCountObjec
 
 struct PlannedFile {
   File file;
-  bool is_gone = false;  ///< It was not there any more when last read.
+  bool is_gone = false;  ///< it was absent at the last read
   std::string path;
 };
 struct PlannedCache {
   std::string name;
-  std::optional<std::string> order;  ///< The content of its file `order`.
+  std::optional<std::string> order;  ///< the content of its file `order`
   std::vector<PlannedFile> files;
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  std::vector<PlannedCache> plan;  ///< Which files to read; empty: not known yet.
-  std::uint64_t names_hash = 0;    ///< Of the directory's names when the plan was made.
-  bool may_look = false;           ///< New caches could be opened, as far as is known.
-  bool is_for_counters = false;    ///< The plan: another source had all other figures.
-  bool has_counters = true;        ///< Of allocations, as far as is known (CONFIG_SLUB_STATS).
-  bool is_told = false;            ///< Slabs and slots are told by slabinfo instead of kToldFiles.
-  SlabCounts counts;               ///< By which.
-  std::uint32_t reads = 0;         ///< Since what is gone was last tried.
-  std::uint32_t next_count = 0;    ///< The cache whose objects are to be counted next.
-  Buffer scratch;                  ///< One file.
-  Buffer last;                     ///< The bundle of the read before; with count_objects only.
+  std::vector<PlannedCache> plan;  ///< the files to read; empty: not made yet
+  std::uint64_t names_hash = 0;    ///< of the directory's names when the plan was made
+  bool may_look = false;           ///< new caches can be opened, as far as is known
+  bool is_for_counters = false;    ///< the plan was made while another source provided all other figures
+  bool has_counters = true;        ///< of allocations, as far as is known (CONFIG_SLUB_STATS)
+  bool is_told = false;            ///< slabs and slots are derived from slabinfo, without kToldFiles
+  SlabCounts counts;               ///< the source of those
+  std::uint32_t reads = 0;         ///< since vanished files were last tried
+  std::uint32_t next_count = 0;    ///< the cache whose objects are counted next
+  Buffer scratch;                  ///< one file
+  Buffer last;                     ///< the previous bundle; only with count_objects
 };
 
 void forget_gone(State& state) {
@@ -108,14 +109,14 @@ void forget_gone(State& state) {
   }
 }
 
-/// Whether another source gives all figures but the counters. Counting objects takes their files all the same.
+/// Whether another source provides all figures except the counters. Counting objects needs their files anyway.
 bool are_given(const State& state) {
   constexpr FieldMask kFields(Field::kSlabs, Field::kPartialSlabs, Field::kCpuSlabs);
   constexpr NodeFieldMask kNodeFields(NodeField::kHeldBytes, NodeField::kTotalObjects);
   return !counts_objects(state) && (kFields - state.given_fields).empty() && (kNodeFields - state.given_node_fields).empty();
 }
 
-/// The error of a file, under one of the source's two names.
+/// Reports a file's error under the name of its directory or of slabinfo.
 Error of_source(Error error) {
   if (error.code == ErrorCode::kPermission) error.detail = kRootOnly;
   if (!error.path.starts_with(kDirectory)) return error;
@@ -126,21 +127,21 @@ Error of_source(Error error) {
   return error;
 }
 
-/// Makes a plan. With `keep`, keeps every file of it open.
+/// Makes a plan. With `keep`, keeps all of its files open.
 class Planner {
  public:
   Planner(KernelView& view, State& state, bool keep) : view_(view), state_(state), keep_(keep) {}
 
-  /// Errors: of the first file that is there and cannot be read. The old plan stays then.
+  /// Errors: that of the first file that exists but cannot be read. The old plan is then kept.
   Result<void> make() {
     if (given_ && !state_.has_counters) return nothing_to_read();
-    // Asked first: without the directory nothing needs the list of caches, which only root may read.
+    // Check first: without the directory the list of caches, which only root may read, is not needed.
     const auto listed = view_.list_directories(kDirectory, state_.scratch);
     if (!listed && listed.error().code == ErrorCode::kNotPresent) return of_source(listed.error());
     const std::uint64_t names_hash = hash_of(state_.scratch.view());
     if (keep_ && !given_ && has_one_node(view_, state_.scratch)) {
       if (auto kept = keep_slab_counts_open(view_); !kept) return of_source(kept.error());
-      state_.is_told = view_.kept_count() != 0;  // a capture, which keeps nothing open, has the files or it has not
+      state_.is_told = view_.kept_count() != 0;  // a capture, which keeps nothing open, either has the files or not
     }
     auto caches = find_slab_directories(view_, state_.scratch);
     if (!caches) return of_source(caches.error());
@@ -158,7 +159,7 @@ class Planner {
     return {};
   }
 
-  /// The kernel lists them in the order in which it keeps them.
+  /// In the kernel's order.
   static std::uint64_t hash_of(std::string_view names) { return std::hash<std::string_view>{}(names); }
 
  private:
@@ -173,14 +174,14 @@ class Planner {
         given_ ? "another source has every figure that this kernel has here" : "has no cache that /proc/slabinfo lists");
   }
 
-  /// Reads a file into the scratch; false when it is not there.
+  /// Reads a file into the scratch buffer; false if it is absent.
   Result<bool> read(const std::string& path) {
     auto result = view_.read_file(path, state_.scratch);
     if (result) return true;
     if (result.error().code == ErrorCode::kNotPresent) return false;
     return of_source(result.error());
   }
-  /// The number that a file begins with; nothing when it has none or is not there.
+  /// The number at the beginning of a file; nothing if there is none or the file is absent.
   Result<std::optional<std::uint64_t>> read_number(const std::string& path) {
     const auto is_there = read(path);
     if (!is_there) return is_there.error();
@@ -189,7 +190,7 @@ class Planner {
     return next_word(rest, word) ? parse_u64(word) : std::nullopt;
   }
 
-  /// Which files this kernel's caches have: all have the same. It takes one that is still there to see.
+  /// Finds the files that the caches of this kernel have. All have the same, so one that still exists suffices.
   Result<void> find_files() {
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty() || files_ != 0) continue;
@@ -251,8 +252,8 @@ class Planner {
   std::vector<PlannedCache> plan_;
 };
 
-/// Makes a new plan when there are other directories and new files can be opened: within a minute at the default interval.
-/// Looking costs 0.1 ms. Now and then tries again what was gone.
+/// Makes a new plan if the directories have changed and new files can be opened. Checking takes 0.1 ms. Occasionally retries
+/// vanished files.
 void look_around(KernelView& view, State& state) {
   if (++state.reads >= kReadsBetweenTries) {
     state.reads = 0;
@@ -261,12 +262,12 @@ void look_around(KernelView& view, State& state) {
   if (!state.may_look) return;
   const auto listed = view.list_directories(kDirectory, state.scratch);
   if (listed && Planner::hash_of(state.scratch.view()) == state.names_hash) return;
-  // Whether privileges are gone by now shows only here, and does not change any more.
+  // Only this shows whether privileges have been dropped, which is final.
   const auto made = listed ? Planner(view, state, false).make() : listed;
   if (!made && made.error().code == ErrorCode::kPermission) state.may_look = false;
 }
 
-/// Reads the files of the plan into the bundle. Counting objects takes turns among the caches, as long as the budget lasts.
+/// Reads the files of the plan into the bundle. Objects are counted for one cache after the other within the time budget.
 class FilesReader {
  public:
   FilesReader(KernelView& view, State& state, Buffer& bundle)
@@ -277,7 +278,7 @@ class FilesReader {
         last_(state.last.view(), kFileNames[kObjectsFile]),
         bundle_(bundle, state.scratch) {}
 
-  /// Errors: of the first file that is there and cannot be read; kNotPresent when none is there any more.
+  /// Errors: that of the first file that exists but cannot be read; kNotPresent if none exists any more.
   Result<void> run() {
     for (PlannedCache& cache : state_.plan) {
       if (auto result = begin(cache); !result) return result;
@@ -315,7 +316,7 @@ class FilesReader {
   }
 
   void note_slabs(std::string_view content) {
-    if (content == kNoSlabs && !view_.wants_whole_polls()) nothing_ = kNoSlabs;  // a replay finds no file that was not read
+    if (content == kNoSlabs && !view_.wants_whole_polls()) nothing_ = kNoSlabs;  // a replay needs every file
   }
 
   Result<void> take(PlannedFile& planned) {
@@ -346,10 +347,10 @@ class FilesReader {
   bool is_counting_;
   Turns turns_;
   LastBundle last_;
-  std::string_view last_count_;      // of the cache, by an earlier read
+  std::string_view last_count_;      // of the cache, from an earlier read
   std::uint64_t partial_slabs_ = 0;  // of the cache
   FileBundleWriter bundle_;
-  std::string_view nothing_;  // what the files of a cache without slabs hold
+  std::string_view nothing_;  // the content of the parts of a cache without slabs
   std::optional<Error> gone_;
   bool has_any_ = false;
 };
@@ -370,22 +371,21 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
     look_around(view, state);
   }
   auto result = read_files(view, raw.parts[kBundlePart], state);
-  if (!result) forget_gone(state);  // what failed may be more than a cache that is gone
+  if (!result) forget_gone(state);  // more than one cache may have vanished
   if (!result && result.error().code == ErrorCode::kNotPresent) state.plan.clear();
   return result;
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto made = Planner(view, state, true).make(); !made) return made;
-  return read_files(view, raw.parts[kBundlePart], state);  // makes the room for later reads
+  return read_files(view, raw.parts[kBundlePart], state);  // also allocates the buffers of later reads
 }
 
-/// Where the file stands among kFileNames; kFileCount: it is none of them.
+/// The index of the file in kFileNames; kFileCount if it is not there.
 File file_of(std::string_view name) {
   return static_cast<File>(std::find(kFileNames.begin(), kFileNames.end(), name) - kFileNames.begin());
 }
 
-/// Parses one bundle.
 class Parser {
  public:
   Parser(const RawBytes& raw, Staging& staging)
@@ -398,7 +398,7 @@ class Parser {
     if (auto result = look_through(files, node_count); !result) return result;
     const bool has_statistics = (files & (kAllocFiles | kFreeFiles)) != 0;
     staging_.reset(has_statistics ? kCpuFields : CpuFieldMask(), cpu_count_);
-    if (!has_statistics) staging_.omit(FieldMask(Field::kNumAllocs, Field::kNumFrees), kCpuFields);  // to linux_slab_events
+    if (!has_statistics) staging_.omit(FieldMask(Field::kNumAllocs, Field::kNumFrees), kCpuFields);  // for linux_slab_events
     NodeFieldMask node_fields(NodeField::kHeldBytes, NodeField::kTotalObjects);
     if ((files & bit(kObjectsFile)) != 0) node_fields.add(NodeField::kCount);
     staging_.set_nodes(node_fields, node_count);
@@ -420,7 +420,7 @@ class Parser {
                       std::string(cache.substr(0, kLongestFileName)) + "/" + std::string(file) + ": " + std::string(what));
   }
 
-  /// Finds out which files there are and the highest node, which the kernel prints last. Errors: a bundle that is not whole.
+  /// Finds the files in the bundle and the highest node, which the kernel prints last. Errors: a truncated bundle.
   Result<void> look_through(FileSet& files, std::uint32_t& node_count) const {
     std::string_view name;
     std::string_view content;
@@ -439,7 +439,7 @@ class Parser {
       const std::size_t last = content.rfind('N');
       if (last == std::string_view::npos) continue;
       const std::string_view digits = content.substr(last + 1, content.find('=', last) - last - 1);
-      const auto node = parse_u64(digits);  // what is no number, or too large a one, is found when the file is read
+      const auto node = parse_u64(digits);  // anything else is reported when the file is parsed
       if (node && *node < kMaxNodes) node_count = std::max(node_count, static_cast<std::uint32_t>(*node) + 1);
     }
     if (!is_whole) return data_error(kDirectory, end, "the data ends early; this is a bug of memstatd, please report it");
@@ -504,7 +504,7 @@ class Parser {
     const std::size_t index = staging_.types().size() - 1;
     PlacedNumbers numbers(content, 'C');
     Figures& figures = cache_->figures;
-    // The sums wrap as the kernel's own do.
+    // The sums wrap, as the kernel's own do.
     figures[is_alloc ? Field::kNumAllocs : Field::kNumFrees] += numbers.total();
     std::uint64_t cpu = 0;
     std::uint64_t value = 0;
@@ -516,7 +516,7 @@ class Parser {
     return numbers.is_good() ? Result<void>() : error_at(content, kFileNames[file], kNotNumbers);
   }
 
-  /// Counters are known when all parts of their sums are.
+  /// Counters are complete if all terms of their sums are known.
   void end_cache() {
     if (cache_ == nullptr) return;
     if ((files_ & kAllocFiles) == kAllocFiles) cache_->fields.add(Field::kNumAllocs);
@@ -530,9 +530,9 @@ class Parser {
   std::uint64_t page_size_;
   std::uint32_t cpu_count_;
   Staging& staging_;
-  // Of the cache that is being read.
+  // Of the current cache.
   StagedType* cache_ = nullptr;
-  std::uint64_t slab_size_ = 0;  // B; 0: not known
+  std::uint64_t slab_size_ = 0;  // in bytes; 0: unknown
   FileSet files_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux slab caches, from /proc/slabinfo (mm/slab_common.c) and, for the size that callers ask for, from
-// /sys/kernel/slab/CACHE/object_size. core/parse/slabinfo.h has the columns.
-// `objsize` is the slot that an object takes, with padding and debugging fields: the footprint.
-// active_objs counts objects that lie free in per-CPU lists as used. Cache names are not unique,
-// and one read returns at most 4 KiB of the file, so caches may shift between two reads of one pass: a line may come twice.
+// Linux slab caches, from /proc/slabinfo (mm/slab_common.c) and, for the size that callers request, from
+// /sys/kernel/slab/CACHE/object_size. core/parse/slabinfo.h describes the columns. `objsize` is the size of an object's slot
+// with padding and debugging fields: the footprint. active_objs includes free objects in per-CPU lists. Cache names are not
+// unique. One read returns at most 4 KiB of the file, so caches may move between two reads of a pass, and a line may appear
+// twice.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -21,27 +21,26 @@ namespace {
 constexpr std::string_view kFile = kSlabinfoFile;
 constexpr std::string_view kDirectory = "/sys/kernel/slab/";
 
-constexpr std::size_t kTextPart = 0;  // of RawBytes
+constexpr std::size_t kTextPart = 0;  // index of RawBytes::parts
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
-/// What callers ask for of one cache.
+/// The size that callers of one cache request.
 struct ObjectSize {
   std::string cache;
-  std::uint64_t size = 0;  ///< B; 0: not known.
+  std::uint64_t size = 0;  ///< in bytes; 0: unknown
 };
 
-/// What the source keeps from read to read.
 struct State final : ReaderState {
-  std::vector<ObjectSize> sizes;  ///< In the order of the file; caches that are gone stand behind.
-  Buffer scratch;                 ///< One file.
+  std::vector<ObjectSize> sizes;  ///< in the order of the file; vanished caches at the end
+  Buffer scratch;                 ///< one file
 };
 
-/// The object sizes, walked in step with the lines.
+/// The object sizes, in the order of the lines.
 class SizeTable {
  public:
   explicit SizeTable(const std::vector<ObjectSize>& sizes) : sizes_(sizes) {}
 
-  /// The size of `name`: that of the next cache, as a rule; when caches came or went, searched for. 0: not known.
+  /// The object size of a cache; 0 if unknown. Fast if it is the next cache; otherwise, after a change, searches for it.
   std::uint64_t find(std::string_view name) {
     if (next_ < sizes_.size() && sizes_[next_].cache == name) return sizes_[next_++].size;
     is_current_ = false;
@@ -53,13 +52,13 @@ class SizeTable {
     if (searches_left_ > 0) --searches_left_;
     return 0;
   }
-  /// Whether every find() so far met the next cache.
+  /// Whether every find() so far found the next cache without searching.
   [[nodiscard]] bool is_current() const { return is_current_; }
 
  private:
   const std::vector<ObjectSize>& sizes_;
   std::size_t next_ = 0;
-  std::size_t searches_left_ = 64;  // that fail; a table that is so far out of date is made again anyway
+  std::size_t searches_left_ = 64;  // limits failed searches; a table that is this outdated is made again anyway
   bool is_current_ = true;
 };
 
@@ -112,7 +111,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   return {};
 }
 
-/// Object size of one cache, 0 when it cannot be known: no sysfs, no permission, a name that is no file name.
+/// The object size of one cache; 0 if unknown: no sysfs, no permission, or a name that is not a file name.
 std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& scratch) {
   std::string path(kDirectory);
   path += name;
@@ -123,8 +122,8 @@ std::uint64_t read_object_size(KernelView& view, std::string_view name, Buffer& 
   return parse_u64(trim(scratch.view())).value_or(0);
 }
 
-/// Notes the object sizes of the caches of `text`. Each cache is asked once; what was known stays known, also of caches that
-/// are gone, since after privileges are dropped it could not be read again when they come back.
+/// Reads the object sizes of new caches in `text`. Known sizes are kept, also of vanished caches, because they cannot be
+/// read again after privileges are dropped.
 void update_sizes(KernelView& view, std::string_view text, State& state) {
   constexpr std::size_t kMaxGone = 1024;
   struct Known {
@@ -141,7 +140,7 @@ void update_sizes(KernelView& view, std::string_view text, State& state) {
     entry->second.is_listed = true;
     sizes.push_back({.cache = entry->first, .size = entry->second.size});
   }
-  std::size_t gone = 0;  // these stand after all that are listed, out of the way
+  std::size_t gone = 0;  // vanished caches follow all listed ones
   for (const auto& [cache, entry] : known) {
     if (!entry.is_listed && entry.size != 0 && ++gone <= kMaxGone) sizes.push_back({.cache = cache, .size = entry.size});
   }
@@ -156,7 +155,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {
   if (auto result = keep_root_only_open(view, kFile); !result) return result;
-  return read(view, raw, state);  // the object sizes while they can be read
+  return read(view, raw, state);  // reads the object sizes while privileges are available
 }
 
 constexpr MetricOrigin kOrigins[] = {

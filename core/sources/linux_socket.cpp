@@ -382,8 +382,8 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
 }
 
 /// Adds up the queues of packet sockets (net/packet/af_packet.c, packet_seq_show) or netlink sockets
-/// (net/netlink/af_netlink.c, netlink_native_seq_show), a line a socket below a line of names. Packet sockets count no drops
-/// there.
+/// (net/netlink/af_netlink.c, netlink_native_seq_show): a header line, then a line per socket. The file of packet sockets
+/// has no drops.
 Result<void> parse_queues(const Contents& contents, File file, std::string_view type, Staging& staging) {
   if (!contents[file]) return {};
   std::array<ColumnTotal, 2> columns = {ColumnTotal{"Rmem"}, {"Drops"}};

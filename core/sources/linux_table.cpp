@@ -155,9 +155,9 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   StagedType& type = staging.add(name);
   set(type, Field::kCount, columns[0].first);
   if (columns[3].is_present) set(type, Field::kFailures, columns[3].sum);
-  // Permanent neighbours, and those that others teach, stand in the table and count for no limit (__neigh_create() in
-  // net/core/neighbour.c, since Linux commit 58956317c8de (v5.0)): where there are more than the limit and none was ever
-  // refused, they fill it.
+  // Permanent neighbours, and entries learned by routing daemons (NTF_EXT_LEARNED), are in the table but do not count
+  // against the limit (__neigh_create() in net/core/neighbour.c, since Linux commit 58956317c8de ("neighbor: Improve garbage
+  // collection") (v5.0)). If the table exceeds the limit and no entry was ever refused, the excess is of that kind.
   const Number limit = files.number(hard);
   if (!limit || columns[0].first <= *limit || columns[3].sum != 0) set_limit(type, Field::kCountLimit, limit);
   if (const Number threshold = files.number(soft)) {
@@ -167,7 +167,7 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
   add_event(name, columns[2], staging);
 }
 
-/// Smaller numbers are given out once, to the first processes (RESERVED_PIDS in kernel/pid.c).
+/// Smaller IDs are assigned only once, to the first processes (RESERVED_PIDS in kernel/pid.c).
 constexpr std::uint64_t kReservedPids = 300;
 
 /// Threads have two limits; the lower one applies.
@@ -321,7 +321,8 @@ void add_tcp(TableFiles& files, Staging& staging) {
   set(waiting_to_send, Field::kCount, orphans);
   const Number most = files.number("/proc/sys/net/ipv4/tcp_max_orphans");
   set_limit(waiting_to_send, Field::kCountLimit, most);
-  // One whose peer takes no data, or cannot be reached, counts four times (tcp_out_of_resources() in net/ipv4/tcp_timer.c).
+  // A connection whose peer accepts no data or is unreachable counts fourfold (tcp_out_of_resources() in
+  // net/ipv4/tcp_timer.c).
   if (most) staging.statistics().add(kTableSoftLimit, *most / 4, {"tcp_orphans"});
   StagedType& waiting = staging.add("tcp_time_wait");
   set(waiting, Field::kCount, time_wait);
@@ -369,7 +370,7 @@ void add_committed(TableFiles& files, Staging& staging) {
   set_limit(type, Field::kBytesLimit, lines[0].value);
 }
 
-/// Connections that a full queue of their listener refused.
+/// Connections refused because their listener's queue was full.
 void add_accept_queues(TableFiles& files, Staging& staging) {
   const Number limit = files.number("/proc/sys/net/core/somaxconn");
   const auto netstat = files.text("/proc/net/netstat");
@@ -430,10 +431,10 @@ struct State final : ReaderState {
   Buffer scratch;
 };
 
-/// None needs a privilege, and modules add some, so they are opened by name at each read.
+/// No file needs a privilege, and modules add some, so they are opened by name at each read.
 Result<void> find_files(KernelView& view, State& state) {
   (void)list_known_files(view, ListTime::kWhenRead, kSettingPaths, {}, state.scratch, state.settings.list);
-  // A dump and a capture of few files may have the last one only, which is no table.
+  // A dump, or a capture of a few files, may have only the last file, which is not a table.
   auto found = list_known_files(view, ListTime::kWhenRead, kTablePaths, {}, state.scratch, state.counts);
   return found ? list_known_files(view, ListTime::kWhenRead, kCountPaths, {}, state.scratch, state.counts) : found;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mounts of tmpfs and what they hold: files in memory that outlive the program which wrote them, and that only swap can
-// move. No file reports the sizes, so this source reads a table; core/collect/tmpfs_table.h describes it.
+// Mounts of tmpfs and their content: files in memory that outlive the program that wrote them and can only be swapped out.
+// No file reports the sizes, so this source reads a table, which core/collect/tmpfs_table.h describes.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -63,7 +63,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   for (std::size_t i = 0; i < table.size; ++i) {
     const TmpfsMount& mount = first[i];
     const auto is_same = [&](const TmpfsMount& other) { return other.path == mount.path; };
-    if (std::any_of(first, first + i, is_same)) continue;  // a table made by hand
+    if (std::any_of(first, first + i, is_same)) continue;  // only in a hand-made table
     statistics.add(kTmpfsBytes, mount.bytes, {mount.path});
     statistics.add(kTmpfsLimitBytes, mount.limit_bytes, {mount.path});
     statistics.add(kTmpfsFiles, mount.files, {mount.path});

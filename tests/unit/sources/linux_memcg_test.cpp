@@ -214,7 +214,8 @@ TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", ""}, {"/a/memory.stat", "new 1 2\n\nnewer\n"}}),
             "/a: 1/-/-/-");
   EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_part_bytes")).empty());
-  // Before 4.13 (commit 8e675f7af507) this file did not count kills.
+  // This file counts kills since Linux commit 8e675f7af507 ("mm/oom_kill: count global and memory cgroup oom kills")
+  // (v4.13).
   EXPECT_EQ(
       words({{"/a/memory.usage_in_bytes", "1\n"}, {"/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n"}}, "1\n"),
       "/a: 1/-/-/-");
@@ -232,7 +233,7 @@ TEST_F(LinuxMemcg, HasNoLimitWhereTheKernelSaysSo) {
            "9223372036854759424",  // 16 KiB
            "9223372036854710272",  // 64 KiB
            "9223372036854513664",  // 256 KiB
-           "9223372036854775807",  // before 3.19 (commit 3e32cb2e0a12)
+           "9223372036854775807",  // before v3.19
            "18446744073709551615"  // what no kernel prints
        }) {
     EXPECT_EQ(limit(std::string(none) + "\n"), "/a: -/-/-/-") << none;
