@@ -48,7 +48,7 @@ class Loader {
   ConfigResult finish(std::string_view file_name);
 
  private:
-  /// Reads the value of one key (or item) into its place, or adds a problem.
+  /// Reads the value of a key or item into its place, or adds a problem.
   using Reader = std::function<void(const Node& node, const std::string& path)>;
   struct Key {
     std::string_view name;
@@ -74,7 +74,7 @@ class Loader {
     return has_kind(node, path, Node::Kind::kScalar, what, "write " + std::string(example));
   }
 
-  /// Calls `visit(key, value, path)` for each key of a map that is a word and not there twice.
+  /// Calls `visit(key, value, path)` for each key of a map that is a word and not a duplicate.
   template <typename Visit>
   void for_each_key(const Node& map, const std::string& path, Visit visit) {
     std::map<std::string_view, int> first_lines;
@@ -113,7 +113,7 @@ class Loader {
     });
   }
 
-  /// A scalar read by one of the parsers of values.h.
+  /// A scalar read by one of the parsers in values.h.
   template <typename T, typename Place>
   Reader parsed(Result<T> (*parse)(std::string_view), Place& place, std::string_view what, std::string_view example) {
     return [=, this, &place](const Node& node, const std::string& path) {
@@ -200,7 +200,7 @@ class Loader {
                 });
   }
 
-  /// A key that has a function of its own.
+  /// A key with its own function.
   Reader by(void (Loader::*reads)(const Node&, const std::string&)) {
     return [this, reads](const Node& node, const std::string& path) { (this->*reads)(node, path); };
   }
@@ -222,8 +222,8 @@ class Loader {
 
   const ConfigContext& context_;
   Config config_;
-  std::map<std::string, const Node*> written_;  ///< Values of the keys that the file has, by path; in the tree.
-  std::vector<std::pair<const Node*, std::string>> listen_nodes_;  ///< Beside config_.listen: node and path.
+  std::map<std::string, const Node*> written_;                     ///< values of the keys in the file, by path; in the tree
+  std::vector<std::pair<const Node*, std::string>> listen_nodes_;  ///< and path, for each entry of config_.listen
   std::vector<Problem> problems_;
 };
 
@@ -340,7 +340,7 @@ Loader::Reader Loader::source_option(const SourceOption& option, SourceConfig& s
         if (!node.is_quoted) number = parse_u64(node.text);
         if (!number) return problem(node, path, quoted(node.text) + " is not a whole number; write one such as " + usual);
         break;
-      case Kind::kKey: return;  // no key of a source
+      case Kind::kKey: return;  // not an option's own value
       case Kind::kBytes: parsed(parse_size, number, "a size", "64KiB")(node, path); break;
       case Kind::kDuration: {
         std::optional<nanoseconds> value;
@@ -355,7 +355,7 @@ Loader::Reader Loader::source_option(const SourceOption& option, SourceConfig& s
         return;
       }
     }
-    if (!number) return;  // and the problem was told
+    if (!number) return;  // the problem is reported already
     if (*number < option.least || *number > option.most) {
       return problem(node, path,
                      quoted(node.text) + " is out of range; write " + text_of(option.least) + " to " + text_of(option.most));
@@ -366,7 +366,7 @@ Loader::Reader Loader::source_option(const SourceOption& option, SourceConfig& s
 }
 
 void Loader::read_counter_set(const Node& node, const std::string& path) {
-  const SourceOption* taker = nullptr;  // of the source that counts them
+  const SourceOption* taker = nullptr;  // option of the source that counts them
   for (const std::span<const SourceOption> options : context_.options) {
     for (const SourceOption& option : options) {
       if (option.kind == SourceOption::Kind::kKey && option.name == "counters") taker = &option;
@@ -503,7 +503,7 @@ void Loader::read(const Node& root) {
   check_together();
 }
 
-/// What is wrong only in view of another key.
+/// Checks keys against each other.
 void Loader::check_together() {
   const auto allow = written_.find("allow");
   const bool has_allow = allow != written_.end() && !allow->second->children.empty();
@@ -511,7 +511,7 @@ void Loader::check_together() {
     const auto result = check_listen_address(config_.listen[i], has_allow);
     if (!result) problem(*listen_nodes_[i].first, listen_nodes_[i].second, result.error().detail);
   }
-  if (!problems_.empty()) return;  // the rest compares values, which must be right by themselves
+  if (!problems_.empty()) return;  // the rest compares values, which must be valid
 
   const std::string interval = duration_text(config_.poll.interval);
   for (const auto& [name, source] : config_.sources) {
@@ -523,7 +523,7 @@ void Loader::check_together() {
     }
   }
   if (config_.growth_window < config_.poll.interval) {
-    // One of the two keys is in the file, because the defaults fit together.
+    // One of the two keys is in the file, because the defaults are consistent.
     const std::string path = written_.contains("growth.window") ? "growth.window" : "poll.interval";
     problem(*written_.at(path), path,
             "growth.window (" + duration_text(config_.growth_window) + ") is shorter than poll.interval (" + interval +
@@ -561,7 +561,7 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
     } else {
       loader.read(root);
     }
-  } catch (const std::bad_alloc&) {  // no fault of the file
+  } catch (const std::bad_alloc&) {  // not the file's fault
     throw;
   } catch (const std::exception& error) {
     loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads a configuration file: YAML to Config, with every problem of the file at once.
+// Reads a configuration file: YAML to Config, reporting all problems of the file at once.
 //
 // A problem is one line, `file:line:column: key: what is wrong; what would be right`. `key` is the dotted path
-// ("limits[0].bytes"), or "(file)" for what concerns no key. Columns count bytes from 1.
+// ("limits[0].bytes"), or "(file)" for a problem without a key. Columns count bytes from 1.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,17 @@
 
 namespace memstat {
 
-/// Largest file that is read.
 inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-/// What the loader must know of the rest of the program. The names must live as long as the call.
+/// What the loader needs from the rest of the program. The names must outlive the call.
 struct ConfigContext {
-  std::span<const std::string_view> sources;  ///< Names of the sources of this build.
-  /// The options of each source, by its place in `sources`; shorter: the others have none.
+  std::span<const std::string_view> sources;  ///< names of the sources of this build
+  /// The options of each source, by its index in `sources`; if shorter, the others have none.
   std::span<const std::span<const SourceOption>> options = {};
-  bool is_readable_by_all = false;  ///< Every account may read the file, so it must not have secrets.
+  bool is_readable_by_all = false;  ///< every account may read the file, so it must not contain secrets
 };
 
-/// Why a file is no configuration: at least one line for people, in the order of the file.
+/// The problems of a file: at least one line for people, in the order of the file.
 struct ConfigProblems {
   std::vector<std::string> lines;
 };
@@ -44,14 +43,14 @@ class [[nodiscard]] ConfigResult {
   [[nodiscard]] bool has_value() const { return config_.has_value(); }
   explicit operator bool() const { return has_value(); }
 
-  /// The configuration. Requires has_value().
+  /// Requires has_value().
   [[nodiscard]] const Config& value() const& { return *config_; }
   [[nodiscard]] Config&& value() && { return *std::move(config_); }
   const Config& operator*() const& { return *config_; }
   Config&& operator*() && { return *std::move(config_); }
   const Config* operator->() const { return &*config_; }
 
-  /// Empty when there is a configuration.
+  /// Empty if there is a configuration.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_.lines; }
 
  private:
@@ -59,16 +58,16 @@ class [[nodiscard]] ConfigResult {
   ConfigProblems problems_;
 };
 
-/// The configuration that `yaml` describes; an empty text gives the defaults. `file_name` only starts the messages.
-/// Never throws but std::bad_alloc; any bytes may be given.
+/// Parses `yaml`; an empty text gives the defaults. `file_name` is the prefix of the messages. `yaml` may contain any bytes.
+/// Throws nothing except std::bad_alloc.
 ConfigResult load_config_text(std::string_view yaml, std::string_view file_name, const ConfigContext& context);
 
-/// "listen and user": the keys whose value differs and that take effect at start only; "": none does.
+/// "listen and user": the changed keys that take effect only at start; "": none.
 std::string changed_restart_keys(const Config& before, const Config& after);
 
-/// The bytes of the file, to its end. Errors: those of open(2) and read(2), with path and what to do; kIo with EINVAL when
-/// it is not a regular file, with EFBIG when it is longer than kMaxConfigBytes. Waits for as long as the file system does:
-/// the daemon reads its own configuration with ConfigFile. Never throws but std::bad_alloc.
+/// Reads the file to its end. Errors: those of open(2) and read(2), with path and advice; kIo with EINVAL if it is not a
+/// regular file, with EFBIG above kMaxConfigBytes. Blocks for as long as the file system does, so the daemon reads its own
+/// configuration with ConfigFile. Throws nothing except std::bad_alloc.
 Result<std::string> read_config_file(const std::string& path);
 
 }  // namespace memstat

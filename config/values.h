@@ -67,7 +67,6 @@ Result<std::uint32_t> parse_file_mode(std::string_view text);
 /// that no directory of that name is created.
 Result<std::string> parse_record_path(std::string_view text);
 
-/// Whether the path is that of an archive.
 bool is_archive_path(std::string_view path);
 
 /// The name of a set of counters: up to 64 letters, digits, hyphens and underscores.
@@ -86,16 +85,12 @@ bool have_same_cost(std::string_view hash, std::string_view other);
 /// A client name for basic_auth: without colons and control characters.
 Result<std::string> parse_client_name(std::string_view text);
 
-/// "minimal", "default" or "full".
 Result<Tier> parse_tier(std::string_view text);
 
-/// "trace", "debug", "info", "warning" or "error".
 Result<LogLevel> parse_log_level(std::string_view text);
 
-/// "text" or "json".
 Result<LogFormat> parse_log_format(std::string_view text);
 
-/// "off", "failures", "counters" or "full".
 Result<EventsMode> parse_events_mode(std::string_view text);
 /// The mode's word in the configuration.
 std::string_view to_string(EventsMode mode);
@@ -103,7 +98,6 @@ std::string_view to_string(EventsMode mode);
 /// A share of one CPU in percent, "1%" or "0.25%", in millionths: 0.01% to 6400%, with at most two decimals.
 Result<std::uint32_t> parse_cpu_share(std::string_view text);
 
-/// "auto", "on" or "off".
 Result<Switch> parse_switch(std::string_view text);
 
 /// A user's text, made safe for one line of a message: the first 60 bytes as in make_label_text(). Without quotes.
