@@ -69,6 +69,6 @@ void ReplayPacer::finish() {
   due_ns_ = clock_.monotonic_ns() + static_cast<std::int64_t>(std::clamp(scaled, 1e6, 1e17));
 }
 
-void ReplayPacer::configure(const Config&) {}  // the times are the capture's
+void ReplayPacer::configure(const Config&) {}  // the capture determines the times
 
 }  // namespace memstat

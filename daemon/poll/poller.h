@@ -74,16 +74,17 @@ class Poller : public SourceStatuses, public Diagnostician {
   /// Whether cancel() made the last poll incomplete. For the polling thread.
   [[nodiscard]] bool was_cut() const { return was_cut_; }
 
-  /// What the types had at earlier polls.
+  /// Earlier figures of the types.
   [[nodiscard]] const History& history() const { return history_; }
 
-  /// Looks for growth, which the findings of later polls have. Reading all of the history allocates and takes as long as
-  /// several polls, so that it is done at most every five minutes, and only when polls have taken fifty times as long since.
+  /// Looks for growth, for the findings of later polls. Reading all of the history allocates and takes as long as several
+  /// polls, so this does nothing within five minutes of the last search, or before polls have taken fifty times its
+  /// duration.
   void look_for_growth(std::int64_t now_ns);
-  /// Of the last poll, most urgent first.
+  /// As of the last poll, most urgent first.
   [[nodiscard]] const Findings& findings() const { return findings_; }
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override { return diagnosis(snapshot, {}); }
-  /// Same, with answers requested after the poll.
+  /// The same, with answers to inspections made after the poll.
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
 
   /// Threads that currently hang in a read.
@@ -135,10 +136,10 @@ class Poller : public SourceStatuses, public Diagnostician {
   History history_;
   EvidenceBuilder evidence_;
   Findings findings_;  // of the last poll
-  Evidence growth_;    // has what grows, and no more
+  Evidence growth_;    // only growth
   std::int64_t growth_due_ns_ = 0;
   std::int64_t growth_took_ns_ = 0;
-  std::int64_t polling_ns_ = 0;  // since growth was looked for
+  std::int64_t polling_ns_ = 0;  // since the last search for growth
   std::vector<SelfMetrics::ActiveFinding> active_;
   bool has_new_states_ = true;          // of sources
   std::vector<SourceEvidence> unread_;  // sources

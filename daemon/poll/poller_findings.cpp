@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The part of the poller that looks for causes.
+// The part of the poller that finds causes.
 #include <utility>
 
 #include "daemon/poll/poller.h"

@@ -28,7 +28,7 @@ void EventHelper::start(const Config& config) {
     handle_ = std::make_shared<events::AttachHelper>(process->take_socket());
     process_.keep(*std::move(process));
     events::set_process_helper(handle_);
-  } else if (process.error().code == ErrorCode::kIo) {  // else the sources say what they lack themselves
+  } else if (process.error().code == ErrorCode::kIo) {  // other errors are reported by the sources
     log_.warning(to_string(process.error()) + "; sources that detach from events then stay detached until a restart");
   }
 }

@@ -33,9 +33,9 @@ class KernelReader {
   void start(const Config& config);
   /// The kernel view through it; null if there is none. From then on it also reads process_*.
   [[nodiscard]] std::shared_ptr<KernelView> view() const { return view_; }
-  /// Call after every source was opened and read: it then reads nothing else, and gives up root. An error is fatal.
+  /// Call after every source has been opened and read. The process then reads nothing else and drops root. An error is
+  /// fatal.
   Result<void> seal();
-  /// Its process ID; 0: none.
   [[nodiscard]] pid_t number() const { return process_.number(); }
   /// Call when a child has exited. Reports the loss once, and then returns false.
   bool watch();

@@ -19,14 +19,14 @@
 
 namespace memstat {
 
-/// The machine, for people. Empty members are unknown.
+/// The machine, for display. Empty members are unknown.
 struct HostInfo {
-  std::string name = {};                 ///< Host name.
+  std::string name = {};                 ///< host name
   std::string os = {};                   ///< "linux", "freebsd"
   std::string release = {};              ///< of the kernel
   std::string machine = {};              ///< "x86_64", "amd64"
   std::string replay = {};               ///< The capture being replayed; empty for the live kernel.
-  std::string warning = {};              ///< Which clients cannot reach this memstatd, and what to do, as of its start.
+  std::string warning = {};              ///< which clients cannot reach this memstatd, and what to do, as of the start
   std::string opened_as = {};            ///< The identity with which memstatd opened the kernel's files.
   std::string runs_as = {};              ///< Its identity since then.
   std::vector<std::string> mounts = {};  ///< File systems that were not mounted at the start, with what to do.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Chooses format and coding from Accept and Accept-Encoding, and whether the client has the answer already (If-None-Match),
-// as defined by RFC 9110. Only revalidated() allocates; the time is linear in the header's length. There is no 406: a client
-// that accepts no format gets uncompressed text, because a scraper's log line about an unreadable page is more helpful than
-// a status.
+// Chooses format and coding from Accept and Accept-Encoding, and checks whether the client already has the response
+// (If-None-Match), as defined by RFC 9110. Only revalidated() allocates; the time is linear in the header's length. There is
+// no 406: a client that accepts no format gets uncompressed text, because a scraper's log line about an unreadable page is
+// more helpful than a status.
 #pragma once
 
 #include <array>
@@ -75,11 +75,11 @@ class AcceptedCodings {
 /// The same for all Accept-Encoding lines of a request.
 [[nodiscard]] ContentCoding negotiate_coding(std::span<const HttpHeader> headers);
 
-/// Whether a request that has `If-None-Match` has this entity already.
+/// Whether a request with `If-None-Match` already has this entity.
 [[nodiscard]] bool has_entity(const HttpRequest& request, std::string_view etag);
 
-/// The beginning of an answer with this ETag, which differs by coding no more than by Vary: with status 304 when the client
-/// has the entity, which is then the whole answer; else the body is still to be given.
+/// Begins a response with this ETag. If the client has the entity, the response is complete, with status 304. Otherwise the
+/// caller adds the body. Compressed and plain responses share an ETag and differ by Vary.
 [[nodiscard]] HttpResponse revalidated(const HttpRequest& request, std::string etag);
 
 }  // namespace memstat

@@ -38,19 +38,20 @@ std::string shown_to_client(std::string_view text);
 /// value, or an invalid escape. (Ignoring a parameter would give an unexpected page.)
 Result<PageRequest> parse_page_request(std::string_view query);
 
-/// What a request below /api/v1/ asks for, decoded.
+/// The decoded parameters of a request below /api/v1/.
 struct ApiRequest {
   static constexpr std::int64_t kMaxSeconds = 24 * 60 * 60;
   static constexpr std::size_t kMaxPoints = 500;
 
   std::optional<std::string> allocator;
   std::optional<std::string> type;
-  std::int64_t seconds = 60 * 60;  ///< how far back, 1 to kMaxSeconds
+  std::int64_t seconds = 60 * 60;  ///< how far to look back, 1 to kMaxSeconds
   std::size_t points = 30;         ///< 2 to kMaxPoints
 };
 
-/// Reads "allocator=slab&type=dentry&seconds=3600&points=30", percent-encoded, each at most once. Error kData with `detail`
-/// for a client: an unknown or repeated parameter, a broken escape, a number out of its range, a type without its allocator.
+/// Parses "allocator=slab&type=dentry&seconds=3600&points=30", percent-encoded, each at most once. Errors: kData with
+/// `detail` for a client, for an unknown or repeated parameter, an invalid escape, a number out of range, or a type without
+/// its allocator.
 Result<ApiRequest> parse_api_request(std::string_view query);
 
 }  // namespace memstat

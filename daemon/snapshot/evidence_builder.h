@@ -21,7 +21,7 @@
 
 namespace memstat {
 
-/// Remembers earlier values of counters, by number.
+/// Earlier values of counters, by number.
 class CounterMemory {
  public:
   /// Changes within the last five to ten minutes are recent: two values are kept, five minutes apart.
@@ -64,7 +64,7 @@ class EvidenceBuilder {
     EvidenceSystem system = EvidenceSystem::kLinux;
     bool is_filtered = false;  ///< Some types are missing, so sums over types are meaningless.
     std::span<const SourceEvidence> sources = {};
-    std::span<const GrowthEvidence> growing = {};  ///< As it was found last.
+    std::span<const GrowthEvidence> growing = {};  ///< the last result
   };
   /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.
   void update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns);

@@ -35,7 +35,6 @@ class PageFilter {
                                  std::span<const std::string_view> own_names);
 
   [[nodiscard]] bool shows_row(std::size_t row) const { return rows_[row] != 0; }
-  /// Number of selected rows, and total bytes of their labels.
   [[nodiscard]] std::size_t row_count() const { return row_count_; }
   [[nodiscard]] std::size_t label_bytes() const { return label_bytes_; }
   /// `metric` is an index in the catalogue.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tasks of control groups against their limit, which are no figures of the groups' memory.
+// Tasks of control groups and their limits, which are not part of the groups' memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace memstat {
 
-/// The tasks of the control groups of a snapshot, which must outlive this. Thread safety: immutable.
+/// The tasks of the control groups of a snapshot. The snapshot must outlive this object. Thread safety: immutable.
 class GroupTasks {
  public:
   explicit GroupTasks(const Snapshot& snapshot);

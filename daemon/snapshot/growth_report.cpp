@@ -18,7 +18,7 @@ constexpr std::size_t kMaxPoints = 240;
 constexpr double kMinBytes = 65536;
 constexpr double kMinShareOfMemory = 1e-4;
 constexpr double kMinObjects = 32;
-/// Programs take memory while they work: in less time than this a control group that grows is at work.
+/// Programs use more memory while they work, so growth over a shorter time says nothing about a control group.
 constexpr double kMinGroupSeconds = 60;
 
 std::string unescaped(std::string_view text) {
@@ -43,8 +43,8 @@ std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   return groups;
 }
 
-/// Whether the type's memory or objects are not part of another type. Control groups contain other types, but are ranked,
-/// since the owning group matters.
+/// Whether the type is not part of another type. Control groups contain other types but are ranked, because the owning group
+/// matters.
 bool is_ranked(Allocator allocator, std::string_view name) {
   return allocator == Allocator::kMemcg || !is_container(allocator, name);
 }
@@ -132,12 +132,12 @@ bool is_at_work(const GrowthReport& report, const Growth& row) {
   return report.seconds < kMinGroupSeconds && report.series[row.series].allocator == to_string(Allocator::kMemcg);
 }
 
-/// Sets aside the control groups that may only be at work.
+/// Sets aside the control groups whose growth may only be work.
 void set_aside_work(GrowthReport& report) {
   std::vector<Growth>& growing = report.ranking.growing;
   const auto work =
       std::stable_partition(growing.begin(), growing.end(), [&](const Growth& row) { return !is_at_work(report, row); });
-  report.ranking.set_aside.insert(report.ranking.set_aside.begin(), work, growing.end());  // the clearest of all
+  report.ranking.set_aside.insert(report.ranking.set_aside.begin(), work, growing.end());  // clearest reason first
   growing.erase(work, growing.end());
 }
 

@@ -23,7 +23,7 @@ inline constexpr std::string_view kKillsSeries = "processes killed";     // a co
 
 struct GrowthReport {
   std::size_t polls = 0;  ///< In the window, each counted once.
-  double seconds = 0;     ///< From the first to the last poll.
+  double seconds = 0;     ///< from the first to the last poll
   std::vector<GrowthSeries> series;
   GrowthRanking ranking;
   std::optional<double> available = {};  ///< bytes available to programs
@@ -34,12 +34,11 @@ struct GrowthReport {
 /// Ranks the last `seconds` of the history of this snapshot's types. Allocates.
 GrowthReport growth_report(const Snapshot& snapshot, const History& history, std::int64_t seconds);
 
-/// Seconds until the row reaches its limit, and until available memory is exhausted, at its current rate; nothing if
-/// unknown.
+/// Seconds until the row reaches its limit, or until available memory is exhausted, at its current rate; nothing if unknown.
 std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row);
 std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Growth& row);
 
-/// Why a row is set aside, as words after "it": "is a cache, which the kernel takes back when memory is short".
+/// Why a row is set aside, as words after "it": "grew in one step".
 std::string why_set_aside(const GrowthReport& report, const Growth& row);
 
 /// Writes members of an open JSON object: polls, seconds, enough, moved, growing, set_aside.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of the kernel's log in a snapshot, as a document for the API and reports.
+// Writes the events of the kernel's log in a snapshot, for the API and reports.
 #pragma once
 
 #include "core/base/json_writer.h"

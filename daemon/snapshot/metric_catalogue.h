@@ -87,7 +87,7 @@ struct MetricDescriptor {
 /// Maximum length of all metric names, including the daemon's own; the text writers reserve this much.
 inline constexpr std::size_t kMaxMetricNameSize = 96;
 
-/// All of them, in page order. Thread safety: safe; static lifetime.
+/// In page order.
 std::span<const MetricDescriptor> metric_catalogue();
 
 /// The system metrics of all sources, in page order.
@@ -104,7 +104,6 @@ inline std::size_t series_per_sample(const MetricDescriptor& metric) {
   return metric.buckets == nullptr ? 1 : metric.buckets->bounds.size() + 3;
 }
 
-/// "type", "cpu", "size_class", "allocator", "node", "system", "detail".
 std::string_view to_string(MetricScope scope);
 
 }  // namespace memstat

@@ -9,14 +9,14 @@
 
 namespace memstat {
 
-/// One of these metrics. Texts as in MetricDescriptor.
+/// Texts as in MetricDescriptor.
 struct OwnMetric {
   std::string_view name;
   MetricKind kind;
   std::string_view help;
 };
 
-/// All of them, sorted by name. Thread safety: safe; static lifetime.
+/// Sorted by name.
 std::span<const OwnMetric> own_metrics();
 
 /// The help of one of them; "" for an unknown name.
