@@ -102,7 +102,7 @@ class App {
         config_(std::move(config)),
         manager_(std::move(manager)),
         log_(config_.log) {
-    tell_http_threads();
+    publish_settings();
   }
 
   int run();
@@ -135,7 +135,7 @@ class App {
   }
 
   /// Publishes the configuration values that HTTP threads use.
-  void tell_http_threads() {
+  void publish_settings() {
     scrape_age_ns_ = config_.poll.on_scrape.value_or(std::chrono::nanoseconds(0)).count();
     has_per_cpu_ = !config_.per_cpu.allocators.empty() || !config_.per_cpu.types.empty();
   }
@@ -380,7 +380,7 @@ std::vector<std::string> App::reload(PollLoop& loop) try {
   authentication_->configure(config.basic_auth);
   loop.configure(config);
   config_ = std::move(config);
-  tell_http_threads();
+  publish_settings();
   metrics_.config_reloaded(true);
   log_.info("the configuration was reloaded");
   return {};
@@ -497,7 +497,7 @@ int App::serve(Serving& serving) {
 int App::stop(Serving& serving, int signal) {
   const TimePoint asked = clock_.now();
   serving.stop_deadline->begin(kStopTime);
-  manager_.tell("STOPPING=1");
+  manager_.notify("STOPPING=1");
   if (signal != SIGCHLD) log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   serving.loop->stop();  // first, because requests may wait for a poll
   authentication_->stop();

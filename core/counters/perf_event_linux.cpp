@@ -46,13 +46,13 @@ class LivePerfEvents : public PerfEventDoor {
   }
 
   int control(int fd, PerfControl what, std::uint64_t argument) override {
-    const auto tell = [fd](unsigned long request, auto value) { return ::ioctl(fd, request, value) == 0 ? 0 : -errno; };
+    const auto send = [fd](unsigned long request, auto value) { return ::ioctl(fd, request, value) == 0 ? 0 : -errno; };
     switch (what) {
-      case PerfControl::kEnable: return tell(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-      case PerfControl::kDisable: return tell(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-      case PerfControl::kReset: return tell(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
-      case PerfControl::kPeriod: return tell(PERF_EVENT_IOC_PERIOD, &argument);
-      case PerfControl::kRefresh: return tell(PERF_EVENT_IOC_REFRESH, static_cast<int>(argument));
+      case PerfControl::kEnable: return send(PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+      case PerfControl::kDisable: return send(PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+      case PerfControl::kReset: return send(PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+      case PerfControl::kPeriod: return send(PERF_EVENT_IOC_PERIOD, &argument);
+      case PerfControl::kRefresh: return send(PERF_EVENT_IOC_REFRESH, static_cast<int>(argument));
     }
     return -EINVAL;
   }

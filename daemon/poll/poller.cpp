@@ -354,7 +354,7 @@ void Poller::settle_refusal(Entry& entry, std::int64_t now_ns) {
   set_state(entry, SourceState::kDown, entry.refusal);
 }
 
-void Poller::tell_metrics(Entry& entry) {
+void Poller::update_metrics(Entry& entry) {
   const Outcome outcome = std::exchange(entry.outcome, Outcome{});
   switch (outcome.kind) {
     case Outcome::Kind::kNone: break;
@@ -544,7 +544,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     metrics_.snapshot_skipped();
   }
   // Only now, so that a scrape does not combine this poll's source states with the previous poll's types.
-  for (const std::unique_ptr<Entry>& entry : entries_) tell_metrics(*entry);
+  for (const std::unique_ptr<Entry>& entry : entries_) update_metrics(*entry);
   return any_up;
 }
 

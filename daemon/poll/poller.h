@@ -108,7 +108,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void succeeded(Entry& entry, double seconds);
   void failed(Entry& entry, const Error& error, double seconds, std::int64_t now_ns);
   void settle_refusal(Entry& entry, std::int64_t now_ns);
-  void tell_metrics(Entry& entry);
+  void update_metrics(Entry& entry);
   void set_state(Entry& entry, SourceState state, std::string error);
   void log_state(const Entry& entry, SourceState state, std::string_view error);
   void publish(const Entry& entry);

@@ -76,10 +76,10 @@ void Authentication::stop() {
   {
     const MutexLock lock(mutex_);
     must_stop_ = true;
-    for (Question* const question : waiting_) question->verdict = Verdict::kBusy;
+    for (PendingCheck* const check : waiting_) check->verdict = Verdict::kBusy;
     waiting_.clear();
   }
-  asked_.notify_all();
+  has_work_.notify_all();
   answered_.notify_all();
 }
 
@@ -108,8 +108,8 @@ std::optional<HttpResponse> Authentication::refuse(const HttpRequest& request) {
   auto credentials = header ? parse_basic_credentials(*header) : std::nullopt;
   if (!credentials) return unauthorized();
   const Digest digest = digest_of(*credentials);
-  Question question{.credentials = *std::move(credentials), .digest = digest};
-  switch (ask(question)) {
+  PendingCheck check{.credentials = *std::move(credentials), .digest = digest};
+  switch (await_verdict(check)) {
     case Verdict::kRight: return {};
     case Verdict::kBusy: return busy();
     case Verdict::kWrong:
@@ -118,22 +118,22 @@ std::optional<HttpResponse> Authentication::refuse(const HttpRequest& request) {
   return unauthorized();
 }
 
-Authentication::Verdict Authentication::ask(Question& question) {
+Authentication::Verdict Authentication::await_verdict(PendingCheck& check) {
   MutexLock lock(mutex_);
-  const auto known = right_.find(question.credentials.name);
-  if (known != right_.end() && known->second == question.digest) return Verdict::kRight;
+  const auto known = right_.find(check.credentials.name);
+  if (known != right_.end() && known->second == check.digest) return Verdict::kRight;
   if (must_stop_ || waiting_.size() >= kMaxWaiting) return Verdict::kBusy;
-  waiting_.push_back(&question);
-  asked_.notify_one();
-  answered_.wait(mutex_, [&]() MEMSTAT_REQUIRES(mutex_) { return question.verdict != Verdict::kWaiting; });
-  return question.verdict;
+  waiting_.push_back(&check);
+  has_work_.notify_one();
+  answered_.wait(mutex_, [&]() MEMSTAT_REQUIRES(mutex_) { return check.verdict != Verdict::kWaiting; });
+  return check.verdict;
 }
 
-std::optional<Authentication::Job> Authentication::job_of(const Question& question) try {
-  const auto user = users_.find(question.credentials.name);
+std::optional<Authentication::Job> Authentication::job_of(const PendingCheck& check) try {
+  const auto user = users_.find(check.credentials.name);
   const bool is_known = user != users_.end();
-  return Job{.credentials = question.credentials,
-             .digest = question.digest,
+  return Job{.credentials = check.credentials,
+             .digest = check.digest,
              .hash = is_known ? user->second : unknown_hash_,
              .is_known = is_known,
              .generation = generation_};
@@ -160,7 +160,7 @@ void Authentication::run() {
   name_thread("memstatd-auth");
   MutexLock lock(mutex_);
   while (true) {
-    asked_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !waiting_.empty(); });
+    has_work_.wait(mutex_, [this]() MEMSTAT_REQUIRES(mutex_) { return must_stop_ || !waiting_.empty(); });
     if (must_stop_) return;
     const std::optional<Job> job = job_of(*waiting_.front());  // stays in the queue meanwhile
     lock.unlock();

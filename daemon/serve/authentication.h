@@ -51,13 +51,13 @@ class Authentication {
  private:
   using Digest = std::array<std::uint64_t, 2>;
   enum class Verdict { kWaiting, kRight, kWrong, kBusy };
-  struct Question {
+  struct PendingCheck {
     Credentials credentials;
     Digest digest;
     Verdict verdict = Verdict::kWaiting;
   };
 
-  /// The thread's copy of a question, which may disappear before it is answered.
+  /// The thread's copy of a check, which may disappear before it is answered.
   struct Job {
     Credentials credentials;
     Digest digest;
@@ -66,10 +66,10 @@ class Authentication {
     std::uint64_t generation = 0;
   };
 
-  Verdict ask(Question& question);
+  Verdict await_verdict(PendingCheck& check);
   void run();
   /// Nothing if there is no memory.
-  std::optional<Job> job_of(const Question& question) MEMSTAT_REQUIRES(mutex_);
+  std::optional<Job> job_of(const PendingCheck& check) MEMSTAT_REQUIRES(mutex_);
   [[nodiscard]] Verdict verify(const std::optional<Job>& job) const;
   void remember(const Job& job) MEMSTAT_REQUIRES(mutex_);
   [[nodiscard]] Digest digest_of(const Credentials& credentials) const;
@@ -77,13 +77,13 @@ class Authentication {
   const Verify verify_;
   std::array<std::array<std::uint64_t, 2>, 2> keys_;
   Mutex mutex_;
-  CondVar asked_;
+  CondVar has_work_;
   CondVar answered_;
   Users users_ MEMSTAT_GUARDED_BY(mutex_);
   std::string unknown_hash_ MEMSTAT_GUARDED_BY(mutex_);  // matches no password
   std::map<std::string, Digest, std::less<>> right_ MEMSTAT_GUARDED_BY(mutex_);
   std::uint64_t generation_ MEMSTAT_GUARDED_BY(mutex_) = 0;
-  std::deque<Question*> waiting_ MEMSTAT_GUARDED_BY(mutex_);
+  std::deque<PendingCheck*> waiting_ MEMSTAT_GUARDED_BY(mutex_);
   bool must_stop_ MEMSTAT_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

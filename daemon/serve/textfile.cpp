@@ -87,8 +87,8 @@ std::string textfile_page(const RenderedSnapshot& snapshot, const SelfMetrics& m
   return page;
 }
 
-TextfileWriter::TextfileWriter(Textfile file, const SnapshotPool& pool, const SelfMetrics& metrics, Tell tell)
-    : file_(std::move(file)), pool_(pool), metrics_(metrics), tell_(std::move(tell)), thread_([this] { run(); }) {}
+TextfileWriter::TextfileWriter(Textfile file, const SnapshotPool& pool, const SelfMetrics& metrics, Log log)
+    : file_(std::move(file)), pool_(pool), metrics_(metrics), log_(std::move(log)), thread_([this] { run(); }) {}
 
 TextfileWriter::~TextfileWriter() {
   {
@@ -112,8 +112,8 @@ void TextfileWriter::write_page() {
   if (const auto snapshot = pool_.current(); snapshot != nullptr) page = textfile_page(*snapshot, metrics_);
   if (page.empty()) return;
   const Result<void> result = file_.write(page);
-  if (!result && !is_failing_) tell_(LogLevel::kError, "textfile: " + to_string(result.error()));
-  if (result && is_failing_) tell_(LogLevel::kInfo, "textfile: written again");
+  if (!result && !is_failing_) log_(LogLevel::kError, "textfile: " + to_string(result.error()));
+  if (result && is_failing_) log_(LogLevel::kInfo, "textfile: written again");
   is_failing_ = !result;
 }
 
@@ -127,7 +127,7 @@ void TextfileWriter::run() {
     try {
       write_page();
     } catch (const std::exception&) {
-      if (!std::exchange(is_failing_, true)) tell_(LogLevel::kError, "textfile: not written: out of memory");
+      if (!std::exchange(is_failing_, true)) log_(LogLevel::kError, "textfile: not written: out of memory");
     }
     lock.lock();
   }

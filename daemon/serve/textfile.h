@@ -48,10 +48,10 @@ class Textfile {
 class TextfileWriter {
  public:
   /// Called once for a failure, and once for the recovery.
-  using Tell = std::function<void(LogLevel, std::string_view)>;
+  using Log = std::function<void(LogLevel, std::string_view)>;
 
   /// Pool and metrics must outlive it.
-  TextfileWriter(Textfile file, const SnapshotPool& pool, const SelfMetrics& metrics, Tell tell);
+  TextfileWriter(Textfile file, const SnapshotPool& pool, const SelfMetrics& metrics, Log log);
   /// Waits for the current write.
   ~TextfileWriter();
   TextfileWriter(const TextfileWriter&) = delete;
@@ -66,7 +66,7 @@ class TextfileWriter {
   Textfile file_;
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;
-  Tell tell_;
+  Log log_;
   bool is_failing_ = false;
   Mutex mutex_;
   CondVar wake_;

@@ -54,7 +54,7 @@ ServiceManager ServiceManager::of_environment() {
   return manager;
 }
 
-void ServiceManager::tell(std::string_view state) const {
+void ServiceManager::notify(std::string_view state) const {
   if (!socket_) return;
   [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), state.data(), state.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }

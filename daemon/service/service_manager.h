@@ -13,7 +13,7 @@
 namespace memstat {
 
 /// The connection to the manager that started this process. Without a manager, notifications do nothing. Thread safety:
-/// tell() is safe.
+/// notify() is safe.
 class ServiceManager {
  public:
   /// Removes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment, so that no child inherits them. An
@@ -24,7 +24,7 @@ class ServiceManager {
   /// The watchdog timeout, after which the manager ends this process; nothing if it requested none.
   [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
   /// Sends one or more "NAME=VALUE" lines. Never blocks; drops what the manager cannot accept.
-  void tell(std::string_view state) const;
+  void notify(std::string_view state) const;
 
  private:
   UniqueFd socket_;

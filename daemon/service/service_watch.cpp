@@ -43,28 +43,28 @@ void ServiceWatch::polled() {
 }
 
 void ServiceWatch::reloading() {
-  if (is_ready_) manager_.tell("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(clock_.monotonic_ns() / 1000));
+  if (is_ready_) manager_.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(clock_.monotonic_ns() / 1000));
 }
 
 void ServiceWatch::reloaded() {
-  if (is_ready_) manager_.tell("READY=1");
+  if (is_ready_) manager_.notify("READY=1");
 }
 
 void ServiceWatch::look() {
   if (!is_ready_ && checks_.is_first_poll_served()) {
     is_ready_ = true;
-    manager_.tell("READY=1");
+    manager_.notify("READY=1");
   }
   if (!is_ready_) return;
   if (std::string status = checks_.status(); status != status_) {
-    manager_.tell("STATUS=" + status);
+    manager_.notify("STATUS=" + status);
     status_ = std::move(status);
   }
   const TimePoint now = clock_.now();
   if (!manager_.watchdog() || now < pet_due_) return;
   pet_due_ = now + period_;
   // If polls are late by half of the manager's timeout, send nothing: the manager will soon restart memstatd.
-  if (checks_.is_polling(period_ * 2) && checks_.is_serving()) manager_.tell("WATCHDOG=1");
+  if (checks_.is_polling(period_ * 2) && checks_.is_serving()) manager_.notify("WATCHDOG=1");
 }
 
 void ServiceWatch::run() {

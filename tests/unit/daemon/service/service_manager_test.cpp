@@ -28,7 +28,7 @@ TEST_F(ServiceManagerTest, WithoutASocketNothingIsTold) {
   const ServiceManager manager = ServiceManager::of_environment();
   EXPECT_FALSE(manager.is_there());
   EXPECT_FALSE(manager.watchdog()) << "to no one";
-  manager.tell("READY=1");
+  manager.notify("READY=1");
 }
 
 TEST_F(ServiceManagerTest, TellsTheSocketThatTheEnvironmentNamesAndTakesItOut) {
@@ -37,8 +37,8 @@ TEST_F(ServiceManagerTest, TellsTheSocketThatTheEnvironmentNamesAndTakesItOut) {
   const ServiceManager manager = ServiceManager::of_environment();
   ASSERT_TRUE(manager.is_there());
   EXPECT_EQ(manager.watchdog(), microseconds(30'000'000));
-  manager.tell("READY=1");
-  manager.tell("STATUS=two\nSTOPPING=1");
+  manager.notify("READY=1");
+  manager.notify("STATUS=two\nSTOPPING=1");
   EXPECT_EQ(socket_.receive(), "READY=1");
   EXPECT_EQ(socket_.receive(), "STATUS=two\nSTOPPING=1");
   EXPECT_EQ(std::getenv("NOTIFY_SOCKET"), nullptr);
@@ -75,7 +75,7 @@ TEST_F(ServiceManagerTest, NonsenseInTheEnvironmentIsAsNothing) {
 TEST_F(ServiceManagerTest, AManagerThatDoesNotReadIsNotWaitedFor) {
   setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
   const ServiceManager manager = ServiceManager::of_environment();
-  for (int i = 0; i < 5000; ++i) manager.tell("STATUS=again");
+  for (int i = 0; i < 5000; ++i) manager.notify("STATUS=again");
   EXPECT_EQ(socket_.receive(), "STATUS=again");
 }
 
