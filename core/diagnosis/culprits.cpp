@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-/// Holders that have less than this share of what the largest has are not named.
+/// Holders with less than this share of the largest one's amount are not named.
 constexpr double kLeastShare = 0.5;
 constexpr std::size_t kMaxNamed = 3;
 

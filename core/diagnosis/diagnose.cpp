@@ -61,7 +61,7 @@ bool shares_subject(const Finding& a, const Finding& b) {
   });
 }
 
-/// Whether a group that `root` names is one that `symptom` names, or lies below it.
+/// Whether a group named by `symptom` is named by `root`, or below such a group.
 bool is_of_group(const Finding& root, const Finding& symptom) {
   return std::any_of(root.who.begin(), root.who.end(), [&](const Finding::Who& inner) {
     return inner.kind == "group" && std::any_of(symptom.who.begin(), symptom.who.end(), [&](const Finding::Who& outer) {
@@ -72,7 +72,7 @@ bool is_of_group(const Finding& root, const Finding& symptom) {
   });
 }
 
-/// Whether the cause of `root` names that of `symptom` among what it explains.
+/// Whether the cause of `root` lists that of `symptom` as explained.
 bool is_root_of(const Finding& root, const Finding& symptom) {
   const Cause* const cause = root.rule;
   if (cause == nullptr || symptom.cause == root.cause) return false;
@@ -82,7 +82,7 @@ bool is_root_of(const Finding& root, const Finding& symptom) {
   return has(cause->explains) || (has(cause->explains_of_group) && is_of_group(root, symptom));
 }
 
-/// Whether `root` says all that `symptom` says. `root` stands before it in the ranking.
+/// Whether `root` makes `symptom` redundant. `root` precedes it in the ranking.
 bool explains(const Finding& root, const Finding& symptom) {
   return shares_subject(root, symptom) || is_root_of(root, symptom);
 }
@@ -93,13 +93,13 @@ auto rank_of(const Finding& finding) {
   return std::tuple(finding.severity, left, finding.certainty, -finding.bytes, -finding.refused);
 }
 
-/// A root that is ranked below its symptom takes its place: programs stall because memory is gone, not the other way round.
+/// Moves a root that is ranked below its symptom before it: programs stall because memory is short, not vice versa.
 void put_roots_first(Findings& found) {
   for (std::size_t i = 1; i < found.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!is_root_of(found[i], found[j])) continue;
       if (found[i].severity > found[j].severity) {
-        // Growth of a group is as urgent as what it ends in; what grew is the cause.
+        // Growth of a group is as urgent as the finding that it leads to, and is the cause.
         if (found[i].severity != Severity::kNotable || found[j].severity != Severity::kSoon) continue;
         if (!is_of_group(found[i], found[j])) continue;
         found[i].severity = Severity::kSoon;
@@ -112,7 +112,7 @@ void put_roots_first(Findings& found) {
   }
 }
 
-/// A control group's bytes are in the other allocators', too.
+/// A control group's bytes are also counted by other allocators.
 bool is_of_groups(const Finding& finding) {
   return !finding.about.empty() && finding.about.front().allocator == to_string(Allocator::kMemcg);
 }
@@ -135,12 +135,12 @@ void leave_out_symptoms(Findings& found) {
       }
       found.erase(found.begin() + static_cast<std::ptrdiff_t>(j));
     }
-    // Only now: what shares a type with a symptom is not explained by that alone.
+    // Only now, because sharing a type with a symptom does not make a finding explained.
     std::move(explained.begin(), explained.end(), std::back_inserter(found[i].about));
   }
 }
 
-/// Of findings that are alike in urgency and certainty the one with most behind it comes first, its symptoms included.
+/// Among findings of equal urgency and certainty, puts those first that concern the most memory, including symptoms.
 void put_largest_first(Findings& found) {
   const auto kind = [](const Finding& finding) {
     return std::tuple(finding.severity, finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0,
@@ -153,19 +153,20 @@ void put_largest_first(Findings& found) {
   }
 }
 
-/// Why the cause cannot be ruled out; "" where it is.
+/// Why the cause cannot be ruled out; "" if it can.
 std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
   for (const std::string_view need : cause.needs) {
     if (evidence.has(need)) continue;
-    if (need.starts_with("who/")) return "memstatctl who " + std::string(need.substr(4)) + " was not asked";
-    std::string why = std::string(need) + " is not known here";
+    if (need.starts_with("who/")) return "memstatctl who " + std::string(need.substr(4)) + " was not run";
+    std::string why = std::string(need) + " is not available";
     for (const SourceEvidence& source : evidence.sources) {
       if (!source.needs.empty()) return why + "; memstatd lacks " + source.needs + " for " + source.name;
     }
     return why;
   }
-  if (cause.watches == Watches::kChange && evidence.polls < 2) return "one poll shows no change";
-  if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0) return "too few polls to tell growth from chance";
+  if (cause.watches == Watches::kChange && evidence.polls < 2) return "needs at least two polls";
+  if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0)
+    return "too few polls to distinguish growth from chance";
   return {};
 }
 

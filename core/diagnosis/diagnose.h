@@ -10,7 +10,7 @@
 
 namespace memstat {
 
-/// Why a cause could not be judged. Thread safety: a plain value, as all here.
+/// Why a cause could not be checked.
 struct NotChecked {
   std::string cause;
   std::string why;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A diagnosed cause: what happens, the evidence, the effect, who, and the next step.
+// A finding: what is wrong, the evidence, the effect, the holder, and the next step.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,16 @@ inline constexpr std::size_t kSeverityCount = 4;
 enum class Certainty : std::uint8_t { kConfirmed, kLikely, kPossible };
 /// "confirmed", "likely", "possible".
 std::string_view to_string(Certainty certainty);
-/// The same as a number: .95, .8, .5.
+/// As a number: 0.95, 0.8, 0.5.
 double confidence_of(Certainty certainty);
 
-/// One piece of evidence. Thread safety: a plain value, as all here. `text` says all of it; the others are the same for
-/// programs.
+/// One piece of evidence. `text` is complete; the other members are the same for programs.
 struct Fact {
   std::string text;
-  std::string source;  ///< A metric, or "allocator/type".
+  std::string source;  ///< a metric, or "allocator/type"
   std::optional<double> value = {};
   std::optional<double> limit = {};
-  double window_seconds = 0;  ///< Of a change; 0: the value is of now.
+  double window_seconds = 0;  ///< of a change; 0: a current value
 };
 
 struct Finding {
@@ -48,21 +47,21 @@ struct Finding {
   };
 
   std::string cause;
-  const Cause* rule = nullptr;  ///< Of that name; nullptr where a daemon's answer names it.
-  std::string_view asks = {};   ///< The inspection that names who is behind it; "": none.
+  const Cause* rule = nullptr;  ///< the cause of this name; nullptr in a daemon's response
+  std::string_view asks = {};   ///< the inspection that names the holder; "": none
   Severity severity = Severity::kNotable;
   Certainty certainty = Certainty::kPossible;
-  std::string headline;  ///< At most kMaxHeadline characters.
+  std::string headline;  ///< at most kMaxHeadline characters
   std::vector<About> about = {};
   std::vector<Who> who = {};
   std::vector<Fact> facts = {};
   std::string effect = {};
   std::optional<double> seconds_left = {};
-  std::vector<std::string> next = {};      ///< Commands that can be pasted.
-  std::string runbook = {};                ///< An alert's name; "" for none.
-  double bytes = 0;                        ///< For ranking: how much memory it is about.
-  double refused = 0;                      ///< The same: requests that failed or waited lately.
-  std::vector<std::string> explains = {};  ///< Headlines of the findings that this one explains.
+  std::vector<std::string> next = {};      ///< commands to paste
+  std::string runbook = {};                ///< the name of an alert; "": none
+  double bytes = 0;                        ///< for ranking: the amount of memory concerned
+  double refused = 0;                      ///< for ranking: requests that failed or waited recently
+  std::vector<std::string> explains = {};  ///< headlines of the findings that this one explains
 
   Finding& is_about(std::string_view allocator, std::string_view type) {
     about.push_back({std::string(allocator), std::string(type)});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Decides whether an amount grows or only moves: distinguishes start-up, steps, cycles and caches that give memory
-// back.
+// Distinguishes growth from other changes of an amount: start-up, steps, cycles, and caches that are reclaimed.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@
 
 namespace memstat {
 
-/// An amount at a time; times ascend. Thread safety: a plain value, as all here.
+/// An amount at a time; times ascend.
 struct GrowthPoint {
   double seconds = 0;  ///< from any origin
   double amount = 0;   ///< bytes or objects; negative for unaccounted memory if its parts changed while they were read

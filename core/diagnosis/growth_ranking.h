@@ -46,9 +46,10 @@ struct GrowthOptions {
 };
 
 struct GrowthRanking {
-  /// What grows: bytes before objects, fastest first.
+  /// Growing rows: bytes before objects, fastest first.
   std::vector<Growth> growing;
-  /// What is larger than at the start but not growing: `test.shape` has the reason, or it is a cache. Most bytes first.
+  /// Rows that are larger than at the start but not growing: `test.shape` has the reason, or it is a cache. Most bytes
+  /// first.
   std::vector<Growth> set_aside;
   std::size_t moved = 0;  ///< Number of series whose amounts changed, among which false discoveries are controlled.
 };

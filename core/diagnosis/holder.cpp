@@ -12,10 +12,10 @@ double amount_of(const MetricEvidence& group, Holds holds) {
   return holds == Holds::kNow ? group.value : group.change.recent;
 }
 
-/// "/" is all of the machine, and not who.
+/// "/" is the whole machine, not a holder.
 bool is_root_group(std::string_view group) { return group.empty() || group == "/"; }
 
-/// Groups have what their children have, so only those without a parent add up.
+/// Groups include their children, so only outermost groups may be added.
 bool is_outermost(std::string_view group) { return group.find('/', 1) == std::string_view::npos; }
 
 }  // namespace

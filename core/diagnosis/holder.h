@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which control group holds what a finding is about, by what the kernel charged to it.
+// Finds the control group that holds the memory of a finding, by the kernel's charges.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// Metrics of what is charged to a group.
+/// Metrics of charges.
 inline constexpr std::string_view kGroupAnonymous = "memstat_memcg_anonymous_bytes";
 inline constexpr std::string_view kGroupKernel = "memstat_memcg_kernel_bytes";
 inline constexpr std::string_view kGroupTasks = "memstat_memcg_tasks";
@@ -17,11 +17,11 @@ inline constexpr std::string_view kGroupSwap = "memstat_memcg_swap_bytes";
 inline constexpr std::string_view kGroupRefaults = "memstat_memcg_refaulted_pages_total";
 inline constexpr std::string_view kGroupStalls = "memstat_memcg_pressure_stall_seconds_total";
 
-/// What the kernel charges to groups, and how findings call it.
+/// A kind of charge, and its words in findings.
 struct Charge {
   std::string_view metric;
-  std::string_view part;   ///< The second label; "" for a metric without one.
-  std::string_view words;  ///< What follows the amount.
+  std::string_view part;   ///< the second label; "": the metric has none
+  std::string_view words;  ///< follows the amount
 };
 inline constexpr Charge kProgramMemory{kGroupAnonymous, "", "of program memory"};
 inline constexpr Charge kKernelMemory{kGroupKernel, "", "of kernel memory"};
@@ -36,17 +36,17 @@ inline constexpr Charge kStalled{kGroupStalls, "full", "seconds of stalls for me
 
 enum class Holds : std::uint8_t { kNow, kGainedLately };
 
-/// The innermost group that has more than half of what the groups have together, and at least `at_least`; nullptr: there is
-/// none, so the data does not say who.
+/// The innermost group with more than half of the charges of all groups, and at least `at_least`; nullptr: none, so that the
+/// data does not name a holder.
 const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least);
 
-/// Names that group in the finding, with the amount as a fact, where there is one.
+/// Adds that group, if there is one, to the finding, with its charge as a fact.
 void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding);
 
-/// A group's own value of that charge; 0 where it has none.
+/// A group's own charge; 0 if it has none.
 double charged_to(const Evidence& evidence, std::string_view group, const Charge& charge, Holds holds);
 
-/// The charge that has the memory of a part of the account, or of an allocator's types.
+/// The charge that contains a part of the account, or an allocator's types.
 const Charge& charge_of(std::string_view part_or_allocator);
 
 }  // namespace memstat

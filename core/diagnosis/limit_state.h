@@ -9,16 +9,15 @@
 
 namespace memstat {
 
-/// From these shares on, a limit is reached, or near.
+/// Shares from which a limit counts as reached, or near.
 inline constexpr double kFullShare = 0.98;
 inline constexpr double kNearShare = 0.9;
 inline constexpr double kDaySeconds = 86400;
-/// Growth predicts an end only up to this many times the time watched.
+/// Growth predicts an end only up to this multiple of the time watched.
 inline constexpr double kMaxOutlook = 12;
 
-/// The state of a limit.
 struct LimitState {
-  double used = 0;  ///< Amount that counts against the limit.
+  double used = 0;  ///< the amount that counts against the limit
   double limit = 0;
   bool is_bytes = false;
   double share = 0;
@@ -26,27 +25,27 @@ struct LimitState {
   double refused = 0;         ///< Recent failures and waits.
   double refused_before = 0;  ///< Failures and waits since boot.
   double sleepers = 0;
-  std::optional<double> seconds_left = {};  ///< At the current rate of steady growth, if that is known and the end is near.
+  std::optional<double> seconds_left = {};  ///< at the current rate, if growth is steady and the end is near
 };
 
-/// Empty: the type has no limit.
+/// Empty if the type has no limit.
 std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEvidence& type);
 
 struct Judgement {
   Severity severity;
   Certainty certainty;
 };
-/// Now: it refuses requests or is full. Soon: growth fills it within a day. Notable: nearly full. Empty: none of these.
+/// kNow: it refuses requests or is full. kSoon: growth fills it within a day. kNotable: nearly full. Empty: none of these.
 std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state);
 
 /// "1003 of 1024 (98 %)".
 std::string used_words(const LimitState& state);
 /// "WHAT is full: 1003 of 1024 (98 %), 12 requests failed", "WHAT is full in 3 h: ...", "WHAT is nearly full: ...".
 std::string limit_headline(std::string what, Severity severity, const LimitState& state);
-/// Adds the evidence: what is used, what was refused.
+/// Adds the use of the limit, and refused requests.
 void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const LimitState& state, Finding& finding);
 
-/// The time left at the rate of growth, if the time watched is long enough to predict it: at most a day ahead.
+/// The time left at the rate of growth, up to a day, if the time watched is long enough to predict it.
 std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double> seconds);
 
 }  // namespace memstat

@@ -90,7 +90,7 @@ export class TypeView {
   /** `history` is undefined if it is off, `events` if the kernel's log is not read. */
   show(type, history, events = []) {
     const said = problemWords({used: type.limit_used ?? 0, failures: type.failures ?? 0, recent: history ? recentFailures(history) : undefined});
-    this.words.textContent = said === 'met its limit before' && !(type.limit_hits > 0) ? 'It has no failure and is not near a limit.' : `It ${said}.`;
+    this.words.textContent = said === 'hit its limit before' && !(type.limit_hits > 0) ? 'It has no failure and is not near a limit.' : `It ${said}.`;
     this.meaning.replaceChildren(...meaningOf(type));
     this.facts.replaceChildren(...factList(type));
     this.hideParts(false);

@@ -80,7 +80,7 @@ export function problemWords({used, failures, recent: now}) {
   if (used >= 0.995) words.push('is at its limit');
   else if (used >= 0.8) words.push(`is at ${percent(used)} of its limit`);
   if (failures > 0) words.push(`failed ${times(failures)}${now > 0 && now < failures ? `, ${count(now)} of them lately` : now === 0 ? ', not since the first poll' : ''}`);
-  return words.join(' and ') || 'met its limit before';
+  return words.join(' and ') || 'hit its limit before';
 }
 
 /** The amount that a type uses of its limits, in its own units. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memstatd itself cannot see.
+// Data that memstatd cannot read.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -25,7 +25,7 @@ void look_at_left_out(const Evidence& evidence, const Cause& cause, Findings& fo
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                                  "memstatd leaves out " + counted(*left_out, "control group") + ": there are too many");
   finding.fact({.text = count_text(*left_out) + " groups", .source = "memstat_memcg_groups_left_out", .value = left_out});
-  finding.leads_to("Kills in these look like kills of the machine.").then("memstatctl explain linux_memcg");
+  finding.leads_to("Kills in these groups look like kills of the whole machine.").then("memstatctl explain linux_memcg");
 }
 
 constexpr std::string_view kNeeds[] = {"memstat_memcg_groups_left_out"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kills for memory of one NUMA node, to which a program is bound, while others have room.
+// Kills for lack of memory on the NUMA nodes to which a program is bound, while other nodes have memory.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -15,7 +15,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const KillEvidence& kill = evidence.kills.back();
   if (kill.constraint != "cpuset" && kill.constraint != "memory_policy") return;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
-                                 "A process was killed for memory of the nodes that it is bound to by " +
+                                 "A process was killed for lack of memory on the nodes to which it is bound by " +
                                      std::string(kill.constraint == "cpuset" ? "cpuset" : "its memory policy"));
   finding.fact(
       {.text = short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ") had " + bytes_text(kill.program_bytes),
@@ -28,21 +28,22 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   finding.by("process", short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ")");
   if (kill.group.size() > 1) finding.by("group", kill.group);
-  finding.leads_to("Other nodes cannot help it.")
+  finding.leads_to("It may not use memory of other nodes.")
       .then("numastat -p " + std::to_string(kill.pid))
       .then("cat /sys/fs/cgroup/cpuset.mems.effective");
 }
 
 constexpr std::string_view kNeeds[] = {kKills, "memstat_kernel_log_events_total"};
 constexpr std::string_view kExplains[] = {"machine_oom_kill", "numa_node_full"};
-constexpr std::array kCauses{Cause{.name = "numa_bound_oom",
-                                   .looks_for = "The kernel killed a process for memory of one node while others had room.",
-                                   .system = CauseSystem::kLinux,
-                                   .watches = Watches::kChange,
-                                   .needs = kNeeds,
-                                   .explains = kExplains,
-                                   .runbook = "MemstatOutOfMemoryKill",
-                                   .look = look}};
+constexpr std::array kCauses{
+    Cause{.name = "numa_bound_oom",
+          .looks_for = "The kernel killed a process bound to full memory nodes while other nodes had free memory.",
+          .system = CauseSystem::kLinux,
+          .watches = Watches::kChange,
+          .needs = kNeeds,
+          .explains = kExplains,
+          .runbook = "MemstatOutOfMemoryKill",
+          .look = look}};
 
 }  // namespace
 extern const std::span<const Cause> causes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups at their bounds: full of memory that cannot be reclaimed, slowed down, or out of tasks.
+// Control groups at their limits: full of memory that cannot be reclaimed, throttled, or out of tasks.
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -9,7 +9,7 @@
 namespace memstat::causes::cgroup {
 namespace {
 
-/// What of a group the kernel cannot give back: program memory, tmpfs, and kernel memory less what is reclaimable.
+/// The memory of a group that the kernel cannot reclaim: program memory, tmpfs, and the unreclaimable part of kernel memory.
 /// Nothing: unknown.
 std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view group) {
   const auto anonymous = evidence.value("memstat_memcg_anonymous_bytes", group);
@@ -19,7 +19,7 @@ std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view gro
          evidence.value("memstat_memcg_reclaimable_kernel_bytes", group).value_or(0);
 }
 
-/// A group full of page cache is healthy: it gives back what is asked for.
+/// A group full of page cache is healthy, because the cache is reclaimed on demand.
 void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
@@ -36,7 +36,7 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
                   .value = fixed,
                   .limit = group.limit_bytes});
     if (is_pressed) {
-      finding.fact({.text = "met its limit " + count_text(group.sleeps.recent) + " times in " +
+      finding.fact({.text = "hit its limit " + count_text(group.sleeps.recent) + " times in " +
                             duration_words(evidence.recent_seconds),
                     .source = "memcg/" + std::string(group.name),
                     .value = group.sleeps.recent,
@@ -44,7 +44,9 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
     }
     finding.bytes = *group.bytes;
     finding.is_about("memcg", group.name).by("group", group.name);
-    finding.leads_to("What is left is all that its files and new requests have; then the kernel kills a process of it.");
+    finding.leads_to(
+        "Only the rest is left for page cache and new requests. When it is used up, the kernel kills a process of the "
+        "group.");
     finding.then("cat /sys/fs/cgroup" + std::string(group.name) + "/memory.stat | head");
   }
 }
@@ -66,7 +68,7 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
                   .window_seconds = evidence.recent_seconds});
     finding.bytes = *group->bytes;
     finding.is_about("memcg", group->name).by("group", group->name);
-    finding.leads_to("Its programs sleep at each allocation; nothing is killed.");
+    finding.leads_to("Its programs are made to sleep when they allocate. None is killed.");
     finding.then("cat /sys/fs/cgroup" + std::string(group->name) + "/memory.pressure");
   }
 }
@@ -76,10 +78,11 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
     const auto tasks = evidence.value("memstat_memcg_tasks", limit.labels[0]);
     if (!tasks || limit.value <= 0 || *tasks < kNearShare * limit.value) continue;
     const bool is_full = *tasks >= limit.value;
-    Finding& finding = add_finding(
-        found, cause, is_full ? Severity::kNow : Severity::kNotable, is_full ? Certainty::kLikely : Certainty::kPossible,
-        "Control group " + short_name(limit.labels[0], 36) + (is_full ? " has no task left: " : " has few tasks left: ") +
-            count_text(*tasks) + " of " + count_text(limit.value));
+    Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
+                                   is_full ? Certainty::kLikely : Certainty::kPossible,
+                                   "Control group " + short_name(limit.labels[0], 36) +
+                                       (is_full ? " has reached its limit of tasks: " : " is near its limit of tasks: ") +
+                                       count_text(*tasks) + " of " + count_text(limit.value));
     finding.fact(
         {.text = count_text(*tasks) + " tasks", .source = "memstat_memcg_tasks", .value = tasks, .limit = limit.value});
     finding.by("group", limit.labels[0]).leads_to("New processes and threads in it fail with EAGAIN.");
@@ -112,7 +115,7 @@ constexpr std::string_view kSocketNeeds[] = {"memstat_memcg_events_total"};
 
 constexpr std::array kCauses{
     Cause{.name = "cgroup_full",
-          .looks_for = "Memory that cannot be reclaimed fills a control group's limit.",
+          .looks_for = "Memory that cannot be reclaimed nearly fills a control group's limit.",
           .system = CauseSystem::kLinux,
           .needs = kLimitNeeds,
           .uses = kLimitUses,
@@ -128,7 +131,7 @@ constexpr std::array kCauses{
           .runbook = "MemstatControlGroupAtLimit",
           .look = look_at_high},
     Cause{.name = "cgroup_tasks_full",
-          .looks_for = "A control group has as many tasks as it may have.",
+          .looks_for = "A control group has reached its limit of tasks.",
           .system = CauseSystem::kLinux,
           .needs = kTaskNeeds,
           .runbook = "MemstatControlGroupTasks",

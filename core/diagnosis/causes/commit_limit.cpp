@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What programs have reserved, where Linux bounds that.
+// Memory reserved by programs, against Linux's commit limit.
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -13,7 +13,7 @@ constexpr std::string_view kLimit = "memstat_commit_limit_bytes";
 constexpr std::string_view kPolicy = "memstat_overcommit_mode";
 constexpr double kStrict = 2;
 
-/// The limit holds only with vm.overcommit_memory=2. Recordings of before memstatd read that do not say so.
+/// The limit is enforced only with vm.overcommit_memory=2. Old recordings do not contain that setting.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto committed = evidence.value(kCommitted);
   const auto limit = evidence.value(kLimit);
@@ -24,15 +24,15 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
                                  policy ? Certainty::kLikely : Certainty::kPossible,
                                  "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
-                                     (policy ? " that they may" : ", which may be a limit"));
+                                     (policy ? " that they may reserve" : ", which may be enforced"));
   finding.fact(
       {.text = percent_text(*committed / *limit) + (policy ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
-                                                           : " of CommitLimit; whether it is enforced is not known here"),
+                                                           : " of CommitLimit; whether it is enforced is not known"),
        .source = std::string(kCommitted),
        .value = committed,
        .limit = limit});
   if (policy && evidence.available_bytes) {
-    finding.fact({.text = bytes_text(*evidence.available_bytes) + " are available, and refused all the same",
+    finding.fact({.text = bytes_text(*evidence.available_bytes) + " are available, but may not be reserved",
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
   }

@@ -9,7 +9,7 @@ namespace memstat::causes::dying_groups {
 namespace {
 
 constexpr std::string_view kDying = "memstat_memcg_dying_descendants";
-/// So many are no accident of the last seconds.
+/// Numbers that are not explained by groups removed just now.
 constexpr double kMany = 2000;
 constexpr double kSome = 100;
 
@@ -20,7 +20,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   if (most == nullptr || most->value < kSome) return;
   const bool is_growing = most->change.recent >= 0.25 * most->value;
-  if (most->value < kMany && !is_growing) return;  // they go with the caches that hold them
+  if (most->value < kMany && !is_growing) return;  // they disappear with the caches that hold them
   const bool is_long = evidence.watched_seconds >= 3600 && most->change.since_start > 0;
   Finding& finding = add_finding(found, cause, most->value >= kMany && is_long ? Severity::kWasteful : Severity::kNotable,
                                  Certainty::kLikely, count_text(most->value) + " removed control groups still hold memory");
@@ -30,20 +30,21 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                 .limit = kMany,
                 .window_seconds = evidence.recent_seconds});
   if (most->labels[0] != "/") finding.by("group", most->labels[0]);
-  finding.is_about("account", "percpu").leads_to("Each keeps per-CPU memory and slab, and makes reclaim slower.");
+  finding.is_about("account", "percpu").leads_to("Each keeps per-CPU and slab memory, and makes reclaim slower.");
   finding.then("grep dying /sys/fs/cgroup/cgroup.stat").then("echo 1G > /sys/fs/cgroup/memory.reclaim");
 }
 
 constexpr std::string_view kNeeds[] = {kDying};
 constexpr std::string_view kExplains[] = {"percpu_growth", "percpu_large", "memory_growth",
                                           "slab_leak",     "kmalloc_leak", "vfs_pinned"};
-constexpr std::array kCauses{Cause{.name = "cgroup_dying",
-                                   .looks_for = "Removed control groups stay, because files or tmpfs pages hold them.",
-                                   .system = CauseSystem::kLinux,
-                                   .needs = kNeeds,
-                                   .explains = kExplains,
-                                   .runbook = "MemstatLeakSuspected",
-                                   .look = look}};
+constexpr std::array kCauses{
+    Cause{.name = "cgroup_dying",
+          .looks_for = "Removed control groups remain in memory because cached files or tmpfs pages still belong to them.",
+          .system = CauseSystem::kLinux,
+          .needs = kNeeds,
+          .explains = kExplains,
+          .runbook = "MemstatLeakSuspected",
+          .look = look}};
 
 }  // namespace
 extern const std::span<const Cause> causes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tables of a kernel that are full: whoever asks for one entry more is refused.
+// Full tables of a kernel: requests for another entry are refused.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,17 +16,17 @@ struct Table {
   std::string_view name;
   std::string_view type;
   CauseSystem system;
-  std::string_view things;     ///< What is full, for the headline.
-  std::string_view effect;     ///< Of a full one.
-  std::string_view who;        ///< A command that names the holder.
-  std::string_view limit;      ///< A command that shows the limit.
-  std::string_view asks = {};  ///< The inspection that names the holder.
+  std::string_view things;     ///< the entries, for the headline
+  std::string_view effect;     ///< of a full table
+  std::string_view who;        ///< a command that names the holder
+  std::string_view limit;      ///< a command that shows the limit
+  std::string_view asks = {};  ///< the inspection that names the holder
   std::array<std::string_view, 1> needs;
-  bool is_harmless = false;  ///< Full as well on machines that do well: notable at most.
-  double full_share = 1;     ///< Of the limit: all but root are refused from there. The rest is kept for root.
+  bool is_harmless = false;  ///< healthy machines may have it full: at most notable
+  double full_share = 1;     ///< share of the limit from which all but root are refused
 };
 
-/// The type of the last row.
+/// Matches types without a row.
 constexpr std::string_view kOthers = "*";
 
 constexpr std::array kTables{
@@ -132,7 +132,7 @@ constexpr std::array kTables{
           .type = "files",
           .system = CauseSystem::kFreeBsd,
           .things = "open files",
-          .effect = "Opening files and sockets fails with ENFILE; the last twentieth is for root.",
+          .effect = "Opening files and sockets fails with ENFILE, except for root, for whom the last twentieth is reserved.",
           .who = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl kern.maxfiles",
           .needs = {"table/files"}},
@@ -156,7 +156,7 @@ constexpr std::array kTables{
           .type = "pipe_buffers",
           .system = CauseSystem::kFreeBsd,
           .things = "pipe buffers",
-          .effect = "New pipes get small buffers, and then fail with ENOMEM.",
+          .effect = "New pipes get small buffers. Later they fail with ENOMEM.",
           .who = "fstat | grep pipe | head",
           .limit = "sysctl kern.ipc.maxpipekva",
           .needs = {"table/pipe_buffers"},
@@ -229,7 +229,7 @@ constexpr std::array kTables{
           .type = "tcp_time_wait",
           .system = CauseSystem::kLinux,
           .things = "TCP connections in TIME-WAIT",
-          .effect = "Further ones end at once; late segments of theirs may disturb a new connection.",
+          .effect = "Further connections skip TIME-WAIT, so that late segments may disturb a new connection.",
           .who = "ss -tan state time-wait | awk '{print $4}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl net.ipv4.tcp_max_tw_buckets",
           .needs = {"table/tcp_time_wait"},
@@ -238,21 +238,21 @@ constexpr std::array kTables{
           .type = kOthers,
           .system = CauseSystem::kLinux,
           .things = "",
-          .effect = "Whoever asks for one entry more is refused.",
+          .effect = "Requests for another entry are refused.",
           .who = "memstatctl limits",
           .limit = "memstatctl explain linux_table",
           .needs = {"table/*"}}};
 
-/// Tables that have no row of their own.
+/// Tables without a row.
 bool is_other(const TypeEvidence& type) {
   return type.allocator == Allocator::kTable &&
          std::none_of(kTables.begin(), kTables.end(), [&](const Table& table) { return table.type == type.name; });
 }
 
-/// A larger limit is none: no machine has as many (systemd raises fs.file-max to the largest number).
+/// A larger limit is no limit: no machine has as many entries (systemd sets fs.file-max to the largest number).
 constexpr double kUnlimited = 1e15;
 
-/// Of the tables that control groups are charged for. An open file takes 200 bytes or more.
+/// Names the control group, for tables that are charged to groups. An open file takes at least 200 bytes.
 void name_user(const Evidence& evidence, const LimitState& state, std::string_view table, Finding& finding) {
   if (table == "threads") {
     name_holder(evidence, kTasks, Holds::kNow, state.used / 3, finding);
@@ -265,11 +265,11 @@ void name_user(const Evidence& evidence, const LimitState& state, std::string_vi
 
 constexpr std::string_view kSoftLimit = "memstat_table_soft_limit_objects";
 
-/// Whether only root gets another entry. Linux's soft limits refuse nobody.
+/// Whether only root gets another entry. Linux's soft limits refuse no requests.
 bool is_full_for_users(const Evidence& evidence, const Table& table, const LimitState& state) {
   if (evidence.system != EvidenceSystem::kFreeBsd) return false;
   if (state.is_bytes) return state.share >= table.full_share;
-  constexpr double kCounted = 2;  // The kernel counts the entry that is asked for as well, and process 0.
+  constexpr double kCounted = 2;  // the kernel also counts the requested entry and process 0
   const auto limit = evidence.value(kSoftLimit, table.type);
   return limit && state.used >= *limit - kCounted;
 }
@@ -287,7 +287,7 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
     headline = things + " is full except for root: " + used_words(*state);
   }
   const Severity severity = table.is_harmless ? Severity::kNotable : judgement->severity;
-  const Certainty certainty = table.is_harmless ? Certainty::kPossible : judgement->certainty;  // that it matters
+  const Certainty certainty = table.is_harmless ? Certainty::kPossible : judgement->certainty;
   Finding& finding = add_finding(found, cause, severity, certainty, std::move(headline));
   add_limit_facts(evidence, type, *state, finding);
   if (table.is_harmless) finding.refused = 0;
@@ -305,14 +305,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kSoftLimit};
-/// What orphans have not sent is memory of TCP.
+/// Unsent data of orphans is TCP memory.
 constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kTables.size()> causes{};
   for (std::size_t i = 0; i < causes.size(); ++i) {
     causes[i] = {.name = kTables[i].name,
-                 .looks_for = "A table of the kernel is full or fills up: no program gets another entry.",
+                 .looks_for = "A kernel table is full or filling up, and requests for another entry are refused.",
                  .system = kTables[i].system,
                  .needs = kTables[i].needs,
                  .uses = kUses,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A control group of Linux that may not swap any more.
+// Control groups of Linux at their swap limit.
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kLimit = "memstat_memcg_swap_limit_bytes";
 constexpr std::string_view kEvents = "memstat_memcg_swap_events_total";
 
-/// A limit of 0 is the administrator's word, and reached from the start.
+/// A limit of 0 means that the administrator disabled swap for the group.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& limit : evidence.samples(kLimit)) {
     if (limit.value <= 0) continue;
@@ -23,20 +23,21 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       if (one.labels[0] == group && one.labels[1] == "max") refused += one.change.recent;
     }
     if (used < kFullShare * limit.value && (refused <= 0 || used < kNearShare * limit.value)) continue;
-    Finding& finding = add_finding(found, cause, refused > 0 ? Severity::kWasteful : Severity::kNotable,
-                                   refused > 0 ? Certainty::kConfirmed : Certainty::kPossible,
-                                   "Control group " + short_name(group, 36) + " has used up its swap: " + bytes_text(used) +
-                                       " of " + bytes_text(limit.value));
-    finding.fact(
-        {.text = counted(refused, "page") + " found no swap within the limit in " + duration_words(evidence.recent_seconds),
-         .source = std::string(kEvents),
-         .value = refused,
-         .limit = limit.value,
-         .window_seconds = evidence.recent_seconds});
+    Finding& finding =
+        add_finding(found, cause, refused > 0 ? Severity::kWasteful : Severity::kNotable,
+                    refused > 0 ? Certainty::kConfirmed : Certainty::kPossible,
+                    "Control group " + short_name(group, 36) + " has used up its swap limit: " + bytes_text(used) + " of " +
+                        bytes_text(limit.value));
+    finding.fact({.text = counted(refused, "page") + " could not be swapped out within the limit in " +
+                          duration_words(evidence.recent_seconds),
+                  .source = std::string(kEvents),
+                  .value = refused,
+                  .limit = limit.value,
+                  .window_seconds = evidence.recent_seconds});
     finding.bytes = used;
     finding.is_about("memcg", group)
         .by("group", group)
-        .leads_to("What it has in memory stays there: its next limit ends in kills.");
+        .leads_to("Its memory can no longer be swapped out. At its memory limit the kernel will kill a process of it.");
     finding.then("cat /sys/fs/cgroup" + std::string(group) + "/memory.swap.max");
   }
 }
@@ -45,7 +46,7 @@ constexpr std::string_view kNeeds[] = {kLimit, kGroupSwap};
 constexpr std::string_view kUses[] = {kEvents};
 constexpr std::string_view kExplains[] = {"cgroup_full", "cgroup_growth"};
 constexpr std::array kCauses{Cause{.name = "cgroup_swap_full",
-                                   .looks_for = "A control group has swapped out as much as it may.",
+                                   .looks_for = "A control group has used all the swap that it may use.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kNeeds,
                                    .uses = kUses,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A control group of Linux that reads back what it has just lost.
+// Control groups of Linux that read back pages that were just reclaimed.
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr Charge kSomeStalled{kGroupStalls, "some", "seconds of stalls for memory"};
 
-/// The least time over which a share of stalled time means anything.
+/// Shares of stalled time over less than this many seconds are meaningless.
 constexpr double kLeastWindow = 5;
 
 bool is_thrashing(const Evidence& evidence, std::string_view group) {
@@ -19,7 +19,7 @@ bool is_thrashing(const Evidence& evidence, std::string_view group) {
   return evidence.rate(pages) > 100 && evidence.rate(charged_to(evidence, group, kSomeStalled, Holds::kGainedLately)) > 0.1;
 }
 
-/// A group above one that thrashes counts the same.
+/// Groups above one that thrashes have the same counts.
 bool has_thrashing_child(const Evidence& evidence, std::string_view group) {
   for (const MetricEvidence& other : evidence.samples(kGroupStalls)) {
     const std::string_view name = other.labels[0];
@@ -41,14 +41,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     const double full = evidence.rate(charged_to(evidence, group, kStalled, Holds::kGainedLately));
     Finding& finding = add_finding(found, cause, full > 0.1 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
                                    "Control group " + short_name(group, 36) + " reads back " +
-                                       count_text(evidence.rate(pages)) + " pages a second that it lost");
+                                       count_text(evidence.rate(pages)) + " pages a second that were reclaimed");
     finding.fact({.text = "its programs waited for memory " + percent_text(evidence.rate(one.change.recent)) + " of " +
                           duration_words(evidence.recent_seconds) + ", all of them " + percent_text(full),
                   .source = std::string(kGroupStalls),
                   .value = evidence.rate(one.change.recent),
                   .limit = 0.1,
                   .window_seconds = evidence.recent_seconds});
-    finding.is_about("memcg", group).by("group", group).leads_to("It needs more memory than its limit leaves it.");
+    finding.is_about("memcg", group).by("group", group).leads_to("It needs more memory than its limit allows.");
     finding.then("cat /sys/fs/cgroup" + std::string(group) + "/memory.max /sys/fs/cgroup" + std::string(group) +
                  "/memory.pressure");
   }

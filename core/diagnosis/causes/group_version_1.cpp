@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Limits that control groups of version 1 have alone.
+// Limits that only control groups of version 1 have.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -11,9 +11,9 @@ namespace {
 struct Trouble {
   std::string_view name;
   std::string_view metric;
-  bool is_state;  ///< A gauge that is set, not a counter that moves.
+  bool is_state;  ///< a gauge that is set, not a counter that increases
   std::string_view looks_for;
-  std::string_view headline;  ///< After the group.
+  std::string_view headline;  ///< follows the name of the group
   std::string_view effect;
   std::string_view file;
   std::array<std::string_view, 1> needs;

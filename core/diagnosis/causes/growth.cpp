@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What grows by the growth test, named by what usually holds it. Steps, cycles, start-up and caches are not in the evidence.
+// Steady growth, named by its usual cause. The evidence does not contain steps, cycles, start-up or caches.
 #include <algorithm>
 #include <array>
 
@@ -14,22 +14,22 @@ namespace {
 struct Kind {
   std::string_view name;
   std::string_view allocator;
-  std::array<std::string_view, 8> types;  ///< Names, or beginnings that end with '*'.
-  std::string_view what;                  ///< For the headline; "": the type's own name.
+  std::array<std::string_view, 8> types;  ///< names, or prefixes with a trailing '*'
+  std::string_view what;                  ///< for the headline; "": the type's own name
   std::string_view effect;
   std::string_view next;
-  std::string_view asks = {};  ///< The inspection that names the holder.
+  std::string_view asks = {};  ///< the inspection that names the holder
   std::string_view runbook;
-  double brings = 1;  ///< What each object takes in all, as a multiple of its own size.
+  double brings = 1;  ///< memory that each object causes in all, as a multiple of its own size
 };
 
-/// In order: a type is of the first kind that has it.
+/// In order: the first kind that matches a type applies.
 constexpr std::array kKinds{
     Kind{.name = "network_namespace_growth",
          .allocator = "slab",
          .types = {"net_namespace"},
          .what = "Network namespaces",
-         .effect = "Namespaces are made and not removed; each has tables and threads of its own.",
+         .effect = "Namespaces are created and not removed. Each has its own tables and threads.",
          .next = "lsns -t net",
          .runbook = "MemstatLeakSuspected",
          .brings = 20},
@@ -37,7 +37,7 @@ constexpr std::array kKinds{
          .allocator = "vmalloc",
          .types = {"bpf_*", "__bpf_*", "array_map_alloc*", "htab_map_alloc*"},
          .what = "BPF maps and programs",
-         .effect = "A program loads more and more, or pins them in /sys/fs/bpf.",
+         .effect = "A program keeps loading them, or pins them in /sys/fs/bpf.",
          .next = "bpftool map; ls /sys/fs/bpf",
          .asks = "bpf",
          .runbook = "MemstatLeakSuspected"},
@@ -45,7 +45,7 @@ constexpr std::array kKinds{
          .allocator = "table",
          .types = {"files"},
          .what = "Open files",
-         .effect = "A program opens files or sockets and does not close them.",
+         .effect = "A program opens files or sockets without closing them.",
          .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
          .asks = "files",
          .runbook = "MemstatFileHandles"},
@@ -53,28 +53,28 @@ constexpr std::array kKinds{
          .allocator = "slab",
          .types = {"filp", "filp_*"},
          .what = "Open files",
-         .effect = "A program opens files or sockets and does not close them.",
+         .effect = "A program opens files or sockets without closing them.",
          .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
          .runbook = "MemstatFileHandles"},
     Kind{.name = "thread_growth",
          .allocator = "table",
          .types = {"threads", "processes"},
          .what = "Threads",
-         .effect = "A program starts threads or processes and does not end them.",
+         .effect = "A program starts threads or processes without ending them.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "thread_growth",
          .allocator = "slab",
          .types = {"task_struct", "pid", "thread_stack", "signal_cache"},
          .what = "Threads",
-         .effect = "A program starts threads or processes and does not end them.",
+         .effect = "A program starts threads or processes without ending them.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "thread_growth",
          .allocator = "account",
          .types = {"kernel_stacks"},
          .what = "Kernel stacks",
-         .effect = "A program starts threads or processes and does not end them.",
+         .effect = "A program starts threads or processes without ending them.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "packets_held",
@@ -88,70 +88,70 @@ constexpr std::array kKinds{
          .allocator = "slab",
          .types = {"kernfs_node_cache"},
          .what = "Files of control groups and devices",
-         .effect = "Control groups, or devices, are made and not removed; each has files and per-CPU memory.",
+         .effect = "Control groups or devices are created and not removed. Each has files and per-CPU memory.",
          .next = "find /sys/fs/cgroup -type d | sed 's,/[^/]*$,,' | sort | uniq -c | sort -rn | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "vfs_pinned",
          .allocator = "table",
          .types = {"dentries", "inodes"},
          .what = "Names and inodes in use",
-         .effect = "Files of tmpfs or open files hold them, so reclaim cannot take them.",
+         .effect = "Files in tmpfs or open files hold them, so the kernel cannot reclaim them.",
          .next = "df -i -t tmpfs",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "vfs_pinned",
          .allocator = "slab",
          .types = {"dentry", "inode_cache", "shmem_inode_cache*", "ext4_inode_cache", "xfs_inode"},
          .what = "Names and inodes in use",
-         .effect = "Files of tmpfs or open files hold them, so reclaim cannot take them.",
+         .effect = "Files in tmpfs or open files hold them, so the kernel cannot reclaim them.",
          .next = "df -i -t tmpfs",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "table_growth",
          .allocator = "table",
          .types = {"*"},
          .what = "",
-         .effect = "Entries are made and not given back.",
+         .effect = "Entries are created and not freed.",
          .next = "memstatctl limits",
          .runbook = "MemstatLimitWithinADay"},
     Kind{.name = "kmalloc_leak",
          .allocator = "slab",
          .types = {"kmalloc-*", "dma-kmalloc-*"},
          .what = "",
-         .effect = "One caller in the kernel allocates and does not free.",
+         .effect = "One function of the kernel allocates without freeing.",
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "slab_leak",
          .allocator = "slab",
          .types = {"*"},
          .what = "",
-         .effect = "Its objects are made and not freed, and reclaim cannot take them.",
+         .effect = "Its objects are created and not freed, and the kernel cannot reclaim them.",
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "percpu_growth",
          .allocator = "vmalloc",
          .types = {"pcpu_create_chunk", "pcpu_get_vm_areas*"},
          .what = "Per-CPU memory",
-         .effect = "Removed control groups, BPF maps or network namespaces stay.",
+         .effect = "Removed control groups, BPF maps or network namespaces remain.",
          .next = "ls /sys/fs/bpf; lsns -t net",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "percpu_growth",
          .allocator = "account",
          .types = {"percpu"},
          .what = "Per-CPU memory",
-         .effect = "Removed control groups, BPF maps or network namespaces stay.",
+         .effect = "Removed control groups, BPF maps or network namespaces remain.",
          .next = "ls /sys/fs/bpf; lsns -t net",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "percpu_growth",
          .allocator = "percpu",
          .types = {"*"},
          .what = "Per-CPU memory",
-         .effect = "Removed control groups, BPF maps or network namespaces stay.",
+         .effect = "Removed control groups, BPF maps or network namespaces remain.",
          .next = "ls /sys/fs/bpf; lsns -t net",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "vmalloc_growth",
          .allocator = "vmalloc",
          .types = {"*"},
          .what = "",
-         .effect = "The function named holds it.",
+         .effect = "The kernel function with this name holds it.",
          .next = "memstatctl types --allocator vmalloc --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "cgroup_growth",
@@ -165,7 +165,7 @@ constexpr std::array kKinds{
          .allocator = "account",
          .types = {"anonymous", "active"},
          .what = "Program memory",
-         .effect = "A program takes more and more memory.",
+         .effect = "A program uses more and more memory.",
          .next = "ps -eo rss,pid,user,comm --sort=-rss | head",
          .asks = "anonymous",
          .runbook = "MemstatKernelMemoryGoneInADay"},
@@ -181,7 +181,7 @@ constexpr std::array kKinds{
          .allocator = "account",
          .types = {"sockets"},
          .what = "Socket buffers",
-         .effect = "Programs do not read, or peers do not take, what was sent.",
+         .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
          .asks = "queues",
          .runbook = "MemstatSocketPressure"},
@@ -189,15 +189,15 @@ constexpr std::array kKinds{
          .allocator = "socket",
          .types = {"*"},
          .what = "Socket buffers",
-         .effect = "Programs do not read, or peers do not take, what was sent.",
+         .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
          .asks = "queues",
          .runbook = "MemstatSocketPressure"},
     Kind{.name = "unaccounted_growth",
          .allocator = "account",
          .types = {"unaccounted"},
-         .what = "Memory in no account",
-         .effect = "A driver, a pipe, a ring buffer or a hypervisor takes whole pages.",
+         .what = "Unaccounted memory",
+         .effect = "A driver, a pipe, a ring buffer or a hypervisor holds whole pages.",
          .next = "memstatctl origins --limit 10; lsmod | head -40",
          .runbook = "MemstatUnaccountedGrowth"},
     Kind{.name = "page_table_growth",
@@ -212,28 +212,28 @@ constexpr std::array kKinds{
          .allocator = "account",
          .types = {"*"},
          .what = "",
-         .effect = "What holds it is not told apart here.",
+         .effect = "memstatd cannot tell what holds it.",
          .next = "memstatctl leaks",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "malloc_growth",
          .allocator = "malloc",
          .types = {"*"},
          .what = "",
-         .effect = "The part of the kernel named holds it.",
+         .effect = "The part of the kernel with this name holds it.",
          .next = "vmstat -m | sort -k3 -rn | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "zone_growth",
          .allocator = "uma",
          .types = {"*"},
          .what = "",
-         .effect = "Its items are made and not freed.",
+         .effect = "Its items are created and not freed.",
          .next = "vmstat -z -H | head -20",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "other_growth",
          .allocator = "",
          .types = {"*"},
          .what = "",
-         .effect = "It is made and not given back.",
+         .effect = "It is created and not freed.",
          .next = "memstatctl leaks",
          .runbook = "MemstatLeakSuspected"}};
 
@@ -251,7 +251,7 @@ std::size_t kind_of(std::string_view allocator, std::string_view name) {
   return row;
 }
 
-/// Whether a cache is larger by far than the open files that the kernel counts: it is merged with one of as large objects.
+/// Whether a cache is much larger than the open files that the kernel counts, because it is merged with other caches.
 bool is_of_others(const Evidence& evidence, const GrowthEvidence& growth) {
   constexpr double kMostBytes = 1024;  // of an open file
   constexpr double kIdleFiles = 4096;
@@ -260,7 +260,7 @@ bool is_of_others(const Evidence& evidence, const GrowthEvidence& growth) {
   return files != nullptr && files->objects && growth.now > kMostBytes * (*files->objects + kIdleFiles);
 }
 
-/// The first kind of what grows together: a socket's inode is larger than its file, and the file names the cause.
+/// The first kind among types that grow together. A socket's inode is larger than its file, but the file names the cause.
 std::size_t kind_of(const Evidence& evidence, const GrowthEvidence& growth) {
   std::size_t row = kind_of(growth.allocator, is_of_others(evidence, growth) ? std::string_view() : growth.name);
   for (const std::string& other : growth.together) {
@@ -270,10 +270,10 @@ std::size_t kind_of(const Evidence& evidence, const GrowthEvidence& growth) {
   return row;
 }
 
-/// The least that an object takes of what its group is charged.
+/// The minimum size of an object in a group's charge.
 constexpr double kSmallObject = 128;
 
-/// The group that was charged for at least a third of the growth.
+/// Names the group that was charged for at least a third of the growth.
 void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding& finding) {
   const double gain = growth.gain * std::min(1.0, evidence.recent_seconds / std::max(growth.seconds, 1.0));
   if (growth.allocator == "table" && growth.name == "threads") {
@@ -286,7 +286,7 @@ void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding
 }
 
 constexpr double kBootSeconds = 900;
-/// Growth below a thousandth of memory, or a tenth of what there was, is not worth a finding unless it has an end in sight.
+/// Smaller growth, below a thousandth of memory or a tenth of the earlier amount, is a finding only if an end is in sight.
 constexpr double kWorthShare = 1e-3;
 
 bool is_more_urgent(const Finding& a, const Finding& b) {
@@ -294,8 +294,8 @@ bool is_more_urgent(const Finding& a, const Finding& b) {
   return a.seconds_left.value_or(kDaySeconds) < b.seconds_left.value_or(kDaySeconds);
 }
 
-/// A table, its slab cache and the account of a kind grow together: one finding, the most urgent of them. The last of
-/// `found` may be another of one from `begin` on.
+/// Merges findings of one kind about a table, its slab cache and its part of the account into the most urgent. The last of
+/// `found` may duplicate one from `begin` on.
 void merge_last(Findings& found, std::size_t begin) {
   if (found.size() - begin < 2) return;
   Finding last = std::move(found.back());
@@ -323,8 +323,9 @@ void add_subjects(const Evidence& evidence, const GrowthEvidence& growth, Findin
     finding.is_about(other.substr(0, slash), other.substr(slash + 1));
   }
   if (!growth.together.empty()) {
-    finding.fact({.text = counted(static_cast<double>(growth.together.size()), "type") + " grew by as many objects",
-                  .source = growth.together[0]});
+    finding.fact(
+        {.text = counted(static_cast<double>(growth.together.size()), "type") + " grew by the same number of objects",
+         .source = growth.together[0]});
   }
 }
 
@@ -350,7 +351,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     finding.runbook = kind.runbook;
     finding.bytes = growth.is_bytes ? growth.gain : 0;
     finding.fact({.text = amount_text(growth.now, growth.is_bytes) + " now, +" +
-                          rate_text(growth.per_second, growth.is_bytes) + ", in all three parts of the time",
+                          rate_text(growth.per_second, growth.is_bytes) + ", rising in each third of the time",
                   .source = growth.allocator + "/" + growth.name,
                   .value = growth.gain,
                   .window_seconds = growth.seconds});
@@ -358,7 +359,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       finding.seconds_left = std::min(to_limit.value_or(kDaySeconds), to_end.value_or(kDaySeconds));
       const bool is_limit = to_limit && *to_limit <= *finding.seconds_left;
       finding.fact({.text = duration_words(*finding.seconds_left) +
-                            (is_limit ? " until its limit at this pace" : " until no memory is available at this pace"),
+                            (is_limit ? " until its limit at this rate" : " until no memory is available at this rate"),
                     .source = growth.allocator + "/" + growth.name,
                     .value = finding.seconds_left});
     }
@@ -375,12 +376,12 @@ constexpr std::array<std::string_view, 14> kSymptoms{
     "table_growth",  "memory_growth",  "vfs_pinned",       "socket_memory_growth",
     "percpu_growth", "vmalloc_growth", "anonymous_growth", "bpf_memory",
     "file_leak",     "thread_growth"};
-/// Pages of packets are in no part of the account.
+/// Pages of packets are unaccounted.
 constexpr std::array<std::string_view, 2> kPacketSymptoms{"cgroup_growth", "unaccounted_growth"};
-/// Each map is a file.
+/// A map is also an open file.
 constexpr std::array<std::string_view, 5> kMapSymptoms{"cgroup_growth", "file_leak", "percpu_growth", "vmalloc_growth",
                                                        "memory_growth"};
-/// Of whatever group: those that make control groups are not charged for them.
+/// In any group, because the group that creates control groups is not charged for them.
 constexpr std::array<std::string_view, 2> kDirectorySymptoms{"percpu_growth", "vfs_pinned"};
 constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   const std::span<const std::string_view> all = kSymptoms;
@@ -406,7 +407,7 @@ constexpr auto kCauses = [] {
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     if (i != 0 && kKinds[i].name == kKinds[i - 1].name) continue;
     causes[next++] = {.name = kKinds[i].name,
-                      .looks_for = "It grows steadily, and reclaim did not take it back.",
+                      .looks_for = "It grows steadily, and was not reclaimed.",
                       .watches = Watches::kGrowth,
                       .uses = kUses,
                       .explains = kKinds[i].name == "cgroups_left" ? std::span<const std::string_view>(kDirectorySymptoms)

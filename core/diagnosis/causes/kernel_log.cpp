@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Refusals and faults that the log of Linux has, and no counter that is as clear.
+// Refusals and faults in Linux's log for which there is no equally clear counter.
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -17,18 +17,18 @@ struct Line {
   std::string_view headline;
   std::string_view effect;
   std::string_view next;
-  std::string_view table = {};  ///< A cause of its own judges it, while the log may be about another namespace.
+  std::string_view table = {};  ///< a table of this namespace that another cause examines; the log covers all namespaces
 };
 constexpr std::array kLines{Line{.name = "page_allocation_failed",
                                  .event = "page_allocation_failure",
                                  .severity = Severity::kNow,
-                                 .headline = "The kernel got no pages",
+                                 .headline = "The kernel failed to allocate pages",
                                  .effect = "A request of a driver or of the network failed.",
                                  .next = "journalctl -k --grep 'page allocation failure' -n 60"},
                             Line{.name = "slab_allocation_failed",
                                  .event = "slab_allocation_failure",
                                  .severity = Severity::kNow,
-                                 .headline = "A slab cache got no memory",
+                                 .headline = "A slab cache failed to allocate memory",
                                  .effect = "A system call or a packet failed.",
                                  .next = "journalctl -k --grep 'Unable to allocate memory' -n 40"},
                             Line{.name = "vmalloc_failed",
@@ -40,13 +40,13 @@ constexpr std::array kLines{Line{.name = "page_allocation_failed",
                             Line{.name = "memory_error",
                                  .event = "memory_error",
                                  .severity = Severity::kNow,
-                                 .headline = "Broken memory was found",
-                                 .effect = "Programs that had these pages were killed or will be.",
+                                 .headline = "The kernel found defective memory",
+                                 .effect = "Programs that use these pages were killed, or will be.",
                                  .next = "journalctl -k --grep 'Memory failure|hardware error' -n 40"},
                             Line{.name = "page_pool_leak",
                                  .event = "page_pool_stalled",
                                  .severity = Severity::kNotable,
-                                 .headline = "Pages of a network driver never came back",
+                                 .headline = "A network driver's pages were never returned",
                                  .effect = "A driver or unread sockets hold them; the device cannot be removed.",
                                  .next = "journalctl -k --grep 'page_pool' -n 20"},
                             Line{.name = "refused_in_log",
@@ -59,7 +59,7 @@ constexpr std::array kLines{Line{.name = "page_allocation_failed",
                             Line{.name = "refused_in_log",
                                  .event = "pids_full",
                                  .severity = Severity::kNow,
-                                 .headline = "fork was refused: a control group has as many tasks as it may",
+                                 .headline = "fork was refused: a control group reached its limit of tasks",
                                  .effect = "New processes and threads in it fail with EAGAIN.",
                                  .next = "journalctl -k --grep 'fork rejected' -n 10",
                                  .table = "pids"},
@@ -85,7 +85,7 @@ constexpr std::array kLines{Line{.name = "page_allocation_failed",
                                  .next = "journalctl -k --grep 'orphaned sockets' -n 10",
                                  .table = "tcp_orphans"}};
 
-/// Whether the evidence shows a table of this namespace, or a control group, that is full itself.
+/// Whether the evidence shows that a table of this namespace, or a control group, is full.
 bool is_seen_full(const Evidence& evidence, std::string_view table) {
   if (table == "pids") {
     for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {

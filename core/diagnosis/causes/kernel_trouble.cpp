@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bugs and hardware errors that the kernel itself has detected, and work that waits inside it.
+// Bugs and hardware errors that the kernel has detected, and requests that wait inside it.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -11,8 +11,8 @@ namespace {
 struct Report {
   std::string_view name;
   std::string_view metric;
-  std::string_view label;  ///< Of its first label; "": any.
-  bool is_state;           ///< A gauge that is set, not a counter that moves.
+  std::string_view label;  ///< value of the first label; "": any
+  bool is_state;           ///< a gauge that is set, not a counter that increases
   Severity severity;
   std::string_view headline;
   std::string_view effect;
@@ -28,7 +28,7 @@ constexpr std::array kReports{
            .is_state = false,
            .severity = Severity::kNow,
            .headline = "The kernel hit a bug (oops)",
-           .effect = "A part of the kernel is broken until a reboot; locks may be held for ever.",
+           .effect = "A part of the kernel does not work until a reboot. Locks may be held forever.",
            .next = "journalctl -k --grep 'Oops|BUG' -n 40",
            .runbook = "MemstatKernelOops",
            .needs = {"memstat_kernel_reports_total"}},
@@ -38,7 +38,7 @@ constexpr std::array kReports{
            .is_state = false,
            .severity = Severity::kNotable,
            .headline = "The kernel printed a warning",
-           .effect = "An assumption of the kernel did not hold.",
+           .effect = "An assumption of the kernel was violated.",
            .next = "journalctl -k --grep WARNING -n 40",
            .runbook = "",
            .needs = {"memstat_kernel_reports_total"}},
@@ -47,8 +47,8 @@ constexpr std::array kReports{
            .label = "bad_page",
            .is_state = true,
            .severity = Severity::kNow,
-           .headline = "The kernel found a page in a state that cannot be",
-           .effect = "Memory is corrupt: a bug or a broken module.",
+           .headline = "The kernel found a page in an invalid state",
+           .effect = "Memory is corrupt, because of a kernel bug or a defective memory module.",
            .next = "journalctl -k --grep 'Bad page' -n 40",
            .runbook = "MemstatBadPage",
            .needs = {"memstat_kernel_tainted"}},
@@ -58,7 +58,7 @@ constexpr std::array kReports{
            .is_state = true,
            .severity = Severity::kNow,
            .headline = "The processor reported a hardware error",
-           .effect = "A memory module or the processor fails.",
+           .effect = "A memory module or the processor is defective.",
            .next = "journalctl -k --grep 'mce|Machine check' -n 40",
            .runbook = "MemstatMachineCheck",
            .needs = {"memstat_kernel_tainted"}},
@@ -68,7 +68,7 @@ constexpr std::array kReports{
            .is_state = true,
            .severity = Severity::kNow,
            .headline = "A memory checker of the kernel found a bug",
-           .effect = "Kernel code used memory that was not its own.",
+           .effect = "Kernel code accessed memory that it did not own.",
            .next = "journalctl -k --grep 'KFENCE|KASAN' -n 40",
            .runbook = "MemstatCheckerBug",
            .needs = {"memstat_checker_bugs_total"}},

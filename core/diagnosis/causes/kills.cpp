@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kKills = "memstat_oom_kills_total";
 constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 
-/// Whether group `b` lies below `a`: `oom` and `oom_kill` count at all groups above the one that they are about, too.
+/// Whether group `b` is below `a`. The counters `oom` and `oom_kill` of a group include all groups below it.
 bool is_below(std::string_view a, std::string_view b) {
   return a == "/" || (b.size() > a.size() && b.starts_with(a) && b[a.size()] == '/');
 }
@@ -26,7 +26,7 @@ double kills_in(const Evidence& evidence, std::string_view group) {
   return 0;
 }
 
-/// Of the groups that ran out of memory lately those without such a group below them.
+/// A group below this one that also ran out of memory recently; nullptr: none.
 const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& group) {
   for (const TypeEvidence& other : evidence.types) {
     if (other.allocator == Allocator::kMemcg && &other != &group && other.failures.recent > 0 &&
@@ -37,7 +37,7 @@ const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& 
   return nullptr;
 }
 
-/// The last victim at a control group's limit, or of the machine. nullptr: the log is not read.
+/// The last victim at a control group's limit, or of the whole machine; nullptr: the log is not read.
 const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group) {
   const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(),
                                   [&](const KillEvidence& kill) { return kill.is_of_group == is_of_group; });
@@ -56,7 +56,7 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
     if (group.allocator != Allocator::kMemcg || group.failures.recent <= 0) continue;
     if (deepest_below(evidence, group) != nullptr) continue;
     const double kills = std::max(kills_in(evidence, group.name), 0.0);
-    if (kills == 0 && evidence.moved(kKills) == 0) continue;  // found room again, or nothing could be killed
+    if (kills == 0 && evidence.moved(kKills) == 0) continue;  // it found memory in the end, or no process could be killed
     const std::string limit = group.limit_bytes ? " at its limit of " + bytes_text(*group.limit_bytes) : "";
     Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                    "Control group " + short_name(group.name, 36) + ": " +
@@ -75,13 +75,13 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
     }
     finding.bytes = group.bytes.value_or(0);
     if (const KillEvidence* const victim = last_victim(evidence, true); victim != nullptr) add_victim(*victim, finding);
-    finding.leads_to("The killed process is the victim; what grew in the group is the cause.");
+    finding.leads_to("The killed process is only the victim. The cause is what grew in the group.");
     finding.then("journalctl -k --since -1h --grep oom -n 50");
     finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
   }
 }
 
-/// The part of the account that has most and is no cache. nullptr: none.
+/// The largest part of the account that is not a cache; nullptr: none.
 const MetricEvidence* largest_part(const Evidence& evidence) {
   const MetricEvidence* most = nullptr;
   for (const MetricEvidence& part : evidence.samples("memstat_accounted_bytes")) {
@@ -90,13 +90,13 @@ const MetricEvidence* largest_part(const Evidence& evidence) {
   return most;
 }
 
-/// Whether a part gained more lately than the victim gave back: the victim was the largest program, and not the cause.
+/// Whether a part gained more recently than the victim released. The victim then was the largest program, but not the cause.
 bool has_outgrown(const MetricEvidence& part, const KillEvidence* victim) {
   return victim != nullptr && part.labels[0] != "anonymous" && part.change.recent > victim->program_bytes;
 }
 
-/// What of a machine that killed took the memory. Where killing made room it was program memory, of whoever was killed or
-/// of its kind, unless another part outgrew that; where it made none, it is the part that is largest now.
+/// Finds what took the memory. If killing freed much memory, it was program memory, of the victim or of its kind, unless
+/// another part has grown by more. Otherwise it is the largest part now.
 void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   const KillEvidence* const victim = last_victim(evidence, false);
   if (victim != nullptr) add_victim(*victim, finding);
@@ -104,7 +104,7 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
   const MetricEvidence* const part = largest_part(evidence);
   if (part != nullptr && (!made_room || has_outgrown(*part, victim))) {
     finding.is_about(kAccountAllocator, part->labels[0]);
-    finding.fact({.text = std::string(part->labels[0]) + " still holds most, " + bytes_text(part->value),
+    finding.fact({.text = std::string(part->labels[0]) + " still holds the most: " + bytes_text(part->value),
                   .source = std::string(part->metric),
                   .value = part->value});
     name_holder(evidence, charge_of(part->labels[0]), Holds::kNow, part->value / 3, finding);
@@ -137,7 +137,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
                   .value = evidence.available_bytes});
   }
   finding.bytes = evidence.total_bytes;
-  finding.leads_to("The kernel kills the largest process, which need not be the cause.");
+  finding.leads_to("The kernel kills the largest process, which is not always the cause.");
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
 }
 
@@ -154,7 +154,7 @@ constexpr std::array<std::string_view, 8> kGroupExplains{"cgroup_full",    "cgro
 
 constexpr std::array kCauses{
     Cause{.name = "cgroup_oom_kill",
-          .looks_for = "A control group could not get memory within its limit, and the kernel killed a process of it.",
+          .looks_for = "A control group needed more memory than its limit, and the kernel killed a process of it.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kGroupNeeds,
@@ -163,7 +163,7 @@ constexpr std::array kCauses{
           .runbook = "MemstatControlGroupOutOfMemory",
           .look = look_at_groups},
     Cause{.name = "machine_oom_kill",
-          .looks_for = "Memory of the machine ran out, and the kernel killed a process.",
+          .looks_for = "The machine ran out of memory, and the kernel killed a process.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kMachineNeeds,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Parts of all memory that are larger than they are on machines that do well.
+// Parts of memory that are larger than on healthy machines.
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -12,24 +12,23 @@ struct Part {
   std::string_view name;
   std::string_view part;
   CauseSystem system;
-  double share;        ///< Of all memory, from which on it is large.
-  double needs_short;  ///< And only while less than this share is available; 1: always.
+  double share;        ///< of all memory, above which the part is large
+  double needs_short;  ///< only while less than this share is available; 1: always
   Severity severity;
-  std::string_view headline;  ///< Before the amount.
+  std::string_view headline;  ///< precedes the amount
   std::string_view effect;
   std::string_view next;
-  std::string_view asks = {};    ///< The inspection that names the holder.
-  std::string_view metric = {};  ///< The metric that has the bytes; "": the account has them.
+  std::string_view asks = {};    ///< the inspection that names the holder
+  std::string_view metric = {};  ///< the metric with the bytes; "": the account
   std::array<std::string_view, 1> needs;
-  double most_share = 1;            ///< Above this it is worth a word while there is room as well.
-  const Charge* charged = nullptr;  ///< To control groups.
-  /// Of all memory: what it has to gain while it is watched to be worth a word while there is room as well; 0: not looked
-  /// at.
+  double most_share = 1;            ///< above this share it is notable even if memory is available
+  const Charge* charged = nullptr;  ///< to control groups
+  /// Growth since the start, as a share of all memory, that is notable even if memory is available; 0: not examined.
   double gained_share = 0;
   std::span<const std::string_view> explains = {};
 };
 
-/// virtio, Xen and Hyper-V take the balloon out of the total.
+/// With virtio, Xen and Hyper-V the balloon is not in the total.
 constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
 
 constexpr std::array kParts{
@@ -63,7 +62,7 @@ constexpr std::array kParts{
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Per-CPU memory takes ",
-         .effect = "Mostly removed control groups, BPF maps or network namespaces.",
+         .effect = "Usually removed control groups, BPF maps or network namespaces hold it.",
          .next = "memstatctl types --allocator percpu",
          .needs = {"account/percpu"},
          .charged = &kKernelMemory},
@@ -85,7 +84,7 @@ constexpr std::array kParts{
          .needs_short = 0.1,
          .severity = Severity::kWasteful,
          .headline = "tmpfs and shared memory hold ",
-         .effect = "Only swap or deletion frees it; files there outlive their writers.",
+         .effect = "Only swapping or deletion frees it. Files there remain when the program that wrote them ends.",
          .next = "df -t tmpfs; ipcs -mp",
          .asks = "tmpfs",
          .needs = {"account/shared"},
@@ -98,7 +97,7 @@ constexpr std::array kParts{
          .needs_short = 1,
          .severity = Severity::kWasteful,
          .headline = "System V segments that no process has attached hold ",
-         .effect = "They stay until somebody removes them: most often their program was killed.",
+         .effect = "They remain until they are removed. Usually their program was killed.",
          .next = "ipcs -mp; ipcrm -m ID",
          .asks = "segments",
          .metric = "memstat_sysv_shm_unattached_bytes",
@@ -111,7 +110,7 @@ constexpr std::array kParts{
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Programs have locked ",
-         .effect = "Reclaim and swap cannot take it, so everything else shares the rest.",
+         .effect = "It can be neither reclaimed nor swapped out, so everything else shares the rest.",
          .next = "grep VmLck /proc/[0-9]*/status | sort -k2 -rn | head",
          .asks = "locked",
          .metric = "memstat_locked_bytes",
@@ -124,7 +123,7 @@ constexpr std::array kParts{
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Buffers of sockets hold ",
-         .effect = "Programs do not read, or peers do not take, what was sent.",
+         .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
          .asks = "queues",
          .needs = {"account/sockets"},
@@ -136,7 +135,7 @@ constexpr std::array kParts{
          .needs_short = 0.1,
          .severity = Severity::kWasteful,
          .headline = "Compressed memory (zram) takes ",
-         .effect = "Swapping to memory no longer makes room.",
+         .effect = "Swapping to compressed memory no longer frees memory.",
          .next = "zramctl",
          .needs = {"account/zsmalloc"}},
     Part{.name = "tracing_large",
@@ -166,7 +165,7 @@ constexpr std::array kParts{
          .needs_short = 0.1,
          .severity = Severity::kWasteful,
          .headline = "The host has taken back ",
-         .effect = "Ask the host for it.",
+         .effect = "Only the host can give it back.",
          .next = "dmesg | grep -i balloon",
          .metric = "memstat_balloon_bytes",
          .needs = {"memstat_balloon_bytes"},
@@ -178,8 +177,8 @@ constexpr std::array kParts{
          .share = 0,
          .needs_short = 1,
          .severity = Severity::kNotable,
-         .headline = "Broken memory: the kernel set aside ",
-         .effect = "A memory module fails; programs that had these pages were killed.",
+         .headline = "Defective memory: the kernel set aside ",
+         .effect = "A memory module is defective. Programs that used these pages were killed.",
          .next = "journalctl -k --grep 'Memory failure'",
          .needs = {"account/hardware_corrupted"}},
     Part{.name = "laundry_large",
@@ -198,8 +197,8 @@ constexpr std::array kParts{
          .share = 0.1,
          .needs_short = 1,
          .severity = Severity::kNotable,
-         .headline = "Pages that swap did not take: ",
-         .effect = "They stay in memory: swap is full or missing.",
+         .headline = "Pages that could not be swapped out: ",
+         .effect = "They stay in memory, because swap is full or missing.",
          .next = "swapinfo -h",
          .needs = {"account/unswappable"}},
     Part{.name = "pv_entries_large",
@@ -219,12 +218,12 @@ constexpr std::array kParts{
          .needs_short = 0.1,
          .severity = Severity::kWasteful,
          .headline = "The kernel's own memory takes ",
-         .effect = "What of it is not the ZFS cache must be a leak or a setting.",
+         .effect = "The part that is not the ZFS cache is a leak or the effect of a setting.",
          .next = "vmstat -z -H | sort -k3 -rn | head",
          .needs = {"account/kmem"}},
 };
 
-/// Maps of per-CPU memory, which with few processors are as large as itself: they lie in vmalloc.
+/// Maps of per-CPU memory. They are in vmalloc; with few processors they are as large as the memory itself.
 double percpu_maps(const Evidence& evidence) {
   const TypeEvidence* const maps = evidence.type(Allocator::kVmalloc, "pcpu_create_chunk");
   return maps == nullptr ? 0 : maps->bytes.value_or(0);
@@ -247,7 +246,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);
-  const bool is_more = *bytes > evidence.total_bytes;  // a balloon is not of what is left
+  const bool is_more = *bytes > evidence.total_bytes;  // a balloon is not in the remaining memory
   if (!is_short && !gained && evidence.share(*bytes) <= part.most_share) return;
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that the machine no longer has, or that no reclaim may touch.
+// Memory that the machine no longer has, or that cannot be reclaimed.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -27,11 +27,11 @@ void look_at_total(const Evidence& evidence, const Cause& cause, Findings& found
                 .value = lost,
                 .window_seconds = evidence.watched_seconds});
   finding.bytes = lost;
-  finding.leads_to("A balloon gave it to the host, or it was taken offline.")
+  finding.leads_to("A balloon returned it to the host, or it was taken offline.")
       .then("dmesg | grep -i -e balloon -e offline | tail");
 }
 
-/// ramfs, tmpfs without swap, locked segments: all that is no program's mlock.
+/// Memory in ramfs, tmpfs without swap, or locked segments: unevictable, but not locked by a program.
 void look_at_unevictable(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto all = evidence.value(kUnevictable);
   if (!all) return;
@@ -49,7 +49,7 @@ void look_at_unevictable(const Evidence& evidence, const Cause& cause, Findings&
       .then("ipcs -m");
 }
 
-/// A page may be pinned more than once.
+/// A page may be pinned more than once, so this is a maximum.
 void look_at_pins(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto pins = evidence.value(kPins);
   constexpr double kPage = 4096;
@@ -72,7 +72,7 @@ constexpr std::array kCauses{Cause{.name = "memory_lost",
                                    .needs = kTotalNeeds,
                                    .look = look_at_total},
                              Cause{.name = "unevictable_memory",
-                                   .looks_for = "Memory that reclaim may not touch, and that no program has locked.",
+                                   .looks_for = "Memory cannot be reclaimed, although no program has locked it.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kUnevictableNeeds,
                                    .uses = kUnevictableUses,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pages that cannot be had in the size, place or pool that is asked for; and pages that are in no account.
+// Pages that cannot be allocated in the requested size, place or pool; and pages that are not accounted for.
 #include <algorithm>
 #include <array>
 
@@ -33,15 +33,15 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   if (!bytes || evidence.share(*bytes) < 0.1) return;
   Finding& finding = add_finding(
       found, cause, Severity::kWasteful, Certainty::kPossible,
-      bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is in no account of the kernel");
-  finding.fact({.text = "neither free nor in any part",
+      bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is not accounted for by the kernel");
+  finding.fact({.text = "neither free nor in any part of the account",
                 .source = "memstat_unaccounted_bytes",
                 .value = bytes,
                 .limit = 0.1 * evidence.total_bytes});
   finding.bytes = *bytes;
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
   finding.then("lsmod | head -40").then("ss -xm | head -20");
-  // Pages of pipes are in no part of the account, and charged.
+  // Pages of pipes are unaccounted, but charged to groups.
   name_holder(evidence, kKernelMemory, Holds::kNow, *bytes / 3, finding);
 }
 
@@ -53,16 +53,16 @@ void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& foun
   }
   if (failed <= 0) return;
   const bool is_low = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.05;
-  if (is_low) return;  // too little memory, not in pieces
+  if (is_low) return;  // memory is short, not fragmented
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
-                                 "Free memory is in pieces: " + counted(failed, "allocation") + " of 8 to 32 KiB failed");
+                                 "Free memory is fragmented: " + counted(failed, "allocation") + " of 8 to 32 KiB failed");
   with_count(finding, evidence, failed, "failures of orders 1 to 3", kOrders);
-  finding.leads_to("Network and drivers lose packets or requests.")
+  finding.leads_to("Packets are lost, and requests of drivers fail.")
       .then("echo 1 > /proc/sys/vm/compact_memory")
       .then("cat /proc/buddyinfo");
 }
 
-/// Huge pages that were refused while there was memory for them, but not in one piece.
+/// Huge pages that were refused although memory was available, because it was fragmented.
 double huge_pages_refused_for_pieces(const Evidence& evidence) {
   const MetricEvidence* const failures = evidence.sample(kFailures, "hugetlb");
   const bool has_room = evidence.available_bytes && evidence.share(*evidence.available_bytes) >= 0.1;
@@ -75,11 +75,11 @@ void look_at_compaction(const Evidence& evidence, const Cause& cause, Findings& 
   if (evidence.rate(failed) < 1 || failed < 2 * succeeded) return;
   const double refused = huge_pages_refused_for_pieces(evidence);
   std::string headline = "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts";
-  if (refused > 0) headline += ", and " + counted(refused, "huge page") + " could not be had";
+  if (refused > 0) headline += ", and " + counted(refused, "huge page") + " could not be allocated";
   Finding& finding =
       add_finding(found, cause, refused > 0 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely, std::move(headline));
   with_count(finding, evidence, failed, "failed", kCompaction);
-  finding.leads_to("Large allocations stall and then do with small pages.").then("cat /proc/buddyinfo");
+  finding.leads_to("Large allocations stall and then use small pages.").then("cat /proc/buddyinfo");
 }
 
 void look_at_atomic(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -91,12 +91,12 @@ void look_at_atomic(const Evidence& evidence, const Cause& cause, Findings& foun
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  counted(failed, "allocation") + " that may not wait failed");
   with_count(finding, evidence, failed, "failures", kGfp);
-  finding.leads_to("Interrupt handlers found no memory: packets are lost.")
+  finding.leads_to("Interrupt handlers get no memory, so packets are lost.")
       .then("sysctl vm.min_free_kbytes")
       .then("journalctl -k --grep 'page allocation failure' -n 20");
 }
 
-/// Free pages of a pool, whose label `type` is their size.
+/// Free pages of a pool. The pool's name is their size.
 double free_pages_of(const TypeEvidence& pool) {
   if (pool.free_objects) return *pool.free_objects;
   return (pool.held_bytes.value_or(0) - pool.bytes.value_or(0)) / pool.object_bytes.value_or(1);
@@ -114,7 +114,7 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     if (!is_short && !is_old && is_used) continue;
     Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
                                    is_short ? Certainty::kLikely : Certainty::kPossible,
-                                   bytes_text(idle) + " of huge pages (" + std::string(pool.name) + ") lie unused");
+                                   bytes_text(idle) + " of huge pages (" + std::string(pool.name) + ") are unused");
     finding.fact({.text = count_text(idle / *pool.object_bytes) + " free pages that no program has reserved",
                   .source = "hugetlb/" + std::string(pool.name),
                   .value = idle,
@@ -124,8 +124,8 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
   }
 }
 
-/// A pool that is full on purpose looks the same as one that is too small: what was not reserved and is not there raises
-/// SIGBUS, and no counter.
+/// A pool that is deliberately full looks like one that is too small: a program that did not reserve gets SIGBUS, which no
+/// counter shows.
 void look_at_full_pools(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& pool : evidence.types) {
     if (pool.allocator != Allocator::kHugetlb || !pool.objects) continue;
@@ -149,7 +149,7 @@ void look_at_empty_pool(const Evidence& evidence, const Cause& cause, Findings& 
   const MetricEvidence* const failures = evidence.sample(kFailures, "hugetlb");
   if (failures == nullptr || failures->change.recent <= 0) return look_at_full_pools(evidence, cause, found);
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
-                                 counted(failures->change.recent, "huge page") + " could not be had");
+                                 counted(failures->change.recent, "huge page") + " could not be allocated");
   with_count(finding, evidence, failures->change.recent, "failures", kFailures);
   finding.leads_to("mmap fails with ENOMEM, or a program gets SIGBUS.")
       .then("grep Huge /proc/meminfo")
@@ -200,13 +200,13 @@ constexpr std::string_view kOrderUses[] = {kIndex};
 
 constexpr std::array kCauses{
     Cause{.name = "unaccounted_large",
-          .looks_for = "More than a tenth of memory is in no account of the kernel.",
+          .looks_for = "More than a tenth of memory is not accounted for by the kernel.",
           .needs = kUnaccountedNeeds,
           .uses = kUnaccountedUses,
           .runbook = "MemstatUnaccountedGrowth",
           .look = look_at_unaccounted},
     Cause{.name = "fragmentation",
-          .looks_for = "Memory is free, but not in one piece.",
+          .looks_for = "Memory is free, but in blocks that are too small.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kOrderNeeds,
@@ -214,7 +214,7 @@ constexpr std::array kCauses{
           .runbook = "MemstatCompactionFails",
           .look = look_at_orders},
     Cause{.name = "compaction_fails",
-          .looks_for = "The kernel moves pages in vain to make larger pieces.",
+          .looks_for = "The kernel moves pages to form larger free blocks, but fails.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kCompactionNeeds,
@@ -230,26 +230,26 @@ constexpr std::array kCauses{
           .runbook = "MemstatAllocationFailures",
           .look = look_at_atomic},
     Cause{.name = "hugetlb_unused",
-          .looks_for = "A pool of huge pages that no program uses.",
+          .looks_for = "No program uses the free pages of a huge page pool.",
           .system = CauseSystem::kLinux,
           .needs = kPoolNeeds,
           .uses = kPoolUses,
           .look = look_at_idle_pool},
     Cause{.name = "hugetlb_exhausted",
-          .looks_for = "Programs ask for huge pages that the pool does not have.",
+          .looks_for = "Programs request more huge pages than the pool has.",
           .system = CauseSystem::kLinux,
           .needs = kPoolNeeds,
           .uses = kEmptyUses,
           .look = look_at_empty_pool},
     Cause{.name = "cma_exhausted",
-          .looks_for = "A driver gets no contiguous memory.",
+          .looks_for = "A driver cannot allocate contiguous memory.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kCmaNeeds,
           .look = look_at_pool_failures,
           .row = 0},
     Cause{.name = "zswap_full",
-          .looks_for = "The compressed swap cache refuses pages.",
+          .looks_for = "The compressed swap cache (zswap) rejects pages.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kZswapNeeds,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that is short now: programs stall for it, zones are below their watermarks, swap is read and written.
+// Shortage of memory now: programs stall, zones are below their watermarks, swap is read and written.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -19,7 +19,7 @@ constexpr std::string_view kIoStalls = "memstat_io_pressure_stall_seconds_total"
 constexpr std::string_view kDirtyThreshold = "memstat_dirty_threshold_bytes";
 constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
 
-/// The least time over which a share of stalled time means anything.
+/// Shares of stalled time over less than this many seconds are meaningless.
 constexpr double kMinWindow = 5;
 
 double stalled_share(const Evidence& evidence, std::string_view kind) {
@@ -50,7 +50,7 @@ void look_at_stalls(const Evidence& evidence, const Cause& cause, Findings& foun
                 .window_seconds = evidence.recent_seconds});
   if (evidence.available_bytes) finding.fact(available_fact(evidence));
   name_holder(evidence, kStalled, Holds::kGainedLately, 0.3 * full * evidence.recent_seconds, finding);
-  finding.leads_to("Work takes that much longer.").then("memstatctl top").then("cat /proc/pressure/memory");
+  finding.leads_to("Their work takes that much longer.").then("memstatctl top").then("cat /proc/pressure/memory");
 }
 
 void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -66,7 +66,7 @@ void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& foun
   finding.leads_to("Each such allocation waits.").then("sysctl vm.watermark_scale_factor");
 }
 
-/// The part that has most and is no cache, unaccounted memory included, with the question that tells whose it is.
+/// Adds the largest part that is not a cache, including unaccounted memory, and the inspection that names its holder.
 void add_largest(const Evidence& evidence, Finding& finding) {
   std::string_view name = "unaccounted";
   double most = evidence.value("memstat_unaccounted_bytes").value_or(0);
@@ -99,11 +99,11 @@ void look_at_available(const Evidence& evidence, const Cause& cause, Findings& f
   finding.fact(available_fact(evidence));
   add_largest(evidence, finding);
   finding.bytes = evidence.total_bytes;
-  finding.leads_to("Reclaim works all the time, and soon the kernel kills a process.")
+  finding.leads_to("The kernel reclaims memory all the time, and may soon kill a process.")
       .then("memstatctl types --sort bytes --limit 15");
 }
 
-/// Of the pager of swap; on Linux it has this name as well.
+/// Pages moved by the swap pager. The metric has the same name on Linux.
 double swapped(const Evidence& evidence, std::string_view direction) {
   for (const MetricEvidence& one : evidence.samples(kPaged)) {
     if (one.labels[0] == "swap" && one.labels[1] == direction) return one.change.recent;
@@ -123,7 +123,7 @@ void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found)
                 .limit = 500,
                 .window_seconds = evidence.recent_seconds});
   name_holder(evidence, kSwappedIn, Holds::kGainedLately, in * evidence.recent_seconds / 3, finding);
-  finding.leads_to("Programs wait for the disk at memory speed.").then("vmstat 1 5");
+  finding.leads_to("Programs wait for the disk when they use swapped memory.").then("vmstat 1 5");
 }
 
 void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -131,7 +131,7 @@ void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& 
   const auto free = evidence.value("memstat_swap_free_bytes");
   if (!total || !free || *total <= 0 || *free > 0.05 * *total || !evidence.available_bytes) return;
   const double available = evidence.share(*evidence.available_bytes);
-  if (available > 0.1) return;  // cold pages that no program misses
+  if (available > 0.1) return;  // cold pages that no program needs
   Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
                                  "Swap is full (" + bytes_text(*total) + ") and memory is short");
   finding.fact({.text = bytes_text(*free) + " of " + bytes_text(*total) + " free",
@@ -140,10 +140,11 @@ void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& 
                 .limit = total});
   finding.fact(available_fact(evidence));
   name_holder(evidence, kSwapSpace, Holds::kNow, *total / 3, finding);
-  finding.leads_to("The next shortage ends in kills.").then("grep VmSwap /proc/[0-9]*/status | sort -k2 -rn | head");
+  finding.leads_to("At the next shortage the kernel will kill a process.")
+      .then("grep VmSwap /proc/[0-9]*/status | sort -k2 -rn | head");
 }
 
-/// A zone of Linux below `min` while the machine has memory: what may use no other zone fails.
+/// A zone of Linux below `min` while the machine has memory: requests that can use no other zone fail.
 void look_at_zones(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
     if (mark.labels[2] != "min" || mark.labels[1] == "DMA" || mark.value <= 0) continue;
@@ -163,7 +164,7 @@ void look_at_zones(const Evidence& evidence, const Cause& cause, Findings& found
   }
 }
 
-/// FreeBSD: below `severe` page faults wait, below `min` the kernel waits as well.
+/// FreeBSD: below `severe` page faults wait, below `min` the kernel waits, too.
 void look_at_domains(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
     if (mark.labels[1] != "free" || mark.labels[2] != "severe" || mark.labels[0] == "all") continue;
@@ -174,7 +175,7 @@ void look_at_domains(const Evidence& evidence, const Cause& cause, Findings& fou
     if (free > mark.value) continue;
     Finding& finding = add_finding(
         found, cause, Severity::kNow, Certainty::kLikely,
-        "Memory of domain " + std::string(mark.labels[0]) + " is gone: page faults wait for " + bytes_text(mark.value));
+        "Memory of domain " + std::string(mark.labels[0]) + " is exhausted: page faults wait for " + bytes_text(mark.value));
     finding.fact({.text = bytes_text(free) + " free", .source = "page/" + domain, .value = free, .limit = mark.value});
     finding.by("domain", mark.labels[0])
         .is_about("page", domain)
@@ -211,7 +212,7 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
       stalls == nullptr || evidence.recent_seconds < kMinWindow ? 0 : evidence.rate(stalls->change.recent);
   const bool waits_in_write = limit > 0 && dirty > limit && waiting > 0.2;
   if (!waits_in_reclaim && !waits_in_write) return;
-  constexpr double kBurst = 30;  // a copy of files
+  constexpr double kBurst = 30;  // such as copying files
   const bool is_long = waits_in_reclaim || evidence.recent_seconds >= kBurst;
   Finding& finding = add_finding(
       found, cause, is_long ? Severity::kWasteful : Severity::kNotable,
@@ -233,14 +234,14 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
   finding.leads_to("Programs that need memory wait for writes.").then("sysctl vm.dirty_bytes vm.dirty_ratio");
 }
 
-/// The state stays until kswapd frees something, and while memory is free it does not try.
+/// The state lasts until kswapd frees something, but while memory is free kswapd does not run.
 void look_at_kswapd(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (evidence.available_bytes && evidence.share(*evidence.available_bytes) > 0.1) return;
   for (const MetricEvidence& node : evidence.samples("memstat_node_unreclaimable")) {
     if (node.value <= 0) continue;
     Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                    "kswapd has given up on node " + std::string(node.labels[0]) + ": it frees nothing");
-    finding.fact({.text = "16 runs in vain", .source = std::string(node.metric), .value = node.value});
+    finding.fact({.text = "16 runs without success", .source = std::string(node.metric), .value = node.value});
     finding.by("node", node.labels[0])
         .leads_to("Programs must reclaim memory themselves.")
         .then("memstatctl types --sort bytes --limit 15");
@@ -309,7 +310,7 @@ constexpr std::array kCauses{
           .runbook = "MemstatZoneBelowMin",
           .look = look_at_zones},
     Cause{.name = "domain_exhausted",
-          .looks_for = "So little is free that page faults wait.",
+          .looks_for = "So little memory is free that page faults wait.",
           .system = CauseSystem::kFreeBsd,
           .needs = kZoneNeeds,
           .explains = kGoneExplains,
@@ -330,7 +331,7 @@ constexpr std::array kCauses{
           .uses = kThrottlingUses,
           .look = look_at_throttling},
     Cause{.name = "kswapd_gave_up",
-          .looks_for = "The kernel's own reclaim frees nothing any more.",
+          .looks_for = "The kernel's own reclaim no longer frees anything.",
           .system = CauseSystem::kLinux,
           .needs = kNodeNeeds,
           .look = look_at_kswapd},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Queues of sockets that nobody reads, and sockets of other network namespaces.
+// Unread queues of sockets, and sockets of other network namespaces.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -41,7 +41,7 @@ void look_at_queues(const Evidence& evidence, const Cause& cause, Findings& foun
   }
 }
 
-/// TCP counts its sockets in all namespaces, and those in use in each.
+/// TCP counts allocated sockets over all namespaces, and sockets in use per namespace.
 void look_elsewhere(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double all = evidence.value(kAllocated, "TCP").value_or(0);
   double here = 0;
@@ -61,7 +61,7 @@ void look_elsewhere(const Evidence& evidence, const Cause& cause, Findings& foun
                 .source = std::string(kAllocated),
                 .value = elsewhere,
                 .limit = all});
-  finding.leads_to("ss shows those of its own namespace only.").then("lsns -t net").then("nsenter -t PID -n ss -tmp");
+  finding.leads_to("ss shows only those of its own namespace.").then("lsns -t net").then("nsenter -t PID -n ss -tmp");
 }
 
 constexpr std::string_view kDropNeeds[] = {kDropped};

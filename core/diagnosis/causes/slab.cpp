@@ -25,7 +25,7 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
                   .limit = 0.03 * evidence.total_bytes});
     finding.bytes = idle;
     finding.is_about(to_string(cache.allocator), cache.name)
-        .leads_to("One object keeps a whole slab; the rest serves no other cache.");
+        .leads_to("One object keeps a whole slab in use, and no other cache can use the rest of it.");
     finding.then(cause.row == 0 ? "echo 1 > /sys/kernel/slab/" + std::string(cache.name) + "/shrink"
                                 : "vmstat -z | grep -i '" + std::string(cache.name) + "'");
   }
@@ -39,7 +39,7 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
   const double hidden = *reclaimable + *fixed - evidence.slab_held_bytes;
   if (evidence.share(hidden) < 0.05) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
-                                 "Slab memory that is in no cache: " + bytes_text(hidden) + " of kmalloc above 8 KiB");
+                                 "Slab memory outside of caches: " + bytes_text(hidden) + " of kmalloc above 8 KiB");
   finding.fact(
       {.text = bytes_text(*reclaimable + *fixed) + " of slab, " + bytes_text(evidence.slab_held_bytes) + " in caches",
        .source = "memstat_accounted_bytes",
@@ -68,7 +68,7 @@ void look_at_names(const Evidence& evidence, const Cause& cause, Findings& found
                 .limit = 0.5 * all});
   finding.bytes = bytes;
   finding.is_about("slab", "dentry").is_about("table", "dentries");
-  finding.leads_to("The kernel takes it back on demand; removing large directories is slow until then.");
+  finding.leads_to("The kernel reclaims it when memory is short. Until then, removing large directories is slow.");
   finding.then("perf trace -e openat,newfstatat --failure -a sleep 5");
 }
 
@@ -87,7 +87,7 @@ void look_at_rcu(const Evidence& evidence, const Cause& cause, Findings& found) 
                 .value = waiting,
                 .limit = 100000});
   finding.is_about("slab", "dentry")
-      .leads_to("A CPU does not let a grace period pass.")
+      .leads_to("A CPU prevents the end of an RCU grace period.")
       .then("journalctl -k --grep 'rcu.*stall' -n 20");
 }
 
@@ -95,7 +95,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
   const TypeEvidence* const nodes = evidence.type(Allocator::kSlab, "radix_tree_node");
   const auto cached = evidence.part("page_cache");
   if (nodes == nullptr || !nodes->held_bytes || !cached || evidence.share(*nodes->held_bytes) < 0.025) return;
-  if (*nodes->held_bytes < 0.1 * *cached) return;  // it follows the page cache
+  if (*nodes->held_bytes < 0.1 * *cached) return;  // proportionate to the page cache
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
                                  "Index nodes of the page cache hold " + bytes_text(*nodes->held_bytes));
   finding.fact({.text = bytes_text(*cached) + " of page cache need less",
@@ -104,7 +104,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
                 .limit = 0.025 * evidence.total_bytes});
   finding.bytes = *nodes->held_bytes;
   finding.is_about("slab", "radix_tree_node")
-      .leads_to("Shadows of evicted pages: memory is short, or a program keeps many identifiers.");
+      .leads_to("They record evicted pages when memory is short, or a program uses many identifiers.");
 }
 
 constexpr std::string_view kSlabNeeds[] = {"slab/*"};

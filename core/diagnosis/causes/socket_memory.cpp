@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of sockets at the limits of its protocols, and what the protocols dropped for it.
+// Socket memory at the limits of its protocols, and the resulting drops.
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -38,7 +38,7 @@ struct Protocol {
 };
 constexpr std::array kProtocols{Protocol{.name = "tcp_memory_full",
                                          .type = "TCP",
-                                         .effect = "Received data is dropped, writers wait, connections are reset.",
+                                         .effect = "Received data is dropped, writers wait, and connections are reset.",
                                          .who = "ss -tmpn | grep -A1 'ESTAB\\|CLOSE-WAIT' | head -40",
                                          .limit = "sysctl net.ipv4.tcp_mem",
                                          .needs = {"socket/TCP"}},
@@ -77,7 +77,7 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
   finding.is_about("socket", protocol.type).leads_to(protocol.effect).then(protocol.who).then(protocol.limit);
 }
 
-/// UDP has no state of pressure: from the first number of udp_mem on sockets above udp_rmem_min are refused.
+/// UDP has no pressure state: above the first number of udp_mem, sockets above udp_rmem_min are refused.
 void look_at_pressure(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const tcp = evidence.type(Allocator::kSocket, "TCP");
   const bool is_pressed = evidence.value("memstat_socket_memory_pressure", "TCP").value_or(0) > 0;
@@ -108,7 +108,7 @@ struct Drops {
   std::string_view type;
   std::string_view kind;
   Severity severity;
-  std::string_view headline;  ///< Follows the number.
+  std::string_view headline;  ///< follows the number
   std::string_view effect;
   std::string_view who;
   std::array<std::string_view, 1> needs;
@@ -129,7 +129,7 @@ constexpr std::array kDrops{
           .kind = "TCPRcvQDrop",
           .severity = Severity::kNow,
           .headline = " TCP segments dropped: no memory for receive queues",
-          .effect = "Data is sent again, connections stall.",
+          .effect = "Data is sent again, and connections stall.",
           .who = "ss -tmpn | head -40",
           .needs = {kEvents}},
     Drops{.name = "listen_overflow",
@@ -138,7 +138,7 @@ constexpr std::array kDrops{
           .kind = "ListenOverflows",
           .severity = Severity::kNow,
           .headline = " connections refused: a program accepts too slowly, its queue is full",
-          .effect = "Clients wait and try again.",
+          .effect = "Clients wait and retry.",
           .who = "ss -ltn | awk '$2 > $3'",
           .needs = {kEvents}},
     Drops{.name = "syn_queue_full",
@@ -147,7 +147,7 @@ constexpr std::array kDrops{
           .kind = "TCPReqQFullDrop",
           .severity = Severity::kNow,
           .headline = " new connections dropped: the queue of half-open ones is full",
-          .effect = "Clients wait and try again.",
+          .effect = "Clients wait and retry.",
           .who = "ss -tan state syn-recv | wc -l; sysctl net.ipv4.tcp_max_syn_backlog",
           .needs = {kEvents}},
     Drops{.name = "syn_cookies",
@@ -156,7 +156,7 @@ constexpr std::array kDrops{
           .kind = "TCPReqQFullDoCookies",
           .severity = Severity::kNotable,
           .headline = " new connections answered with cookies: the queue of half-open ones is full",
-          .effect = "Options of TCP are lost; it may be an attack.",
+          .effect = "TCP options are lost. It may be an attack.",
           .who = "ss -tan state syn-recv | wc -l; sysctl net.ipv4.tcp_max_syn_backlog",
           .needs = {kEvents}},
     Drops{.name = "conntrack_evicts",
@@ -188,7 +188,7 @@ constexpr std::array kDrops{
           .needs = {"table/ndisc_cache"}},
 };
 
-/// A few are lost on healthy machines. Who is not let in tries again ever more seldom.
+/// Healthy machines drop a few. Rejected clients retry at ever longer intervals, so their rate is lower.
 constexpr double kMinDropsPerSecond = 1;
 constexpr double kMinRefusedPerSecond = 0.1;
 
@@ -208,7 +208,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
   const Drops& drops = kDrops[cause.row];
   const double moved = moved_of(evidence, drops.metric, drops.type, drops.kind);
   if (moved <= 0 || evidence.rate(moved) < least_rate(drops)) return;
-  // A receive queue is full at its socket's own limit as well, while memory of TCP is plenty: its program does not read.
+  // A receive queue may also be full at its socket's own limit, because its program does not read.
   const bool is_own_limit = drops.kind == "TCPRcvQDrop" && !is_tcp_short(evidence);
   Finding& finding = add_finding(found, cause, is_own_limit ? Severity::kNotable : drops.severity, Certainty::kConfirmed,
                                  count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
@@ -237,7 +237,7 @@ constexpr auto kCauses = [] {
                  .row = i};
   }
   causes[kProtocols.size()] = {.name = "tcp_pressure",
-                               .looks_for = "TCP uses so much memory that buffers of sockets no longer grow.",
+                               .looks_for = "TCP uses so much memory that socket buffers no longer grow.",
                                .system = CauseSystem::kLinux,
                                .needs = kPressureNeeds,
                                .uses = kPressureUses,

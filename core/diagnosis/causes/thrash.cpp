@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux without enough memory for what its programs use: pages come back as soon as they are reclaimed.
+// Linux without enough memory for its programs: pages are read again as soon as they are reclaimed.
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -22,9 +22,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double full = stalled("full");
   const double some = stalled("some");
   if (full < 0.05 && some < 0.2) return;
-  Finding& finding =
-      add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
-                  "Too little memory: " + count_text(pages) + " pages a second are read again that reclaim took");
+  Finding& finding = add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
+                                 "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
   finding.fact(
       {.text = percent_text(some) + " of the time some program waited for memory, " + percent_text(full) + " all of them",
        .source = std::string(kRefaults),
@@ -36,7 +35,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                              ? kSwappedIn
                              : kReadAgain;
   name_holder(evidence, charge, Holds::kGainedLately, evidence.moved(kRefaults) / 3, finding);
-  finding.leads_to("Programs run at the speed of the disk.")
+  finding.leads_to("Programs run only as fast as the disk.")
       .then("vmstat 1 5")
       .then("memstatctl types --sort bytes --limit 15");
 }

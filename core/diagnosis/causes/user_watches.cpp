@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Quotas of inotify, which the kernel counts by user and shows nowhere: the descriptors of all processes tell.
+// Quotas of inotify. The kernel counts by user but shows no counts, so the descriptors of all processes are counted.
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -35,7 +35,7 @@ struct User {
   std::string_view name;
   double count = 0;
 };
-/// The user that has most. Holders are sorted by count, so a user's first one is among the first.
+/// The user with the highest count. Holders are sorted by count, so the largest user's first one is near the beginning.
 User largest_user(const InspectionAnswer& answer) {
   User most;
   for (const Holder& first : answer.holders) {

@@ -11,12 +11,12 @@ namespace {
 
 struct Zones {
   std::string_view name;
-  std::array<std::string_view, 6> zones;  ///< Names; a trailing '*' matches any rest.
+  std::array<std::string_view, 6> zones;  ///< names; a trailing '*' matches any rest
   std::string_view what;
   std::string_view effect;
   std::string_view who;
   std::string_view limit;
-  bool is_harmless = false;  ///< Full as well on machines that do well: notable at most.
+  bool is_harmless = false;  ///< healthy machines may have it full: at most notable
 };
 
 constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
@@ -46,13 +46,13 @@ constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
                                Zones{.name = "swap_metadata_full",
                                      .zones = {"swblk", "swpctrie"},
                                      .what = "Swap metadata: zone ",
-                                     .effect = "The kernel kills processes though swap has room.",
+                                     .effect = "The kernel kills processes although swap is not full.",
                                      .who = "top -w -o swap -b | head -20",
                                      .limit = "sysctl vm.swap_maxpages; echo kern.maxswzone in /boot/loader.conf"},
                                Zones{.name = "syncache_full",
                                      .zones = {"syncache"},
                                      .what = "Half-open connections: zone ",
-                                     .effect = "Cookies answer new connections; options of TCP are lost.",
+                                     .effect = "New connections are answered with cookies and lose TCP options.",
                                      .who = "netstat -sp tcp | grep syncache",
                                      .limit = "sysctl net.inet.tcp.syncache"},
                                Zones{.name = "tcp_reassembly_full",
@@ -64,7 +64,7 @@ constexpr std::array kFamilies{Zones{.name = "mbuf_limit",
                                Zones{.name = "devctl_full",
                                      .zones = {"DEVCTL"},
                                      .what = "Events for devd: zone ",
-                                     .effect = "devd misses events. Without devd nobody reads them.",
+                                     .effect = "devd misses events. If devd does not run, nothing reads them.",
                                      .who = "service devd status",
                                      .limit = "sysctl hw.bus.devctl_queue",
                                      .is_harmless = true},
@@ -90,7 +90,7 @@ std::size_t family_of(std::string_view zone) {
   return row;
 }
 
-/// Whether the limit is filled by caches rather than by items in use: the next request takes from the caches.
+/// Whether cached items rather than items in use fill the limit. The next request then takes a cached item.
 bool is_filled_by_caches(const TypeEvidence& zone, const LimitState& state) {
   return state.refused <= 0 && state.sleepers <= 0 && zone.objects && *zone.objects < 0.7 * state.limit;
 }
@@ -125,7 +125,8 @@ void look_at_caches(const Evidence& evidence, const Cause& cause, Findings& foun
     finding.fact(
         {.text = count_text(*zone.objects) + " in use", .source = "uma/" + std::string(zone.name), .value = zone.objects});
     add_limit_facts(evidence, zone, *state, finding);
-    finding.is_about("uma", zone.name).leads_to("None now: requests take from the caches. It was refused before.");
+    finding.is_about("uma", zone.name)
+        .leads_to("None now: requests are served from the caches. Earlier requests were refused.");
   }
 }
 
@@ -135,7 +136,7 @@ constexpr auto kCauses = [] {
   std::array<Cause, kFamilies.size() + 1> causes{};
   for (std::size_t i = 0; i < kFamilies.size(); ++i) {
     causes[i] = {.name = kFamilies[i].name,
-                 .looks_for = "A zone of uma(9) is at its limit, and requests fail or wait.",
+                 .looks_for = "A zone of uma(9) is at its limit, so requests fail or wait.",
                  .system = CauseSystem::kFreeBsd,
                  .needs = kNeeds,
                  .runbook = "MemstatLimitHit",

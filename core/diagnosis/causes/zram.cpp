@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Devices of compressed memory at a limit that was set.
+// Compressed memory devices (zram) at a configured limit.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -32,7 +32,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
          .value = held,
          .limit = limit.value});
     finding.bytes = held;
-    finding.is_about("account", "zsmalloc").leads_to("Writes to it fail; as swap it takes no more.").then("zramctl");
+    finding.is_about("account", "zsmalloc").leads_to("Writes to it fail. As swap it accepts no more pages.").then("zramctl");
   }
 }
 

@@ -77,7 +77,7 @@ function(c, l)
       l.deepest('60 * ' + ofPods('rate(%s[15m]) > 10' % l.of('memstat_type_limit_hits_total', 'allocator="memcg"'))),
       '10m', 'info', 'group',
       'A control group is held back by its limit on ' + l.hostName,
-      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' met its limit ' + l.number + ' times a minute, and had to free memory each time.',
+      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' hit its limit ' + l.number + ' times a minute, and had to free memory each time.',
     ),
     l.alert(
       'MemstatControlGroupKernelMemory',

@@ -114,7 +114,7 @@ function(c, g)
                 empty: 'FreeBSD has no control groups',
                 queries: [[of('memstat_memcg_kernel_bytes'), host + ' {{group}}']] },
         lines { title: 'Groups at their limit or out of memory', unit: 'opm',
-                description: 'Times a minute that a group met its limit and freed memory, and that it was out of memory. FreeBSD has no control groups.',
+                description: 'Times a minute that a group hit its limit and freed memory, and that it was out of memory. FreeBSD has no control groups.',
                 empty: 'no group meets its limit; FreeBSD has no control groups',
                 queries: [['60 * rate(%s[$__rate_interval]) > 0' % of('memstat_type_limit_hits_total', 'allocator="memcg"'), host + ' {{type}}: at its limit'],
                           ['60 * rate(%s[$__rate_interval]) > 0' % of('memstat_type_failures_total', 'allocator="memcg"'), host + ' {{type}}: out of memory']] },
@@ -155,7 +155,7 @@ function(c, g)
       ] },
       { title: 'Events of memory (Linux, key events.mode)', collapsed: true, panels: [
         lines { title: 'Allocations that failed, and kills', unit: 'opm',
-                description: 'Times a minute that slab caches, pages, per-CPU or vmalloc memory could not be had, and that a process was killed for memory, as the kernel\'s events say it. Needs key events.mode of memstatd\'s configuration and root; not available on FreeBSD.',
+                description: 'Times a minute that slab caches, pages, per-CPU or vmalloc memory could not be allocated, and that a process was killed for memory, as the kernel\'s events say it. Needs key events.mode of memstatd\'s configuration and root; not available on FreeBSD.',
                 empty: 'nothing fails; not available on FreeBSD',
                 queries: [['60 * sum by (instance, event) (rate(%s[$__rate_interval])) > 0' % of('memstat_vm_events_total', 'event=~".*_failure|oom_kill"'), host + ' {{event}}']] },
         lines { title: 'Processes killed for memory', unit: 'short', decimals: 0,

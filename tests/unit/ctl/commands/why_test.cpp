@@ -26,7 +26,7 @@ Diagnosis diagnosis_of_two() {
   diagnosis.findings = {finding_of("open_files_full", Severity::kNow, "files"),
                         finding_of("ptys_full", Severity::kNotable, "ptys")};
   diagnosis.ruled_out = {"swap_full"};
-  diagnosis.not_checked = {{"zone_short", "memstat_zone_watermark_bytes is not known here"}};
+  diagnosis.not_checked = {{"zone_short", "memstat_zone_watermark_bytes is not available"}};
   diagnosis.polls = 3;
   diagnosis.watched_seconds = 20;
   return diagnosis;
@@ -65,7 +65,7 @@ TEST(Why, VerboseAddsWhatWasRuledOutAndWhatCouldNotBeChecked) {
   EXPECT_THAT(text, Not(HasSubstr("swap_full")));
   const std::string verbose = why_text(diagnosis_of_two(), true, 0);
   EXPECT_THAT(verbose, HasSubstr("Ruled out:\n  swap_full\n"));
-  EXPECT_THAT(verbose, HasSubstr("Not checked:\n  zone_short: memstat_zone_watermark_bytes is not known here\n"));
+  EXPECT_THAT(verbose, HasSubstr("Not checked:\n  zone_short: memstat_zone_watermark_bytes is not available\n"));
 }
 
 TEST(Why, JsonHasTheSameAndTheExitStatusIsOfTheMostUrgent) {

@@ -86,7 +86,7 @@ TEST(Kills, BeforeTheFirstPollAreHistory) {
   EXPECT_EQ(machine.words(), "");
   EXPECT_TRUE(is_ruled_out(machine.evidence, "machine_oom_kill"));
   machine.evidence.polls = 1;
-  EXPECT_FALSE(is_ruled_out(machine.evidence, "machine_oom_kill")) << "one poll shows no change";
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "machine_oom_kill")) << "needs at least two polls";
 }
 
 TEST(Kills, WithGroupsThatAreNotReadTheMachineIsOnlyPossible) {
