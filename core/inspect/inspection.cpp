@@ -13,7 +13,7 @@ namespace memstat {
 namespace {
 
 constexpr std::string_view kHead = "memstat who 1";
-/// What others choose is cut, so that an answer is bounded.
+/// Texts chosen by others are truncated, so that answers have bounded size.
 constexpr std::size_t kMaxText = 1024;
 
 bool is_larger(const Holder& a, const Holder& b) {
@@ -27,7 +27,7 @@ void make_labels(Holder& holder) {
   }
 }
 
-/// Largest first, and no more than kMaxHolders.
+/// Sorts holders, largest first, and keeps at most kMaxHolders.
 void finish(InspectionAnswer& answer) {
   std::vector<Holder>& all = answer.holders;
   const std::size_t kept = std::min(all.size(), kMaxHolders);
@@ -36,7 +36,6 @@ void finish(InspectionAnswer& answer) {
   all.resize(kept);
 }
 
-/// The answer as a table of the kernel view.
 class AnswerTable final : public TextTableSource {
  public:
   AnswerTable(KernelView& machine, const Inspection& inspection) : machine_(machine), inspection_(inspection) {}
@@ -56,7 +55,7 @@ class AnswerTable final : public TextTableSource {
 
 std::string number_or_nothing(const std::optional<std::uint64_t>& number) { return number ? std::to_string(*number) : ""; }
 
-/// Cuts the next field off a line.
+/// Removes the next field from a line.
 std::string_view next_field(std::string_view& rest) {
   const std::size_t end = std::min(rest.find('\t'), rest.size());
   const std::string_view field = rest.substr(0, end);
@@ -82,7 +81,7 @@ bool read_holder(std::string_view line, Holder& holder) {
   return read_number(next_field(line), holder.count) && read_number(next_field(line), holder.bytes);
 }
 
-/// "asked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0", in this order.
+/// Parses "asked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0", in this order.
 bool read_facts(std::string_view line, InspectionAnswer& answer) {
   constexpr std::array<std::string_view, 5> kKeys = {"asked_ns", "looked_at", "refused", "unlisted", "is_cut"};
   std::array<std::uint64_t, kKeys.size()> values{};

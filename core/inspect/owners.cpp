@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-/// Cuts the next field, which ends with a colon, off a line.
+/// Removes the next field, which ends with a colon, from a line.
 std::string_view next_colon_field(std::string_view& rest) {
   const std::size_t end = std::min(rest.find(':'), rest.size());
   const std::string_view field = rest.substr(0, end);

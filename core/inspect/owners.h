@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whose a process is: its user and its control group.
+// Finds the user and the control group of a process.
 #pragma once
 
 #include <span>
@@ -11,13 +11,13 @@
 
 namespace memstat {
 
-/// Holder::user from a number to a name of /etc/passwd, where there is one, and Holder::group of each process.
+/// Replaces the number in Holder::user by the name in /etc/passwd, if there is one, and sets Holder::group of each process.
 void name_owners(KernelView& view, std::span<Holder> holders);
 
-/// From /proc/PID/cgroup the group that is charged: of the controller memory, else of version 2. "": none.
+/// The charged group from /proc/PID/cgroup: that of the controller memory, otherwise of version 2. "": none.
 std::string_view group_of(std::string_view cgroup);
 
-/// The user with that number in /etc/passwd; "": none.
+/// The user with this number in /etc/passwd; "": none.
 std::string_view user_of(std::string_view passwd, std::string_view uid);
 
 }  // namespace memstat

@@ -10,10 +10,10 @@ namespace memstat {
 namespace {
 
 constexpr std::uint64_t kBytesOfKilobyte = 1024;
-/// A process with room for more descriptors is walked last, or it would leave nothing of the bounds to others.
+/// Processes that may have more descriptors are examined last, because they may use up the limits.
 constexpr std::uint64_t kManyDescriptors = 4096;
 
-/// The number of "  12 kB", B.
+/// The number in "  12 kB", in bytes.
 std::uint64_t kilobytes(std::string_view value) {
   std::string_view word;
   const auto number = next_word(value, word) ? parse_u64(word) : std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The processes of a Linux machine, and their descriptors.
+// The processes of a machine, and their descriptors.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace memstat {
 
-/// What /proc/PID/status says of a process that has memory of its own, which threads of the kernel have not.
+/// The contents of /proc/PID/status of a process with its own memory; kernel threads have none.
 struct Process {
   std::uint64_t pid = 0;
   std::string command;
   std::string uid;
-  std::uint64_t descriptor_room = 0;  ///< At least as many descriptors as it has.
-  std::uint64_t bytes = 0;            ///< Of the line that was asked for.
+  std::uint64_t descriptor_room = 0;  ///< at least the number of its descriptors
+  std::uint64_t bytes = 0;            ///< of the requested line
 };
 
-/// Nothing where `status` is not that of such a process. `key`: a line in kB, such as "VmLck"; "": none.
+/// Nothing if `status` is not that of such a process. `key`: a line in kB, such as "VmLck"; "": none.
 std::optional<Process> parse_status(std::string_view status, std::string_view key);
 
-/// Every process, within the bounds; those with room for the most descriptors first.
-/// Errors: kNotPresent where there are none, as in a capture.
+/// All processes within the limits. Those that may have the most descriptors come first. Errors: kNotPresent if there are
+/// none, as in a capture.
 Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key = {});
 
 Holder holder_of(const Process& process);
@@ -34,19 +34,19 @@ Holder holder_of(const Process& process);
 /// "/proc/812/fd"
 std::string path_of(const Process& process, std::string_view file);
 
-/// Counts the process as refused where `error` says so. A process that has just ended is refused, too, but no loss.
+/// Counts the process as refused if `error` means that. A process that has just ended counts as neither.
 void note_refusal(Inspector& inspector, const Process& process, const Error& error);
 
-/// The processes that hold bytes of that line of their status.
+/// Adds the processes with bytes in that line of their status.
 Result<void> look_at_status(Inspector& inspector, std::string_view key);
 
-/// Calls `visit(process, descriptor, target)` for each descriptor of each process, such as "5" and "pipe:[123]", and
-/// `leave(process)` after those of a process. Processes with thousands of descriptors come last.
+/// Calls `visit(process, descriptor, target)` for each descriptor of each process, with texts such as "5" and "pipe:[123]",
+/// and `leave(process)` after the last descriptor of a process. Processes with thousands of descriptors come last.
 using VisitDescriptor = std::function<void(const Process&, std::string_view, std::string_view)>;
 using LeaveProcess = std::function<void(const Process&)>;
 Result<void> walk_descriptors(Inspector& inspector, const VisitDescriptor& visit, const LeaveProcess& leave);
 
-/// The number of descriptors with that target for each process that has any.
+/// Adds the number of descriptors with that target for each process that has any.
 Result<void> count_descriptors(Inspector& inspector, std::string_view target);
 
 /// 123 of "pipe:[123]", where `kind` is "pipe".

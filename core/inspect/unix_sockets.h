@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Queues of unix sockets, which no file of /proc has: sock_diag(7) tells them, of our own network namespace.
+// Queues of unix sockets. No file of /proc has them; sock_diag(7) reports those of our own network namespace.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace memstat {
 
 struct UnixSocket {
   std::uint64_t inode = 0;
-  std::uint64_t peer = 0;  ///< The inode of the other end; 0: none.
+  std::uint64_t peer = 0;  ///< inode of the peer; 0: none
   std::uint64_t receive = 0;
   std::uint64_t send = 0;
   bool is_datagram = false;

@@ -20,7 +20,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::uint8_t kListen = 10;  // TCP_LISTEN, which unix sockets use as well
+constexpr std::uint8_t kListen = 10;  // TCP_LISTEN, also used for unix sockets
 
 struct DumpRequest {
   nlmsghdr header;
@@ -38,7 +38,7 @@ bool send_request(int socket) {
   return ::send(socket, &message, sizeof message, 0) == static_cast<ssize_t>(sizeof message);
 }
 
-/// One socket, from the message's payload.
+/// Adds a socket from the message's payload.
 void add_socket(const char* payload, std::size_t size, Buffer& out) {
   unix_diag_msg socket{};
   if (size < sizeof socket) return;
@@ -84,7 +84,7 @@ bool add_messages(const char* bytes, std::size_t size, Buffer& out, int& failed)
 
 Result<void> UnixSocketsTable::read(Buffer& out) {
   constexpr std::string_view kName = "sock_diag";
-  constexpr std::size_t kMaxBytes = 4U << 20U;  // a line takes some 40
+  constexpr std::size_t kMaxBytes = 4U << 20U;  // a line takes about 40
   out.clear();
   const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
   const timeval patience{.tv_sec = 1, .tv_usec = 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Resident anonymous memory, huge pages included: RssAnon of /proc/PID/status. Shared pages count in each process.
+// Resident anonymous memory, including huge pages: RssAnon of /proc/PID/status. Shared pages count in each process.
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::anonymous {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// BPF maps and programs by the descriptors that processes hold, with their memory as fdinfo has it (kernel/bpf/syscall.c).
-// Those that nothing but a file of bpffs or an attachment holds are not among them.
+// BPF maps and programs held by processes through descriptors, with their memory from fdinfo (kernel/bpf/syscall.c). Those
+// held only by a file of bpffs or an attachment are not included.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -13,14 +13,14 @@ namespace memstat::inspections::bpf {
 namespace {
 
 struct Kind {
-  std::string_view target;  ///< Of the descriptor.
-  std::string_view id;      ///< The key of its number in fdinfo.
+  std::string_view target;  ///< of the descriptor
+  std::string_view id;      ///< the key of its number in fdinfo
   std::string_view name;
 };
 constexpr std::array kKinds{Kind{"anon_inode:bpf-map", "map_id", "maps"},
                             Kind{"anon_inode:bpf-prog", "prog_id", "programs"}};
 
-/// What a process has of one kind.
+/// The objects of one kind in a process.
 struct Sum {
   std::set<std::uint64_t> ids;
   std::uint64_t bytes = 0;

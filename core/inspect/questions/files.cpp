@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Open files: the descriptors of each process. A file that processes share counts in each of them.
+// Open files: the descriptors of each process. Shared files count in each process.
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::files {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Instances of inotify: descriptors that inotify_init(2) gave.
+// Instances of inotify: descriptors from inotify_init(2).
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::inotify {

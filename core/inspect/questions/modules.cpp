@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Loaded modules: "name size references users state address" (kernel/module/procfs.c). Count is what refers to it.
+// Loaded modules: "name size references users state address" (kernel/module/procfs.c). The count is the number of
+// references.
 #include "core/base/text.h"
 #include "core/inspect/processes.h"
 
@@ -19,7 +20,7 @@ Result<void> look(Inspector& inspector) {
     Holder holder;
     holder.name = name;
     holder.bytes = parse_u64(size);
-    holder.count = parse_u64(references);  // "-" where modules cannot be unloaded
+    holder.count = parse_u64(references);  // "-" if modules cannot be unloaded
     if (holder.bytes) inspector.add(std::move(holder));
   }
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pipes and FIFOs without a name: each counts once in a process, whether one end is open or both.
+// Unnamed pipes. Each counts once in a process, even if both ends are open.
 #include <set>
 
 #include "core/inspect/processes.h"

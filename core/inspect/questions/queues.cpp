@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sockets with bytes that nobody has read or sent yet, in every network namespace that a process is in: tx_queue and
-// rx_queue of /proc/PID/net/{tcp,tcp6,udp,udp6} (net/ipv4/tcp_ipv4.c), and unix sockets of our own namespace by sock_diag.
-// Of a listening socket rx_queue counts connections that wait to be accepted.
+// Sockets with unread or unsent bytes, in every network namespace with a process: tx_queue and rx_queue of
+// /proc/PID/net/{tcp,tcp6,udp,udp6} (net/ipv4/tcp_ipv4.c), and unix sockets of our own namespace from sock_diag. rx_queue of
+// a listening socket is the number of connections waiting to be accepted.
 #include <array>
 #include <limits>
 #include <map>
@@ -17,12 +17,12 @@ namespace {
 constexpr std::array<std::string_view, 4> kProtocols = {"tcp", "tcp6", "udp", "udp6"};
 constexpr std::string_view kListening = "0A";
 
-/// Who holds which socket, a process of each network namespace, and what was found.
+/// Holders of sockets, a process for each network namespace, and the results.
 struct Machine {
-  std::map<std::uint64_t, Process> holders;  ///< By inode; of a shared socket the first.
-  std::map<std::string, Process> spaces;     ///< By the link of ns/net.
+  std::map<std::uint64_t, Process> holders;  ///< by inode; the first holder of a shared socket
+  std::map<std::string, Process> spaces;     ///< by the link of ns/net
   std::string own_space;
-  std::map<std::pair<std::uint64_t, std::string>, Holder> found;  ///< By pid and name.
+  std::map<std::pair<std::uint64_t, std::string>, Holder> found;  ///< by pid and name
 };
 
 void add_queue(Machine& machine, std::uint64_t inode, std::string_view uid, const std::string& name, std::uint64_t bytes,
@@ -80,8 +80,8 @@ void look_at_table(Inspector& inspector, std::string_view protocol, const std::s
   }
 }
 
-/// What lies unread in unix sockets. Of a stream the receiver counts it. Of datagrams the kernel tells the receiver's first
-/// one only, and the sender's bytes, which are the receiver's where it has one.
+/// Adds unread bytes in unix sockets. The receiver of a stream counts them. For datagrams the kernel reports only the first
+/// one at the receiver, but all bytes at the sender; they are attributed to the receiver if the sender is connected.
 void look_at_unix(Inspector& inspector, Machine& machine) {
   UnixSocketsTable table;
   Buffer text;

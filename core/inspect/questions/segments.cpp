@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// System V segments that no process is attached to: they keep their memory until somebody removes them (ipc/shm.c). Bytes
-// are what is resident or swapped, or the size where the kernel does not say.
+// System V segments that no process has attached: they keep their memory until they are removed (ipc/shm.c). Bytes are
+// resident or swapped; the size if the kernel does not report those.
 #include <optional>
 
 #include "core/base/text.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kPath = "/proc/sysvipc/shm";
 
-/// The word at `place`, ""  where the line is too short.
+/// The word at `place`, "" if the line is too short.
 std::string_view word_at(std::string_view line, std::optional<std::size_t> place) {
   std::string_view word;
   for (std::size_t i = 0; place && i <= *place; ++i) {
@@ -52,7 +52,7 @@ Result<void> look(Inspector& inspector) {
     Holder holder;
     holder.user = word_at(line, columns.uid);
     holder.name = "segment " + std::string(word_at(line, columns.id)) + " of pid " +
-                  std::string(word_at(line, columns.creator));  // which may have ended, and its number another's
+                  std::string(word_at(line, columns.creator));  // it may have ended, and its ID may be reused
     holder.count = 0;
     holder.bytes = held_bytes(line, columns);
     inspector.add(std::move(holder));

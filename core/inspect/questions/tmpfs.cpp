@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mounts of tmpfs and what they hold, in every mount namespace that a process is in. The process is one of those that see
-// the mount, where that is not this one.
+// Mounts of tmpfs and their content, in every mount namespace with a process. A mount of another namespace is shown with one
+// process that sees it.
 #include <map>
 #include <set>
 
@@ -11,7 +11,7 @@
 namespace memstat::inspections::tmpfs {
 namespace {
 
-/// A process of each mount namespace; the first stands for this one's.
+/// A process of each mount namespace; the first entry stands for this namespace.
 std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process>& processes) {
   std::vector<Process> chosen{Process{}};
   std::set<std::string> seen;

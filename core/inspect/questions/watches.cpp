@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Watches of inotify: a line each in fdinfo of the descriptor that inotify_init(2) gave (fs/notify/fdinfo.c).
+// Watches of inotify: one line each in fdinfo of a descriptor from inotify_init(2) (fs/notify/fdinfo.c).
 #include "core/base/text.h"
 #include "core/inspect/processes.h"
 
