@@ -357,7 +357,7 @@ def mbuf_report(files, poll):
     return text, figures
 
 
-NO_SENDFILE = "memstatctl: there is no kern.ipc.sfstat here, so the lines of sendfile(2) are left out\n"
+NO_SENDFILE = "memstatctl: there is no kern.ipc.sfstat here, so the lines about sendfile(2) are omitted\n"
 
 
 def mbufs(*arguments):

@@ -173,7 +173,7 @@ class OfAnythingElse(unittest.TestCase):
 
     def test_other_programs_and_broken_answers(self):
         for sent, word in ((b"SSH-2.0-OpenSSH_9.2\r\n", "not HTTP"), (b"", "without an answer"),
-                           (answer(200, "<html>"), "not what memstatd sends"), (answer(404, "<html>"), "an older memstatd without this"),
+                           (answer(200, "<html>"), "not from memstatd"), (answer(404, "<html>"), "an older memstatd without this"),
                            (answer(403, ""), "key allow"), (answer(503, '{"error":"no poll has finished yet"}'), "no poll has finished"),
                            (answer(500, "{\"error\":\"\x1b[2J\"}"), "status 500"),
                            (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", "middle of the answer"),

@@ -171,7 +171,7 @@ class Commands(unittest.TestCase):
                         if URL in command and "origins" not in command:
                             tried += 1
                             if command == REPORT["growth"] and cause != "growth":  # of one poll nothing is told
-                                self.assertIn("too short to tell growth", self.type(command, url).stderr)
+                                self.assertIn("too short to distinguish growth", self.type(command, url).stderr)
                                 continue
                             self.check(name, command, self.type(command, url), known)
                             if command == REPORT.get(cause):

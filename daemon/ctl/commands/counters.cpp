@@ -111,7 +111,7 @@ ReportTable count_table(const std::vector<Row>& rows, std::uint64_t elapsed) {
     const bool is_none = row.running == 0 && row.enabled != 0;
     const bool is_scaled = row.running < row.enabled;
     const double part = row.enabled == 0 ? 1 : static_cast<double>(row.running) / static_cast<double>(row.enabled);
-    const std::string note = is_none ? "not counted: others have the counters" : is_scaled ? "scaled" : "";
+    const std::string note = is_none ? "not counted: the counters are in use by others" : is_scaled ? "scaled" : "";
     table.add({is_none ? Cell() : row.count, is_none ? Cell() : cell_of(rate_of(row.count, elapsed)), part, row.event, note,
                row.enabled, row.running, is_scaled});
   }
@@ -240,23 +240,23 @@ constexpr std::array kCountersOptions{
     Option{
         .name = "--cpu",
         .value = "N",
-        .help = "Whatever runs on this CPU",
+        .help = "Everything that runs on this CPU",
         .set = [](CommandLine& line, const std::string& text) { line.counters.cpu = static_cast<int>(*parse_number(text)); },
         .check = check_cpu},
     Option{
         .name = "--pid",
         .value = "PID",
-        .help = "This process, with all its threads and those that it begins",
+        .help = "This process, with all its threads, including new ones",
         .set = [](CommandLine& line, const std::string& text) { line.counters.pid = static_cast<int>(*parse_number(text)); },
         .check = check_pid,
         .against = "--cpu,--list"},
     Option{.name = "--events",
            .value = "E,...",
-           .help = "Separated by commas; without it what memory costs",
+           .help = "Separated by commas; by default those that show the cost of memory",
            .set = [](CommandLine& line, const std::string& text) { line.counters.events = text; }},
-    window_option("How long: 1s without it, or until COMMAND ends"),
+    window_option("How long to count: 1s by default, or until COMMAND ends"),
     Option{.name = "--user-only",
-           .help = "Not in the kernel: needs no privilege where perf_event_paranoid is 2",
+           .help = "Only in user mode: needs no privilege if perf_event_paranoid is 2",
            .set = [](CommandLine& line, const std::string&) { line.counters.is_user_only = true; },
            .most = 0},
     Option{.name = "COMMAND",

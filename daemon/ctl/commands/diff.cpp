@@ -79,15 +79,14 @@ Cell change_cell(const Pair& pair, const Column& column) {
 
 constexpr Option kState{
     .name = "STATE",
-    .help = "Before and after: live, CAPTURE, CAPTURE@POLL or a URL, each",
+    .help = "Two states, before and after: each is live, CAPTURE, CAPTURE@POLL or a URL",
     .set = [](CommandLine& line, const std::string& text) { line.states.push_back(meant_reference(text)); },
     .check = check_from_anywhere,
     .most = 2,
     .against = "--for"};
-constexpr auto kDiffOptions =
-    joined(std::array{kKernelOption, kFromAnywhereOption, kState,
-                      window_option("Of this kernel, or of --from: what changes within that time")},
-           kReportOptions);
+constexpr auto kDiffOptions = joined(std::array{kKernelOption, kFromAnywhereOption, kState,
+                                                window_option("Changes of this kernel, or of --from, within this time")},
+                                     kReportOptions);
 
 struct State {
   Sample sample;

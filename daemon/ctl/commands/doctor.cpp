@@ -38,7 +38,7 @@ Examined examine_daemon(const std::string& url) {
   DaemonAnswer answer = ask_daemon(url, "/api/v1/sources");
   examined.problem = std::move(answer.problem);
   if (examined.problem.empty() && !parse_sources_answer(answer.text, examined.test)) {
-    examined.problem = examined.test.url + ": the answer is not what memstatd sends; is this another program?";
+    examined.problem = examined.test.url + ": the response is not from memstatd; does another program listen there?";
   }
   return examined;
 }
@@ -94,9 +94,8 @@ std::string check_daemon(const std::string& text) {
 constexpr std::array kDoctorOptions{
     Option{.name = "--from",
            .value = "live|URL",
-           .help =
-               "The running memstatd to look at; http://127.0.0.1:8947 by default, if\none answers there, else live: what "
-               "this process may read",
+           .help = "The running memstatd to examine; http://127.0.0.1:8947 by default, if\none answers there, else live: "
+                   "what this process may read",
            .set = [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); },
            .check = check_daemon},
     kJsonOption, kCsvOption};

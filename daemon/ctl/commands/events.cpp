@@ -30,7 +30,7 @@ std::string field_of(const EventRow& row, std::string_view name) {
 constexpr auto kEventsOptions = joined(std::array{kKernelOption, kFromAnywhereOption,
                                                   Option{.name = "--since",
                                                          .value = "DURATION",
-                                                         .help = "Only events of that time before the log was read",
+                                                         .help = "Only events within this time before the log was read",
                                                          .set = set_window,
                                                          .check = check_window}},
                                        kReportOptions);

@@ -48,7 +48,7 @@ std::string names_of(const GrowthRow& row) {
 /// What has grown but does not leak, with the reasons.
 std::string aside_text(const GrowthAnswer& answer, bool is_human) {
   if (answer.set_aside.empty()) return {};
-  std::string text = "larger than before, and no leak:\n";
+  std::string text = "larger than before, but not a leak:\n";
   const std::size_t shown = std::min(kMaxAside, answer.set_aside.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const GrowthRow& row = answer.set_aside[i];
@@ -82,9 +82,9 @@ GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report&
 
 constexpr auto kLeaksOptions = joined(
     std::array{kKernelOption, kFromAnywhereOption,
-               window_option("How long a live kernel is watched, 1m by default, or how far back a memstatd looks, 2h by "
-                             "default"),
-               interval_option("How long between two reads of a live kernel: a thirtieth of that, 100ms at least")},
+               window_option(
+                   "How long to watch a live kernel, 1m by default, or how far back to look in a memstatd, 2h by default"),
+               interval_option("Time between two reads of a live kernel: a thirtieth of that, at least 100ms")},
     kTypeReportOptions);
 
 Report run_leaks(const CommandLine& options) {
@@ -126,7 +126,7 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   const std::string window =
       std::to_string(answer.polls) + (answer.polls == 1 ? " poll in " : " polls in ") + duration_text(answer.seconds);
   if (!answer.is_enough) {
-    report.problem = "the window is too short to tell growth from chance: " + window + ", and " +
+    report.problem = "the window is too short to distinguish growth from chance: " + window + ", and " +
                      std::to_string(kMinGrowthPoints) + " are needed";
   }
   const bool is_text = options.view.layout == Layout::kText;
@@ -137,7 +137,7 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
     const bool is_blind = std::any_of(report.missing.begin(), report.missing.end(),
                                       [](const std::string& line) { return line.find("slab") != std::string::npos; });
     report.output = std::string(report.missing.empty() ? "nothing grows steadily in "
-                                                       : "nothing of what could be read grows steadily in ") +
+                                                       : "nothing that could be read grows steadily in ") +
                     window + (is_blind ? "; slab caches could not be read" : "") + "\n" + aside;
     return report;
   }

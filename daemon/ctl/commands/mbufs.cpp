@@ -211,7 +211,7 @@ Report mbufs_report(memory_type_list* list, bool is_json) {
   print_sfbufs(printer, list);
   Report report;
   if (!print_sendfile(printer, list))
-    report.notes.emplace_back("there is no kern.ipc.sfstat here, so the lines of sendfile(2) are left out");
+    report.notes.emplace_back("there is no kern.ipc.sfstat here, so the lines about sendfile(2) are omitted");
   report.output = printer.finish();
   return report;
 }

@@ -182,7 +182,7 @@ namespace memstat::ctl {
 namespace {
 
 Report run_objects(const CommandLine& /*options*/) {
-  return {.output = {}, .problem = "built without crash dumps, and only these have objects one by one"};
+  return {.output = {}, .problem = "built without support for crash dumps, and only these have individual objects"};
 }
 
 }  // namespace

@@ -20,10 +20,9 @@ namespace memstat::ctl {
 namespace {
 
 constexpr const char* kFooter =
-    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the answer is partial; of why also\n10 something notable, 11 "
-    "something fails now or soon.\n"
-    "Environment: MEMSTAT_CAPTURE names the capture to read when --from is not given.\n"
-    "memstatctl COMMAND --help lists the options of a command.";
+    "Exit status: 0 success, 1 failure, 2 wrong usage, 3 the answer is incomplete; of why also\n10 something notable, 11 "
+    "something fails now or soon.\nEnvironment: MEMSTAT_CAPTURE names the capture to read when --from is not "
+    "given.\nmemstatctl COMMAND --help lists the options of a command.";
 
 ParsedCommandLine refuse(const std::string& what) {
   std::fprintf(stderr, "memstatctl: %s\nmemstatctl --help lists the options.\n", what.c_str());

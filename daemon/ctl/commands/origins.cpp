@@ -37,7 +37,7 @@ constexpr std::array<ReportColumn, 7> kOriginsColumns{
      {.key = "share_ratio", .title = "SHARE", .unit = Unit::kRatio, .rank = 2}}};
 
 constexpr std::string_view kHowToCount =
-    "key events.mode of memstatd's configuration must be full, and it must be root when it begins";
+    "key events.mode of memstatd's configuration must be full, and memstatd must be started as root";
 
 /// The result, or the reason why there is none.
 struct FoundOrigins {
@@ -139,7 +139,7 @@ FoundOrigins find_origins(const CommandLine& options) {
   if (!source) return failed_origins(source.error(), reference == "live");
   if ((*source)->is_live())
     return grown_within(options.window_ns.value_or(10 * kOneSecond), [&] { return read_origins(**source); });
-  if (options.window_ns) return {.origins = {}, .problem = "--for: a capture has what was counted until it was recorded"};
+  if (options.window_ns) return {.origins = {}, .problem = "--for: a capture has only the counts up to its recording"};
   return read_origins(**source);
 }
 
@@ -154,17 +154,17 @@ std::string choose_cache(const std::string& word, Origins& origins) {
   }
   std::erase_if(origins, [&](const SlabOrigin& origin) { return origin.cache != cache; });
   if (!origins.empty()) return {};
-  return "nothing was taken from a slab cache \"" + printable_bytes(cache) + "\"" + did_you_mean(cache, known);
+  return "nothing was allocated from a slab cache \"" + printable_bytes(cache) + "\"" + did_you_mean(cache, known);
 }
 
-constexpr auto kOriginsOptions = joined(
-    std::array{Option{.name = "TYPE",
-                      .help = "One slab cache only, such as dentry or slab/dentry",
-                      .set = [](CommandLine& line, const std::string& text) { line.type = text; }},
-               kKernelOption, kFromAnywhereOption,
-               window_option("What comes within that time: 10s by default of a live kernel;\nwithout it of a memstatd "
-                             "since it attached to the events")},
-    kReportOptions);
+constexpr auto kOriginsOptions =
+    joined(std::array{Option{.name = "TYPE",
+                             .help = "One slab cache only, such as dentry or slab/dentry",
+                             .set = [](CommandLine& line, const std::string& text) { line.type = text; }},
+                      kKernelOption, kFromAnywhereOption,
+                      window_option("Allocations within this time: 10s by default for a live kernel;\nfor a memstatd by "
+                                    "default since it attached to the events")},
+           kReportOptions);
 
 Report run_origins(const CommandLine& options) {
   FoundOrigins found = find_origins(options);

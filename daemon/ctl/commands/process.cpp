@@ -29,7 +29,7 @@ constexpr std::array<ReportColumn, 7> kProcessColumns{
 
 constexpr auto kProcessOptions =
     joined(std::array{Option{.name = "PROCESS",
-                             .help = "Numbers or names; all of this machine if none is given",
+                             .help = "Process IDs or names; all processes of this machine if none is given",
                              .set = [](CommandLine& line, const std::string& text) { line.words.push_back(text); },
                              .most = Option::kAny},
                       kKernelOption, kFromOption},
@@ -83,7 +83,7 @@ Report run_process(const CommandLine& options) {
   const bool has_names =
       std::any_of(options.words.begin(), options.words.end(), [](const auto& word) { return pid_of(word) == 0; });
   if (!is_live && (options.words.empty() || has_names)) {
-    return {.output = {}, .problem = "process: of a capture give the numbers of processes; names are those of this machine"};
+    return {.output = {}, .problem = "process: for a capture give process IDs; names refer to processes of this machine"};
   }
   for (const std::string& word : options.words) {
     if (const std::string why = add_named(table, list, word); !why.empty()) {

@@ -26,21 +26,20 @@ constexpr std::array kRecordOptions{
            .least = 1},
     Option{.name = "--max-size",
            .value = "SIZE",
-           .help = "Largest size on the disk; the oldest polls go. 1GiB by default, 0: no bound",
+           .help = "Maximum size on disk; the oldest polls are deleted. 1GiB by default, 0: no limit",
            .set = [](CommandLine& line, const std::string& text) { line.max_bytes = parse_size(text).value_or(0); },
            .check = check_size},
     Option{.name = "--label",
            .value = "TEXT",
-           .help = "What each poll is called, for people",
+           .help = "A label for each poll",
            .set = [](CommandLine& line, const std::string& text) { line.label = text; }},
     Option{.name = "--who",
-           .help =
-               "With the first and the last poll all answers of memstatctl who: names of\nprocesses and users, no command "
-               "lines",
+           .help = "Also record memstatctl who with the first and the last poll: names of\nprocesses and users, but no "
+                   "command lines",
            .set = [](CommandLine& line, const std::string&) { line.has_who = true; },
            .most = 0},
-    interval_option("How long between two polls: 10s by default"),
-    count_option("Polls; without it until ^C"),
+    interval_option("Time between two polls: 10s by default"),
+    count_option("Number of polls; by default until ^C"),
     kJsonOption,
     kCsvOption};
 
@@ -96,7 +95,7 @@ Report run_record(const CommandLine& options) {
   const std::vector<std::string> missing = missing_of(options.output);
   if (options.view.layout == Layout::kText) {
     return {.output = "recorded " + std::to_string(polls) + (polls == 1 ? " poll" : " polls") + " to " +
-                      printable_bytes(options.output) + (missing.empty() ? "\n" : ", without what you may not read\n"),
+                      printable_bytes(options.output) + (missing.empty() ? "\n" : ", without data that you may not read\n"),
             .problem = problem,
             .missing = missing};
   }

@@ -241,7 +241,7 @@ Report run_resident(const CommandLine& options) {
 
 const Command kResidentCommand{"resident",
                                Group::kMachine,
-                               "How much of each file is in memory, largest first, and the total",
+                               "Resident memory of each file, largest first, and the total",
                                "memstatctl resident /var/lib/postgresql --limit 10\n"
                                "memstatctl resident /var/log --csv",
                                kResidentOptions,

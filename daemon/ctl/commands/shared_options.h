@@ -51,14 +51,14 @@ inline constexpr Option kAllocatorOption{.name = "--allocator",
                                          .check = check_allocator};
 inline constexpr Option kSortOption{.name = "--sort",
                                     .value = "COLUMN",
-                                    .help = "By this column, the largest first",
+                                    .help = "Sort by this column, largest first",
                                     .set = [](CommandLine& line, const std::string& text) { line.view.sort = text; }};
 inline constexpr Option kReverseOption{.name = "--reverse",
-                                       .help = "The other way round",
+                                       .help = "Reverse the order",
                                        .set = [](CommandLine& line, const std::string&) { line.view.is_reversed = true; },
                                        .most = 0};
 inline constexpr Option kLimitOption{
-    .name = "--limit", .value = "N", .help = "Rows at most; 0: all", .set = set_limit, .check = check_number};
+    .name = "--limit", .value = "N", .help = "Maximum number of rows; 0: all", .set = set_limit, .check = check_number};
 inline constexpr Option kHumanOption{.name = "--human",
                                      .help = "Bytes as 2.3M and times as 2h 10m in text",
                                      .set = [](CommandLine& line, const std::string&) { line.human = true; },

@@ -251,7 +251,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   const std::string name = full_name(type);
   const bool has_parts = !cpus.columns.empty() || !nodes.columns.empty();
   if (!has_parts) {
-    report.notes.push_back("the kernel counts nothing of " + printable(name) + " by CPU or by node" +
+    report.notes.push_back("the kernel does not count " + printable(name) + " by CPU or by node" +
                            source.hint_without_splits());
   }
   const std::vector<std::uint64_t> amounts = history_of(source, sample, type);

@@ -71,7 +71,7 @@ std::string_view verdict_of(const MemuseFindings& findings, const MemuseGroup& g
 std::string headline(const MemuseFindings& findings, const MemuseGroup& group, bool is_human) {
   std::string line(verdict_of(findings, group));
   if (group.verdict == MemuseVerdict::kSuspect && !is_too_short(findings.table))
-    line += group.is_growing ? " that goes on" : " that stopped";
+    line += group.is_growing ? " that continues" : " that stopped";
   line += ": " + count_text(group.blocks, "block") + ", " + amount_text(group.bytes, true, is_human);
   line += is_human ? "" : " bytes";
   line += ", of " + printable_bytes(group.type);
@@ -179,7 +179,7 @@ std::string memuse_text(const MemuseFindings& findings, bool is_human) {
     text += paragraph(findings, group, is_human);
   }
   if (findings.options.groups != 0 && others > findings.options.groups) {
-    text += count_text(others - findings.options.groups, "smaller group") + " left out: --groups 0 shows them\n";
+    text += count_text(others - findings.options.groups, "smaller group") + " omitted: --groups 0 shows them\n";
   }
   text += "Earlier allocations are unknown.\n";
   return text + losses_text(findings.table.counts);
@@ -266,45 +266,44 @@ std::string check_frames(const std::string& text) {
 }
 
 constexpr std::array kStacksOptions{
-    window_option("How long to watch: 1m by default; ^C ends it before"),
+    window_option("How long to watch: 1m by default; ^C ends it earlier"),
     Option{.name = "--type",
            .value = "TYPE",
-           .help = "Blocks of this slab cache only, such as dentry or slab/dentry",
+           .help = "Only blocks of this slab cache, such as dentry or slab/dentry",
            .set = [](CommandLine& line, const std::string& text) { line.memuse.type = text; }},
-    Option{
-        .name = "--control-group",
-        .value = "GROUP",
-        .help = "Blocks that this control group's processes take only, such as /docker/4f9a,\nand those of groups below it",
-        .set = [](CommandLine& line, const std::string& text) { line.memuse.control_group = text; }},
+    Option{.name = "--control-group",
+           .value = "GROUP",
+           .help = "Only blocks allocated by processes of this control group, such as\n/docker/4f9a, and of groups below it",
+           .set = [](CommandLine& line, const std::string& text) { line.memuse.control_group = text; }},
     Option{.name = "--frames",
            .value = "N",
-           .help = "Calls of a stack that are shown: 8 by default",
+           .help = "Number of calls shown for each stack: 8 by default",
            .set = [](CommandLine& line,
                      const std::string& text) { line.memuse.frames = static_cast<unsigned>(*parse_number(text)); },
            .check = check_frames},
     Option{.name = "--match",
            .value = "N",
-           .help = "Calls that must be equal for two blocks to belong together: 2 by default",
+           .help = "Number of equal calls for two blocks to be in one group: 2 by default",
            .set = [](CommandLine& line,
                      const std::string& text) { line.memuse.match = static_cast<unsigned>(*parse_number(text)); },
            .check = check_frames},
     Option{.name = "--older",
            .value = "DURATION",
-           .help = "From that age on a block may be a leak: 10s by default",
+           .help = "Age from which a block may be a leak: 10s by default",
            .set = [](CommandLine& line, const std::string& text) { line.memuse.older_ns = duration_of(text); },
            .check = check_interval},
     Option{.name = "--memory",
            .value = "SIZE",
-           .help = "What watching may take of the kernel's memory: 64MiB by default,\nenough for some 400000 blocks",
+           .help = "Maximum kernel memory for watching: 64MiB by default,\nenough for about 400000 blocks",
            .set = [](CommandLine& line, const std::string& text) { line.memuse.memory_bytes = *parse_size(text); },
            .check = check_watch_memory},
     Option{.name = "--groups",
            .value = "N",
-           .help = "Groups that are shown as text, besides suspects: 20 by default, 0: all",
+           .help = "Maximum number of groups in text, besides suspects: 20 by default, 0: all",
            .set = [](CommandLine& line, const std::string& text) { line.memuse.groups = *parse_number(text); },
            .check = check_number},
     Option{.name = "--folded",
-           .help = "Stacks as flame graphs are drawn from, with their bytes",
+           .help = "Stacks with their bytes, as input for flame graphs",
            .set = [](CommandLine& line, const std::string&) { line.memuse.is_folded = true; },
            .most = 0},
     kJsonOption,

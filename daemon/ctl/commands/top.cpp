@@ -158,8 +158,8 @@ constexpr std::array kTopOptions{
                },
            .check = check_from_anywhere,
            .most = Option::kAny},
-    interval_option("How long between two samples: 1s by default"),
-    count_option("Print that many samples, as lines, instead of a full screen")};
+    interval_option("Time between two samples: 1s by default"),
+    count_option("Print this number of samples as lines, instead of a full screen")};
 
 Report run_top(const CommandLine& options) {
   OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);

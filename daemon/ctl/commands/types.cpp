@@ -47,7 +47,7 @@ std::vector<const TypeRow*> largest_first(std::span<const TypeRow> rows) {
 constexpr auto kTypesOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
 
 Report run_types(const CommandLine& options) {
-  return report_of_types(options, types_table, "the sources of this kernel name no memory type");
+  return report_of_types(options, types_table, "the sources of this kernel have no memory types");
 }
 
 }  // namespace

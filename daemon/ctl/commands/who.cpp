@@ -34,7 +34,7 @@ constexpr std::array<ReportColumn, 4> kQuestionColumns{{{.key = "question", .tit
 
 constexpr auto kWhoOptions =
     joined(std::array{Option{.name = "QUESTION",
-                             .help = "files, pipes, ...; without it the list of questions",
+                             .help = "files, pipes, ...; by default the list of questions",
                              .set = [](CommandLine& line, const std::string& text) { line.question = text; }},
                       Option{.name = "PATTERN",
                              .help = "Holders whose command, user, group or name has a part that matches this\nregular "

@@ -75,7 +75,7 @@ void add_finding_text(std::string& out, std::size_t number, const Finding& findi
 
 std::string looked_at(const Diagnosis& diagnosis) {
   const std::size_t found = diagnosis.findings.size();
-  return counted(static_cast<double>(diagnosis.ruled_out.size() + found), "cause") + " looked at in " +
+  return counted(static_cast<double>(diagnosis.ruled_out.size() + found), "cause") + " examined in " +
          counted(static_cast<double>(diagnosis.polls), "poll") +
          (diagnosis.polls > 1 ? " of " + duration_words(diagnosis.watched_seconds) : "") + ", " +
          memstat::count_text(static_cast<double>(diagnosis.not_checked.size())) + " could not be checked";
@@ -85,14 +85,14 @@ constexpr std::array kWhyOptions{
     kPatternsOption,
     kKernelOption,
     kFromAnywhereOption,
-    window_option("How long a live kernel is watched: 2s by default"),
-    interval_option("How long between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched"),
+    window_option("How long to watch a live kernel: 2s by default"),
+    interval_option("Time between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched"),
     Option{.name = "--verbose",
-           .help = "Also what was ruled out, and what could not be checked and why",
+           .help = "Also list the causes that were ruled out, and those that could not be checked",
            .set = [](CommandLine& line, const std::string&) { line.is_verbose = true; },
            .most = 0},
     Option{.name = "--watch",
-           .help = "Go on, and print the findings again whenever they change, until ^C",
+           .help = "Continue until ^C, and print the findings again when they change",
            .set = [](CommandLine& line, const std::string&) { line.is_followed = true; },
            .most = 0},
     kJsonOption};

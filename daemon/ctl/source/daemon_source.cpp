@@ -162,7 +162,7 @@ class DaemonSource final : public ReportSource {
     return refusal_of(url_, path, answer);
   }
   [[nodiscard]] std::string not_ours(std::string_view path) const {
-    return url_.for_logs + std::string(path) + ": the answer is not what memstatd sends; is this another program?";
+    return url_.for_logs + std::string(path) + ": the response is not from memstatd; does another program listen there?";
   }
 
   HttpUrl url_;
