@@ -153,7 +153,7 @@ class DentryStory(unittest.TestCase):
     def check_alert(self, alert):
         """How long it says that it takes until the limit."""
         text = alert["annotations"]["description"]
-        self.assertRegex(text, rf"^host1:8947: memory that the kernel took for control group {self.group.name} grew by [\d.]+[kM]iB since .*"
+        self.assertRegex(text, rf"^host1:8947: memory that the kernel uses for control group {self.group.name} grew by [\d.]+[kM]iB since .*"
                                r" while its programs did not grow\.")
         if self.group.version == 2:  # version 1 does not say
             self.assertRegex(text, r" Of all that it took [\d.]+[kM]iB can be taken back\.")
@@ -164,7 +164,7 @@ class DentryStory(unittest.TestCase):
         section = subprocess.run([MEMSTATCTL, "explain", ALERT], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
         for word in ("dentry", "memuse --control-group", "under a fixed name"):
             self.assertIn(word, section)
-        return re.search(r" At this speed the group is at its limit in ([^.]+(?:\.\d+)?[^.]*)\. ", text).group(1)
+        return re.search(r" At this rate the group will reach its limit in ([^.]+(?:\.\d+)?[^.]*)\. ", text).group(1)
 
     def check_memstatctl(self):
         """What the alert says to run, for some seconds of this minute."""

@@ -10,7 +10,7 @@ function(c, l)
     alert(
       'MemstatWatchdog', 'vector(1)', '0m', 'none',
       'Prometheus computes the rules of memstatd',
-      'This alert always fires. When it does not arrive, Prometheus, Alertmanager or the way between them is broken.'
+      'This alert always fires. When it does not arrive, Prometheus, Alertmanager or the connection between them is broken.'
     ),
     // A job that had hosts within six hours and has no target now; or no job at all.
     alert(
@@ -24,7 +24,7 @@ function(c, l)
         or absent(up{%(up)s}) and absent(%(poll)s)
       ||| % { fleet: l.fleet, hosts: hosts, up: c.upSelector, poll: l.of('memstat_poll_timestamp_seconds') },
       '5m', 'critical',
-      'No host of memstatd is watched any more{{ with $labels.job }} in job {{ . }}{{ end }}',
+      'No host of memstatd is monitored any more{{ with $labels.job }} in job {{ . }}{{ end }}',
       '{{ if $labels.job }}All targets of ' + l.fleetName + ' are gone{{ else }}There is no target of memstatd{{ end }}: service discovery or the configuration of Prometheus lost them. No alert about kernel memory can fire.'
     ),
     alert(

@@ -16,7 +16,7 @@ function(c, l)
   local anonymous(ago='') = l.by(['group'], l.of('memstat_memcg_anonymous_bytes') + ago);
   local limit = l.by(['group'], 'label_replace(%s, "group", "$1", "type", "(.*)")' % l.of('memstat_type_limit_bytes', 'allocator="memcg"'));
   local reclaimable(before) = l.amount(before, 'memstat_memcg_reclaimable_kernel_bytes{%s,group=%%q}' % l.hostMatchers,
-                               l.hostArguments + ' $labels.group', ' can be taken back.');
+                               l.hostArguments + ' $labels.group', ' can be reclaimed.');
   local part(share) = '%g * %s' % [share, limit];
   local offset(seconds) = if seconds == 0 then '' else ' offset ' + l.span(seconds);
   // What it grew by in so many seconds, until so many seconds ago.
@@ -36,7 +36,7 @@ function(c, l)
     + origin(seconds) + ' ' + command + ' --type {{ .Labels.type }}' + tells + '{{ end }}{{ else }} ' + command + tells + '{{ end }}';
   // At its limit in how long, at the speed of the growth that the alert has as its value.
   local reached(seconds) = l.duration(
-    ' At this speed the group is at its limit in ',
+    ' At this rate the group will reach its limit in ',
     '(max by (instance) (memstat_type_limit_bytes{%s,allocator="memcg",type=%%q}) - max by (instance) (memstat_type_bytes{%s,allocator="memcg",type=%%q})) * %d / %%f' % [
       l.hostMatchers, l.hostMatchers, seconds
     ], '%s $labels.group %s $labels.group $value' % [l.hostArguments, l.hostArguments], '.'
@@ -57,8 +57,8 @@ function(c, l)
       ||| % { host: l.host, anonymous: anonymous(), before: anonymous(offset(seconds)), grew: grew(seconds, 0) }
       + unless_,
       wait, 'warning', 'group',
-      'The kernel takes more and more memory for a control group on ' + l.hostName,
-      l.hostName + ': memory that the kernel took for control group {{ $labels.group }}' + l.podName + ' grew by ' + l.bytes + ' since ' + l.ago(seconds)
+      'The kernel uses more and more memory for a control group on ' + l.hostName,
+      l.hostName + ': memory that the kernel uses for control group {{ $labels.group }}' + l.podName + ' grew by ' + l.bytes + ' since ' + l.ago(seconds)
       + ' while its programs did not grow.' + reclaimable(' Of all that it took ') + reached(seconds) + culprit(seconds),
     );
   [
@@ -76,23 +76,23 @@ function(c, l)
       'MemstatControlGroupAtLimit',
       l.deepest('60 * ' + ofPods('rate(%s[15m]) > 10' % l.of('memstat_type_limit_hits_total', 'allocator="memcg"'))),
       '10m', 'info', 'group',
-      'A control group is held back by its limit on ' + l.hostName,
-      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' hit its limit ' + l.number + ' times a minute, and had to free memory each time.',
+      'A control group is slowed down by its limit on ' + l.hostName,
+      l.hostName + ': control group {{ $labels.type }}' + l.podName + ' hit its limit ' + l.number + ' times a minute, and had to reclaim memory each time.',
     ),
     l.alert(
       'MemstatControlGroupKernelMemory',
       '%s / on (%s, group) group_left () %s > %g' % [kernel(), l.host, limit, c.groupKernelShare],
       '20m', 'warning', 'group',
       'The kernel holds most of a control group\'s memory on ' + l.hostName,
-      l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel took for it (slab, '
+      l.hostName + ': ' + l.percent + ' of the limit of control group {{ $labels.group }}' + l.podName + ' is memory that the kernel uses for it (slab, '
       + 'page tables, sockets), which sizes of its programs do not show.' + reclaimable(' Of it '),
     ),
     l.alert(
       'MemstatControlGroupTasks',
       '%s / on (%s, group) group_left () %s > %g' % [ofGroup('memstat_memcg_tasks'), l.host, l.one('memstat_memcg_tasks_limit', '', ['group']), c.nearLimit],
       '15m', 'warning', 'group',
-      'A control group has almost as many threads as it may have on ' + l.hostName,
-      l.hostName + ': control group {{ $labels.group }}' + l.podName + ' has ' + l.percent + ' of the threads that it may have; at 100% its programs cannot start '
+      'A control group has almost reached its limit of threads on ' + l.hostName,
+      l.hostName + ': control group {{ $labels.group }}' + l.podName + ' has ' + l.percent + ' of its maximum number of threads; at 100% its programs cannot start '
       + 'another one.',
     ),
     growth('MemstatControlGroupKernelGrowth', c.groupKernelGrowthSeconds, 2, c.groupKernelGrowth, c.groupKernelGrowthWait),

@@ -73,7 +73,7 @@ function(c, l)
   local quiet(expr) = '(\n' + expr + ')\n' + counts;
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
   local gone(seconds) = l.duration(
-    ' At this speed memory is gone in ',
+    ' At this rate memory will be exhausted in ',
     '%s * %d / %%f' % [l.of('memstat_memory_available_bytes', l.hostMatchers), seconds],
     l.hostArguments + ' $value',
     '.'
@@ -87,7 +87,7 @@ function(c, l)
         'critical',
         'memory',
         'The kernel will have used up all memory in less than four hours on ' + l.hostName,
-        l.hostName + ': if the kernel goes on growing as in the last hour, memory is gone in {{ $value | humanizeDuration }}'
+        l.hostName + ': if the kernel continues to grow as in the last hour, memory is gone in {{ $value | humanizeDuration }}'
         + l.amount('; it holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, ' now')
         + '.',
       ),
@@ -98,7 +98,7 @@ function(c, l)
         'warning',
         'memory',
         'The kernel will have used up all memory in less than a day on ' + l.hostName,
-        l.hostName + ': if the kernel goes on growing as in the last four hours, memory is gone in {{ $value | humanizeDuration }}'
+        l.hostName + ': if the kernel continues to grow as in the last four hours, memory is gone in {{ $value | humanizeDuration }}'
         + l.amount('; it holds ', 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, ' now')
         + '.',
       ),
@@ -139,8 +139,8 @@ function(c, l)
         '30m',
         'warning',
         'growth',
-        'Memory that no account of the kernel names grows on ' + l.hostName,
-        l.hostName + ": memory in none of the kernel's accounts grew steadily by " + l.bytes + '; drivers and the network take such '
+        'Unaccounted memory grows on ' + l.hostName,
+        l.hostName + ": memory that the kernel does not account for grew steadily by " + l.bytes + '; drivers and the network use such '
         + 'memory.' + l.amount(' It is ', l.of('memstat_unaccounted_bytes', l.hostMatchers), l.hostArguments, ' now.'),
       ),
     ],

@@ -4,7 +4,7 @@ local std = import '../lib/std.libsonnet';
 function(c, l)
   local integrity(name, metric, matchers, labels, summary, description) =
     l.alert(name, l.by(labels, l.of(metric, matchers) + ' > 0'), '0m', 'critical', 'integrity', summary + ' on ' + l.hostName,
-            l.hostName + ': ' + description + ' Data may be damaged: boot the machine when you can.');
+            l.hostName + ': ' + description + ' Data may be damaged: reboot the machine when possible.');
   [
     integrity(
       'MemstatCheckerBug', 'memstat_checker_bugs_total', '', ['checker'],
@@ -13,13 +13,13 @@ function(c, l)
     ),
     integrity(
       'MemstatKernelOops', 'memstat_kernel_reports_total', 'kind="oops"', [],
-      'The kernel met an error that it could not handle',
+      'The kernel hit an error that it could not handle',
       'the kernel printed ' + l.times('1 oops', 'oopses') + ' since boot.'
     ),
     integrity(
       'MemstatBadPage', 'memstat_kernel_tainted', 'kind="bad_page"', [],
-      'The kernel found a page in an impossible state',
-      'the kernel met a bad page since boot: something wrote to memory that was not its own, or the memory is defective.'
+      'The kernel found a page in an invalid state',
+      'the kernel has found a bad page since boot: something wrote to memory that it did not own, or the memory is defective.'
     ),
     integrity(
       'MemstatMachineCheck', 'memstat_kernel_tainted', 'kind="machine_check"', [],

@@ -62,7 +62,7 @@ function(c, l)
           configured: configured,
         },
         '0m', 'critical', 'A kernel limit is reached',
-        typeName + ' is at its limit, and what needs more of it waits or fails'
+        typeName + ' is at its limit, and requests for more wait or fail'
         + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
       ),
       // Hardly anything works without a file; by the time that none is left, nobody can log in.
@@ -70,7 +70,7 @@ function(c, l)
         'MemstatFileHandles',
         '%s{allocator="table",type="files"} > %g %s' % [used, c.fileHandles, configured],
         '1m', 'critical', 'The file table is almost full',
-        l.percent + ' of the open files that the kernel allows are in use; at 100% no program can open another one.' + until('1h')
+        l.percent + ' of the maximum number of open files are in use; at 100% no program can open another file.' + until('1h')
       ),
     ],
     soon: [
@@ -113,7 +113,7 @@ function(c, l)
         l.by(['type', 'kind'], '%s > %g' % [l.of('memstat_table_user_used_ratio'), c.userQuota]),
         '15m', 'warning', 'limit',
         'A user has almost used up a kernel quota on ' + l.hostName,
-        l.hostName + ': one user has ' + l.percent + ' of what a single user may have of {{ $labels.type }}'
+        l.hostName + ': one user has ' + l.percent + ' of the quota of {{ $labels.type }}'
         + '{{ with $labels.kind }} ({{ . }}){{ end }}; its programs fail at 100%.',
       ),
       l.alert(
@@ -122,15 +122,15 @@ function(c, l)
           l.one('memstat_type_objects', 'allocator="table"', type), l.hostAnd(['type']), l.one('memstat_table_soft_limit_objects', '', ['type'])
         ],
         '15m', 'warning', 'limit',
-        'A kernel table is so full that entries are thrown out on ' + l.hostName,
-        l.hostName + ': table {{ $labels.type }} has ' + l.percent + ' of the entries from which the kernel throws some out.',
+        'A kernel table is so full that entries are evicted on ' + l.hostName,
+        l.hostName + ': table {{ $labels.type }} has ' + l.percent + ' of the entries at which the kernel begins to evict some.',
         'type', type,
       ),
       l.alert(
         'MemstatNegativeDentries',
         l.by([], '192 * %s %s' % [l.of('memstat_negative_dentries'), l.partOfMemory(c.negativeDentries)]),
         '30m', 'warning', 'memory',
-        'The kernel remembers very many files that do not exist on ' + l.hostName,
+        'The kernel caches very many names of missing files on ' + l.hostName,
         l.hostName + ': directory entries for files that do not exist take about ' + l.bytes + '; a program looks for such files '
         + 'again and again.',
       ),
@@ -140,12 +140,12 @@ function(c, l)
       typeAlert(
         'MemstatLimitWithinFourHours', growsTo(4, '1h', '30m', 0.02), '30m', 'warning',
         'A kernel limit will be reached within four hours',
-        typeName + ' grows: if it goes on as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
+        typeName + ' grows: if this continues as in the last hour, in four hours it uses ' + l.percent + ' of its limit.' + until('1h')
       ),
       typeAlert(
         'MemstatLimitWithinADay', growsTo(24, '6h', '3h', 0.05), '1h', 'info',
         'A kernel limit will be reached within a day',
-        typeName + ' grows: if it goes on as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
+        typeName + ' grows: if this continues as in the last six hours, in a day it uses ' + l.percent + ' of its limit.' + until('6h')
       ),
     ],
   }

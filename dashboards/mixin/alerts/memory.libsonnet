@@ -20,14 +20,14 @@ function(c, l)
         '3m', 'critical', 'memory',
         'Memory is almost gone on ' + l.hostName,
         l.hostName + ': only ' + l.percent + ' of the memory is available' + held(', of which the kernel itself holds ')
-        + '. Programs will be killed when it goes on.',
+        + '. Programs will be killed if this continues.',
       ),
       l.alert(
         'MemstatMemoryPressureHigh',
         'instance:memstat_pressure_full:rate5m > %g' % c.pressureHigh,
         '5m', 'critical', 'memory',
-        'Hardly anything runs for lack of memory on ' + l.hostName,
-        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
+        'Hardly anything runs, for lack of memory, on ' + l.hostName,
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all tasks waited for memory.',
       ),
       // By what control groups were out of memory in the same time, read at the same moment as all kills. A group that was made since may have
       // lost a process before it was first seen.
@@ -80,7 +80,7 @@ function(c, l)
         ||| % [c.kernelShare, l.host, c.kernelShareAvailable],
         '28m', 'warning', 'memory',
         'The kernel itself holds much of the memory on ' + l.hostName,
-        l.hostName + ': the kernel holds ' + l.percent + ' of the memory and cannot give it back'
+        l.hostName + ': the kernel holds ' + l.percent + ' of the memory and cannot release it'
         + l.amount('; ', l.of('memstat_memory_available_bytes', l.hostMatchers), l.hostArguments, ' are available to programs') + '.',
       ),
       l.alert(
@@ -88,7 +88,7 @@ function(c, l)
         'instance:memstat_pressure_full:rate5m > %g' % c.pressure,
         '10m', 'warning', 'memory',
         'Programs wait for memory on ' + l.hostName,
-        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all waited for memory.',
+        l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all tasks waited for memory.',
       ),
       l.alert(
         'MemstatMemoryPressureSome',
@@ -133,7 +133,7 @@ function(c, l)
           stalls: stalls,
         },
         '14m', 'warning', 'memory',
-        'Free memory is in pieces that are too small on ' + l.hostName,
+        'Free memory is too fragmented on ' + l.hostName,
         l.hostName + ': ' + l.times('an allocation of contiguous memory fails', 'allocations of contiguous memory fail')
         + ' a minute after the kernel moved pages to make room, and allocations wait.',
       ),
@@ -141,7 +141,7 @@ function(c, l)
         'MemstatCompactionStalls',
         '%s > %g' % [l.by([], 'rate(%s[10m])' % l.of('memstat_compaction_stalls_total')), c.compactionStalls],
         '10m', 'warning', 'memory',
-        'Allocations wait until the kernel has moved pages on ' + l.hostName,
+        'Allocations wait for the kernel to move pages on ' + l.hostName,
         l.hostName + ': ' + l.number + ' allocations a second move pages themselves to get contiguous memory, and wait for it.',
       ),
       l.alert(
@@ -149,7 +149,7 @@ function(c, l)
         '%s > 5' % l.by([], 'increase(%s[10m])' % l.of('memstat_page_events_total', 'kind="daemon_shortfall"')),
         '4m', 'warning', 'memory',
         'The kernel cannot free as much memory as it wants on ' + l.hostName,
-        l.hostName + ': the page daemon freed too little ' + l.number + ' times in the last 10 minutes; when it goes on, the kernel '
+        l.hostName + ': the page daemon freed too little ' + l.number + ' times in the last 10 minutes; if this continues, the kernel '
         + 'kills processes.',
       ),
     ],
