@@ -486,9 +486,9 @@ const SourceDescriptor descriptor{
     .is_roster = true,
     .origins = kOrigins,
     .notes =
-        "no privilege needed; unaccounted bytes are pages in caches of CPUs and those that change while the sysctls are "
-        "read one after the other; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; this "
-        "kernel does not count out-of-memory kills or failed page allocations",
+        "no privilege needed; unaccounted bytes are pages in per-CPU caches, and those that change while the sysctls are "
+        "read; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; this kernel does not count "
+        "out-of-memory kills or failed page allocations",
     .steps = source_steps<State, open, read, parse>(),
 };
 

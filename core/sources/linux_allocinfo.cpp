@@ -195,7 +195,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     }
     if (!add_site(site, staging)) return data_error(kFile, offset, "reports a function with more than 2^64 bytes or calls");
   }
-  if (staging.types().empty()) return data_error(kFile, text.size(), "names no call site");
+  if (staging.types().empty()) return data_error(kFile, text.size(), "has no call site");
   finish_details(staging);
   return {};
 }
@@ -217,9 +217,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   error.code = ErrorCode::kNotPresent;
   error.path = kFile;
   error.detail =
-      "memory allocation profiling is switched off, so its figures stand still: "
-      "sysctl vm.mem_profiling=1 switches it on (what was allocated before is not counted); "
-      "when it does not stay 1, the kernel's log says why";
+      "memory allocation profiling is off: sysctl vm.mem_profiling=1 switches it on (earlier allocations are not counted); "
+      "if it does not stay 1, the kernel's log has the reason";
   return error;
 }
 
@@ -231,7 +230,7 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) {
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "<size> of the function's call sites, below zero as 0"},
-    {Field::kCount, "<calls> of the function's call sites: allocations not freed yet"},
+    {Field::kCount, "<calls> of the function's call sites: allocations not yet freed"},
 };
 
 constexpr SourceOption kOptions[] = {

@@ -258,8 +258,9 @@ const SourceDescriptor descriptor{
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =
-        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off is not present; the checks "
-        "of slab caches are as of the daemon's start, the others are seen within four reads; a taint remains until reboot",
+        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off has no figures; the checks "
+        "of slab caches are as of the daemon's start, changes of the others are seen within four reads; a taint remains "
+        "until reboot",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -121,7 +121,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     area.take(file, *number);
   }
   if (!is_whole) return data_error(kDirectory, offset, "the data ends early");
-  if (staging.types().empty()) return data_error(kDirectory, offset, "names no area");
+  if (staging.types().empty()) return data_error(kDirectory, offset, "has no area");
   return {};
 }
 
@@ -197,7 +197,7 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kBytesLimit, "total_pages x page size"},
     {Field::kMemAlloced, "alloc_pages_success x page size"},
     {Field::kMemFreed, "release_pages_success x page size"},
-    {Field::kFailures, "alloc_pages_fail, pages asked for in vain"},
+    {Field::kFailures, "alloc_pages_fail, pages that could not be allocated"},
 };
 
 }  // namespace
@@ -213,8 +213,8 @@ const SourceDescriptor descriptor{
     .max_files = 1,
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; a type is an area, bytes are what drivers hold of it and failures count pages; "
-        "without CMA_SYSFS there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",
+        "needs no privilege; a type is an area, bytes are those held by drivers, failures are counted in pages; without "
+        "CMA_SYSFS there is one type \"all areas\" from /proc/meminfo, whose bytes contain pages lent to processes",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -201,7 +201,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     }
   }
   if (!is_whole) return data_error(kDirectory, offset, "the data ends early");
-  if (staging.types().empty()) return data_error(kDirectory, offset, "has no size of huge pages");
+  if (staging.types().empty()) return data_error(kDirectory, offset, "has no huge page size");
   return {};
 }
 
@@ -233,7 +233,7 @@ Result<void> find_files(KernelView& view, State& state) {
   std::vector<std::string> pools;
   if (auto result = view.list_directory(kDirectory, pools); !result) return result;
   std::erase_if(pools, [](const std::string& pool) { return page_size_of(pool) == 0; });
-  if (pools.empty()) return system_error(kDirectory, ENOENT, "this kernel has no size of huge pages");
+  if (pools.empty()) return system_error(kDirectory, ENOENT, "this kernel has no huge page size");
   for (const std::string& pool : pools) {
     for (const std::string_view file : kPoolFiles) {
       list.push_back(std::string(kPools) + pool + std::string(file));
@@ -309,10 +309,9 @@ const SourceDescriptor descriptor{
     .max_files = 1,
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; a type is a size of huge pages, bytes are the pages in use and held_bytes the whole pool; "
-        "failed allocations of surplus pages are counted by linux_page; "
-        "while there is no huge page, a new limit is seen within sixteen reads; "
-        "nodes that are plugged in later are seen after a restart",
+        "needs no privilege; a type is a huge page size, bytes are the pages in use and held_bytes the whole pool; failed "
+        "allocations of surplus pages are counted by linux_page; while there are no huge pages, a new limit is seen within "
+        "sixteen reads; nodes that are added later are seen after a restart",
     .steps = source_steps<State, open, read, parse>(),
 };
 

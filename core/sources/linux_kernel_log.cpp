@@ -79,8 +79,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 constexpr MetricOrigin kOrigins[] = {
-    {kKernelLogEvents,
-     "lines of the kernel itself, by how they begin, and as suppressed lines that say that others were left out"},
+    {kKernelLogEvents, "lines of the kernel itself, by their beginning; suppressed: lines that report omitted lines"},
     {kKernelLogLost, "gaps in the numbers of the records"},
 };
 
@@ -96,10 +95,10 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .needs = "CAP_SYSLOG",
     .notes =
-        "needs root at start, or CAP_SYSLOG where kernel.dmesg_restrict is 1; the shipped service hides the file "
-        "(ProtectKernelLogs, PrivateDevices), and its example kernel-log.conf does not; lines that programs write into the "
-        "log do not count; the last 64 events with "
-        "their lines are in /api/v1/events, in memstatctl events, and in recordings",
+        "needs root at start, or CAP_SYSLOG if kernel.dmesg_restrict is 1; the shipped service hides the file "
+        "(ProtectKernelLogs, PrivateDevices), and its example kernel-log.conf does not; lines written into the log by "
+        "programs do not count; the last 64 events with their lines are in /api/v1/events, in memstatctl events, and in "
+        "recordings",
     .steps = source_steps<State, open, read, parse>(),
 };
 

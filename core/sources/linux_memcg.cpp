@@ -76,21 +76,21 @@ constexpr SourceOption kOptions[] = {
      .kind = SourceOption::Kind::kNumber,
      .default_number = 2,
      .most = 16,
-     .help = "how many levels of groups below the root are read, a group's figures include those of deeper ones"},
+     .help = "maximum depth of groups below the root, a group's figures include those of deeper groups"},
     {.name = "groups",
      .kind = SourceOption::Kind::kPattern,
-     .help = "which groups are read, by their whole path, such as /system[.]slice/.*, all when there is none"},
+     .help = "groups that are read, a regular expression for the whole path, such as /system[.]slice/.*, by default all"},
     {.name = "most_groups",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 256,
      .least = 1,
      .most = 10000,
-     .help = "how many groups are read, those nearest to the root come first, then by name"},
+     .help = "maximum number of groups, those nearest to the root first, then by name"},
     {.name = "parts",
      .kind = SourceOption::Kind::kSwitch,
      .default_number = 1,
      .most = 1,
-     .help = "whether memory.stat is read, for which the kernel adds up what its CPUs have counted"},
+     .help = "whether memory.stat is read, for which the kernel adds up the counts of its CPUs"},
 };
 
 struct State final : ReaderState {
@@ -208,7 +208,7 @@ class Parser {
     std::string_view content;
     if (!records.next(root_, content)) return cut_short();
     if (!root_.starts_with(kDirectory) || !(root_.size() == kDirectory.size() || root_[kDirectory.size()] == '/'))
-      return bundle_error("the data of the groups has no start");
+      return bundle_error("the data of the groups has no beginning");
     is_version_1_ = content.starts_with('1');
     while (records.next(name, content)) {
       if (name.empty()) {
@@ -555,17 +555,14 @@ const SourceDescriptor descriptor{
     .max_files = 1,
     .reopened_directories = kReopened,
     .notes =
-        "a type is a control group, by its path, and includes the groups below it; "
-        "limit_bytes is the group's own hard limit (memory.high is memstat_memcg_high_bytes), sleeps are the times "
-        "that it hit a bound, failures that it was out of memory (v1: processes killed, in the group itself); "
-        "hierarchies are found below /sys/fs/cgroup only; a group's new limits, and in version 1 its first hits of them, "
-        "are seen within four reads, and its pressure, swap, local events and dying descendants are read at every fourth, "
-        "(v1) limits and "
-        "hits of memory and swap, and hits of kernel memory, at every eighth; "
-        "its parts and (v1) kernel memory are read at every second read when what it uses or its hits of bounds have "
-        "changed, else at every fourth, and (v1) its kills when /proc/vmstat has counted one, else at every fourth; "
-        "about 15 us a group, of which reading memory.stat, with parts on, "
-        "can take milliseconds where hundreds of CPUs have counted",
+        "a type is a control group, named by its path, and includes the groups below it; limit_bytes is the group's own "
+        "hard limit (memory.high is memstat_memcg_high_bytes), sleeps count hits of a limit, failures count that it ran out "
+        "of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; new limits, and in "
+        "version 1 their first hits, are seen within four reads; pressure, swap, local events and dying descendants are "
+        "read at every fourth read, (v1) limits and hits of memory and swap, and hits of kernel memory, at every eighth; "
+        "the parts and (v1) kernel memory are read at every second read if the usage or the hits of limits have changed, "
+        "otherwise at every fourth, (v1) kills also if /proc/vmstat has counted one; a read takes about 15 us per group, "
+        "and with hundreds of CPUs memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

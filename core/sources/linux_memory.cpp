@@ -412,7 +412,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   }
   for (const Line line : {Line("MemTotal"), Line("MemFree")}) {
     if (!lines[line].value) {
-      return data_error(kMeminfo, text.size(), line == Line("MemTotal") ? "names no MemTotal" : "names no MemFree");
+      return data_error(kMeminfo, text.size(), line == Line("MemTotal") ? "has no line MemTotal" : "has no line MemFree");
     }
   }
   // Linux commit 34e431b0ae39 ("/proc/meminfo: provide estimated available memory") (v3.14)
@@ -498,7 +498,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "slab_unreclaimable: SUnreclaim"},
     {kAccountedBytes, "kernel_misc: KReclaimable - SReclaimable"},
     {kAccountedBytes, "kernel_stacks: KernelStack"},
-    {kAccountedBytes, "vmalloc: VmallocUsed - KernelStack (without the latter where stacks are no areas)"},
+    {kAccountedBytes, "vmalloc: VmallocUsed - KernelStack (without the latter if stacks are not areas)"},
     {kAccountedBytes, "page_tables: PageTables"},
     {kAccountedBytes, "secondary_page_tables: SecPageTables"},
     {kAccountedBytes, "percpu: Percpu"},
@@ -536,7 +536,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kPagePins, "nr_foll_pin_acquired - nr_foll_pin_released, of vmstat"},
     {kZramBytes, "the first five numbers of /sys/block/zram*/mm_stat, of up to four devices that are there at start"},
     {kFreeWholeBlockBytes, "nr_free_pages_blocks, of vmstat, x page size"},
-    {kPartMissing, "1 for a part whose line or file this kernel does not have or does not let memstatd read"},
+    {kPartMissing, "1 for a part whose line or file this kernel does not have, or that memstatd may not read"},
 };
 
 }  // namespace
@@ -553,10 +553,10 @@ const SourceDescriptor descriptor{
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; as root it can determine whether kernel stacks are vmalloc areas, and the buffer of tracing "
-        "where tracefs is mounted; unaccounted bytes are pages that drivers take directly, those of pipes, Unix sockets, "
+        "needs no privilege; as root it can also determine whether kernel stacks are vmalloc areas, and the trace buffer if "
+        "tracefs is mounted; unaccounted bytes are pages allocated directly by drivers, those of pipes, Unix sockets, "
         "packet rings and RAM disks, before Linux 6.14 the upper levels of page tables, and the few that change while the "
-        "files are read one after the other",
+        "files are read",
     .steps = source_steps<State, open, read, parse>(),
 };
 

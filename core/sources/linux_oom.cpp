@@ -122,7 +122,7 @@ Result<void> parse_counters(std::string_view text, Staging& staging) {
   }
   if (statistics.entries().empty()) {
     return data_error(kCountersFile, text.size(),
-                      "has none of the counters of reclaim: is this a kernel without CONFIG_VM_EVENT_COUNTERS?");
+                      "has no counters of reclaim: is this a kernel without CONFIG_VM_EVENT_COUNTERS?");
   }
   return {};
 }
@@ -163,7 +163,7 @@ Result<void> read(KernelView& view, RawBytes& raw, const ReaderState& state) {
   const std::string_view counters = raw.parts[kCounters].view();
   if (state.parse_count == 0 && counters.starts_with("nr_free_pages ") && !counts_events(counters)) {
     return system_error(kCountersFile, ENOENT,
-                        "has no counters of reclaim: this kernel is without CONFIG_VM_EVENT_COUNTERS");
+                        "has no counters of reclaim: this kernel was built without CONFIG_VM_EVENT_COUNTERS");
   }
   for (const PressureFile& file : kPressureFiles) {
     Buffer& pressure = raw.parts[file.part];

@@ -104,7 +104,8 @@ constexpr SourceOption kOptions[] = {
     {.name = "migrate_types",
      .kind = SourceOption::Kind::kSwitch,
      .most = 1,
-     .help = "free blocks by migrate type as well, from /proc/pagetypeinfo, which takes locks of the allocator for long"},
+     .help =
+         "also free blocks by migrate type, from /proc/pagetypeinfo, which holds locks of the allocator for a long time"},
 };
 
 constexpr FieldMask kFields{Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree, Field::kSize, Field::kRSize};
@@ -204,7 +205,7 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
   }
   const std::size_t count = staging.types().size();
   StagedType& type = staging.merge(TypeName(zone.key).view());
-  if (staging.types().size() == count) return zones_error(zone.offset, "names a zone twice");
+  if (staging.types().size() == count) return zones_error(zone.offset, "has a zone twice");
   // The kernel does not read the two at the same instant.
   const std::uint64_t used = zone.managed - std::min(zone.managed, zone.free);
   type.fields = kFields;
@@ -280,7 +281,7 @@ Result<void> parse_zones(const RawBytes& raw, Staging& staging) {
   }
   if (reader.problem()) return zones_error(reader.problem()->offset, reader.problem()->detail);
   events.flush(staging);
-  if (staging.types().empty()) return zones_error(raw.parts[kZones].size(), "names no zone with memory");
+  if (staging.types().empty()) return zones_error(raw.parts[kZones].size(), "has no zone with memory");
   return {};
 }
 
@@ -322,7 +323,7 @@ Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
     const auto blocks = FreeBlocks::parse(trim(line));
     if (!blocks) return data_error(kFiles[kBuddy], offset, kWantsCounts);
     if (!cursor.find(key)) return {};
-    if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "names a zone twice");
+    if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "has a zone twice");
     StagedStatistics& statistics = staging.statistics();
     statistics.add(kZoneLargestFreeBlock, blocks->largest_block() * raw.page_size, {key.node, key.name});
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
@@ -354,8 +355,8 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
     if (!cursor.find(key)) return {};
     if (cursor.is_new()) seen_count = 0;
     const auto end = seen.begin() + seen_count;
-    if (std::find(seen.begin(), end, type) != end) return wrong("names a migrate type twice");
-    if (seen_count == seen.size()) return wrong("names more migrate types than any kernel has");
+    if (std::find(seen.begin(), end, type) != end) return wrong("has a migrate type twice");
+    if (seen_count == seen.size()) return wrong("has more migrate types than any kernel");
     seen[seen_count++] = type;
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
       staging.statistics().add(kBuddyFreeBlocksByType, blocks->count(order), {key.node, key.name, type, order});
@@ -372,7 +373,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset(kCpuFields, raw.cpu_count);
   if (state.may_not_read_migrate_types) {
     staging.add_note(
-        "free blocks by migrate type, since only root may open /proc/pagetypeinfo: start memstatd as root, or switch "
+        "free blocks by migrate type, because only root may open /proc/pagetypeinfo: start memstatd as root, or switch "
         "migrate_types off");
   }
   if (auto result = parse_zones(raw, staging); !result) return result;
@@ -471,10 +472,10 @@ const SourceDescriptor descriptor{
     .options = kOptions,
     .max_files = 4,
     .notes =
-        "a type is a zone with memory: \"node 0 Normal\"; pages in the sets of CPUs count as in use, as in the kernel; "
-        "healthy zones are full of page cache, so watermarks are not limits; page_allocations_total is by kind of zone over "
-        "all nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the free lists "
-        "under the zone's lock",
+        "a type is a zone with memory: \"node 0 Normal\"; pages in per-CPU sets count as in use, as in the kernel; healthy "
+        "zones are full of page cache, so watermarks are not limits; page_allocations_total is by kind of zone over all "
+        "nodes; pages by migrate type only with migrate_types: on, which needs root at start and walks the free lists under "
+        "the zone's lock",
     .steps = source_steps<State, open, read, parse>(),
 };
 

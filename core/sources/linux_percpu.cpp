@@ -62,7 +62,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (const auto offset = read_keyed_numbers(text, numbers)) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
-  if (!numbers[0].value) return data_error(kMeminfo, text.size(), "names no Percpu");
+  if (!numbers[0].value) return data_error(kMeminfo, text.size(), "has no line Percpu");
   StagedType& type = staging.add("percpu");
   type.fields = FieldMask(Field::kBytes);
   type.figures[Field::kBytes] = *numbers[0].value;

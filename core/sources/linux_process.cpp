@@ -29,9 +29,8 @@ constexpr SystemMetric kProcessPartBytes = gauge_metric(
     "Bytes now of the processes of that name: shared memory, program text, or data and stack; the parts overlap.",
     {"type", "part"});
 
-constexpr SystemMetric kProcessesLeftOut =
-    gauge_metric("memstat_processes_left_out", Tier::kMinimal,
-                 "Processes listed at the last read but not examined, because there are too many.");
+constexpr SystemMetric kProcessesLeftOut = gauge_metric(
+    "memstat_processes_left_out", Tier::kMinimal, "Processes not examined at the last read, because there are too many.");
 
 constexpr std::string_view kDirectory = "/proc";
 constexpr std::string_view kOrigin = "/proc/PID/statm";
@@ -55,7 +54,7 @@ constexpr SourceOption kOptions[] = {
      .kind = SourceOption::Kind::kNumber,
      .default_number = 10,
      .most = 1000,
-     .help = "how many more names are listed, those with most resident memory, 0: none"},
+     .help = "number of other names listed, those with most resident memory, 0: none"},
     {.name = "most_processes",
      .kind = SourceOption::Kind::kNumber,
      .default_number = 2000,
@@ -239,7 +238,7 @@ class Parser {
                                    memory->resident, memory->shared, memory->text, memory->data});
       ++process_count_;
     }
-    return damaged("the data of the processes is cut short, or not in pairs of statm and comm");
+    return damaged("the data of the processes is truncated, or not in pairs of statm and comm");
   }
 
   [[nodiscard]] std::uint64_t word(std::size_t process, std::size_t word) const { return notes_[process * kWords + word]; }
@@ -366,10 +365,10 @@ const SourceDescriptor descriptor{
     .is_on_by_default = false,
     .reopened_directories = kReopened,
     .notes =
-        "off by default; memstatd itself is always listed, and beside it the names that match (names) and those with most "
-        "resident memory (largest); a type is a name, as /proc/PID/comm has it, with the sums of all its processes; bytes "
-        "are what is resident, address_space all that is mapped, and shared memory counts for each process; other users' "
-        "processes may be hidden (mount option hidepid); at most most_processes are read",
+        "off by default; lists memstatd itself, the names that match (names), and those with most resident memory "
+        "(largest); a type is a name from /proc/PID/comm with the sums of all its processes; bytes are resident memory, "
+        "address_space is all mapped memory, and shared memory counts for each process; other users' processes may be "
+        "hidden (mount option hidepid); at most most_processes are read",
     .steps = source_steps<State, open, read, parse>(),
 };
 

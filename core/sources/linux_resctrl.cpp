@@ -242,7 +242,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return {};
     }
     const auto place = place_of(path);
-    if (!place) return data_error(kRoot, offset, "has a file in a place where resctrl has none");
+    if (!place) return data_error(kRoot, offset, "has an unexpected file");
     if (!content.ends_with('\n')) return data_error(kRoot, offset, "has a file that ends within a line");
     if (std::find(kNoValue.begin(), kNoValue.end(), text) != kNoValue.end()) continue;
     const auto value = parse_u64(text);
@@ -250,7 +250,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     // A duplicate means a damaged capture, or two group names that became equal after invalid bytes were replaced.
     const bool is_new = staging.statistics().add_new(*place->metric, *value, {place->group, place->domain});
     if (!is_new || staging.statistics().entries().size() > kMaxFigures) {
-      return data_error(kRoot, offset, "has a file twice, two groups that look alike, or more than 8191 files");
+      return data_error(kRoot, offset, "has a file twice, two groups of equal names, or more than 8191 files");
     }
   }
   return data_error(kRoot, bundle.size(), "the data ends early");
@@ -278,9 +278,9 @@ const SourceDescriptor descriptor{
     .options = kOptions,
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege, but a CPU that monitors cache or memory bandwidth and a resctrl that was mounted before "
-        "memstatd started; the default group is /, and a control group includes its mon_groups, so do not add up groups; "
-        "values that the kernel reports as Unavailable, Unassigned or Error are omitted",
+        "needs no privilege, but a CPU that monitors cache or memory bandwidth, and resctrl mounted before memstatd starts; "
+        "the default group is /, and a control group includes its mon_groups, so do not add up groups; values that the "
+        "kernel reports as Unavailable, Unassigned or Error are omitted",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -64,13 +64,13 @@ constexpr SourceOption kOptions[] = {
      .kind = SourceOption::Kind::kSwitch,
      .most = 1,
      .help = "also counts the objects in use by node, which walks lists of slabs under a lock, caches with more than 10000 "
-             "partial slabs are left out"},
+             "partial slabs are omitted"},
     {.name = "count_budget",
      .kind = SourceOption::Kind::kDuration,
      .default_number = 2'000'000,
      .least = 100'000,
      .most = 1'000'000'000,
-     .help = "how long counting may take at one read, 100us to 1s, the next read goes on with the other caches"},
+     .help = "maximum time of counting in one read, 100us to 1s, the next read continues with the other caches"},
 };
 
 std::uint64_t option(const ReaderState& state, std::size_t index) {
@@ -169,9 +169,9 @@ class Planner {
 
   [[nodiscard]] Error nothing_to_read() {
     state_.has_counters = state_.has_counters && !given_;
-    return system_error(
-        kDirectory, ENOENT,
-        given_ ? "another source has every figure that this kernel has here" : "has no cache that /proc/slabinfo lists");
+    return system_error(kDirectory, ENOENT,
+                        given_ ? "another source provides all figures that this kernel has here"
+                               : "has none of the caches in /proc/slabinfo");
   }
 
   /// Reads a file into the scratch buffer; false if it is absent.
@@ -488,7 +488,7 @@ class Parser {
     std::uint64_t node = 0;
     std::uint64_t value = 0;
     while (numbers.next(node, value)) {
-      if (node >= kMaxNodes) return error_at(content, kFileNames[file], "names a node above 1023, which no kernel has");
+      if (node >= kMaxNodes) return error_at(content, kFileNames[file], "has a node above 1023, which no kernel supports");
       if (!has_figure || node >= staging_.node_count()) continue;
       if (file == kSlabsFile && __builtin_mul_overflow(value, slab_size_, &value)) {
         return error_at(content, kFileNames[file], "reports a cache of more than 2^64 bytes");
@@ -509,7 +509,7 @@ class Parser {
     std::uint64_t cpu = 0;
     std::uint64_t value = 0;
     while (numbers.next(cpu, value)) {
-      if (cpu >= cpu_count_) return error_at(content, kFileNames[file], "names a CPU that this machine does not have");
+      if (cpu >= cpu_count_) return error_at(content, kFileNames[file], "has a CPU that this machine does not have");
       const auto place = static_cast<std::uint32_t>(cpu);
       staging_.set_cpu_figure(index, field, place, staging_.cpu_figure(index, field, place) + value);
     }
@@ -566,13 +566,12 @@ const SourceDescriptor descriptor{
     .max_files = kMaxKeptFiles + 2,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
-        "needs root or CAP_DAC_READ_SEARCH at start; opens nothing where linux_slab_bpf has the same figures, but with "
-        "count_objects or CONFIG_SLUB_STATS, else keeps two files a cache open on a machine with one node, four on others "
-        "(and four more with CONFIG_SLUB_STATS), 4 KiB of kernel memory for each that was read, of "
-        "caches without slabs none or one; what is read by "
-        "default costs the kernel the same however many slabs a cache has; caches that appear after privileges were "
-        "dropped have none of these figures until a restart, else at the next read; no slabs of CPUs since 7.0; counters "
-        "are of CPUs online and wrap at 2^32",
+        "needs root or CAP_DAC_READ_SEARCH at start; opens nothing if linux_slab_bpf has the same figures, unless "
+        "count_objects or CONFIG_SLUB_STATS is on; otherwise keeps two files per cache open on a machine with one node, "
+        "four on others (and four more with CONFIG_SLUB_STATS), with 4 KiB of kernel memory for each that was read, and at "
+        "most one for caches without slabs; the cost of the default files does not depend on the number of slabs; caches "
+        "that appear after privileges were dropped have none of these figures until a restart, others from the next read "
+        "on; no slabs of CPUs since 7.0; counters are of online CPUs and wrap at 2^32",
     .steps = source_steps<State, open, read, parse>(),
 };
 

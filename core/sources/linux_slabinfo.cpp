@@ -106,7 +106,7 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
     }
     rest.remove_prefix(end + 1);
   }
-  if (staging.types().empty()) return data_error(kFile, text.size(), "names no cache");
+  if (staging.types().empty()) return data_error(kFile, text.size(), "has no cache");
   if (!sizes.is_current()) staging.set_incomplete();
   return {};
 }

@@ -52,12 +52,11 @@ constexpr SystemMetric kSocketsAllocated = gauge_metric("memstat_socket_allocate
                                                         "Sockets of the protocol now, in all network namespaces.", {"type"});
 
 constexpr SystemMetric kSocketQueuedBytes =
-    gauge_metric("memstat_socket_queued_bytes", Tier::kDefault,
-                 "Bytes that wait now in sockets of the family until their programs read them.", {"type"});
+    gauge_metric("memstat_socket_queued_bytes", Tier::kDefault, "Unread bytes in sockets of the family now.", {"type"});
 
 constexpr SystemMetric kSocketDrops =
     gauge_metric("memstat_socket_dropped_messages", Tier::kDefault,
-                 "Messages that sockets of the family which are open now have lost because nobody read them.", {"type"});
+                 "Messages lost by the open sockets of the family because their programs did not read them.", {"type"});
 
 constexpr std::string_view kPaths[] = {
     "/proc/net/protocols",
@@ -323,7 +322,7 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
     }
     if (auto result = parse_limits(contents, *account, page_size, type, staging); !result) return result;
   }
-  if (staging.types().empty()) return data_error(path, text.size(), "names no protocol");
+  if (staging.types().empty()) return data_error(path, text.size(), "has no protocol");
   return {};
 }
 
@@ -481,14 +480,11 @@ const SourceDescriptor descriptor{
     .max_files = kCountPaths.size(),
     .reopened_directories = kReopened,
     .notes =
-        "needs no privilege; "
-        "TCP's bytes are those of TCPv6 and MPTCP too, as UDP's are of UDPv6 and UDP-Lite, "
-        "and control groups count the same memory once more; "
-        "sockets and events are of the daemon's network namespace, bytes and limits of the machine; "
-        "new limits, and what waits in packet and netlink sockets, are seen within four reads; "
-        "each CPU may hold up to 1 MiB back from a protocol's bytes; "
-        "where pages are larger than 4 KiB, "
-        "kernels from 4.10 to 5.19 count pieces of 4 KiB as pages, so that bytes are too large there",
+        "needs no privilege; TCP's bytes include TCPv6 and MPTCP, UDP's include UDPv6 and UDP-Lite, and control groups "
+        "count the same memory again; sockets and events are of the daemon's network namespace, bytes and limits of the "
+        "machine; new limits, and queues of packet and netlink sockets, are seen within four reads; each CPU may withhold "
+        "up to 1 MiB from a protocol's bytes; if pages are larger than 4 KiB, bytes are too large on kernels from 4.10 to "
+        "5.19, which count units of 4 KiB as pages",
     .steps = source_steps<State, open, read, parse>(),
 };
 

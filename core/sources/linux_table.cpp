@@ -516,14 +516,13 @@ const SourceDescriptor descriptor{
     .reopened_directories = kReopened,
     .notes =
         "needs no privilege; tables of the network, of System V IPC and of keys are those of the daemon's namespaces; root "
-        "may go beyond some limits, and neighbours that are permanent do not count against theirs; tables of modules that "
-        "are loaded later are seen within four reads, and so are new limits, keys, AIO events, ptys and objects of System V "
-        "IPC; the kernel does not report how many watches of "
-        "epoll, inotify and fanotify a user has: their limits are here, the watches of all users are the objects of the "
-        "slab caches eventpoll_epi, inotify_inode_mark and fanotify_*_mark; nor how many connections, mappings and bytes a "
-        "listener, a process and a socket has: accept_queues, process_maps and socket_*_buffers have the limit only; in a "
-        "container whose devpts has no reserve, "
-        "pty/max is 1024 more than it may have",
+        "may exceed some limits, and permanent neighbours do not count against theirs; tables of modules that are loaded "
+        "later are seen within four reads, and so are new limits, keys, AIO events, ptys and objects of System V IPC; the "
+        "kernel does not report the number of epoll, inotify and fanotify watches of a user: only their limits are here, "
+        "and the watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark and "
+        "fanotify_*_mark; it does not report the connections of a listener, the mappings of a process and the bytes of a "
+        "socket either: accept_queues, process_maps and socket_*_buffers have only the limit; in a container whose devpts "
+        "has no reserve, pty/max is 1024 more than it may have",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -28,11 +28,11 @@ constexpr SystemMetric kTmpfsLimitFiles =
 
 constexpr SystemMetric kTmpfsLeftOut = gauge_metric(
     "memstat_tmpfs_mounts_left_out", Tier::kDefault,
-    "Mounts of tmpfs without series of their own: smaller than the 16 largest, without a size limit, or out of reach.");
+    "Mounts of tmpfs without their own series: smaller than the 16 largest, without a size limit, or inaccessible.");
 
 constexpr SystemMetric kTmpfsLeftOutBytes =
     gauge_metric("memstat_tmpfs_left_out_bytes", Tier::kDefault,
-                 "Bytes held by mounts of tmpfs that are smaller than the 16 largest now.");
+                 "Total bytes now in mounts of tmpfs that are smaller than the 16 largest.");
 
 struct State final : ReaderState {
   std::unique_ptr<TextTableSource> table = std::make_unique<TmpfsTable>();
@@ -79,8 +79,8 @@ constexpr MetricOrigin kOrigins[] = {
     {kTmpfsLimitBytes, "f_blocks x f_bsize of statfs(2)"},
     {kTmpfsFiles, "f_files - f_ffree of statfs(2)"},
     {kTmpfsLimitFiles, "f_files of statfs(2), none where it is 0"},
-    {kTmpfsLeftOut, "mounts in /proc/self/mountinfo that no series names"},
-    {kTmpfsLeftOutBytes, "the same as memstat_tmpfs_bytes, added up"},
+    {kTmpfsLeftOut, "mounts in /proc/self/mountinfo without series"},
+    {kTmpfsLeftOutBytes, "the sum of the same value"},
 };
 
 }  // namespace
@@ -98,8 +98,8 @@ const SourceDescriptor descriptor{
     .notes =
         "needs no privilege; sees the mounts of memstatd's mount namespace, so a service with PrivateTmp= has a /tmp of its "
         "own; memstatctl who tmpfs asks all namespaces; a file system that is mounted in several places counts once, at the "
-        "first; a path is as in mountinfo, with \\040 for a blank; the kernel does not report what a mount without a size "
-        "limit holds",
+        "first; a path is as in mountinfo, with \\040 for a blank; the kernel does not report the content of a mount "
+        "without a size limit",
     .steps = source_steps<State, open, read, parse>(),
 };
 

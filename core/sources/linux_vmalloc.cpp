@@ -219,7 +219,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     }
     rest.remove_prefix(end + 1);
   }
-  if (staging.types().empty()) return data_error(kFile, text.size(), "names no area");
+  if (staging.types().empty()) return data_error(kFile, text.size(), "has no area");
   // Areas are ordered by address, so the order of callers changes all the time.
   staging.sort_by_name();
   return {};
@@ -254,12 +254,11 @@ const SourceDescriptor descriptor{
     .max_files = 1,
     .needs = "CAP_DAC_READ_SEARCH",
     .notes =
-        "needs root or CAP_DAC_READ_SEARCH at start; "
-        "a type is a caller: \"function\", \"function [module]\", "
-        "or with its kind when that is not vmalloc, \"function (ioremap)\"; "
-        "bytes are the pages that the areas own (0 for what maps devices or memory of others), "
-        "address_space their size without guard pages, count is areas, free those that wait to be unmapped; "
-        "read every 30 s only, because the kernel holds locks while it prints, about 0.25 us an area",
+        "needs root or CAP_DAC_READ_SEARCH at start; a type is a caller: \"function\", \"function [module]\", or, for other "
+        "kinds than vmalloc, \"function (ioremap)\"; bytes are the pages owned by the areas (0 for mappings of devices or "
+        "of another's memory), address_space is their size without guard pages, count the number of areas, free the number "
+        "of those waiting to be unmapped; read only every 30 s, because the kernel holds locks while it prints, about 0.25 "
+        "us per area",
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 

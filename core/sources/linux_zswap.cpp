@@ -68,10 +68,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (const auto offset = read_keyed_numbers(text, lines)) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
-  if (!lines[kMemTotal].value) return data_error(kMeminfo, text.size(), "names no MemTotal");
+  if (!lines[kMemTotal].value) return data_error(kMeminfo, text.size(), "has no line MemTotal");
   const Files files = parse_files(raw.parts[kBundlePart].view());
   const std::optional<std::uint64_t> bytes = lines[kZswap].value ? lines[kZswap].value : files.pool_size;
-  if (!bytes) return data_error(kMeminfo, text.size(), "names no Zswap, and debugfs reports no pool");
+  if (!bytes) return data_error(kMeminfo, text.size(), "has no line Zswap, and debugfs reports no pool");
 
   StagedType& type = staging.add("zswap");
   const auto set = [&](Field field, std::uint64_t value) {

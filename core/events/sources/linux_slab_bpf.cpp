@@ -62,7 +62,7 @@ class PassParser {
     have_cpus_slabs_ = false;
     auto result = rows.take_rest([this](const events::TableRow& row) { return take(row); });
     if (!result) return result;
-    if (staging_.types().empty()) return rows.wrong(rows.size(), "names no cache");
+    if (staging_.types().empty()) return rows.wrong(rows.size(), "has no cache");
     if (!have_cpus_slabs_) staging_.omit(FieldMask(Field::kCpuSlabs), {});
     return {};
   }

@@ -56,7 +56,7 @@ class Parser {
     staging_.reset({}, 0);
     if (auto result = parse_header(); !result) return result;
     auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
-    if (result && staging_.types().empty() && !governor_.is_detached()) return rows_.wrong(rows_.size(), "names no cache");
+    if (result && staging_.types().empty() && !governor_.is_detached()) return rows_.wrong(rows_.size(), "has no cache");
     return result;
   }
 

@@ -150,7 +150,7 @@ TEST_F(Resctrl, RefusesFiguresThatWouldBeOneSeriesTwice) {
   set("", "1", "llc_occupancy", "2\n");
   auto result = refresh_once();
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().detail, "has a file twice, two groups that look alike, or more than 8191 files");
+  EXPECT_EQ(result.error().detail, "has a file twice, two groups of equal names, or more than 8191 files");
   view_.contents.erase(kRoot + "/mon_data/mon_L3_1/llc_occupancy");
   set("/\x80", "00", "llc_occupancy", "3\n");
   EXPECT_TRUE(refresh_once());

@@ -269,8 +269,8 @@ TEST_F(LinuxSlabSysfs, SaysInWhichFileOfWhichCacheSomethingIsWrong) {
     for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs"})
       expect_refused(file, content, "expected a number");
   }
-  expect_refused("slabs", "5 N1024=5\n", "names a node above 1023");
-  expect_refused("total_objects", "5 N18446744073709551615=5\n", "names a node above 1023");
+  expect_refused("slabs", "5 N1024=5\n", "has a node above 1023");
+  expect_refused("total_objects", "5 N18446744073709551615=5\n", "has a node above 1023");
   expect_refused("slabs", "5 N0=18446744073709551615\n", "reports a cache of more than 2^64 bytes");
   for (const char* order : {"", "x\n", "21\n", "64\n", "-1\n", "18446744073709551616\n"}) {
     expect_refused("order", order, "not the order of a slab");
@@ -281,7 +281,7 @@ TEST_F(LinuxSlabSysfs, RefusesFiguresOfACpuThatTheMachineDoesNotHave) {
   kernel_.add("first", files());
   kernel_.directories["first"]["alloc_fastpath"] = "1\n";
   kernel_.list("kmalloc-64");
-  expect_refused("alloc_fastpath", "5 C0=1 C2=4\n", "names a CPU that this machine does not have");
+  expect_refused("alloc_fastpath", "5 C0=1 C2=4\n", "has a CPU that this machine does not have");
   expect_refused("alloc_fastpath", "5 C0=1 C1=-4\n", "expected a number of at most 64 bits");
 }
 
@@ -503,7 +503,7 @@ TEST_F(LinuxSlabSysfsGiven, AreNotReadAndNoFileIsKept) {
   EXPECT_TRUE(kernel_.kept.empty());
   kernel_.calls.clear();
   kernel_.has_privileges = false;
-  EXPECT_NE(words().find("another source has every figure"), std::string::npos);
+  EXPECT_NE(words().find("another source provides all figures"), std::string::npos);
   EXPECT_TRUE(kernel_.calls.empty()) << "it is known without a look";
 }
 
@@ -526,7 +526,7 @@ TEST_F(LinuxSlabSysfsGiven, AreReadAgainWhereTheOtherOneFails) {
   reader_.state->given_node_fields = {};
   EXPECT_EQ(words().substr(0, 40), "a: slabs=10 partial_slabs=3 cpu_slabs=2 ");
   give();
-  EXPECT_NE(words().find("another source has every figure"), std::string::npos);
+  EXPECT_NE(words().find("another source provides all figures"), std::string::npos);
 }
 
 }  // namespace
