@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Overflow-safe arithmetic on kernel figures, which may be any number. Thread safety: all safe.
+// Overflow-safe arithmetic on kernel figures, which may be any number.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// Deleter of a buffer's memory. Thread safety: a plain value.
+/// Deleter of a buffer's memory.
 struct BufferMemoryRelease {
   std::size_t mapped_bytes = 0;  ///< 0: heap memory.
   void operator()(char* memory) const {
@@ -27,7 +27,6 @@ struct BufferMemoryRelease {
 };
 
 /// Owned bytes with a size and a capacity. A failed allocation throws std::bad_alloc and leaves the content unchanged.
-/// Thread safety: none; one owner at a time.
 class Buffer {
  public:
   Buffer() = default;

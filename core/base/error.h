@@ -27,7 +27,7 @@ enum class ErrorCode : int {
 };
 
 /// One failure. `to_string` gives "source: path: offset N: detail: errno text", or a description of the code if there is
-/// neither detail nor errno. Thread safety: a plain value.
+/// neither detail nor errno.
 struct Error {
   ErrorCode code = ErrorCode::kUndefined;
   std::string source;                        ///< Name of the source, "" if the failure is below any source.

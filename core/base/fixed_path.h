@@ -27,7 +27,6 @@ inline bool is_safe_relative_path(std::string_view path) {
 }
 
 /// Holds at most 4095 bytes and a NUL. Text that does not fit, or contains a NUL, is rejected and leaves the path unchanged.
-/// Thread safety: a plain value.
 class FixedPath {
  public:
   static constexpr std::size_t kCapacity = 4096;

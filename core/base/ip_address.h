@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// IP addresses, networks and listening endpoints. Thread safety: plain values.
+// IP addresses, networks and listening endpoints.
 #pragma once
 
 #include <array>

@@ -18,7 +18,6 @@ namespace memstat {
 ///
 /// Keys are written unescaped. String values must be valid UTF-8 and are escaped. Characters that control a terminal are
 /// escaped too, which does not change the value. Numbers are written in full; infinity, which JSON lacks, becomes null.
-/// Thread safety: none.
 class JsonWriter {
  public:
   /// Compact: one line without blanks. '<' is escaped, so that a document can be pasted safely into HTML.

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMappedFrom = SIZE_MAX;
 inline constexpr std::size_t kMappedFrom = std::size_t{1} << 20;
 #endif
 
-/// Maps at least `bytes` zeroed bytes; `bytes` must not be 0. Throws std::bad_alloc. Thread safety of both functions: safe.
+/// Maps at least `bytes` zeroed bytes; `bytes` must not be 0. Throws std::bad_alloc.
 char* map_memory(std::size_t bytes);
 /// Unmaps `memory`, which map_memory() returned for the same `bytes`.
 void unmap_memory(char* memory, std::size_t bytes);

@@ -14,7 +14,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-/// Closes the stream and its descriptor on destruction. Thread safety: none; one owner at a time.
+/// Closes the stream and its descriptor on destruction.
 using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 /// Opens a directory stream on `fd`. On success the stream owns the descriptor and `fd` is empty. On failure (errno: not a

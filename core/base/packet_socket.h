@@ -15,7 +15,7 @@ namespace memstat {
 /// Maximum number of descriptors in a message; the kernel closes the rest.
 inline constexpr std::size_t kMaxPacketDescriptors = 4;
 
-/// The two ends of a SOCK_SEQPACKET pair, close-on-exec. Thread safety: a plain value.
+/// The two ends of a SOCK_SEQPACKET pair, close-on-exec.
 struct PacketSockets {
   UniqueFd ours;
   UniqueFd theirs;
@@ -23,7 +23,7 @@ struct PacketSockets {
   static PacketSockets make();
 };
 
-/// A received message. Thread safety: a plain value.
+/// A received message.
 struct Packet {
   enum class State {
     kWhole,

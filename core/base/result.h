@@ -11,7 +11,7 @@
 
 namespace memstat {
 
-/// Holds a T, or the Error that prevented it. Ignoring a Result is a warning. Thread safety: a plain value.
+/// Holds a T, or the Error that prevented it. Ignoring a Result is a warning.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -12,7 +12,6 @@
 
 namespace memstat {
 
-/// Thread safety: none; one owner at a time.
 class SharedMemory {
  public:
   SharedMemory() = default;

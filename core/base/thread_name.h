@@ -4,7 +4,7 @@
 
 namespace memstat {
 
-/// Names the calling thread. The kernel truncates the name to 15 characters. Thread safety: safe.
+/// Names the calling thread. The kernel truncates the name to 15 characters.
 void name_thread(const char* name);
 
 }  // namespace memstat

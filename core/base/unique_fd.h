@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// Closes its descriptor on destruction. -1 means none. Thread safety: none; one owner at a time.
+/// Closes its descriptor on destruction. -1 means none.
 class UniqueFd {
  public:
   UniqueFd() = default;

@@ -11,7 +11,7 @@
 
 namespace memstat {
 
-/// Writes all reads through view() as a capture, to a new directory or archive. Thread safety: none; one thread at a time.
+/// Writes all reads through view() as a capture, to a new directory or archive.
 class KernelRecording {
  public:
   /// Starts a recording of `inner`. Errors: kData if `output` exists; file system errors with the path.

@@ -22,7 +22,7 @@ namespace memstat {
 
 /// A memory type list that queries kernels as libmemstat does, with the original's preconditions, error codes and order, on
 /// top of the daemon's sources. memstat.h documents the behaviour; memstat.cpp only translates calls. Throws only
-/// std::bad_alloc, and only where documented. Thread safety: none; one thread at a time.
+/// std::bad_alloc, and only where documented.
 class QueriedList {
  public:
   /// Reads the capture named by set_capture or MEMSTAT_CAPTURE, or else this machine's kernel.
@@ -125,7 +125,7 @@ class QueriedList {
   bool ignores_environment_ = false;
 };
 
-/// Bytes of malloc(9)'s size classes, as of the last malloc query of this process. Thread safety: safe.
+/// Bytes of malloc(9)'s size classes, as of the last malloc query of this process.
 namespace malloc_sizes {
 inline constexpr std::size_t kMax = 32;
 /// Number of classes, including the terminating 0; 0 before any query.

@@ -11,7 +11,7 @@
 
 namespace memstat {
 
-/// A short text on the stack. Thread safety: a plain value.
+/// A short text on the stack.
 template <std::size_t N>
 class ShortText {
  public:

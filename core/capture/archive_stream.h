@@ -15,7 +15,7 @@ namespace memstat {
 /// kData from next(), without a path and with a complete sentence.
 Result<std::unique_ptr<PieceSource>> open_archive_stream(const std::string& name, int fd);
 
-/// The output of a packer. Errors: system_error with the name. Thread safety: none; one writer at a time.
+/// The output of a packer. Errors: system_error with the name.
 class ArchiveSink {
  public:
   ArchiveSink() = default;

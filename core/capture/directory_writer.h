@@ -13,16 +13,14 @@
 
 namespace memstat {
 
-/// The owner of written files: the account that the process changes to later. -1: the current one. Thread safety: a plain
-/// value.
+/// The owner of written files: the account that the process changes to later. -1: the current one.
 struct DirectoryOwner {
   std::int64_t user = -1;
   std::int64_t group = -1;
 };
 
 /// All paths are relative and safe (is_safe_relative_path). Files have mode 0600 and directories 0700, less what the umask
-/// removes. Never follows or overwrites: an existing file is an error. Errors: system_error with the full path. Thread
-/// safety: none; one thread at a time.
+/// removes. Never follows or overwrites: an existing file is an error. Errors: system_error with the full path.
 class DirectoryWriter {
  public:
   /// Opens and locks `directory`; kIo if another process writes into it. Creates its last component if missing and gives it

@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// One `key: value`. Thread safety: a plain value.
+/// One `key: value`.
 struct YamlPair {
   std::string key;
   std::string value;     ///< Without quotes. A block is without indentation and final newline.

@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// manifest.yaml: the captured kernel. Unknown keys are ignored. Thread safety: a plain value.
+/// manifest.yaml: the captured kernel. Unknown keys are ignored.
 struct CaptureManifest {
   OperatingSystem os = OperatingSystem::kOther;
   std::string release;          ///< "" if not given.

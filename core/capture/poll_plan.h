@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// The result of one call of a kernel view. Thread safety: a plain value.
+/// The result of one call of a kernel view.
 struct PollRecord {
   enum class Kind : std::uint8_t { kFile, kLink, kListing, kSysctl, kTable, kFileError, kSysctlError, kTableError };
   Kind kind = Kind::kFile;
@@ -25,8 +25,7 @@ struct PollRecord {
   int system_errno = 0;  ///< For the error kinds.
 };
 
-/// The files of one poll, by path below its directory. Borrows the records that it was made from. Thread safety: a plain
-/// value.
+/// The files of one poll, by path below its directory. Borrows the records that it was made from.
 struct PollPlan {
   std::map<std::string, std::string_view> files;
   std::map<std::string, std::string> links;

@@ -32,7 +32,7 @@ Result<std::unique_ptr<CaptureFiles>> with_segments(std::unique_ptr<CaptureFiles
 void append_members(std::string& out, const std::string& poll, const PollPlan& plan, std::uint64_t mtime);
 void append_member(std::string& out, const std::string& path, std::string_view bytes, std::uint64_t mtime);
 
-/// A segment open for appending. Thread safety: none; one thread at a time.
+/// A segment open for appending.
 class SegmentWriter {
  public:
   SegmentWriter() = default;

@@ -35,7 +35,7 @@ struct RecordingOptions {
 
 class RecordingKernelView;
 
-/// A poll taken from a recording view and not yet written. Storage is reused. Thread safety: none; one thread at a time.
+/// A poll taken from a recording view and not yet written. Storage is reused.
 class TakenPoll {
  public:
   [[nodiscard]] std::uint64_t bytes() const { return records_.bytes; }

@@ -15,7 +15,7 @@
 
 namespace memstat {
 
-/// A capture and one of its polls. Thread safety: a plain value.
+/// A capture and one of its polls.
 struct CaptureReference {
   std::string path;
   std::optional<std::size_t> poll;  ///< From 0; none: the last poll.

@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// The bytes of an archive in pieces. Thread safety: none; one reader at a time.
+/// The bytes of an archive in pieces.
 class PieceSource {
  public:
   PieceSource() = default;
@@ -28,7 +28,7 @@ class PieceSource {
 /// The kind of a member. The values are the type flags that are written.
 enum class TarType : char { kFile = '0', kHardLink = '1', kLink = '2', kOther = '3', kDirectory = '5', kSparseFile = 'S' };
 
-/// One member of an archive. Thread safety: a plain value.
+/// One member of an archive.
 struct TarMember {
   std::string path;         ///< As stored: may be absolute or contain "..". At most kMaxTarName bytes.
   std::string target = {};  ///< Link target, as stored. At most kMaxTarName bytes.
@@ -41,8 +41,7 @@ constexpr std::size_t kTarBlock = 512;
 constexpr std::size_t kMaxTarName = 4095;  // B; a longer path cannot be opened
 
 /// Reads the members of an archive in order. Memory grows with the bytes received, not with claimed sizes, and extended
-/// headers are limited to 1 MiB. Errors: kData without a path and with a complete sentence; those of the source. Thread
-/// safety: none; one reader at a time.
+/// headers are limited to 1 MiB. Errors: kData without a path and with a complete sentence; those of the source.
 class TarReader {
  public:
   explicit TarReader(PieceSource& source) : source_(source) {}
@@ -86,7 +85,7 @@ class TarReader {
 };
 
 /// The header of a member, extended if needed. The content follows, then tar_padding(size) zeros. `mtime`: seconds since
-/// 1970. The mode is 0600, for directories 0700. Thread safety of both functions: safe.
+/// 1970. The mode is 0600, for directories 0700.
 std::string tar_header(const TarMember& member, std::uint64_t mtime);
 constexpr std::size_t tar_padding(std::uint64_t size) { return static_cast<std::size_t>(-size % kTarBlock); }
 

@@ -9,7 +9,7 @@
 
 namespace memstat::counters {
 
-/// Events that are counted together on each of some CPUs. Thread safety: a plain value.
+/// Events that are counted together on each of some CPUs.
 struct CounterSet {
   std::string name;
   std::string cpus;  ///< "all", or a list in the kernel's notation: "0-3,6".

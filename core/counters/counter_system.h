@@ -39,7 +39,7 @@ struct Refused {
   std::string text;
 };
 
-/// A value, or a refusal. Thread safety: a plain value.
+/// A value, or a refusal.
 template <typename T>
 struct [[nodiscard]] Answer {
   T value{};
@@ -95,8 +95,8 @@ struct Count {
   std::uint64_t running_ns = 0;  ///< Time in which it was counted.
 };
 
-/// A counting set; stops when it is destroyed. Thread safety: none; one thread at a time. sample, restart and enable
-/// return an errno (0: success), because they may run in a signal handler.
+/// A counting set; stops when it is destroyed. sample, restart and enable return an errno (0: success), because they may run
+/// in a signal handler.
 class BoundSet {
  public:
   BoundSet() = default;

@@ -21,7 +21,7 @@ struct NamedEvent {
 };
 
 /// The kernel's events by their names in perf(1): software events (PERF_TYPE_SOFTWARE) and those of every CPU
-/// (PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE). Thread safety: a constant.
+/// (PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE).
 const std::vector<NamedEvent>& kernel_events();
 
 /// Page table walks for the data TLB. The kernel has no generic number for them, so each kind of CPU has its own event.

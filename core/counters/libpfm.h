@@ -12,7 +12,7 @@
 namespace memstat::counters {
 
 /// The events of this machine's CPU; empty if libpfm4 is not built in or does not know the CPU. Loads the tables on the
-/// first call. Thread safety of all functions here: safe.
+/// first call.
 std::vector<EventInfo> libpfm_events();
 
 /// The names of the attributes of these events, without duplicates.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The meaning of each errno of perf_event_open(2) for the caller, with advice. Thread safety: plain values.
+// The meaning of each errno of perf_event_open(2) for the caller, with advice.
 #pragma once
 
 #include <cstdint>
