@@ -7,7 +7,7 @@
 
 namespace memstat::events {
 
-/// Where a program is attached. Thread safety: a plain value.
+/// Where a program is attached.
 struct AttachPoint {
   enum Kind : std::uint32_t {
     kRawTracepoint = 1,  ///< `name`
@@ -24,7 +24,7 @@ struct AttachPoint {
 };
 
 /// Attaches a loaded program. Needs CAP_BPF and CAP_PERFMON. Returns a descriptor, which the caller closes to detach,
-/// or a negative errno: EINVAL for an invalid point. Does not allocate. Thread safety: safe.
+/// or a negative errno: EINVAL for an invalid point. Does not allocate.
 int attach_program(int program, const AttachPoint& point);
 
 }  // namespace memstat::events

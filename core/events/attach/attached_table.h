@@ -13,7 +13,7 @@
 
 namespace memstat::events {
 
-/// A table whose figures are counted by BPF programs. Thread safety: as TextTableSource.
+/// A table whose figures are counted by BPF programs.
 class AttachedTable : public EventTable {
  public:
   using EventTable::EventTable;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What all BPF programs need from the kernel: its types (BTF), maps shared with it, and the meaning of its errors. Only
-// with libbpf (MEMSTAT_HAVE_LIBBPF). Thread safety: functions of their arguments; plain values.
+// with libbpf (MEMSTAT_HAVE_LIBBPF).
 #pragma once
 
 #include <bpf/bpf.h>

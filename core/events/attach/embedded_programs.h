@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The compiled BPF programs: ELF files in memory, embedded by embed.cmake. Thread safety: constants.
+// The compiled BPF programs: ELF files in memory, embedded by embed.cmake.
 #pragma once
 
 #include <span>

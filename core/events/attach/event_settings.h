@@ -15,7 +15,7 @@ inline constexpr std::array<std::string_view, 2> kAttachCapabilities{"CAP_BPF", 
 /// The same as text, for SourceDescriptor::needs.
 inline constexpr std::string_view kAttachNeeds = "CAP_BPF,CAP_PERFMON";
 
-/// Settings of an event source. Thread safety: a plain value.
+/// Settings of an event source.
 struct EventSettings {
   bool counts_all = false;            ///< Frequent events, too: modes counters and full.
   bool is_full = false;               ///< Expensive details, too: mode full.

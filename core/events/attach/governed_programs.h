@@ -14,7 +14,7 @@
 namespace memstat::events {
 
 /// Measures the CPU time of an event: the extra time of some work that causes events. Takes the minimum of many short
-/// rounds, since other tasks only ever add time. Thread safety: none.
+/// rounds, since other tasks only ever add time.
 class CostMeter {
  public:
   /// `work` does one step; `events` returns the number of events counted so far.
@@ -40,7 +40,7 @@ class CostMeter {
   double events_a_step_ = 0;
 };
 
-/// The programs of one table on frequent events. Thread safety: none.
+/// The programs of one table on frequent events.
 class GovernedPrograms {
  public:
   /// Takes the programs of a loaded object. `has_ticks`: they can sample.

@@ -68,7 +68,7 @@ struct GovernorFacts {
 /// Adds the row "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]".
 void add_governor(TableWriter& rows, const GovernorFacts& facts);
 
-/// Governs one table: decides on sampling and detaching. Thread safety: none.
+/// Governs one table: decides on sampling and detaching.
 class Governor {
  public:
   Governor(std::uint64_t budget_ppm, EventBudget& shared) : shared_(shared) { facts_.budget_ppm = budget_ppm; }

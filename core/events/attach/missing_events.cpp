@@ -6,7 +6,7 @@
 namespace memstat::events {
 namespace {
 
-/// A table that always fails to open. Thread safety: a constant.
+/// A table that always fails to open.
 class MissingEvents final : public TextTableSource {
  public:
   MissingEvents(std::string_view source, std::string_view library) : source_(source), library_(library) {}

@@ -10,7 +10,7 @@
 namespace memstat::events {
 
 /// A table whose open() fails with kNotPresent because a library was missing at build time. `source` and `library` must
-/// be literals. Never null. Thread safety: as TextTableSource.
+/// be literals. Never null.
 std::unique_ptr<TextTableSource> make_missing_events(std::string_view source, std::string_view library);
 
 }  // namespace memstat::events

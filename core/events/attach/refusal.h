@@ -8,7 +8,7 @@
 namespace memstat::events {
 
 /// Explains why attaching was refused. `status`: /proc/self/status, for missing capabilities. `lockdown`:
-/// /sys/kernel/security/lockdown, "" if unreadable. Thread safety: a function of its arguments.
+/// /sys/kernel/security/lockdown, "" if unreadable.
 std::string why_refused(std::string_view status, std::string_view lockdown);
 
 /// Whether a process with this /proc/self/status has the capabilities for attaching, or they are unknown.

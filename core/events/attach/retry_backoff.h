@@ -7,7 +7,7 @@
 
 namespace memstat::events {
 
-/// Exponential back-off from 1 minute to 1 hour; reset after an hour without failure. Thread safety: none.
+/// Exponential back-off from 1 minute to 1 hour; reset after an hour without failure.
 class RetryBackoff {
  public:
   static constexpr std::int64_t kFirstNs = 60'000'000'000;

@@ -12,7 +12,7 @@ namespace memstat::events {
 /// attached to no event: it runs when read() asks for it. read() needs no privilege, only bpf(2) with BPF_ITER_CREATE,
 /// and takes none of the allocator's locks. Nothing is pinned, so the program goes away with the table. Errors of open:
 /// kNotPresent (built without libbpf, no BTF, or no such iterator, which Linux has since 6.13), kPermission (with the
-/// missing privilege), kIo. Never null. Thread safety: as TextTableSource.
+/// missing privilege), kIo. Never null.
 std::unique_ptr<TextTableSource> make_slab_caches();
 
 }  // namespace memstat::events

@@ -11,7 +11,7 @@ namespace memstat::events {
 /// malloc(9) events of this machine, aggregated in the kernel by DTrace through libdtrace. open() needs root and the
 /// kernel module dtmalloc; read() uses the descriptors of open(). The kernel ends the tracing with the process, and
 /// after half a minute without a read. Errors of open: kNotPresent (built without libdtrace, or no kernel module),
-/// kPermission, kIo. Never null. Thread safety: as TextTableSource.
+/// kPermission, kIo. Never null.
 std::unique_ptr<TextTableSource> make_malloc_events();
 
 }  // namespace memstat::events

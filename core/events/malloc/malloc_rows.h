@@ -26,7 +26,7 @@ inline constexpr TableFormat kMallocTable{"freebsd_dtmalloc", "dtmalloc 1", kMal
 enum class MallocAmount : std::uint8_t { kAllocations, kAllocatedBytes, kFrees, kFreedBytes };
 
 /// The rows, one for each probe, CPU and size. They persist between reads of the aggregations, so only new rows
-/// allocate. Thread safety: none.
+/// allocate.
 class MallocRows {
  public:
   /// The size that stands for all allocations above the size classes.

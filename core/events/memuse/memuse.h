@@ -12,7 +12,7 @@
 
 namespace memstat::events {
 
-/// What to watch. Thread safety: a plain value.
+/// What to watch.
 struct MemuseRequest {
   std::size_t frames = 8;  ///< Maximum number of frames kept of a stack, from the allocator's caller on; up to 32.
   std::int64_t older_ns = 10'000'000'000;     ///< Minimum age of an old block.
@@ -76,7 +76,7 @@ struct MemuseTable {
 };
 
 /// Watches from open() to finish(). Nothing is pinned: the programs go away with this object or with the process,
-/// however it ends. Thread safety: none.
+/// however it ends.
 class MemuseWatch {
  public:
   MemuseWatch() = default;

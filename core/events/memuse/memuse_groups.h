@@ -23,7 +23,7 @@ enum class MemuseVerdict : std::uint8_t {
 /// "in use", "suspect", "cached", "not known".
 std::string_view to_string(MemuseVerdict verdict);
 
-/// Blocks allocated through the same calls. Thread safety: a plain value.
+/// Blocks allocated through the same calls.
 struct MemuseGroup {
   std::vector<std::uint64_t> frames = {};  ///< The stack with most of the blocks, the allocator's caller first.
   std::size_t stacks = 0;                  ///< Number of different stacks in the group.
@@ -49,8 +49,7 @@ struct MemuseGroup {
 using NameOfCaller = std::function<std::string(std::uint64_t)>;
 
 /// Groups the blocks; kSuspect first, then by bytes. Blocks are in one group if the first `match` frames of their
-/// stacks are equal; those without a stack are one group. `type`: only blocks of that type; "": all. Thread safety: a
-/// function of its arguments. Throws std::bad_alloc.
+/// stacks are equal; those without a stack are one group. `type`: only blocks of that type; "": all. Throws std::bad_alloc.
 std::vector<MemuseGroup> group_blocks(const MemuseTable& table, std::size_t match, std::string_view type,
                                       const NameOfCaller& name_of);
 

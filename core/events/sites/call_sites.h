@@ -13,8 +13,7 @@
 namespace memstat::events {
 
 /// The callers of this machine's allocator. `settings`, `budget`, privileges and errors: as for make_slab_events()
-/// (slab_events.h). `limits`: maximum numbers of rows. read() needs no privileges. Never null. Thread safety: as
-/// TextTableSource.
+/// (slab_events.h). `limits`: maximum numbers of rows. read() needs no privileges. Never null.
 std::unique_ptr<TextTableSource> make_call_sites(std::string_view settings, const SiteLimits& limits,
                                                  EventBudget& budget = process_budget());
 

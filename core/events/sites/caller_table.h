@@ -64,7 +64,7 @@ struct CallTally : SiteTally {
   CallTally& operator+=(const CallTally& other);
 };
 
-/// Callers by recent weight. Thread safety: none.
+/// Callers by recent weight.
 class CallerTable {
  public:
   explicit CallerTable(const SiteLimits& limits);
@@ -134,7 +134,7 @@ class CallerTable {
   std::vector<std::uint64_t> used_groups_;  // of the current look
 };
 
-/// Sum of all allocations in the rows. Works before the first look. Thread safety: any.
+/// Sum of all allocations in the rows. Works before the first look.
 std::uint64_t count_site_events(const memstat_site_table& table, std::span<const memstat_site_cpu> cpus);
 
 /// Names for what has none of its own.

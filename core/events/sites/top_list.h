@@ -14,7 +14,7 @@
 
 namespace memstat::events {
 
-/// The top names by weight. `Tally` is a plain value with operator+= and double weight(). Thread safety: none.
+/// The top names by weight. `Tally` is a plain value with operator+= and double weight().
 template <typename Tally>
 class TopList {
  public:

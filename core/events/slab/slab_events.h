@@ -16,7 +16,7 @@ namespace memstat::events {
 /// open() loads and attaches the programs, which needs CAP_BPF and CAP_PERFMON (or root). read() needs no privileges,
 /// and its only system call is one pread() per program. Nothing is pinned: the programs go away with the table or with
 /// the process, however it ends. Errors of open: kNotPresent (built without libbpf; no BTF, no BPF, no tracepoints that
-/// report the cache), kPermission (with the missing privilege), kIo. Never null. Thread safety: as TextTableSource.
+/// report the cache), kPermission (with the missing privilege), kIo. Never null.
 std::unique_ptr<TextTableSource> make_slab_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

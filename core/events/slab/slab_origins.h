@@ -16,7 +16,7 @@
 
 namespace memstat::events {
 
-/// Allocations of one origin from one cache. Names are valid UTF-8. Thread safety: a plain value.
+/// Allocations of one origin from one cache. Names are valid UTF-8.
 struct SlabOrigin {
   std::string cache;
   std::string
@@ -33,7 +33,7 @@ inline OriginNames names_of(const SlabOrigin& origin) {
   return {origin.cache, origin.group, origin.command, origin.call_site};
 }
 
-/// The origins of one kernel. Thread safety: none.
+/// The origins of one kernel.
 class SlabOrigins {
  public:
   /// Attaches to the running kernel until this object is destroyed, or opens the capture named by `reference`

@@ -13,7 +13,7 @@
 
 namespace memstat::events {
 
-/// Header of the table. Thread safety: a plain value.
+/// Header of the table.
 struct SlabFacts {
   bool has_kmalloc_frees = false;  ///< kfree() is counted; otherwise it is unknown what it frees from which cache.
   bool is_counted_by_sysfs =

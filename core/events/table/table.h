@@ -52,7 +52,7 @@ struct TableRow {
   [[nodiscard]] std::span<const std::uint64_t> numbers() const { return {number.data(), number_count}; }
 };
 
-/// Packs rows into a buffer. Does not allocate once the buffer is large enough. Thread safety: none.
+/// Packs rows into a buffer. Does not allocate once the buffer is large enough.
 class TableWriter {
  public:
   /// Empties `out`. Both arguments must outlive the writer.
@@ -74,7 +74,7 @@ class TableWriter {
 /// Replaces `text` with the text form of packed rows, for a recording. Rows that are text already are copied.
 void write_table_text(const TableFormat& format, std::string_view rows, Buffer& text);
 
-/// Reads a packed table or its text. Errors name the source and, for text, the line's offset. Thread safety: none.
+/// Reads a packed table or its text. Errors name the source and, for text, the line's offset.
 class TableReader {
  public:
   TableReader(const TableFormat& format, std::string_view bytes);
@@ -111,7 +111,7 @@ class TableReader {
   TableRow row_;
 };
 
-/// A live table of events: packed for its source, text for a recording. Thread safety: as TextTableSource.
+/// A live table of events: packed for its source, text for a recording.
 class EventTable : public TextTableSource {
  public:
   explicit EventTable(const TableFormat& format) : format_(format) {}
@@ -123,7 +123,7 @@ class EventTable : public TextTableSource {
 
 // ---- rows that several tables share ----
 
-/// Reads a figure that the kernel may be writing. Thread safety: any.
+/// Reads a figure that the kernel may be writing.
 inline std::uint64_t figure_now(const unsigned long long& figure) { return __atomic_load_n(&figure, __ATOMIC_RELAXED); }
 
 /// A kernel name up to its NUL, or all `size` bytes.
@@ -141,7 +141,7 @@ bool take_event(const TableRow& row, Staging& staging);
 /// Takes "sizes ALLOCATOR BYTES COUNT...", once per allocator.
 bool take_sizes(const TableRow& row, Staging& staging);
 
-/// Takes "gfp ALLOCATOR CLASS ALLOCATIONS FAILURES" of one allocator. Thread safety: none.
+/// Takes "gfp ALLOCATOR CLASS ALLOCATIONS FAILURES" of one allocator.
 class GfpRows {
  public:
   bool take(const TableRow& row, Staging& staging);
@@ -153,7 +153,7 @@ class GfpRows {
 };
 
 /// Takes "governor ATTACHED WEIGHT COST_NS SAMPLED_NS BUDGET_PPM [later|lost]", at most once: the cost of counting, and
-/// the sampling. Thread safety: none.
+/// the sampling.
 class GovernorRow {
  public:
   bool take(const TableRow& row, std::string_view source, Staging& staging);

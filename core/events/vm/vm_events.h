@@ -11,7 +11,7 @@
 
 namespace memstat::events {
 
-/// A live table of virtual memory events. Thread safety: as TextTableSource.
+/// A live table of virtual memory events.
 class VmTable : public EventTable {
  public:
   using EventTable::EventTable;
@@ -28,7 +28,7 @@ class VmTable : public EventTable {
 /// CAP_BPF and CAP_PERFMON (or root). Events that this kernel or its policy does not allow are omitted, and the text
 /// says why. read() needs no privileges, and its only system call is one pread() per program. Errors of open:
 /// kNotPresent (built without libbpf; no BTF, no BPF; no event at all), kPermission (with the missing privilege), kIo.
-/// Never null. Thread safety: as TextTableSource.
+/// Never null.
 std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

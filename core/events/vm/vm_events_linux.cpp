@@ -129,7 +129,7 @@ void take_migrate_types(const btf& types, VmFacts& facts) {
   }
 }
 
-/// Page faults in /proc/vmstat since open(). Thread safety: none.
+/// Page faults in /proc/vmstat since open().
 class CountedFaults {
  public:
   void set_view(KernelView& view) { view_ = &view; }

@@ -29,7 +29,7 @@ const VmEventWord& word_of(memstat_vm_event event);
 /// The word; for durations "seconds of WORD". Used in messages.
 std::string name_of(memstat_vm_event event);
 
-/// Header of the table. Thread safety: a plain value.
+/// Header of the table.
 struct VmFacts {
   std::bitset<MEMSTAT_VM_EVENTS> counted;  ///< Events available in this kernel; the others have no line.
   std::vector<std::string> unsupported;    ///< "EVENT: REASON".
