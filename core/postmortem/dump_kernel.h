@@ -12,7 +12,7 @@
 
 namespace memstat::postmortem {
 
-/// The kernel in a dump, never null. Thread safety: none.
+/// The kernel in a dump, never null.
 using DumpKernel = std::variant<std::unique_ptr<KernelImage>, std::unique_ptr<FreeBsdKernel>>;
 
 /// Detects the system: minidumps are FreeBSD's, and so are full dumps without VMCOREINFO for which a kernel file

@@ -15,14 +15,14 @@
 
 namespace memstat::postmortem {
 
-/// A Linux slab cache, or a FreeBSD uma zone. Thread safety: a plain value.
+/// A Linux slab cache, or a FreeBSD uma zone.
 struct DumpType {
   std::string name;
   std::uint64_t object_size = 0;  ///< B usable by the caller.
   std::string damage;             ///< What could not be read, for display; usually "".
 };
 
-/// The allocated objects in a dump. Thread safety: none; one thread at a time.
+/// The allocated objects in a dump.
 class DumpObjects {
  public:
   /// `dump`: PATH, or PATH@0. Errors: kNotPresent if it is not a dump; those of open_dump_file, open_dump_kernel,

@@ -11,7 +11,7 @@
 
 namespace memstat::postmortem {
 
-/// The structure of a machine's page tables. Each table is one page of 64-bit entries. Thread safety: a plain value.
+/// The structure of a machine's page tables. Each table is one page of 64-bit entries.
 struct PageTables {
   std::uint64_t root = 0;        ///< Physical address of the highest table.
   unsigned levels = 4;           ///< 1 to 5.
@@ -21,7 +21,7 @@ struct PageTables {
   bool is_arm64 = false;         ///< Selects the bits for "present" and "block".
 };
 
-/// A physical address, and the number of bytes that follow it in the same page. Thread safety: a plain value.
+/// A physical address, and the number of bytes that follow it in the same page.
 struct Translation {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;

@@ -14,7 +14,7 @@
 namespace memstat::postmortem {
 
 /// pread(2) with a cache of kBlocks blocks, 8 MiB. Not mmap(2): if the file is truncated while it is read, SIGBUS would
-/// end the process. Thread safety: none; one thread at a time.
+/// end the process.
 class BlockFile {
  public:
   static constexpr std::size_t kBlockBytes = 4096;

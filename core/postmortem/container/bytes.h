@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Reads little-endian numbers from bytes that may be shorter than they claim. All supported kernels and machines are
-// little-endian. Thread safety: all safe.
+// little-endian.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ bool is_dump_file(const std::string& path);
 /// PATH, or PATH@POLL if only PATH exists: a dump has exactly one poll.
 CaptureReference parse_dump_reference(const std::string& reference);
 
-/// A dump and its format. Thread safety: none.
+/// A dump and its format.
 struct DumpFile {
   BlockFile file;
   DumpFormat format = DumpFormat::kNone;

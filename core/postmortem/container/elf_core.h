@@ -12,7 +12,7 @@
 
 namespace memstat::postmortem {
 
-/// Whether these are the first bytes of an ELF core file, for any machine. Thread safety: safe.
+/// Whether these are the first bytes of an ELF core file, for any machine.
 bool is_elf_core(std::string_view head);
 
 /// Opens a dump. It is read on demand, with 10 MiB of memory whatever its size. Errors: system_error; kVersion for

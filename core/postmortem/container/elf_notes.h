@@ -7,7 +7,7 @@
 namespace memstat::postmortem {
 
 /// The content of the first note with this name in a PT_NOTE segment; "" if there is none, or it is out of bounds.
-/// Points into `notes`. Thread safety: safe.
+/// Points into `notes`.
 std::string_view find_note(std::string_view notes, std::string_view name);
 
 }  // namespace memstat::postmortem

@@ -22,7 +22,7 @@
 
 namespace memstat::postmortem {
 
-/// The content of the first page. Thread safety: a plain value.
+/// The content of the first page.
 struct MinidumpLayout {
   static constexpr std::size_t kHeaderBytes = 80;
 
@@ -48,7 +48,7 @@ Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::strin
 /// Whether these are the first bytes of a minidump, for any machine.
 bool is_minidump(std::string_view head);
 
-/// A minidump. Keeps only counts of its bitmap in memory. Thread safety: none; one thread at a time.
+/// A minidump. Keeps only counts of its bitmap in memory.
 class FreeBsdMinidump final : public PhysicalMemory {
  public:
   /// Errors: read errors, and those of parse_minidump_header; kData for impossible ranges and bitmaps.

@@ -19,7 +19,7 @@
 
 namespace memstat::postmortem {
 
-/// The content of the headers. Thread safety: a plain value.
+/// The content of the headers.
 struct KdumpLayout {
   static constexpr std::size_t kHeaderBytes = 464;
   static constexpr std::size_t kMoreBytes = 104;  ///< In block 1.

@@ -18,7 +18,7 @@ enum class Machine : std::uint8_t { kX86, kArm64 };
 /// "x86_64" or "aarch64", as in uname(3).
 std::string_view to_string(Machine machine);
 
-/// Reads a dump without loading it as a whole. Thread safety: none; one thread at a time.
+/// Reads a dump without loading it as a whole.
 class PhysicalMemory {
  public:
   PhysicalMemory() = default;

@@ -17,7 +17,7 @@
 namespace memstat::postmortem {
 
 /// Accepts any bytes. Ignores malformed lines, and all lines after the first kMaxPairs. The first line with a key is
-/// used. Thread safety: a plain value.
+/// used.
 class VmCoreInfo {
  public:
   static constexpr std::size_t kMaxPairs = 4096;  // a kernel has about 150

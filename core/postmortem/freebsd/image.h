@@ -17,8 +17,7 @@
 
 namespace memstat::postmortem {
 
-/// A FreeBSD kernel for the walks over its lists, in a dump or through libkvm. Thread safety: none; one thread at a
-/// time.
+/// A FreeBSD kernel for the walks over its lists, in a dump or through libkvm.
 class FreeBsdKernel : public KernelMemory {
  public:
   /// The path of the dump, for messages.

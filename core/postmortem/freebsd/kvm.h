@@ -13,13 +13,13 @@
 
 namespace memstat::postmortem {
 
-/// A symbol from kvm_nlist(3); 0: no value. Thread safety: a plain value.
+/// A symbol from kvm_nlist(3); 0: no value.
 struct KvmSymbol {
   std::string_view name;
   std::uint64_t value = 0;
 };
 
-/// The used part of libkvm, which exists only on FreeBSD. Thread safety: none; one thread at a time.
+/// The used part of libkvm, which exists only on FreeBSD.
 class KvmHandle {
  public:
   KvmHandle() = default;

@@ -13,7 +13,7 @@
 
 namespace memstat::postmortem {
 
-/// Walks a linked list up to its terminating 0. Detects circular lists. Thread safety: none.
+/// Walks a linked list up to its terminating 0. Detects circular lists.
 class ListWalk {
  public:
   static constexpr std::size_t kMaxEntries = 65536;

@@ -10,7 +10,7 @@
 
 namespace memstat::postmortem {
 
-/// CPUs and memory of the dumped machine. Thread safety: a plain value.
+/// CPUs and memory of the dumped machine.
 struct FreeBsdMachine {
   std::vector<std::uint32_t> cpus;  ///< CPU numbers in all_cpus, ascending; never empty.
   std::uint32_t cpu_slots = 1;      ///< mp_maxid + 1.

@@ -24,8 +24,7 @@ constexpr std::uint64_t kMaxBuckets = 1U << 16U;      // in a domain
 constexpr std::size_t kMaxCached = 1U << 22U;         // items in buckets of all zones of a keg
 constexpr std::uint64_t kBitsOfWord = 64;
 
-/// Detects the end of a list that may be circular and of any length, without remembering all entries. Thread safety:
-/// none.
+/// Detects the end of a list that may be circular and of any length, without remembering all entries.
 class LongList {
  public:
   explicit LongList(std::uint64_t most) : most_(most) {}
@@ -264,7 +263,7 @@ class ItemReader {
   SlabObjects found_;
 };
 
-/// Walks kegs and zones. Thread safety: none.
+/// Walks kegs and zones.
 class ZoneNames {
  public:
   explicit ZoneNames(FreeBsdKernel& kernel) : kernel_(kernel) {}

@@ -17,7 +17,7 @@
 
 namespace memstat::postmortem {
 
-/// A uma zone. Thread safety: a plain value.
+/// A uma zone.
 struct UmaZone {
   std::string name;
   std::uint64_t object_size = 0;             ///< B usable by the caller.

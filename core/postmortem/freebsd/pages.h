@@ -12,7 +12,7 @@
 
 namespace memstat::postmortem {
 
-/// Page statistics as sysctls. Thread safety: a plain value.
+/// Page statistics as sysctls.
 struct FreeBsdPages {
   std::vector<std::pair<std::string, std::uint64_t>> sysctls;  ///< Names and values of those that the kernel has.
   std::string damage;                                          ///< For display; usually "".

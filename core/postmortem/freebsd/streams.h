@@ -15,7 +15,6 @@
 namespace memstat::postmortem {
 
 /// Builds a stream of records: a header, then records of equal size with a name and a block of 64 bytes for each CPU.
-/// Thread safety: none.
 class StreamBytes {
  public:
   static constexpr std::size_t kMaxBytes = 256U << 20U;  ///< 1000 types on 1024 CPUs need 65 MB.
@@ -49,7 +48,7 @@ class StreamBytes {
   std::string bytes_;
 };
 
-/// A finished stream. Thread safety: a plain value.
+/// A finished stream.
 struct FreeBsdStream {
   std::string bytes;
   std::uint32_t count = 0;          ///< Number of records.

@@ -12,7 +12,7 @@
 
 namespace memstat::postmortem {
 
-/// The position of a struct member. Thread safety: a plain value.
+/// The position of a struct member.
 struct BtfMember {
   std::uint64_t bit_offset = 0;
   std::uint32_t bit_size = 0;  ///< Width of a bit field; 0: not a bit field.

@@ -15,14 +15,13 @@
 
 namespace memstat::postmortem {
 
-/// A symbol: its address in the running kernel, and its size in bytes (0 if the file has none). Thread safety: a plain
-/// value.
+/// A symbol: its address in the running kernel, and its size in bytes (0 if the file has none).
 struct KernelSymbol {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };
 
-/// The required parts of a kernel file. The file is closed after reading. Thread safety: a plain value.
+/// The required parts of a kernel file. The file is closed after reading.
 class KernelFile {
  public:
   /// Reads the symbols with these names (including local ones), the types (.SUNW_ctf), and `version`. Errors:

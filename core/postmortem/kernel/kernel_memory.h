@@ -11,7 +11,7 @@
 
 namespace memstat::postmortem {
 
-/// The memory of a crashed kernel, or of the running one. Thread safety: none; one thread at a time.
+/// The memory of a crashed kernel, or of the running one.
 class KernelMemory {
  public:
   KernelMemory() = default;

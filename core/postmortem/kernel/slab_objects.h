@@ -10,7 +10,7 @@
 
 namespace memstat::postmortem {
 
-/// An allocated object. Thread safety: a plain value.
+/// An allocated object.
 struct SlabObject {
   /// The allocation, if the kernel recorded it.
   struct Origin {

@@ -11,7 +11,7 @@
 
 namespace memstat::postmortem {
 
-/// An integer, pointer or bit field of up to 64 bits in a struct; or missing. Thread safety: a plain value.
+/// An integer, pointer or bit field of up to 64 bits in a struct; or missing.
 struct StructField {
   std::uint64_t bit_offset = 0;
   std::uint32_t bits = 0;  ///< 0: the struct has no such member.
@@ -21,7 +21,7 @@ struct StructField {
   [[nodiscard]] std::uint64_t end() const { return (bit_offset + bits + 7) / 8; }
 };
 
-/// A struct type. Holds the bytes of one instance at a time. Thread safety: none.
+/// A struct type. Holds the bytes of one instance at a time.
 class StructReader {
  public:
   /// The struct with this name. If the kernel has none, all its fields are missing.

@@ -10,7 +10,7 @@
 
 namespace memstat::postmortem {
 
-/// The CPUs and nodes of the crashed machine. Thread safety: a plain value.
+/// The CPUs and nodes of the crashed machine.
 struct LinuxMachine {
   struct Cpu {
     std::uint32_t number = 0;

@@ -30,8 +30,7 @@ struct FoundSymbolTables {
   std::uint64_t index = 0;
 };
 
-/// Searches a kernel's read-only data, untrusted bytes. Empty if the tables are missing or incomplete. Thread safety:
-/// safe.
+/// Searches a kernel's read-only data, untrusted bytes. Empty if the tables are missing or incomplete.
 std::optional<FoundSymbolTables> find_symbol_tables(std::string_view bytes);
 
 }  // namespace memstat::postmortem

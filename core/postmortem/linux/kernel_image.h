@@ -20,7 +20,7 @@
 
 namespace memstat::postmortem {
 
-/// A Linux kernel in a dump. Thread safety: none; one thread at a time.
+/// A Linux kernel in a dump.
 class KernelImage final : public KernelMemory {
  public:
   /// The names that are looked up on opening; others are unknown.

@@ -9,7 +9,7 @@
 
 namespace memstat::postmortem {
 
-/// /proc/meminfo of the dumped kernel. Thread safety: a plain value.
+/// /proc/meminfo of the dumped kernel.
 struct LinuxMeminfo {
   std::string text;    ///< Without unreadable lines; "" if MemTotal or MemFree is one of them.
   std::string damage;  ///< What could not be read, for display; usually "".

@@ -13,7 +13,7 @@
 
 namespace memstat::postmortem {
 
-/// The allocation of an object. Thread safety: a plain value.
+/// The allocation of an object.
 struct ObjectOrigin {
   std::uint64_t caller = 0;          ///< Return address of the allocator.
   std::vector<std::uint64_t> stack;  ///< Return addresses, innermost first; empty if unreadable.
@@ -22,7 +22,7 @@ struct ObjectOrigin {
   std::optional<std::uint64_t> age_ns;  ///< From jiffies; empty if the length of a jiffy is unknown.
 };
 
-/// Reads the allocation tracks of objects. Thread safety: none; one thread at a time.
+/// Reads the allocation tracks of objects.
 class ObjectOrigins {
  public:
   /// Adds the fields that select() needs to `cache`, a struct kmem_cache.

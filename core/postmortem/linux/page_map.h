@@ -13,7 +13,7 @@
 
 namespace memstat::postmortem {
 
-/// The kernel's struct pages (sparse memory model). Thread safety: none; one thread at a time.
+/// The kernel's struct pages (sparse memory model).
 class PageMap {
  public:
   /// Arguments: the number of the first page, the address of its struct page, and the bytes of consecutive struct

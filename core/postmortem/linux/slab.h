@@ -20,7 +20,7 @@
 
 namespace memstat::postmortem {
 
-/// A slab cache. Thread safety: a plain value.
+/// A slab cache.
 struct SlabCache {
   struct Node {
     std::uint32_t number = 0;

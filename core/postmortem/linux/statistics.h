@@ -22,7 +22,7 @@ struct NamedCount {
   std::uint64_t value = 0;
 };
 
-/// Machine-wide counters. Thread safety: a plain value.
+/// Machine-wide counters.
 struct LinuxStatistics {
   std::vector<NamedCount> zones;   ///< vm_zone_stat, sums over zones.
   std::vector<NamedCount> numa;    ///< vm_numa_event, without the CPUs' pending counts; empty without CONFIG_NUMA.

@@ -13,7 +13,7 @@
 namespace memstat::postmortem {
 
 /// Names addresses like the kernel's %pS: "function+0x1f/0x80" or "function+0x1f/0x80 [module]"; "0x..." outside
-/// functions. Unreadable tables are skipped. Names at most kMaxAddresses. Thread safety: none; one thread at a time.
+/// functions. Unreadable tables are skipped. Names at most kMaxAddresses.
 class Symbolizer {
  public:
   static constexpr std::size_t kMaxAddresses = 1U << 16U;

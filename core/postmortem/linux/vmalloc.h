@@ -14,7 +14,7 @@
 
 namespace memstat::postmortem {
 
-/// /proc/vmallocinfo of the dumped kernel. Thread safety: a plain value.
+/// /proc/vmallocinfo of the dumped kernel.
 struct LinuxVmallocinfo {
   std::string text;    ///< "" if no area was readable.
   std::string damage;  ///< The first problem found, for display; usually "".

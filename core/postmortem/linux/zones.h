@@ -13,7 +13,7 @@
 
 namespace memstat::postmortem {
 
-/// A zone. Amounts are in pages. Thread safety: a plain value.
+/// A zone. Amounts are in pages.
 struct LinuxZone {
   struct PageSet {
     std::uint32_t cpu = 0;
@@ -33,7 +33,7 @@ struct LinuxZone {
   std::vector<PageSet> page_sets;          ///< Online CPUs only.
 };
 
-/// Nodes. Thread safety: plain values.
+/// Nodes.
 struct LinuxNode {
   std::uint32_t number = 0;
   std::vector<std::uint64_t> counts;  ///< In the order of LinuxStatistics::nodes.
