@@ -57,7 +57,7 @@ struct HttpConnection {
   std::size_t place = 0;   ///< Index in the table.
 };
 
-/// The table of connections. Reuses its entries. Thread safety: none.
+/// The table of connections. Reuses its entries.
 class HttpConnections {
  public:
   using State = ConnectionState;

@@ -17,7 +17,7 @@
 namespace memstat {
 
 /// Spare open files. When the process or the system is out of files, one is closed so that another can be opened. Files
-/// rather than descriptors, because the system-wide table may be the full one. Thread safety: none.
+/// rather than descriptors, because the system-wide table may be the full one.
 class SpareFiles {
  public:
   static constexpr std::size_t kCount = 4;
@@ -33,7 +33,7 @@ class SpareFiles {
   std::vector<UniqueFd> files_;
 };
 
-/// Owner and mode of unix sockets' files. -1: unchanged. Thread safety: a plain value.
+/// Owner and mode of unix sockets' files. -1: unchanged.
 struct UnixSocketFile {
   std::int64_t user = -1;
   std::int64_t group = -1;
@@ -41,7 +41,7 @@ struct UnixSocketFile {
 };
 
 /// The file of a unix socket. Removed at the end unless it was replaced. Works within the sandbox if the account may
-/// delete files in the directory. Thread safety: none.
+/// delete files in the directory.
 class SocketFile {
  public:
   explicit SocketFile(const std::string& path);
@@ -56,7 +56,7 @@ class SocketFile {
 };
 
 /// Listening sockets. New clients wait in the kernel until an HttpServer accepts them. Movable; closes the sockets on
-/// destruction. Thread safety: none.
+/// destruction.
 class HttpListeners {
  public:
   /// Listens on 1 to 64 addresses. Replaces a unix socket that no process listens on. The error's `path` is the failing

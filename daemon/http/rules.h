@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Rules for HTTP requests, independent of sockets: who may connect, decoding paths, recognizing this machine's Host, strict
-// headers. Everything here is pure. Thread safety: safe.
+// headers. Everything here is pure.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ namespace memstat {
 /// Pause before retrying when the process or the system was out of descriptors.
 inline constexpr std::chrono::milliseconds kPauseWithoutDescriptors{20};
 
-/// An endpoint as a sockaddr. Thread safety: a plain value.
+/// An endpoint as a sockaddr.
 class SocketAddress {
  public:
   SocketAddress() = default;
@@ -33,7 +33,7 @@ class SocketAddress {
   sockaddr_storage storage_{};
 };
 
-/// The unsent part of a response. Does not own the bytes. Thread safety: none.
+/// The unsent part of a response. Does not own the bytes.
 class Outgoing {
  public:
   enum class Status {

@@ -12,7 +12,7 @@
 
 namespace memstat::ctl {
 
-/// A C API list for a command. Throws std::bad_alloc. Thread safety: none.
+/// A C API list for a command. Throws std::bad_alloc.
 class KernelList {
  public:
   KernelList();

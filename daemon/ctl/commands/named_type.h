@@ -14,7 +14,6 @@
 namespace memstat::ctl {
 
 /// The types named by "ALLOCATOR/TYPE" or a name; several if they share name and allocator. Pointers into the rows.
-/// Thread safety: a plain value.
 struct NamedType {
   std::vector<const TypeRow*> types;  ///< Empty if there is a problem, and only then.
   std::string problem;                ///< Unknown, with similar names; or ambiguous between allocators.

@@ -12,14 +12,14 @@
 
 namespace memstat::ctl {
 
-/// Options of a walk. Thread safety: a plain value.
+/// Options of a walk.
 struct WalkOptions {
   std::size_t first = 0;                    ///< The first poll of a capture to read.
   std::int64_t interval_ns = 0;             ///< Between two reads of a live kernel.
   std::optional<std::uint64_t> count = {};  ///< Maximum number of states; empty: all polls, or until a signal.
 };
 
-/// Visits the polls of a capture, or a live kernel at intervals. Throws std::bad_alloc. Thread safety: none.
+/// Visits the polls of a capture, or a live kernel at intervals. Throws std::bad_alloc.
 class PollWalk {
  public:
   /// The source must outlive this object.

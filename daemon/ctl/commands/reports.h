@@ -57,7 +57,7 @@ struct WatchOptions {
   ReportView view;
 };
 
-/// The figures of the type in one state. Thread safety: a plain value.
+/// The figures of the type in one state.
 struct WatchedState {
   double seconds = 0;
   std::int64_t time_ns = 0;  ///< Since 1970.

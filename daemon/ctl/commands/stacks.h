@@ -11,7 +11,7 @@
 
 namespace memstat::ctl {
 
-/// The input of the reports. Thread safety: a plain value.
+/// The input of the reports.
 struct MemuseFindings {
   events::MemuseTable table;
   MemuseOptions options;

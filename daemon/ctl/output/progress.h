@@ -7,7 +7,7 @@
 
 namespace memstat::ctl {
 
-/// A progress line on the terminal. Shows nothing in the first second. Thread safety: none.
+/// A progress line on the terminal. Shows nothing in the first second.
 class Progress {
  public:
   Progress();

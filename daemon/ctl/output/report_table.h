@@ -49,7 +49,7 @@ Cell cell_of(const std::optional<T>& value) {
 }
 inline Cell cell_of_text(std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); }
 
-/// The user's choices for a report. Thread safety: a plain value.
+/// The user's choices for a report.
 struct ReportView {
   Layout layout = Layout::kText;
   bool is_compact = false;                 ///< JSON on one line.
@@ -62,7 +62,7 @@ struct ReportView {
   std::size_t width = terminal_width();  ///< Width of the terminal; 0: text is as wide as necessary.
 };
 
-/// A table whose rows are in the report's own order. Thread safety: a plain value.
+/// A table whose rows are in the report's own order.
 class ReportTable {
  public:
   /// `name`: key of the list in JSON. `names`: number of leading columns that patterns are matched with, each alone and

@@ -10,7 +10,7 @@
 
 namespace memstat::ctl {
 
-/// An HTTP answer. Thread safety: a plain value.
+/// An HTTP answer.
 struct HttpAnswer {
   int status = 0;
   std::string etag;  ///< "" if there is none.
@@ -35,7 +35,7 @@ struct HttpResult {
 };
 
 /// Gets `path`, which begins with a slash, below the URL's prefix. `etag`: of the known version, for a 304 answer; ""
-/// for none. Signals do not interrupt it. Throws std::bad_alloc. Thread safety: safe.
+/// for none. Signals do not interrupt it. Throws std::bad_alloc.
 HttpResult http_get(const HttpUrl& url, std::string_view path, std::string_view etag);
 
 /// Receives the unparsed answer to a GET over https, up to `most` bytes. Returns "" or an error.

@@ -11,7 +11,7 @@
 
 namespace memstat::ctl {
 
-/// Remembers the answers of a capture, so that following its polls parses each once. Thread safety: none.
+/// Remembers the answers of a capture, so that following its polls parses each once.
 class AnswerFinder {
  public:
   /// Asks a machine; of a capture the poll that is selected, else the last one before it that has the answer. `capture`: the

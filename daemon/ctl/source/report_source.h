@@ -35,7 +35,7 @@ struct MachineMemory {
   std::optional<std::uint64_t> available;  ///< The kernel's estimate.
 };
 
-/// The figures at one moment. Thread safety: a plain value.
+/// The figures at one moment.
 struct Sample {
   std::int64_t time_ns = 0;       ///< Time of reading from the kernel, in ns since 1970 (UTC).
   std::int64_t monotonic_ns = 0;  ///< Monotonic time of a selected poll, for intervals.
@@ -87,7 +87,6 @@ struct GrowthRow {
   std::vector<std::string> with = {};  ///< Types that grow by the same number of objects.
 };
 
-/// Thread safety: plain values, as all types here.
 struct GrowthAnswer {
   std::size_t polls = 0;
   double seconds = 0;  ///< between the first and the last poll
@@ -108,7 +107,6 @@ struct EventRow {
   std::vector<std::string> lines;
 };
 
-/// Thread safety: a plain value.
 struct EventsAnswer {
   bool has_log = false;          ///< False: the log was not read.
   std::vector<EventRow> events;  ///< Oldest first.
@@ -123,7 +121,7 @@ struct FindingsAnswer {
 };
 bool parse_findings_answer(std::string_view json, Diagnosis& diagnosis);
 
-/// A source of figures. Errors are in the results, as text for display. Throws std::bad_alloc. Thread safety: none.
+/// A source of figures. Errors are in the results, as text for display. Throws std::bad_alloc.
 class ReportSource {
  public:
   ReportSource() = default;

@@ -14,7 +14,7 @@
 
 namespace memstat::ctl {
 
-/// A figure of types: its title, and its place in a snapshot, in the C API and in a row. Thread safety: a plain value.
+/// A figure of types: its title, and its place in a snapshot, in the C API and in a row.
 struct Column {
   const char* title;     ///< beside a value
   const char* key;       ///< in JSON, including the API's

@@ -14,7 +14,7 @@
 namespace memstat::ctl {
 
 /// A type. Unknown figures are missing from `figures` and are 0. Amounts that were negative, because counters were not
-/// read at the same instant, are 0. Thread safety: a plain value.
+/// read at the same instant, are 0.
 struct TypeRow {
   std::string host;                       ///< If several hosts are read at once; otherwise "".
   std::string os;                         ///< "linux", "freebsd"; "" if unknown.

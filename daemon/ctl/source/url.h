@@ -7,7 +7,7 @@
 
 namespace memstat::ctl {
 
-/// A parsed http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX], https URL, or unix:PATH. Thread safety: a plain value.
+/// A parsed http://[USER[:PASSWORD]@]HOST[:PORT][/PREFIX], https URL, or unix:PATH.
 struct HttpUrl {
   bool is_https = false;
   std::string socket;       ///< Path of a unix socket; "" for TCP.

@@ -37,7 +37,7 @@ enum class TopAction { kNone, kQuit, kReadSplits, kFaster, kSlower };
 
 enum class SortKey { kBytes, kHeld, kUse, kSize, kObjects, kGrowth, kFailureCount, kLimit, kName };
 
-/// The state of top. Thread safety: none.
+/// The state of top.
 class TopModel {
  public:
   /// The lines above the types. `replay_position`: "poll 2 of 3"; "" for a live kernel.

@@ -15,7 +15,7 @@
 
 namespace memstat::ctl {
 
-/// The result of a read. Thread safety: a plain value.
+/// The result of a read.
 struct TopReading {
   std::optional<Sample> sample;  ///< Empty: none was requested, or the capture has ended.
   TopModel::Heading heading = {};
@@ -27,7 +27,7 @@ struct TopReading {
 /// Stores it in the model.
 void apply(TopReading reading, TopModel& model);
 
-/// Reads a source; a capture poll by poll. One read at a time. Thread safety: none.
+/// Reads a source; a capture poll by poll. One read at a time.
 class TopReader {
  public:
   struct Wish {

@@ -21,7 +21,7 @@ struct ScreenEvent {
 };
 
 /// A full screen. Create it only once per process. The destructor restores the terminal; signals cannot bypass it,
-/// because they are reported as events: SIGINT, SIGTERM, SIGHUP, SIGQUIT. Thread safety: none.
+/// because they are reported as events: SIGINT, SIGTERM, SIGHUP, SIGQUIT.
 class TopScreen {
  public:
   TopScreen();
