@@ -79,7 +79,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 constexpr MetricOrigin kOrigins[] = {
-    {kKernelLogEvents, "lines of the kernel itself, by their beginning; suppressed: lines that report omitted lines"},
+    {kKernelLogEvents, "lines of the kernel itself by their beginning, and as suppressed lines that report omitted lines"},
     {kKernelLogLost, "gaps in the numbers of the records"},
 };
 

@@ -71,7 +71,7 @@ class AttachHelper {
   std::uint32_t count_ MEMSTAT_GUARDED_BY(mutex_) = 0;
 };
 
-/// The helper of this process, or null. A table uses the one that is set when the table is opened.
+/// The helper of this process, or null. A table uses the one that is set when the table is opened. Thread safety: safe.
 std::shared_ptr<AttachHelper> process_helper();
 void set_process_helper(std::shared_ptr<AttachHelper> helper);
 
