@@ -28,7 +28,6 @@ Error wrong(std::string_view text, std::string_view what) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Removes the leading digits from `rest`.
 std::string_view cut_digits(std::string_view& rest) {
   std::size_t length = 0;
   while (length < rest.size() && is_digit(rest[length])) ++length;
@@ -37,7 +36,6 @@ std::string_view cut_digits(std::string_view& rest) {
   return digits;
 }
 
-/// Removes everything up to the next digit from `rest`.
 std::string_view cut_unit(std::string_view& rest) {
   std::size_t length = 0;
   while (length < rest.size() && !is_digit(rest[length])) ++length;
@@ -185,7 +183,7 @@ Result<Endpoint> parse_listen_address(std::string_view text) {
       return wrong(text, "is not the absolute path of a socket; write one such as unix:/run/memstatd/memstatd.sock");
     }
     if (path.size() > kMaxPath) return wrong(text, "is longer than the 103 bytes that a socket's path may have");
-    if (path.find('\0') != std::string_view::npos) return wrong(text, "has a byte that no path has");
+    if (path.find('\0') != std::string_view::npos) return wrong(text, "has a NUL byte, which no path can contain");
     return Endpoint{.address = {}, .port = 0, .path = std::string(path)};
   }
   if (text.find(':') == std::string_view::npos) {

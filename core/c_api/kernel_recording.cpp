@@ -23,7 +23,7 @@ struct RecordedKernel {
 };
 
 Error exists_already(const std::string& output) {
-  Error error = data_error(output, 0, "there is something of that name already; name a new directory or archive");
+  Error error = data_error(output, 0, "already exists; name a new directory or archive");
   error.offset.reset();
   return error;
 }

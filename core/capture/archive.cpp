@@ -142,7 +142,7 @@ class MemberReader {
       return member_error(member.path, "exceeds the " + std::to_string(limits_.total_bytes) +
                                            " bytes that a capture may have when unpacked; "
                                            "if you trust this archive, "
-                                           "raise the bound in the environment: MEMSTAT_CAPTURE_MAX=4GiB");
+                                           "raise the limit in the environment: MEMSTAT_CAPTURE_MAX=4GiB");
     }
     total_ += bytes;
     return {};

@@ -29,7 +29,7 @@ struct ArchiveLimits {
 ///
 /// Rejected with kData:
 /// - members that are absolute, have empty or ".." components, or are duplicates
-/// - members that are apart from the rest of their poll
+/// - members that are separated from the rest of their poll
 /// - members that are not a file, directory or symbolic link, that are sparse, or that exceed the limits
 /// - links that leave their poll's `fs`
 /// - truncated archives

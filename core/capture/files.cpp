@@ -51,7 +51,7 @@ class DirectoryFiles final : public CaptureFiles {
         static_cast<std::uint64_t>(status.st_size) <= ReadLimits{}.max_bytes) {
       try {
         out.reserve(static_cast<std::size_t>(status.st_size) + 1);
-      } catch (const std::bad_alloc&) {  // then read_all says so, or finds that the file is shorter by now
+      } catch (const std::bad_alloc&) {  // read_all reports it, unless the file is now shorter
       }
     }
     auto result =
@@ -221,7 +221,7 @@ Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::u
       if (bytes.size() > bytes_left) {
         return data_error(from.full_name(path), 0,
                           "the capture is too large to hold in memory; "
-                          "raise the bound with --replay-max, or replay it as a user who may read it");
+                          "raise the limit with --replay-max, or replay it as a user who may read it");
       }
       bytes_left -= bytes.size();
       return to.add_file(path, std::string(bytes.view()));

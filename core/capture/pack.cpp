@@ -41,7 +41,7 @@ class ArchiveWriter {
       if (!kind) return kind.error();
       Result<void> added;
       if (*kind == FileKind::kDirectory) {
-        if (depth > 64) return refused(files_.full_name(inner), "directories nested deeper than a kernel's");
+        if (depth > 64) return refused(files_.full_name(inner), "is nested more deeply than any directory of a kernel");
         added = add_tree(inner, depth + 1);
       } else if (*kind == FileKind::kFile) {
         added = add_file(inner);

@@ -143,9 +143,9 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
       !result) {
     return result;
   }
-  // FreeBSD 13.0 (10cb3979a9bd) added vm.malloc.zone_sizes; before it the classes were powers of two from 16. Only captures
-  // from FreeBSD 15.0 contain it; others have no size classes. It never changes. Each poll of a recording is complete, and
-  // also contains the count, which libmemstat needs (core/c_api/list.cpp).
+  // FreeBSD 13.0 (10cb3979a9bd) added vm.malloc.zone_sizes; before it the classes were powers of two from 16. Captures
+  // without it have no size classes. It never changes. Each poll of a recording is complete, and also contains the count,
+  // which libmemstat needs (core/c_api/list.cpp).
   const bool is_live = view.reads_this_machine() && !view.wants_whole_polls();
   if (is_live && !raw.parts[kSizesPart].empty()) return {};
   if (auto result = view.read_sysctl(kSizes, raw.parts[kSizesPart], 256); !result) raw.parts[kSizesPart].clear();

@@ -246,7 +246,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     if (!content.ends_with('\n')) return data_error(kRoot, offset, "has a file that ends within a line");
     if (std::find(kNoValue.begin(), kNoValue.end(), text) != kNoValue.end()) continue;
     const auto value = parse_u64(text);
-    if (!value) return data_error(kRoot, offset, "has a file with neither a number of at most 64 bits nor a word for none");
+    if (!value)
+      return data_error(kRoot, offset, "has a file with neither a number of at most 64 bits nor a word that replaces it");
     // A duplicate means a damaged capture, or two group names that became equal after invalid bytes were replaced.
     const bool is_new = staging.statistics().add_new(*place->metric, *value, {place->group, place->domain});
     if (!is_new || staging.statistics().entries().size() > kMaxFigures) {

@@ -212,16 +212,12 @@ int on_vmap_failure(struct raw_arguments* arguments) {
   return 0;
 }
 
-// ---- frequent events ----
-
 // Selects one of two arguments after reading both: the verifier does not allow a variable index into the context.
 static __always_inline __u64 one_of(__u64 first, __u64 second, int is_second) {
   barrier_var(first);
   barrier_var(second);
   return is_second ? second : first;
 }
-
-// ---- durations of page faults ----
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);

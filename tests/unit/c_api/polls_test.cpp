@@ -137,7 +137,7 @@ TEST_F(CApiRecording, WritesToNothingThatExists) {
   for (const std::string name : {"used", "file.tar.zst"}) {
     const ListPtr list = make_list(kernel(1));
     EXPECT_EQ(memstat_record_begin(list.get(), directory_.file(name).c_str(), 0), -1);
-    expect_failure(list.get(), MEMSTAT_ERROR_DATAERROR, "something of that name already");
+    expect_failure(list.get(), MEMSTAT_ERROR_DATAERROR, "already exists");
     EXPECT_EQ(memstat_record_poll(list.get(), nullptr), -1) << "nothing has begun";
   }
   EXPECT_EQ(std::filesystem::file_size(directory_.file("file.tar.zst")), 4U);

@@ -158,7 +158,7 @@ TEST(ShowReport, HasSharesOfTheFirstFigureThatIsNotZero) {
   source.splits_ = {};
   const Report report = show(source, "none", {.layout = Layout::kText});
   EXPECT_EQ(report.problem, "");
-  EXPECT_THAT(report.notes, testing::ElementsAre(HasSubstr("counts nothing of slab/none by CPU")));
+  EXPECT_THAT(report.notes, testing::ElementsAre(HasSubstr("does not count slab/none by CPU")));
 }
 
 TEST(ShowReport, AddsUpTypesOfOneName) {
