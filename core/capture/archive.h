@@ -13,8 +13,8 @@
 
 namespace memstat {
 
-/// Limits on an archive's unpacked content, in bytes; a small file can claim any size. Thread safety: a plain value; the
-/// functions below are safe.
+/// Limits on an archive's unpacked content, in bytes; a small file can claim any size. Thread safety: the functions
+/// below are safe.
 struct ArchiveLimits {
   std::uint64_t member_bytes = 1ULL << 30;
   /// Content and names. Includes members that are not part of the capture.

@@ -96,7 +96,7 @@ constexpr SystemMetric kFreeWholeBlockBytes =
 constexpr SystemMetric kZramBytes =
     gauge_metric("memstat_zram_bytes", Tier::kDefault,
                  "Bytes of a block device that is compressed in memory now, by part: original (before compression), "
-                 "compressed, held (with what is free in its pages), peak of held, and limit of held where one is set.",
+                 "compressed, held (including free space in its pages), peak of held, and limit of held if one is set.",
                  {"device", "part"});
 
 constexpr std::string_view kMeminfo = "/proc/meminfo";
@@ -111,7 +111,7 @@ constexpr std::string_view kSockstat = "/proc/net/sockstat";
 constexpr std::string_view kTracing = "/sys/kernel/tracing/buffer_total_size_kb";
 constexpr std::string_view kZswapPool = "/sys/kernel/debug/zswap/pool_total_size";
 
-/// Maximum number of devices that are read.
+/// Other devices are not read.
 constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/block/zram1/mm_stat",
                                            "/sys/block/zram2/mm_stat", "/sys/block/zram3/mm_stat"};
 
@@ -509,15 +509,16 @@ constexpr MetricOrigin kOrigins[] = {
      "cma: total_pages - available_pages, or alloc_pages_success - release_pages_success, "
      "of /sys/kernel/mm/cma/AREA x page size, without areas of huge pages"},
     {kAccountedBytes, "zswap: Zswap, or pool_total_size of debugfs"},
-    {kAccountedBytes, "zsmalloc: nr_zspages x page size - zswap (without the latter where zpool is another)"},
+    {kAccountedBytes, "zsmalloc: nr_zspages x page size - zswap (without the latter if zswap uses another allocator)"},
     {kAccountedBytes, "bounce: Bounce"},
     {kAccountedBytes, "writeback_copies: WritebackTmp"},
     {kAccountedBytes, "gpu: GPUActive + GPUReclaim"},
     {kAccountedBytes, "hardware_corrupted: HardwareCorrupted"},
     {kAccountedBytes,
-     "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 where MemTotal is already without it"},
+     "balloon: Balloon, or (balloon_inflate - balloon_deflate) x page size, 0 if MemTotal does not include it"},
     {kAccountedBytes, "tracing: buffer_total_size_kb of /sys/kernel/tracing, without instances"},
-    {kAccountedBytes, "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most what is in no other part"},
+    {kAccountedBytes,
+     "sockets: mem of TCP and UDP in /proc/net/sockstat x page size, at most the otherwise unaccounted memory"},
     {kUnaccountedBytes, "MemTotal - MemFree - every part"},
     {kTotalBytes, "MemTotal"},
     {kAvailableBytes, "MemAvailable"},
@@ -534,7 +535,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kWritebackBytes, "Writeback"},
     {kDirtyThresholdBytes, "nr_dirty_background_threshold, nr_dirty_threshold, of vmstat, x page size"},
     {kPagePins, "nr_foll_pin_acquired - nr_foll_pin_released, of vmstat"},
-    {kZramBytes, "the first five numbers of /sys/block/zram*/mm_stat, of up to four devices that are there at start"},
+    {kZramBytes, "the first five numbers of /sys/block/zram*/mm_stat, of up to four devices that exist at start"},
     {kFreeWholeBlockBytes, "nr_free_pages_blocks, of vmstat, x page size"},
     {kPartMissing, "1 for a part whose line or file this kernel does not have, or that memstatd may not read"},
 };

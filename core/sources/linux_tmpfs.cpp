@@ -78,9 +78,9 @@ constexpr MetricOrigin kOrigins[] = {
     {kTmpfsBytes, "(f_blocks - f_bfree) x f_bsize of statfs(2)"},
     {kTmpfsLimitBytes, "f_blocks x f_bsize of statfs(2)"},
     {kTmpfsFiles, "f_files - f_ffree of statfs(2)"},
-    {kTmpfsLimitFiles, "f_files of statfs(2), none where it is 0"},
+    {kTmpfsLimitFiles, "f_files of statfs(2), none if it is 0"},
     {kTmpfsLeftOut, "mounts in /proc/self/mountinfo without series"},
-    {kTmpfsLeftOutBytes, "the sum of the same value"},
+    {kTmpfsLeftOutBytes, "sum of (f_blocks - f_bfree) x f_bsize of statfs(2)"},
 };
 
 }  // namespace

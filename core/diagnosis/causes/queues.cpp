@@ -15,9 +15,9 @@ constexpr std::string_view kAllocated = "memstat_socket_allocated_objects";
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& one : evidence.samples(kDropped)) {
     if (one.change.recent <= 0 || evidence.rate(one.change.recent) < 0.1) continue;
-    Finding& finding = add_finding(
-        found, cause, Severity::kNow, Certainty::kConfirmed,
-        counted(one.change.recent, "message") + " of the kernel lost: a program does not read its netlink socket");
+    Finding& finding =
+        add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                    counted(one.change.recent, "kernel message") + " lost: a program does not read its netlink socket");
     finding.fact({.text = counted(one.change.recent, "drop") + " in " + duration_words(evidence.recent_seconds),
                   .source = std::string(kDropped),
                   .value = one.change.recent,
@@ -37,7 +37,9 @@ void look_at_queues(const Evidence& evidence, const Cause& cause, Findings& foun
                   .source = std::string(kQueued),
                   .value = one.value});
     finding.bytes = one.value;
-    finding.is_about("socket", one.labels[0]).leads_to("Their programs do not read.").then("ss -0pm; ss -f netlink -pm");
+    finding.is_about("socket", one.labels[0])
+        .leads_to("Their programs do not read them.")
+        .then("ss -0pm; ss -f netlink -pm");
   }
 }
 
