@@ -34,7 +34,7 @@ inline constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
 // Zero if a cache has no slabs, and then not read: the kernel allocates a page when an open file is first read.
 inline constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
 inline constexpr std::string_view kNoSlabs = "0\n";
-inline constexpr FileSet kToldFiles =
+inline constexpr FileSet kDerivedFiles =
     bit(kSlabsFile) | bit(kTotalObjectsFile);  // derived from slabinfo, see core/collect/slab_counts.h
 inline constexpr FileSet kAllButCounters = bit(kSlabsFile) | bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile);
 

@@ -34,10 +34,10 @@
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
+#include "core/collect/round_robin.h"
 #include "core/collect/slab_counts.h"
 #include "core/collect/slab_directories.h"
 #include "core/collect/slab_files.h"
-#include "core/collect/turns.h"
 #include "core/parse/indexed_counts.h"
 #include "core/source.h"
 
@@ -95,7 +95,7 @@ struct State final : ReaderState {
   bool may_look = false;           ///< new caches can be opened, as far as is known
   bool is_for_counters = false;    ///< the plan was made while another source provided all other figures
   bool has_counters = true;        ///< of allocations, as far as is known (CONFIG_SLUB_STATS)
-  bool is_told = false;            ///< slabs and slots are derived from slabinfo, without kToldFiles
+  bool is_derived = false;         ///< slabs and slots are derived from slabinfo, without kDerivedFiles
   SlabCounts counts;               ///< the source of those
   std::uint32_t reads = 0;         ///< since vanished files were last tried
   std::uint32_t next_count = 0;    ///< the cache whose objects are counted next
@@ -141,7 +141,7 @@ class Planner {
     const std::uint64_t names_hash = hash_of(state_.scratch.view());
     if (keep_ && !given_ && has_one_node(view_, state_.scratch)) {
       if (auto kept = keep_slab_counts_open(view_); !kept) return of_source(kept.error());
-      state_.is_told = view_.kept_count() != 0;  // a capture, which keeps nothing open, either has the files or not
+      state_.is_derived = view_.kept_count() != 0;  // a capture, which keeps nothing open, either has the files or not
     }
     auto caches = find_slab_directories(view_, state_.scratch);
     if (!caches) return of_source(caches.error());
@@ -195,7 +195,7 @@ class Planner {
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty() || files_ != 0) continue;
       for (std::size_t file = 0; file < kFileCount; ++file) {
-        const FileSet others = given_ ? kAllButCounters : state_.is_told ? kToldFiles : 0;
+        const FileSet others = given_ ? kAllButCounters : state_.is_derived ? kDerivedFiles : 0;
         if (((others | bit(kObjectsFile)) & bit(static_cast<File>(file))) != 0) continue;
         const auto is_there = read(path_of(cache, kFileNames[file]));
         if (!is_there) return is_there.error();
@@ -206,8 +206,8 @@ class Planner {
       if (*has_sheaf_counter) files_ &= ~(kAllocFiles | kFreeFiles);
     }
     if (files_ == 0) return nothing_to_read();
-    state_.is_told = !given_ && (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
-    if (counts_objects(state_) && (state_.is_told || (files_ & bit(kSlabsFile)) != 0)) files_ |= bit(kObjectsFile);
+    state_.is_derived = !given_ && (files_ & bit(kSlabsFile)) == 0 && has_one_node(view_, state_.scratch);
+    if (counts_objects(state_) && (state_.is_derived || (files_ & bit(kSlabsFile)) != 0)) files_ |= bit(kObjectsFile);
     if ((files_ & bit(kCpuSlabsFile)) == 0) return {};
     for (const SlabDirectory& cache : caches_) {
       if (cache.directory.empty()) continue;
@@ -274,7 +274,7 @@ class FilesReader {
       : view_(view),
         state_(state),
         is_counting_(counts_objects(state)),
-        turns_(view.clock(), static_cast<std::int64_t>(option(state, kCountBudgetOption)), state.next_count),
+        round_robin_(view.clock(), static_cast<std::int64_t>(option(state, kCountBudgetOption)), state.next_count),
         last_(state.last.view(), kFileNames[kObjectsFile]),
         bundle_(bundle, state.scratch) {}
 
@@ -288,7 +288,7 @@ class FilesReader {
       }
     }
     if (!has_any_) return gone_ ? *gone_ : system_error(kDirectory, ENOENT, "all files of the caches have disappeared");
-    state_.next_count = turns_.next_first();
+    state_.next_count = round_robin_.next_first();
     return bundle_.add(kEnd, {});
   }
 
@@ -296,17 +296,17 @@ class FilesReader {
   Result<void> begin(const PlannedCache& cache) {
     nothing_ = {};
     if (is_counting_) {
-      turns_.next_thing();
+      round_robin_.next_thing();
       partial_slabs_ = ~std::uint64_t{0};
       last_count_ = last_.content_of(cache.name);
     }
     if (auto result = bundle_.add("", cache.name); !result) return result;
     if (!cache.order) return {};
     if (auto result = bundle_.add(kOrder, *cache.order); !result) return result;
-    return state_.is_told ? tell(cache) : Result<void>();
+    return state_.is_derived ? derive_from_slabinfo(cache) : Result<void>();
   }
 
-  Result<void> tell(const PlannedCache& cache) {
+  Result<void> derive_from_slabinfo(const PlannedCache& cache) {
     if (!state_.counts.find(cache.name)) return {};
     has_any_ = true;
     const std::string_view slabs = state_.counts.slabs();
@@ -323,7 +323,7 @@ class FilesReader {
     const File file = planned.file;
     const bool is_zero = !nothing_.empty() && (kPartsOfSlabs & bit(file)) != 0;
     if (file == kObjectsFile && !is_zero && (!is_counting_ || partial_slabs_ > kMaxPartialSlabs)) return {};
-    if (is_zero || (file == kObjectsFile && !turns_.take())) {
+    if (is_zero || (file == kObjectsFile && !round_robin_.take())) {
       const std::string_view known = is_zero ? nothing_ : last_count_;
       return known.empty() ? Result<void>() : bundle_.add(kFileNames[file], known);
     }
@@ -345,7 +345,7 @@ class FilesReader {
   KernelView& view_;
   State& state_;
   bool is_counting_;
-  Turns turns_;
+  RoundRobin round_robin_;
   LastBundle last_;
   std::string_view last_count_;      // of the cache, from an earlier read
   std::uint64_t partial_slabs_ = 0;  // of the cache
@@ -357,7 +357,7 @@ class FilesReader {
 
 Result<void> read_files(KernelView& view, Buffer& bundle, State& state) {
   if (counts_objects(state)) bundle.swap(state.last);
-  if (state.is_told) {
+  if (state.is_derived) {
     if (auto result = state.counts.read(view); !result) return of_source(result.error());
   }
   return FilesReader(view, state, bundle).run();

@@ -9,10 +9,10 @@ namespace memstat {
 
 /// Distributes a time budget over several reads: each read continues where the previous one stopped. Things are numbered
 /// from 0 in the order of next_thing() calls.
-class Turns {
+class RoundRobin {
  public:
   /// `first`: the first thing of this read; next_first() of the previous read. The clock must outlive this object.
-  Turns(const Clock& clock, std::int64_t budget_ns, std::uint32_t first)
+  RoundRobin(const Clock& clock, std::int64_t budget_ns, std::uint32_t first)
       : clock_(clock), budget_ns_(budget_ns), first_(first), next_first_(first) {}
 
   void next_thing() { ++number_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/collect/turns.h"
+#include "core/collect/round_robin.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 /// The things of five that have their turn, when each takes `each`, and where the next read begins: "012 3".
 std::string turns(std::uint32_t first, std::chrono::nanoseconds each, std::int64_t budget_ns = 2'500) {
   ManualClock clock;
-  Turns read(clock, budget_ns, first);
+  RoundRobin read(clock, budget_ns, first);
   std::string taken;
   for (int thing = 0; thing < 5; ++thing) {
     read.next_thing();
@@ -24,14 +24,14 @@ std::string turns(std::uint32_t first, std::chrono::nanoseconds each, std::int64
   return taken + " " + std::to_string(read.next_first());
 }
 
-TEST(Turns, LastAsLongAsTheBudget) {
+TEST(RoundRobin, TakesThingsAsLongAsTheBudgetLasts) {
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(0)), "01234 0");
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(1000)), "012 3");
   EXPECT_EQ(turns(3, std::chrono::nanoseconds(1000)), "34 0") << "what is before the first has had its turn";
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(500)), "01234 0") << "the last begins within it";
 }
 
-TEST(Turns, AreHadByOneThingWhateverTheBudgetIs) {
+TEST(RoundRobin, TakesOneThingWhateverTheBudgetIs) {
   EXPECT_EQ(turns(0, std::chrono::seconds(9)), "0 1");
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(0), 0), "0 1");
   EXPECT_EQ(turns(4, std::chrono::seconds(9), 0), "4 0");
