@@ -10,28 +10,28 @@ namespace {
 
 constexpr std::string_view kCommitted = "memstat_committed_bytes";
 constexpr std::string_view kLimit = "memstat_commit_limit_bytes";
-constexpr std::string_view kPolicy = "memstat_overcommit_mode";
+constexpr std::string_view kMode = "memstat_overcommit_mode";
 constexpr double kStrict = 2;
 
 /// The limit is enforced only with vm.overcommit_memory=2. Old recordings do not contain that setting.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto committed = evidence.value(kCommitted);
   const auto limit = evidence.value(kLimit);
-  const auto policy = evidence.value(kPolicy);
+  const auto mode = evidence.value(kMode);
   if (!committed || !limit || *limit <= 0 || *committed < kNearShare * *limit) return;
-  if (policy ? *policy != kStrict : *committed > *limit) return;
-  const bool is_full = policy && *committed >= 0.97 * *limit;
+  if (mode ? *mode != kStrict : *committed > *limit) return;
+  const bool is_full = mode && *committed >= 0.97 * *limit;
   Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
-                                 policy ? Certainty::kLikely : Certainty::kPossible,
+                                 mode ? Certainty::kLikely : Certainty::kPossible,
                                  "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
-                                     (policy ? " that they may reserve" : ", which may be enforced"));
+                                     (mode ? " that they may reserve" : ", which may be enforced"));
   finding.fact(
-      {.text = percent_text(*committed / *limit) + (policy ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
-                                                           : " of CommitLimit; whether it is enforced is not known"),
+      {.text = percent_text(*committed / *limit) + (mode ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
+                                                         : " of CommitLimit; whether it is enforced is not known"),
        .source = std::string(kCommitted),
        .value = committed,
        .limit = limit});
-  if (policy && evidence.available_bytes) {
+  if (mode && evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " are available, but may not be reserved",
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
@@ -42,7 +42,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kCommitted, kLimit};
-constexpr std::string_view kUses[] = {kPolicy};
+constexpr std::string_view kUses[] = {kMode};
 constexpr std::array kCauses{Cause{.name = "commit_limit_full",
                                    .looks_for = "Programs have reserved as much memory as strict overcommit allows.",
                                    .system = CauseSystem::kLinux,

@@ -308,23 +308,18 @@ constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kS
 /// Unsent data of orphans is TCP memory.
 constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
 
-constexpr auto kCauses = [] {
-  std::array<Cause, kTables.size()> causes{};
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i] = {.name = kTables[i].name,
-                 .looks_for = "A kernel table is full or filling up, and requests for another entry are refused.",
-                 .system = kTables[i].system,
-                 .needs = kTables[i].needs,
-                 .uses = kUses,
-                 .explains = kTables[i].type == "tcp_orphans" ? std::span<const std::string_view>(kOrphanSymptoms)
-                                                              : std::span<const std::string_view>(),
-                 .runbook = "MemstatNearLimit",
-                 .asks = kTables[i].asks,
-                 .look = look,
-                 .row = i};
-  }
-  return causes;
-}();
+constexpr auto kCauses = causes_of<kTables>([](const Table& table) {
+  return Cause{.name = table.name,
+               .looks_for = "A kernel table is full or filling up, and requests for another entry are refused.",
+               .system = table.system,
+               .needs = table.needs,
+               .uses = kUses,
+               .explains = table.type == "tcp_orphans" ? std::span<const std::string_view>(kOrphanSymptoms)
+                                                       : std::span<const std::string_view>(),
+               .runbook = "MemstatNearLimit",
+               .asks = table.asks,
+               .look = look};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;

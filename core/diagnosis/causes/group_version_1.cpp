@@ -55,21 +55,16 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kExplains[] = {"cgroup_full"};
-constexpr auto kCauses = [] {
-  std::array<Cause, kTroubles.size()> causes{};
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i] = {.name = kTroubles[i].name,
-                 .looks_for = kTroubles[i].looks_for,
-                 .system = CauseSystem::kLinux,
-                 .watches = kTroubles[i].is_state ? Watches::kLevel : Watches::kChange,
-                 .needs = kTroubles[i].needs,
-                 .explains_of_group = kExplains,
-                 .runbook = "MemstatControlGroupAtLimit",
-                 .look = look,
-                 .row = i};
-  }
-  return causes;
-}();
+constexpr auto kCauses = causes_of<kTroubles>([](const Trouble& trouble) {
+  return Cause{.name = trouble.name,
+               .looks_for = trouble.looks_for,
+               .system = CauseSystem::kLinux,
+               .watches = trouble.is_state ? Watches::kLevel : Watches::kChange,
+               .needs = trouble.needs,
+               .explains_of_group = kExplains,
+               .runbook = "MemstatControlGroupAtLimit",
+               .look = look};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;

@@ -395,31 +395,18 @@ constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
 
 constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks, kGroupParts};
 
-constexpr std::size_t kind_count = [] {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < kKinds.size(); ++i) count += i == 0 || kKinds[i].name != kKinds[i - 1].name ? 1 : 0;
-  return count;
-}();
-
-constexpr auto kCauses = [] {
-  std::array<Cause, kind_count> causes{};
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (i != 0 && kKinds[i].name == kKinds[i - 1].name) continue;
-    causes[next++] = {.name = kKinds[i].name,
-                      .looks_for = "It grows steadily, and was not reclaimed.",
-                      .watches = Watches::kGrowth,
-                      .uses = kUses,
-                      .explains = kKinds[i].name == "cgroups_left" ? std::span<const std::string_view>(kDirectorySymptoms)
-                                                                   : std::span<const std::string_view>(),
-                      .explains_of_group = symptoms_of(kKinds[i].name),
-                      .runbook = kKinds[i].runbook,
-                      .asks = kKinds[i].asks,
-                      .look = look,
-                      .row = i};
-  }
-  return causes;
-}();
+constexpr auto kCauses = causes_of<kKinds>([](const Kind& kind) {
+  return Cause{.name = kind.name,
+               .looks_for = "It grows steadily, and was not reclaimed.",
+               .watches = Watches::kGrowth,
+               .uses = kUses,
+               .explains = kind.name == "cgroups_left" ? std::span<const std::string_view>(kDirectorySymptoms)
+                                                       : std::span<const std::string_view>(),
+               .explains_of_group = symptoms_of(kind.name),
+               .runbook = kind.runbook,
+               .asks = kind.asks,
+               .look = look};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;

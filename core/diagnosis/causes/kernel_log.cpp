@@ -121,23 +121,17 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 
 constexpr std::string_view kNeeds[] = {kEvents};
 constexpr std::string_view kUses[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
-constexpr std::size_t kNames = 6;
-constexpr auto kCauses = [] {
-  std::array<Cause, kNames> causes{};
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i] = {
-        .name = kLines[i].name,
-        .looks_for = kLines[i].table.empty() ? kLines[i].headline : "The kernel logged a refusal that no table shows.",
-        .system = CauseSystem::kLinux,
-        .watches = Watches::kChange,
-        .needs = kNeeds,
-        .uses = kUses,
-        .runbook = kLines[i].table.empty() ? "MemstatAllocationFailures" : "MemstatNearLimit",
-        .look = look,
-        .row = i};
-  }
-  return causes;
-}();
+constexpr auto kCauses = causes_of<kLines>([](const Line& line) {
+  const bool is_refusal = !line.table.empty();
+  return Cause{.name = line.name,
+               .looks_for = is_refusal ? "The kernel logged a refusal that no table shows." : line.headline,
+               .system = CauseSystem::kLinux,
+               .watches = Watches::kChange,
+               .needs = kNeeds,
+               .uses = kUses,
+               .runbook = is_refusal ? "MemstatNearLimit" : "MemstatAllocationFailures",
+               .look = look};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;

@@ -137,24 +137,21 @@ void look_at_kmem(const Evidence& evidence, const Cause& cause, Findings& found)
   finding.is_about("table", "kmem").leads_to(report.effect).then(report.next);
 }
 
-constexpr auto kCauses = [] {
-  std::array<Cause, kReports.size()> causes{};
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    const bool is_linux = !kReports[i].metric.empty();
-    causes[i] = {
-        .name = kReports[i].name,
-        .looks_for = kReports[i].headline,
-        .system = is_linux ? CauseSystem::kLinux : CauseSystem::kFreeBsd,
-        .watches = kReports[i].is_state || kReports[i].name == "kmem_soft_limit" ? Watches::kLevel : Watches::kChange,
-        .needs = kReports[i].needs,
-        .runbook = kReports[i].runbook,
-        .look = is_linux ? look
-                : i == 5 ? look_at_vnodes
-                         : look_at_kmem,
-        .row = i};
-  }
-  return causes;
-}();
+constexpr auto look_of(const Report& report) {
+  if (!report.metric.empty()) return look;
+  return report.name == "vnode_waits" ? look_at_vnodes : look_at_kmem;
+}
+
+constexpr auto kCauses = causes_of<kReports>([](const Report& report) {
+  const bool is_level = report.is_state || report.name == "kmem_soft_limit";
+  return Cause{.name = report.name,
+               .looks_for = report.headline,
+               .system = report.metric.empty() ? CauseSystem::kFreeBsd : CauseSystem::kLinux,
+               .watches = is_level ? Watches::kLevel : Watches::kChange,
+               .needs = report.needs,
+               .runbook = report.runbook,
+               .look = look_of(report)};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;

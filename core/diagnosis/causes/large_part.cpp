@@ -275,21 +275,16 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 
 constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts};
 
-constexpr auto kCauses = [] {
-  std::array<Cause, kParts.size()> causes{};
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i] = {.name = kParts[i].name,
-                 .looks_for = "A part of memory is much larger than usual.",
-                 .system = kParts[i].system,
-                 .needs = kParts[i].needs,
-                 .uses = kUses,
-                 .explains = kParts[i].explains,
-                 .asks = kParts[i].asks,
-                 .look = look,
-                 .row = i};
-  }
-  return causes;
-}();
+constexpr auto kCauses = causes_of<kParts>([](const Part& part) {
+  return Cause{.name = part.name,
+               .looks_for = "A part of memory is much larger than usual.",
+               .system = part.system,
+               .needs = part.needs,
+               .uses = kUses,
+               .explains = part.explains,
+               .asks = part.asks,
+               .look = look};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;

@@ -68,20 +68,15 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   finding.by("user", user.name);
 }
 
-constexpr auto kCauses = [] {
-  std::array<Cause, kQuotas.size()> causes{};
-  for (std::size_t i = 0; i < causes.size(); ++i) {
-    causes[i] = {.name = kQuotas[i].name,
-                 .looks_for = "A user has as many instances or watches of inotify as one user may have.",
-                 .system = CauseSystem::kLinux,
-                 .needs = kQuotas[i].needs,
-                 .runbook = "MemstatUserQuota",
-                 .asks = kQuotas[i].asks,
-                 .look = look,
-                 .row = i};
-  }
-  return causes;
-}();
+constexpr auto kCauses = causes_of<kQuotas>([](const Quota& quota) {
+  return Cause{.name = quota.name,
+               .looks_for = "A user has as many instances or watches of inotify as one user may have.",
+               .system = CauseSystem::kLinux,
+               .needs = quota.needs,
+               .runbook = "MemstatUserQuota",
+               .asks = quota.asks,
+               .look = look};
+});
 
 }  // namespace
 extern const std::span<const Cause> causes;
