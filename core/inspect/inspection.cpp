@@ -69,7 +69,8 @@ bool read_number(std::string_view text, std::optional<std::uint64_t>& number) {
 }
 
 bool read_holder(std::string_view line, Holder& holder) {
-  if (std::count(line.begin(), line.end(), '\t') != 6) return false;
+  const auto tabs = std::count(line.begin(), line.end(), '\t');
+  if (tabs != 6 && tabs != 7) return false;
   std::optional<std::uint64_t> pid;
   if (!read_number(next_field(line), pid)) return false;
   holder.pid = pid.value_or(0);
@@ -78,7 +79,8 @@ bool read_holder(std::string_view line, Holder& holder) {
     if (field.size() > kMaxText * kMaxLabelBytes) return false;
     *text = make_label_text(field);
   }
-  return read_number(next_field(line), holder.count) && read_number(next_field(line), holder.bytes);
+  return read_number(next_field(line), holder.count) && read_number(next_field(line), holder.bytes) &&
+         read_number(line, holder.limit);
 }
 
 /// Parses "asked_ns 1 looked_at 2 refused 0 unlisted 0 is_cut 0", in this order.
@@ -187,7 +189,8 @@ std::string write_answer(const InspectionAnswer& answer) {
   for (const Holder& holder : answer.holders) {
     text += holder.pid == 0 ? "" : std::to_string(holder.pid);
     for (const std::string* const one : {&holder.command, &holder.user, &holder.group, &holder.name}) text += '\t' + *one;
-    text += '\t' + number_or_nothing(holder.count) + '\t' + number_or_nothing(holder.bytes) + '\n';
+    text += '\t' + number_or_nothing(holder.count) + '\t' + number_or_nothing(holder.bytes);
+    text += holder.limit ? '\t' + std::to_string(*holder.limit) + '\n' : "\n";
   }
   return text + "end " + std::to_string(answer.holders.size()) + "\n";
 }
@@ -206,7 +209,7 @@ Result<void> read_answer(std::string_view text, InspectionAnswer& answer) {
       return {};
     }
     if (answer.holders.size() == kMaxHolders || !read_holder(line, answer.holders.emplace_back())) {
-      return wrong("must have a holder with seven fields here");
+      return wrong("must have a holder with seven or eight fields here");
     }
   }
   return wrong("the data ends early");

