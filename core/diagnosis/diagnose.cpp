@@ -90,7 +90,7 @@ bool explains(const Finding& root, const Finding& symptom) {
 auto rank_of(const Finding& finding) {
   const double left =
       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(std::numeric_limits<double>::max()) : 0;
-  return std::tuple(finding.severity, left, finding.certainty, -finding.bytes, -finding.refused);
+  return std::tuple(finding.severity, finding.is_past, left, finding.certainty, -finding.bytes, -finding.refused);
 }
 
 /// Moves a root that is ranked below its symptom before it: programs stall because memory is short, not vice versa.
@@ -143,8 +143,8 @@ void leave_out_symptoms(Findings& found) {
 /// Among findings of equal urgency and certainty, puts those first that concern the most memory, including symptoms.
 void put_largest_first(Findings& found) {
   const auto kind = [](const Finding& finding) {
-    return std::tuple(finding.severity, finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0,
-                      finding.certainty);
+    return std::tuple(finding.severity, finding.is_past,
+                      finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0, finding.certainty);
   };
   for (auto begin = found.begin(); begin != found.end();) {
     const auto end = std::find_if(begin, found.end(), [&](const Finding& one) { return kind(one) != kind(*begin); });

@@ -49,6 +49,13 @@ double Evidence::moved(std::string_view metric) const {
   return sum;
 }
 
+std::optional<double> Evidence::seconds_since(std::string_view event) const {
+  for (const LoggedEvidence& one : logged) {
+    if (one.event == event) return one.seconds_ago;
+  }
+  return std::nullopt;
+}
+
 std::optional<double> Evidence::part(std::string_view name) const { return value(kAccountMetric, name); }
 
 const GrowthEvidence* Evidence::growth(std::string_view allocator, std::string_view name) const {

@@ -78,12 +78,23 @@ struct SourceEvidence {
 /// A process that the kernel killed, from its log.
 struct KillEvidence {
   std::string command;
-  std::string constraint;  ///< "none", "memcg", "cpuset", "memory_policy"; "": not in the log
-  std::string group;       ///< the victim's control group
+  std::string constraint;        ///< "none", "memcg", "cpuset", "memory_policy"; "": not in the log
+  std::string group;             ///< the victim's control group
+  std::string limit_group = {};  ///< the control group at its limit; "": all memory was used up, or not in the log
   std::uint64_t pid = 0;
   double program_bytes = 0;
-  bool is_of_group = false;  ///< killed at a control group's limit
+  bool is_of_group = false;                ///< killed at a control group's limit
+  std::optional<double> seconds_ago = {};  ///< nothing: unknown, because the time of boot is unknown
 };
+
+/// The last line of the kernel's log about an event.
+struct LoggedEvidence {
+  std::string_view event;  ///< "files_full", a label of memstat_kernel_log_events_total
+  double seconds_ago = 0;
+};
+
+/// Older lines of the kernel's log are no evidence.
+inline constexpr double kLogSeconds = 600;
 
 /// Texts live as long as the evidence. Thread safety: immutable once built.
 struct Evidence {
@@ -105,7 +116,8 @@ struct Evidence {
   double growth_seconds = 0;
   std::vector<SourceEvidence> sources;
   std::vector<InspectionAnswer> inspections;  ///< inspections made at the poll; usually none
-  std::vector<KillEvidence> kills;            ///< within the last recent_seconds, oldest first
+  std::vector<KillEvidence> kills;            ///< within the last kLogSeconds, oldest first; also before the first poll
+  std::vector<LoggedEvidence> logged;         ///< the same for each event
 
   /// nullptr: it was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
@@ -124,6 +136,10 @@ struct Evidence {
   [[nodiscard]] double share(double bytes) const { return total_bytes > 0 ? bytes / total_bytes : 0; }
   /// Rate per second of a change within the last recent_seconds.
   [[nodiscard]] double rate(double recent) const { return recent_seconds > 0 ? recent / recent_seconds : 0; }
+  /// The share of recent_seconds that these seconds are; 0 for less than half a second, which may be chance.
+  [[nodiscard]] double time_share(double seconds) const { return seconds >= 0.5 ? rate(seconds) : 0; }
+  /// Seconds since the kernel logged that event; nothing: not within kLogSeconds.
+  [[nodiscard]] std::optional<double> seconds_since(std::string_view event) const;
   /// Whether there is evidence of this kind: "memstat_x_total", "account/shared", "slab/dentry", "uma/*", "who/watches".
   [[nodiscard]] bool has(std::string_view need) const;
 };

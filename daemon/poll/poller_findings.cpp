@@ -39,7 +39,7 @@ Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnsw
   if (built == nullptr) return {};
   Evidence evidence = built->evidence;
   add_growth(snapshot, history_, evidence);
-  add_kills(snapshot, evidence);
+  add_log(snapshot, evidence);
   evidence.inspections = std::move(answers);
   return diagnose(evidence);
 }

@@ -261,9 +261,6 @@ void add_growth(const Snapshot& snapshot, const History& history, Evidence& evid
 
 namespace {
 
-/// Between a kill and the poll that counts it, and between the log's clock and the uptime.
-constexpr double kLogSlackSeconds = 5;
-
 KillEvidence kill_of(const LoggedEvent& event) {
   KillEvidence kill;
   for (LogField& field : fields_of(event)) {
@@ -273,6 +270,7 @@ KillEvidence kill_of(const LoggedEvent& event) {
     if (field.name == "anonymous_bytes") kill.program_bytes = static_cast<double>(number);
     if (field.name == "command") kill.command = make_label_text(field.value);
     if (field.name == "constraint") kill.constraint = make_label_text(field.value);
+    if (field.name == "group") kill.limit_group = make_label_text(field.value);
     if (field.name == "victim_group") kill.group = make_label_text(field.value);
   }
   return kill;
@@ -280,16 +278,23 @@ KillEvidence kill_of(const LoggedEvent& event) {
 
 }  // namespace
 
-void add_kills(const Snapshot& snapshot, Evidence& evidence) {
+void add_log(const Snapshot& snapshot, Evidence& evidence) {
   evidence.kills.clear();
+  evidence.logged.clear();
   const auto table = std::make_unique<LogTable>();
   if (snapshot.kernel_log.empty() || read_log_table(snapshot.kernel_log, *table)) return;
-  const double since = evidence.uptime_seconds - evidence.recent_seconds - kLogSlackSeconds;
   for (std::size_t i = 0; i < table->size; ++i) {
     const LoggedEvent& event = table->events[i];
-    if (event.event == LogEvent::kOomKill && static_cast<double>(event.time_us) / 1e6 >= since) {
+    const bool is_timed = evidence.uptime_seconds > 0;
+    const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
+    if (is_timed && ago > kLogSeconds) continue;
+    if (event.event == LogEvent::kOomKill) {
       evidence.kills.push_back(kill_of(event));
+      if (is_timed) evidence.kills.back().seconds_ago = ago;
     }
+    if (!is_timed) continue;
+    std::erase_if(evidence.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
+    evidence.logged.push_back({.event = to_string(event.event), .seconds_ago = ago});
   }
 }
 

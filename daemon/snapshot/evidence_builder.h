@@ -107,8 +107,8 @@ class Diagnostician {
 /// Adds the growth in the history of the snapshot's types to Evidence::growing, if the history is long enough.
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence);
 
-/// Adds the kills of the kernel's log that are as recent as changes are, if the snapshot has the log.
-void add_kills(const Snapshot& snapshot, Evidence& evidence);
+/// Adds the last minutes of the kernel's log, if the snapshot has it.
+void add_log(const Snapshot& snapshot, Evidence& evidence);
 
 /// Writes members of an open JSON object: findings, ruled_out, not_checked, watched_seconds.
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis);

@@ -9,6 +9,8 @@
 namespace memstat::causes::cgroup {
 namespace {
 
+constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
+
 /// The memory of a group that the kernel cannot reclaim: program memory, tmpfs, and the unreclaimable part of kernel memory.
 /// Nothing: unknown.
 std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view group) {
@@ -54,9 +56,11 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
 void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& high : evidence.samples("memstat_memcg_high_bytes")) {
     const TypeEvidence* const group = evidence.type(Allocator::kMemcg, high.labels[0]);
-    if (group == nullptr || !group->bytes || high.value <= 0 || group->sleeps.recent <= 0) continue;
-    const double stalled = evidence.rate(charged_to(evidence, group->name, kStalled, Holds::kGainedLately));
-    if (*group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
+    if (group == nullptr || !group->bytes || high.value <= 0) continue;
+    const double stalled = evidence.time_share(charged_to(evidence, group->name, kStalled, Holds::kGainedLately));
+    // A program sleeps for up to two seconds before it meets the bound again.
+    const bool is_met = group->sleeps.recent > 0 || (group->sleeps.total > 0 && stalled > 0.1);
+    if (!is_met || *group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
     Finding& finding = add_finding(
         found, cause, Severity::kNow, Certainty::kLikely,
         "Control group " + short_name(group->name, 36) + " is slowed down at memory.high, " + bytes_text(high.value));
@@ -74,15 +78,19 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
 }
 
 void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const MetricEvidence* const lines = evidence.sample(kLogEvents, "pids_full");
+  const bool is_refused = lines != nullptr && lines->change.recent > 0;
   for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
     const auto tasks = evidence.value("memstat_memcg_tasks", limit.labels[0]);
     if (!tasks || limit.value <= 0 || *tasks < kNearShare * limit.value) continue;
-    const bool is_full = *tasks >= limit.value;
+    const bool is_full = *tasks >= limit.value || is_refused;
     Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
-                                   is_full ? Certainty::kLikely : Certainty::kPossible,
+                                   is_refused ? Certainty::kConfirmed
+                                   : is_full  ? Certainty::kLikely
+                                              : Certainty::kPossible,
                                    "Control group " + short_name(limit.labels[0], 36) +
-                                       (is_full ? " has reached its limit of tasks: " : " is near its limit of tasks: ") +
-                                       count_text(*tasks) + " of " + count_text(limit.value));
+                                       (is_full ? " has reached its limit of tasks: " : " is near its limit of tasks: ") + count_text(*tasks) +
+                                       " of " + count_text(limit.value));
     finding.fact(
         {.text = count_text(*tasks) + " tasks", .source = "memstat_memcg_tasks", .value = tasks, .limit = limit.value});
     finding.by("group", limit.labels[0]).leads_to("New processes and threads in it fail with EAGAIN.");
@@ -111,6 +119,7 @@ constexpr std::string_view kHighNeeds[] = {"memstat_memcg_high_bytes"};
 constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim", "cgroup_thrash", "reclaim_thrash",
                                               "swap_thrash"};
 constexpr std::string_view kTaskNeeds[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
+constexpr std::string_view kTaskUses[] = {kLogEvents};
 constexpr std::string_view kSocketNeeds[] = {"memstat_memcg_events_total"};
 
 constexpr std::array kCauses{
@@ -134,6 +143,7 @@ constexpr std::array kCauses{
           .looks_for = "A control group has reached its limit of tasks.",
           .system = CauseSystem::kLinux,
           .needs = kTaskNeeds,
+          .uses = kTaskUses,
           .runbook = "MemstatControlGroupTasks",
           .look = look_at_tasks},
     Cause{.name = "cgroup_sockets_throttled",

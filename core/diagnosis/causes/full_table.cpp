@@ -22,8 +22,10 @@ struct Table {
   std::string_view limit;      ///< a command that shows the limit
   std::string_view asks = {};  ///< the inspection that names the holder
   std::array<std::string_view, 1> needs;
-  bool is_harmless = false;  ///< healthy machines may have it full: at most notable
-  double full_share = 1;     ///< share of the limit from which all but root are refused
+  bool is_harmless = false;    ///< healthy machines may have it full: at most notable
+  std::string_view logs = {};  ///< the event that the kernel logs when it refuses
+  bool is_swept = false;       ///< frees entries right after a refusal, so it need not look full
+  double full_share = 1;       ///< share of the limit from which all but root are refused
 };
 
 /// Matches types without a row.
@@ -38,7 +40,8 @@ constexpr std::array kTables{
           .who = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
           .limit = "sysctl fs.file-max",
           .asks = "files",
-          .needs = {"table/files"}},
+          .needs = {"table/files"},
+          .logs = "files_full"},
     Table{.name = "threads_full",
           .type = "threads",
           .system = CauseSystem::kLinux,
@@ -46,6 +49,7 @@ constexpr std::array kTables{
           .effect = "New processes and threads fail with EAGAIN.",
           .who = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
           .limit = "sysctl kernel.threads-max kernel.pid_max",
+          .asks = "threads",
           .needs = {"table/threads"}},
     Table{.name = "aio_full",
           .type = "aio_events",
@@ -103,7 +107,8 @@ constexpr std::array kTables{
           .effect = "Packets of new connections are dropped.",
           .who = "conntrack -L | awk '{print $4}' | sort | uniq -c | sort -rn | head",
           .limit = "sysctl net.netfilter.nf_conntrack_max",
-          .needs = {"table/conntrack"}},
+          .needs = {"table/conntrack"},
+          .logs = "conntrack_full"},
     Table{.name = "neighbours_full",
           .type = "arp_cache",
           .system = CauseSystem::kLinux,
@@ -111,7 +116,8 @@ constexpr std::array kTables{
           .effect = "Packets to new neighbours are dropped.",
           .who = "ip -4 -s neigh show nud all | head",
           .limit = "sysctl net.ipv4.neigh.default.gc_thresh3",
-          .needs = {"table/arp_cache"}},
+          .needs = {"table/arp_cache"},
+          .is_swept = true},
     Table{.name = "neighbours6_full",
           .type = "ndisc_cache",
           .system = CauseSystem::kLinux,
@@ -119,7 +125,8 @@ constexpr std::array kTables{
           .effect = "Packets to new neighbours are dropped.",
           .who = "ip -6 -s neigh show nud all | head",
           .limit = "sysctl net.ipv6.neigh.default.gc_thresh3",
-          .needs = {"table/ndisc_cache"}},
+          .needs = {"table/ndisc_cache"},
+          .is_swept = true},
     Table{.name = "orphans_full",
           .type = "tcp_orphans",
           .system = CauseSystem::kLinux,
@@ -127,7 +134,8 @@ constexpr std::array kTables{
           .effect = "Closed connections are reset before their data is sent.",
           .who = "ss -tan state fin-wait-1 | head",
           .limit = "sysctl net.ipv4.tcp_max_orphans",
-          .needs = {"table/tcp_orphans"}},
+          .needs = {"table/tcp_orphans"},
+          .logs = "orphans_full"},
     Table{.name = "files_full",
           .type = "files",
           .system = CauseSystem::kFreeBsd,
@@ -274,11 +282,21 @@ bool is_full_for_users(const Evidence& evidence, const Table& table, const Limit
   return limit && state.used >= *limit - kCounted;
 }
 
+constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
+
+bool has_logged(const Evidence& evidence, std::string_view event) {
+  const MetricEvidence* const lines = evidence.sample(kLogEvents, event);
+  return lines != nullptr && lines->change.recent > 0;
+}
+
 void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& type, Findings& found) {
   const Table& table = kTables[cause.row];
   const auto state = limit_state(evidence, type);
   if (!state || state->limit >= kUnlimited) return;
   auto judgement = judge(evidence, *state);
+  const bool is_refused = (table.is_swept && state->refused > 0) ||
+                          (!table.logs.empty() && state->share >= kNearShare && has_logged(evidence, table.logs));
+  if (is_refused) judgement = {Severity::kNow, Certainty::kConfirmed};
   if (!judgement) return;
   const std::string things = "The table of " + std::string(table.things.empty() ? type.name : table.things);
   std::string headline = limit_headline(things, judgement->severity, *state);
@@ -304,7 +322,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
-constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kSoftLimit};
+constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kSoftLimit, kLogEvents};
 /// Unsent data of orphans is TCP memory.
 constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
 

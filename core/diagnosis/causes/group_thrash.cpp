@@ -10,13 +10,13 @@ namespace {
 
 constexpr Charge kSomeStalled{kGroupStalls, "some", "seconds of stalls for memory"};
 
-/// Shares of stalled time over less than this many seconds are meaningless.
-constexpr double kLeastWindow = 5;
-
 bool is_thrashing(const Evidence& evidence, std::string_view group) {
   const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
                        charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
-  return evidence.rate(pages) > 100 && evidence.rate(charged_to(evidence, group, kSomeStalled, Holds::kGainedLately)) > 0.1;
+  const double stalled = charged_to(evidence, group, kSomeStalled, Holds::kGainedLately);
+  // A slow disk limits the rate, but not the time for which programs wait.
+  const double share = evidence.time_share(stalled);
+  return share > 0.1 && evidence.rate(pages) > (share > 0.3 ? 20 : 100);
 }
 
 /// Groups above one that thrashes have the same counts.
@@ -30,7 +30,6 @@ bool has_thrashing_child(const Evidence& evidence, std::string_view group) {
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
-  if (evidence.recent_seconds < kLeastWindow) return;
   for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {
     const std::string_view group = one.labels[0];
     if (one.labels[1] != kSomeStalled.part || group == "/" || evidence.rate(one.change.recent) <= 0.1) continue;

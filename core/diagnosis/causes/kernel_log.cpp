@@ -102,20 +102,30 @@ bool is_seen_full(const Evidence& evidence, std::string_view table) {
   return false;
 }
 
+void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line, Findings& found) {
+  const MetricEvidence* const events = evidence.sample(kEvents, line.event);
+  const double recent = events == nullptr ? 0 : events->change.recent;
+  const auto ago = evidence.seconds_since(line.event);
+  if (recent <= 0 && !ago) return;
+  if (!line.table.empty() && is_seen_full(evidence, line.table)) return;
+  const std::string when = recent > 0 ? "" : ", " + duration_words(*ago) + " ago";
+  Finding& finding = add_finding(found, cause, recent > 0 ? line.severity : Severity::kNotable,
+                                 recent > 0 ? Certainty::kConfirmed : Certainty::kPossible,  // that it still matters
+                                 std::string(line.headline) + when);
+  finding.fact({.text = recent > 0
+                            ? counted(recent, "line") + " of the kernel's log in " + duration_words(evidence.recent_seconds)
+                            : "a line of the kernel's log from before the first poll",
+                .source = std::string(kEvents),
+                .value = recent > 0 ? recent : 1,
+                .window_seconds = recent > 0 ? evidence.recent_seconds : kLogSeconds});
+  finding.refused = recent;
+  finding.is_past = recent <= 0;
+  finding.leads_to(line.effect).then("memstatctl events").then(line.next);
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const Line& line : kLines) {
-    if (line.name != cause.name) continue;
-    const MetricEvidence* const events = evidence.sample(kEvents, line.event);
-    if (events == nullptr || events->change.recent <= 0 || (!line.table.empty() && is_seen_full(evidence, line.table)))
-      continue;
-    Finding& finding = add_finding(found, cause, line.severity, Certainty::kConfirmed, std::string(line.headline));
-    finding.fact({.text = counted(events->change.recent, "line") + " of the kernel's log in " +
-                          duration_words(evidence.recent_seconds),
-                  .source = std::string(kEvents),
-                  .value = events->change.recent,
-                  .window_seconds = evidence.recent_seconds});
-    finding.refused = events->change.recent;
-    finding.leads_to(line.effect).then("memstatctl events").then(line.next);
+    if (line.name == cause.name) look_at_line(evidence, cause, line, found);
   }
 }
 

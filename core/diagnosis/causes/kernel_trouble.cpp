@@ -19,6 +19,7 @@ struct Report {
   std::string_view next;
   std::string_view runbook;
   std::array<std::string_view, 1> needs;
+  bool stays = false;  ///< Worth a word until the next boot.
 };
 
 constexpr std::array kReports{
@@ -31,7 +32,8 @@ constexpr std::array kReports{
            .effect = "A part of the kernel does not work until a reboot. Locks may be held forever.",
            .next = "journalctl -k --grep 'Oops|BUG' -n 40",
            .runbook = "MemstatKernelOops",
-           .needs = {"memstat_kernel_reports_total"}},
+           .needs = {"memstat_kernel_reports_total"},
+           .stays = true},
     Report{.name = "kernel_warning",
            .metric = "memstat_kernel_reports_total",
            .label = "warning",
@@ -94,12 +96,24 @@ constexpr std::array kReports{
            .needs = {"table/kmem"}},
 };
 
+void add_old(const Cause& cause, const Report& report, double count, Findings& found) {
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                                 std::string(report.headline) + ", before the first poll");
+  finding.is_past = true;
+  finding.fact({.text = count_text(count) + " since boot", .source = std::string(report.metric), .value = count});
+  finding.leads_to(report.effect).then(report.next);
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Report& report = kReports[cause.row];
   double count = 0;
+  double total = 0;
   for (const MetricEvidence& one : evidence.samples(report.metric)) {
-    if (report.label.empty() || one.labels[0] == report.label) count += report.is_state ? one.value : one.change.recent;
+    if (!report.label.empty() && one.labels[0] != report.label) continue;
+    count += report.is_state ? one.value : one.change.recent;
+    total += one.value;
   }
+  if (count <= 0 && report.stays && total > 0) return add_old(cause, report, total, found);
   if (count <= 0) return;
   Finding& finding = add_finding(found, cause, report.severity, Certainty::kConfirmed, std::string(report.headline));
   finding.fact(

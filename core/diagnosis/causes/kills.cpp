@@ -37,10 +37,33 @@ const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& 
   return nullptr;
 }
 
-/// The last victim at a control group's limit, or of the whole machine; nullptr: the log is not read.
+/// Version 1 counts all kills in a group, whatever their reason, but not how often the group ran out of memory.
+bool is_version_1(const Evidence& evidence) {
+  const auto events = evidence.samples(kGroupEvents);
+  return !events.empty() &&
+         std::none_of(events.begin(), events.end(), [](const MetricEvidence& one) { return one.labels[1] == "oom"; });
+}
+
+/// The group whose limit caused kills in `group`; version 2 counts them at that group. nullptr: none.
+const TypeEvidence* limiting_group(const Evidence& evidence, const TypeEvidence& group) {
+  if (!is_version_1(evidence)) return &group;
+  const TypeEvidence* deepest = nullptr;
+  for (const TypeEvidence& one : evidence.types) {
+    const bool is_at_limit = one.allocator == Allocator::kMemcg && one.limit_bytes && one.sleeps.recent > 0;
+    if (!is_at_limit || (&one != &group && !is_below(one.name, group.name))) continue;
+    if (deepest == nullptr || one.name.size() > deepest->name.size()) deepest = &one;
+  }
+  return deepest;
+}
+
+/// Allowed between a kill and the poll that counts it, and between the log's clock and the uptime.
+constexpr double kLogSlackSeconds = 5;
+
+/// The last recent victim at a control group's limit, or of the whole machine; nullptr: the log is not read.
 const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group) {
-  const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(),
-                                  [&](const KillEvidence& kill) { return kill.is_of_group == is_of_group; });
+  const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(), [&](const KillEvidence& kill) {
+    return kill.is_of_group == is_of_group && kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kLogSlackSeconds;
+  });
   return found == evidence.kills.rend() ? nullptr : &*found;
 }
 
@@ -51,33 +74,43 @@ void add_victim(const KillEvidence& victim, Finding& finding) {
                 .value = victim.program_bytes});
 }
 
+void add_group(const Evidence& evidence, const Cause& cause, const TypeEvidence& group, double kills, double times,
+               Findings& found) {
+  const std::string limit = group.limit_bytes ? " at its limit of " + bytes_text(*group.limit_bytes) : "";
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                                 "Control group " + short_name(group.name, 36) + ": " +
+                                     counted(std::max(kills, 1.0), "process", "processes") + " killed" + limit);
+  finding.is_about("memcg", group.name).by("group", group.name);
+  finding.fact({.text = counted(times, "time") + " out of memory in " + duration_words(evidence.recent_seconds),
+                .source = std::string(kGroupEvents),
+                .value = times,
+                .window_seconds = evidence.recent_seconds});
+  if (group.bytes) {
+    finding.fact({.text = bytes_text(*group.bytes) + " in use now",
+                  .source = "memcg/" + std::string(group.name),
+                  .value = group.bytes,
+                  .limit = group.limit_bytes});
+  }
+  finding.bytes = group.bytes.value_or(0);
+  if (const KillEvidence* const victim = last_victim(evidence, true); victim != nullptr) add_victim(*victim, finding);
+  finding.leads_to("The killed process is the victim; what grew in the group is the cause.");
+  finding.then("journalctl -k --since -1h --grep oom -n 50");
+  finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
+}
+
 void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const std::size_t begin = found.size();
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || group.failures.recent <= 0) continue;
     if (deepest_below(evidence, group) != nullptr) continue;
     const double kills = std::max(kills_in(evidence, group.name), 0.0);
     if (kills == 0 && evidence.moved(kKills) == 0) continue;  // it found memory in the end, or no process could be killed
-    const std::string limit = group.limit_bytes ? " at its limit of " + bytes_text(*group.limit_bytes) : "";
-    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
-                                   "Control group " + short_name(group.name, 36) + ": " +
-                                       counted(std::max(kills, 1.0), "process", "processes") + " killed" + limit);
-    finding.is_about("memcg", group.name).by("group", group.name);
-    finding.fact(
-        {.text = counted(group.failures.recent, "time") + " out of memory in " + duration_words(evidence.recent_seconds),
-         .source = std::string(kGroupEvents),
-         .value = group.failures.recent,
-         .window_seconds = evidence.recent_seconds});
-    if (group.bytes) {
-      finding.fact({.text = bytes_text(*group.bytes) + " in use now",
-                    .source = "memcg/" + std::string(group.name),
-                    .value = group.bytes,
-                    .limit = group.limit_bytes});
-    }
-    finding.bytes = group.bytes.value_or(0);
-    if (const KillEvidence* const victim = last_victim(evidence, true); victim != nullptr) add_victim(*victim, finding);
-    finding.leads_to("The killed process is only the victim. The cause is what grew in the group.");
-    finding.then("journalctl -k --since -1h --grep oom -n 50");
-    finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
+    const TypeEvidence* const limiting = limiting_group(evidence, group);
+    if (limiting == nullptr) continue;
+    const bool is_known =
+        std::any_of(found.begin() + static_cast<std::ptrdiff_t>(begin), found.end(),
+                    [&](const Finding& one) { return one.who.front().name == limiting->name; });  // a sibling's limit
+    if (!is_known) add_group(evidence, cause, *limiting, kills, group.failures.recent, found);
   }
 }
 
@@ -119,8 +152,8 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
 void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double kills = evidence.moved(kKills);
   if (kills <= 0) return;
-  const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [](const TypeEvidence& type) {
-    return type.allocator == Allocator::kMemcg && type.failures.recent > 0;
+  const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [&](const TypeEvidence& type) {
+    return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
   });
   if (is_of_group) return;
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
@@ -141,7 +174,32 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
 }
 
+/// The log has kills of before the first poll: who asks why a program is gone asks after that.
+void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (evidence.kills.empty() || evidence.moved(kKills) > 0) return;
+  const KillEvidence& kill = evidence.kills.back();
+  if (!kill.seconds_ago) return;
+  const std::string process = short_name(kill.command, 20) + " (pid " + std::to_string(kill.pid) + ")";
+  const std::string_view group = kill.limit_group.size() > 1 ? kill.limit_group : kill.group;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                                 process + " was killed " + duration_words(*kill.seconds_ago) + " ago: " +
+                                     (kill.is_of_group ? "group " + short_name(group, 30) + " was at its limit"
+                                                       : std::string("the machine had no memory left")));
+  finding.fact({.text = counted(static_cast<double>(evidence.kills.size()), "kill") + " in the log of the last " +
+                        duration_words(kLogSeconds) + ", none since the first poll",
+                .source = "linux_kernel_log",
+                .value = static_cast<double>(evidence.kills.size()),
+                .window_seconds = kLogSeconds});
+  add_victim(kill, finding);
+  finding.is_past = true;
+  finding.by("process", process);
+  if (group.size() > 1) finding.by("group", group);
+  if (kill.is_of_group) finding.is_about("memcg", group);
+  finding.leads_to("The victim need not be the cause; it may come back.").then("memstatctl events");
+}
+
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
+constexpr std::array<std::string_view, 2> kPastNeeds{kKills, "memstat_kernel_log_events_total"};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
 constexpr std::array<std::string_view, 5> kUses{kGroupEvents, "memstat_memcg_groups_left_out", kGroupAnonymous, kGroupKernel,
                                                 kGroupParts};
@@ -172,6 +230,12 @@ constexpr std::array kCauses{
           .runbook = "MemstatOutOfMemoryKill",
           .asks = "anonymous",
           .look = look_at_machine},
+    Cause{.name = "killed_before",
+          .looks_for = "The kernel killed a process for lack of memory shortly before the first poll.",
+          .system = CauseSystem::kLinux,
+          .needs = kPastNeeds,
+          .runbook = "MemstatOutOfMemoryKill",
+          .look = look_at_past},
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ struct Part {
   const Charge* charged = nullptr;  ///< to control groups
   /// Growth since the start, as a share of all memory, that is notable even if memory is available; 0: not examined.
   double gained_share = 0;
+  /// Of all memory: large enough where it is also a multiple of what the mapped memory needs; 0: not looked at.
+  double wasteful_share = 0;
   std::span<const std::string_view> explains = {};
 };
 
@@ -43,7 +45,8 @@ constexpr std::array kParts{
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
          .asks = "page-tables",
          .needs = {"account/page_tables"},
-         .charged = &kKernelMemory},
+         .charged = &kKernelMemory,
+         .wasteful_share = 0.02},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
          .system = CauseSystem::kLinux,
@@ -53,6 +56,7 @@ constexpr std::array kParts{
          .headline = "Kernel stacks take ",
          .effect = "Each thread has 16 KiB: there are too many threads.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .asks = "threads",
          .needs = {"account/kernel_stacks"},
          .charged = &kKernelMemory},
     Part{.name = "percpu_large",
@@ -234,6 +238,14 @@ std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
   return bytes && part.name == "vmalloc_large" ? *bytes - percpu_maps(evidence) : bytes;
 }
 
+/// Whether page tables are several times what one mapping of each page needs.
+bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
+  constexpr double kEntries = 512;  // of a table of one page
+  const double mapped = evidence.part("anonymous").value_or(0) + evidence.part("shared").value_or(0);
+  return part.wasteful_share > 0 && evidence.share(bytes) > part.wasteful_share && mapped > 0 &&
+         bytes > 3 * mapped / kEntries;
+}
+
 bool has_gained(const Evidence& evidence, const Part& part) {
   const MetricEvidence* const amount = part.gained_share > 0 ? evidence.sample(part.metric) : nullptr;
   return amount != nullptr && evidence.share(amount->change.since_start) >= part.gained_share;
@@ -242,7 +254,8 @@ bool has_gained(const Evidence& evidence, const Part& part) {
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Part& part = kParts[cause.row];
   const auto bytes = bytes_of(evidence, part);
-  if (!bytes || *bytes <= 0 || evidence.share(*bytes) <= part.share) return;
+  if (!bytes || *bytes <= 0) return;
+  if (evidence.share(*bytes) <= part.share && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);

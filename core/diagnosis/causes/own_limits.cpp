@@ -2,6 +2,7 @@
 // Limits of single processes, users and namespaces. No file counts what is used of them, so memstatctl who does.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -177,10 +178,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_full = use.is_known && use.count >= kFullShare * use.limit;
   const Holder& holder = *use.holder;
   const std::string things(bound.things.empty() ? std::string_view(holder.name) : bound.things);
-  Finding& finding = add_finding(
-      found, cause, is_full ? bound.full : Severity::kNotable, is_full ? Certainty::kLikely : Certainty::kPossible,
-      subject_of(bound, holder) + count_text(use.count) +
-          (use.is_known ? " of " + count_text(use.limit) + " " + things : " " + things + ", a usual limit of processes"));
+  std::string headline = subject_of(bound, holder) + count_text(use.count);
+  if (use.is_known) headline += " of " + count_text(use.limit);
+  headline += " " + things;
+  if (!use.is_known) headline += ", which is a usual limit";
+  Finding& finding = add_finding(found, cause, is_full ? bound.full : Severity::kNotable,
+                                 is_full ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
   finding.fact({.text = percent_text(use.count / use.limit) + " of what it may have",
                 .source = "who/" + std::string(bound.question),
                 .value = use.count,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -29,8 +30,12 @@ Finding& with_count(Finding& finding, const Evidence& evidence, double moved, st
 }
 
 void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
-  const auto bytes = evidence.value("memstat_unaccounted_bytes");
-  if (!bytes || evidence.share(*bytes) < 0.1) return;
+  const MetricEvidence* const unaccounted = evidence.sample("memstat_unaccounted_bytes");
+  if (unaccounted == nullptr) return;
+  const std::optional<double> bytes = unaccounted->value;
+  const bool has_jumped = evidence.share(unaccounted->change.since_start) >= 0.05 &&
+                          evidence.growth(kAccountAllocator, "unaccounted") == nullptr;  // which is its own cause
+  if (evidence.share(*bytes) < (has_jumped ? 0.05 : 0.1)) return;
   Finding& finding = add_finding(
       found, cause, Severity::kWasteful, Certainty::kPossible,
       bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is not accounted for by the kernel");
@@ -38,6 +43,13 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
                 .source = "memstat_unaccounted_bytes",
                 .value = bytes,
                 .limit = 0.1 * evidence.total_bytes});
+  if (has_jumped) {
+    finding.fact({.text = bytes_text(unaccounted->change.since_start) + " more than " +
+                          duration_words(evidence.watched_seconds) + " ago",
+                  .source = "memstat_unaccounted_bytes",
+                  .value = unaccounted->change.since_start,
+                  .window_seconds = evidence.watched_seconds});
+  }
   finding.bytes = *bytes;
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
   finding.then("lsmod | head -40").then("ss -xm | head -20");
@@ -108,9 +120,9 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     const double reserved = evidence.value(kReserved, pool.name).value_or(0);
     const double idle = (free_pages_of(pool) - reserved) * *pool.object_bytes;
     const bool is_used = pool.objects.value_or(0) > 0 || reserved > 0;
-    if (evidence.share(idle) < 0.1) continue;
     const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
     const bool is_old = evidence.uptime_seconds > kDaySeconds;
+    if (evidence.share(idle) < (is_short ? 0.05 : 0.1)) continue;
     if (!is_short && !is_old && is_used) continue;
     Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
                                    is_short ? Certainty::kLikely : Certainty::kPossible,
@@ -204,6 +216,7 @@ constexpr std::array kCauses{
           .needs = kUnaccountedNeeds,
           .uses = kUnaccountedUses,
           .runbook = "MemstatUnaccountedGrowth",
+          .asks = "rings",
           .look = look_at_unaccounted},
     Cause{.name = "fragmentation",
           .looks_for = "Memory is free, but in blocks that are too small.",

@@ -19,12 +19,12 @@ constexpr std::string_view kIoStalls = "memstat_io_pressure_stall_seconds_total"
 constexpr std::string_view kDirtyThreshold = "memstat_dirty_threshold_bytes";
 constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
 
-/// Shares of stalled time over less than this many seconds are meaningless.
+/// Rates of swapping over less than this many seconds are meaningless.
 constexpr double kMinWindow = 5;
 
 double stalled_share(const Evidence& evidence, std::string_view kind) {
   const MetricEvidence* const stalls = evidence.sample(kStalls, kind);
-  return stalls == nullptr || evidence.recent_seconds < kMinWindow ? 0 : evidence.rate(stalls->change.recent);
+  return stalls == nullptr ? 0 : evidence.time_share(stalls->change.recent);
 }
 
 Fact available_fact(const Evidence& evidence) {
@@ -88,11 +88,16 @@ void add_largest(const Evidence& evidence, Finding& finding) {
   name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
 }
 
+/// A twentieth of a large machine is enough for anybody.
+constexpr double kPlenty = 4.0 * (1U << 30U);
+
 void look_at_available(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!evidence.available_bytes || evidence.total_bytes <= 0) return;
   const double share = evidence.share(*evidence.available_bytes);
   if (share >= 0.05) return;
+  const bool is_little = *evidence.available_bytes < kPlenty;
   const bool is_felt = stalled_share(evidence, "full") > 0.05 || evidence.rate(evidence.moved(kDirect)) > 1;
+  if (!is_little && !is_felt) return;
   const Severity severity = share < 0.02 || is_felt ? Severity::kNow : Severity::kWasteful;
   Finding& finding = add_finding(found, cause, severity, is_felt ? Certainty::kLikely : Certainty::kPossible,
                                  "Memory is nearly used up: " + percent_text(share) + " is available");
@@ -114,13 +119,16 @@ double swapped(const Evidence& evidence, std::string_view direction) {
 void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double in = evidence.rate(swapped(evidence, "in"));
   const double out = evidence.rate(swapped(evidence, "out"));
-  if (evidence.recent_seconds < kMinWindow || in < 500 || out < 100) return;
+  // A slow disk bounds the rate, and not the time for which programs wait.
+  const bool is_fast = evidence.recent_seconds >= kMinWindow && in >= 500 && out >= 100;
+  const bool is_felt = in >= 50 && out >= 50 && stalled_share(evidence, "some") >= 0.2;
+  if (!is_fast && !is_felt) return;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
                                  "Memory thrashes: " + count_text(in) + " pages a second come back from swap");
   finding.fact({.text = count_text(in) + " pages/s in, " + count_text(out) + " pages/s out",
                 .source = std::string(kPaged),
                 .value = in,
-                .limit = 500,
+                .limit = is_fast ? 500 : 50,
                 .window_seconds = evidence.recent_seconds});
   name_holder(evidence, kSwappedIn, Holds::kGainedLately, in * evidence.recent_seconds / 3, finding);
   finding.leads_to("Programs wait for the disk when they use swapped memory.").then("vmstat 1 5");
@@ -208,8 +216,7 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
       (evidence.value(kDirtyThreshold, "background").value_or(0) + evidence.value(kDirtyThreshold, "throttle").value_or(0)) /
       2;
   const MetricEvidence* const stalls = evidence.sample(kIoStalls, "some");
-  const double waiting =
-      stalls == nullptr || evidence.recent_seconds < kMinWindow ? 0 : evidence.rate(stalls->change.recent);
+  const double waiting = stalls == nullptr ? 0 : evidence.time_share(stalls->change.recent);
   const bool waits_in_write = limit > 0 && dirty > limit && waiting > 0.2;
   if (!waits_in_reclaim && !waits_in_write) return;
   constexpr double kBurst = 30;  // such as copying files
@@ -260,7 +267,7 @@ constexpr std::string_view kThrottlingNeeds[] = {"memstat_throttled_written_page
 constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes", "memstat_writeback_bytes", kDirtyThreshold, kIoStalls,
                                                 kGroupParts};
 constexpr std::string_view kStallUses[] = {kGroupStalls};
-constexpr std::string_view kSwapUses[] = {kGroupRefaults};
+constexpr std::string_view kSwapUses[] = {kGroupRefaults, kStalls};
 constexpr std::string_view kSpaceUses[] = {kGroupSwap};
 constexpr std::string_view kNodeNeeds[] = {"memstat_node_unreclaimable"};
 constexpr std::string_view kAccountNeeds[] = {"memstat_accounted_bytes"};

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
+#include "core/model/type_rules.h"
 
 namespace memstat::causes::slab {
 namespace {
@@ -29,6 +30,28 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
     finding.then(cause.row == 0 ? "echo 1 > /sys/kernel/slab/" + std::string(cache.name) + "/shrink"
                                 : "vmstat -z | grep -i '" + std::string(cache.name) + "'");
   }
+}
+
+/// What reclaim cannot take, and what grew before anybody watched.
+void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* most = nullptr;
+  for (const TypeEvidence& cache : evidence.types) {
+    if (cache.allocator != Allocator::kSlab || !cache.bytes || is_cache(cache.allocator, cache.name)) continue;
+    if (most == nullptr || *cache.bytes > *most->bytes) most = &cache;
+  }
+  if (most == nullptr || evidence.share(*most->bytes) < 0.1) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 "Slab cache " + short_name(most->name, 30) + " takes " + bytes_text(*most->bytes) + ", " +
+                                     percent_text(evidence.share(*most->bytes)) + " of all memory");
+  finding.fact({.text = count_text(most->objects.value_or(0)) + " objects, which reclaim cannot take",
+                .source = "slab/" + std::string(most->name),
+                .value = most->bytes,
+                .limit = 0.1 * evidence.total_bytes});
+  finding.bytes = *most->bytes;
+  finding.is_about("slab", most->name)
+      .leads_to("Its objects were made and not freed: a leak that has ended, or a very large load.")
+      .then("memstatctl origins --limit 10");
+  name_holder(evidence, kKernelMemory, Holds::kNow, *most->bytes / 3, finding);
 }
 
 /// kmalloc() above 8 KiB takes whole pages, which are in SUnreclaim but in no cache.
@@ -58,7 +81,8 @@ void look_at_names(const Evidence& evidence, const Cause& cause, Findings& found
   if (!negative || cache == nullptr || table == nullptr || !cache->object_bytes) return;
   const double all = table->objects.value_or(0) + table->free_objects.value_or(0);
   const double bytes = *negative * *cache->object_bytes;
-  if (*negative < 0.5 * all || evidence.share(bytes) < 0.01) return;
+  constexpr double kVeryMany = 5e6;  // removing a directory takes seconds
+  if (*negative < 0.5 * all || (evidence.share(bytes) < 0.01 && *negative < kVeryMany)) return;
   Finding& finding =
       add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
                   count_text(*negative) + " cached names of files that do not exist hold " + bytes_text(bytes));
@@ -108,6 +132,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kSlabNeeds[] = {"slab/*"};
+constexpr std::string_view kCacheUses[] = {kGroupKernel};
 constexpr std::string_view kZoneNeeds[] = {"uma/*"};
 constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
 constexpr std::string_view kNameNeeds[] = {"memstat_negative_dentries", "table/dentries"};
@@ -127,6 +152,13 @@ constexpr std::array kCauses{
           .needs = kZoneNeeds,
           .look = look_at_waste,
           .row = 1},
+    Cause{.name = "slab_large",
+          .looks_for = "A slab cache that reclaim cannot shrink takes a tenth of memory or more.",
+          .system = CauseSystem::kLinux,
+          .needs = kSlabNeeds,
+          .uses = kCacheUses,
+          .runbook = "MemstatLeakSuspected",
+          .look = look_at_large_cache},
     Cause{.name = "kmalloc_large",
           .looks_for = "Large kernel allocations, which no cache shows, hold much memory.",
           .system = CauseSystem::kLinux,

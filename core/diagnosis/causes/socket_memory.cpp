@@ -207,11 +207,14 @@ constexpr std::string_view kUnread = " TCP segments dropped: programs leave rece
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Drops& drops = kDrops[cause.row];
   const double moved = moved_of(evidence, drops.metric, drops.type, drops.kind);
-  if (moved <= 0 || evidence.rate(moved) < least_rate(drops)) return;
+  const bool is_often = evidence.rate(moved) >= least_rate(drops);
+  constexpr double kFew = 5;
+  if (moved <= 0 || (!is_often && (moved < kFew || evidence.rate(moved) < kMinRefusedPerSecond))) return;
   // A receive queue may also be full at its socket's own limit, because its program does not read.
   const bool is_own_limit = drops.kind == "TCPRcvQDrop" && !is_tcp_short(evidence);
-  Finding& finding = add_finding(found, cause, is_own_limit ? Severity::kNotable : drops.severity, Certainty::kConfirmed,
-                                 count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
+  Finding& finding =
+      add_finding(found, cause, is_own_limit || !is_often ? Severity::kNotable : drops.severity, Certainty::kConfirmed,
+                  count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
   finding.fact(moved_fact(evidence, moved, drops.kind, drops.metric));
   finding.leads_to(drops.effect).then(drops.who);
 }

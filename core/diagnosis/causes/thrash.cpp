@@ -10,25 +10,26 @@ namespace {
 
 constexpr std::string_view kRefaults = "memstat_refaulted_pages_total";
 constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
-constexpr double kShortestWindow = 5;
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double pages = evidence.rate(evidence.moved(kRefaults));
-  if (evidence.recent_seconds < kShortestWindow || pages < 1000) return;
   const auto stalled = [&](std::string_view kind) {
     const MetricEvidence* const one = evidence.sample(kStalls, kind);
-    return one == nullptr ? 0 : evidence.rate(one->change.recent);
+    return one == nullptr ? 0 : evidence.time_share(one->change.recent);
   };
   const double full = stalled("full");
   const double some = stalled("some");
-  if (full < 0.05 && some < 0.2) return;
-  Finding& finding = add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
-                                 "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
+  // A slow disk limits the rate, but not the time for which programs wait.
+  const double least = full >= 0.1 ? 100 : 1000;
+  if (pages < least || (full < 0.05 && some < 0.2)) return;
+  Finding& finding =
+      add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
+                  "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
   finding.fact(
       {.text = percent_text(some) + " of the time some program waited for memory, " + percent_text(full) + " all of them",
        .source = std::string(kRefaults),
        .value = pages,
-       .limit = 1000,
+       .limit = least,
        .window_seconds = evidence.recent_seconds});
   const Charge& charge = evidence.sample(kRefaults, "anon") != nullptr &&
                                  2 * evidence.sample(kRefaults, "anon")->change.recent > evidence.moved(kRefaults)

@@ -76,5 +76,26 @@ TEST(Cgroup, SocketsThatReclaimSlows) {
   EXPECT_EQ(machine.words(), "notable cgroup_sockets_throttled");
 }
 
+TEST(Cgroup, ThatSleepsForAllOfTheTimeMeetsItsBoundSeldom) {
+  EvidenceOfMachine machine;
+  machine.evidence.recent_seconds = machine.evidence.watched_seconds = 2;
+  machine.metric("memstat_memcg_high_bytes", 100e6, {"/a"});
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/a");
+  group.bytes = 110e6;
+  group.sleeps.total = 9;
+  EXPECT_EQ(machine.words(), "") << "nobody waits";
+  machine.moved("memstat_memcg_pressure_stall_seconds_total", 1.9, {"/a", "full"});
+  EXPECT_EQ(machine.words(), "now cgroup_throttled");
+}
+
+TEST(Cgroup, ThatWasRefusedATaskHadNoneLeft) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_memcg_tasks_limit", 100, {"/a"});
+  machine.metric("memstat_memcg_tasks", 95, {"/a"});
+  EXPECT_EQ(machine.words(), "notable cgroup_tasks_full");
+  machine.moved("memstat_kernel_log_events_total", 1, {"pids_full"});
+  EXPECT_EQ(machine.words(), "now cgroup_tasks_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::cgroup

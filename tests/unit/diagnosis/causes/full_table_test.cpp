@@ -137,5 +137,13 @@ TEST(FullTable, ThreadsNameTheGroupThatHasMost) {
   EXPECT_EQ(machine.find().at(0).who.at(0).name, "/a.slice");
 }
 
+TEST(FullTable, NeighboursAreSweptAsSoonAsTheyAreRefused) {
+  EvidenceOfMachine machine;
+  TypeEvidence& table = machine.limited(Allocator::kTable, "arp_cache", 500, 1024);
+  EXPECT_EQ(machine.words(), "");
+  table.failures.recent = 3;
+  EXPECT_EQ(machine.words(), "now neighbours_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::full_table

@@ -20,6 +20,31 @@ TEST(KernelLog, LinesOfBeforeAreNoNews) {
   }
 }
 
+TEST(KernelLog, LinesOfTheLastMinutesBeforeTheFirstPollAreWorthAWord) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_kernel_log_events_total", 3, {"page_allocation_failure"});
+  machine.evidence.logged = {{.event = "page_allocation_failure", .seconds_ago = 120}};
+  ASSERT_EQ(machine.words(), "notable page_allocation_failed");
+  EXPECT_EQ(machine.find()[0].headline, "The kernel got no pages, 2 min ago");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+}
+
+TEST(KernelLog, WhatWasBeforeStandsBehindWhatIs) {
+  EvidenceOfMachine machine;
+  machine.evidence.logged = {{.event = "page_allocation_failure", .seconds_ago = 120}};
+  machine.limited(Allocator::kTable, "ptys", 950, 1000);
+  EXPECT_EQ(machine.words(), "notable ptys_full, notable page_allocation_failed");
+}
+
+TEST(KernelLog, ARefusalMakesATableFullThatHasALittleRoomAgain) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 930, 1000);
+  EXPECT_EQ(machine.words(), "notable open_files_full");
+  machine.moved("memstat_kernel_log_events_total", 1, {"files_full"});
+  EXPECT_EQ(machine.words(), "now open_files_full");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kConfirmed);
+}
+
 TEST(KernelLog, ARefusalIsNewsWhereNoTableShowsIt) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 2, {"conntrack_full"});

@@ -9,10 +9,13 @@ namespace {
 TEST(KernelTrouble, ReportsThatMove) {
   EvidenceOfMachine machine;
   MetricEvidence& oops = machine.metric("memstat_kernel_reports_total", 3, {"oops"});
-  EXPECT_EQ(machine.words(), "") << "before the first poll";
+  EXPECT_EQ(machine.words(), "notable kernel_oops") << "what it broke is broken until the next boot";
   oops.change.recent = 1;
   EXPECT_EQ(machine.words(), "now kernel_oops");
   EvidenceOfMachine warned;
+  warned.metric("memstat_kernel_reports_total", 3, {"warning"});
+  EXPECT_EQ(warned.words(), "") << "before the first poll";
+  warned.evidence.metrics.clear();
   warned.moved("memstat_kernel_reports_total", 1, {"warning"});
   EXPECT_EQ(warned.words(), "notable kernel_warning");
 }

@@ -15,6 +15,7 @@ TEST(Kills, OfAGroupAreTheDeepestGroups) {
   job.failures.recent = 2;
   job.limit_bytes = 16 * EvidenceOfMachine::kMiB;
   machine.type(Allocator::kMemcg, "/a/jobs");
+  machine.moved("memstat_memcg_events_total", 2, {"/a/job", "oom"});
   machine.moved("memstat_memcg_events_total", 2, {"/a/job", "oom_kill"});
   const Findings found = machine.find();
   ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
@@ -87,6 +88,53 @@ TEST(Kills, BeforeTheFirstPollAreHistory) {
   EXPECT_TRUE(is_ruled_out(machine.evidence, "machine_oom_kill"));
   machine.evidence.polls = 1;
   EXPECT_FALSE(is_ruled_out(machine.evidence, "machine_oom_kill")) << "needs at least two polls";
+}
+
+TEST(Kills, OfVersionOneAreOfTheGroupAboveThatIsAtItsLimit) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 2);
+  machine.part("anonymous", 1);
+  TypeEvidence& pod = machine.type(Allocator::kMemcg, "/pod");
+  pod.limit_bytes = 64 * EvidenceOfMachine::kMiB;
+  for (const char* const child : {"/pod/a", "/pod/b"}) {
+    machine.type(Allocator::kMemcg, child).failures.recent = 1;
+    machine.moved("memstat_memcg_events_total", 1, {child, "oom_kill"});
+  }
+  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "no group met its limit";
+  machine.evidence.types[0].sleeps.recent = 40;
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill") << "once for both";
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/pod");
+}
+
+TEST(Kills, OfTheLogBeforeTheFirstPollAreNamed) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_oom_kills_total", 7);
+  machine.metric("memstat_kernel_log_events_total", 7, {"oom_kill"});
+  machine.evidence.polls = 2;
+  machine.evidence.recent_seconds = machine.evidence.watched_seconds = 2;
+  machine.evidence.kills = {{.command = "db",
+                             .constraint = "memcg",
+                             .group = "/pod/db",
+                             .limit_group = "/pod",
+                             .pid = 7,
+                             .program_bytes = 1e9,
+                             .is_of_group = true,
+                             .seconds_ago = 240}};
+  ASSERT_EQ(machine.words(), "notable killed_before");
+  EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 4 min ago: group /pod was at its limit");
+  EXPECT_EQ(machine.find()[0].who.at(1).name, "/pod");
+  machine.evidence.kills[0].is_of_group = false;
+  EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 4 min ago: the machine had no memory left");
+}
+
+TEST(Kills, OfBeforeAreNoVictimsOfThoseOfNow) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", 1);
+  machine.evidence.kills = {
+      {.command = "db", .constraint = "none", .group = "/db", .pid = 7, .program_bytes = 9e9, .seconds_ago = 500}};
+  ASSERT_EQ(machine.words(), "now machine_oom_kill");
+  EXPECT_TRUE(machine.find()[0].who.empty());
 }
 
 TEST(Kills, WithGroupsThatAreNotReadTheMachineIsOnlyPossible) {

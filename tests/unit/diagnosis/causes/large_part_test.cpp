@@ -115,5 +115,14 @@ TEST(LargePart, NamesTheGroupThatIsChargedForIt) {
   EXPECT_EQ(machine.find().at(0).who.at(0).name, "/a.slice/db.service");
 }
 
+TEST(LargePart, HalfAsManyPageTablesAreMuchForMemoryThatNeedsFew) {
+  EvidenceOfMachine machine;
+  machine.part("anonymous", 40 * EvidenceOfMachine::kGiB);
+  machine.part("page_tables", 0.03 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "notable page_tables_large");
+  machine.evidence.metrics[0].value = 400 * EvidenceOfMachine::kGiB;
+  EXPECT_EQ(machine.words(), "") << "each page is mapped once";
+}
+
 }  // namespace
 }  // namespace memstat::causes::large_part

@@ -118,5 +118,13 @@ TEST(Pages, AnIdlePoolIsFoundByItsBytes) {
   EXPECT_EQ(machine.words(), "notable hugetlb_unused");
 }
 
+TEST(Pages, InNoAccountThatAreHalfAsManyCountWhereTheyCameLately) {
+  EvidenceOfMachine machine;
+  MetricEvidence& unaccounted = machine.metric("memstat_unaccounted_bytes", 0.06 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "");
+  unaccounted.change.since_start = 0.05 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words(), "wasteful unaccounted_large");
+}
+
 }  // namespace
 }  // namespace memstat::causes::pages

@@ -39,6 +39,38 @@ TEST(Pressure, LittleAvailableIsWorseWhereItIsFelt) {
   EXPECT_EQ(machine.words(), "now memory_low") << "the stalls are its symptom";
 }
 
+TEST(Pressure, ATwentiethOfALargeMachineIsEnough) {
+  EvidenceOfMachine machine;
+  machine.part("hugetlb", 1400 * kGiB);
+  machine.evidence.total_bytes = 1536 * kGiB;
+  machine.evidence.available_bytes = 40 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 30, {"full"});
+  EXPECT_EQ(machine.words(), "now memory_low");
+  machine.evidence.metrics.erase(machine.evidence.metrics.end() - 1);
+  machine.evidence.available_bytes = 3 * kGiB;
+  EXPECT_EQ(machine.words(), "now memory_low");
+}
+
+TEST(Pressure, TwoSecondsAreEnoughForHalfASecond) {
+  EvidenceOfMachine machine;
+  machine.evidence.recent_seconds = machine.evidence.watched_seconds = 2;
+  machine.moved("memstat_pressure_stall_seconds_total", 0.4, {"full"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 0.6, {"full"}).change.recent = 0.6;
+  machine.evidence.metrics.erase(machine.evidence.metrics.begin());
+  EXPECT_EQ(machine.words(), "now memory_stalls");
+}
+
+TEST(Pressure, SlowSwapIsThrashingWhereProgramsWait) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_paged_pages_total", 100 * 300, {"swap", "in"});
+  machine.moved("memstat_paged_pages_total", 100 * 300, {"swap", "out"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 62, {"some"});
+  EXPECT_EQ(machine.words(), "now swap_thrash, wasteful memory_stalls");
+}
+
 TEST(Pressure, SwapThatComesBackIsThrashingAndColdPagesAreNot) {
   EvidenceOfMachine machine;
   machine.moved("memstat_paged_pages_total", 1e6, {"swap", "out"});

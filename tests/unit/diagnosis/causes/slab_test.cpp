@@ -10,7 +10,7 @@ constexpr double kGiB = EvidenceOfMachine::kGiB;
 
 TEST(Slab, IdleObjectsAreWasteful) {
   EvidenceOfMachine machine;
-  TypeEvidence& cache = machine.type(Allocator::kSlab, "inode_cache");
+  TypeEvidence& cache = machine.type(Allocator::kSlab, "ext4_inode_cache");
   cache.held_bytes = 2 * kGiB;
   cache.bytes = 1.8 * kGiB;
   EXPECT_EQ(machine.words(), "");
@@ -67,6 +67,28 @@ TEST(Slab, IndexNodesThatThePageCacheDoesNotExplain) {
   EXPECT_EQ(machine.words(), "");
   cache.value = kGiB;
   EXPECT_EQ(machine.words(), "notable shadow_nodes");
+}
+
+TEST(Slab, ACacheThatIsATenthOfMemoryAndNeverShrinks) {
+  EvidenceOfMachine machine;
+  TypeEvidence& cache = machine.type(Allocator::kSlab, "session");
+  cache.bytes = cache.held_bytes = 1.5 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.types[0].bytes = machine.evidence.types[0].held_bytes = 1.7 * kGiB;
+  EXPECT_EQ(machine.words(), "notable slab_large");
+  machine.evidence.types[0].name = "dentry";
+  EXPECT_EQ(machine.words(), "") << "a cache";
+}
+
+TEST(Slab, FiveMillionNamesOfMissingFilesAreManyOnAnyMachine) {
+  EvidenceOfMachine machine;
+  machine.evidence.total_bytes = 1024 * kGiB;
+  machine.type(Allocator::kSlab, "dentry").object_bytes = 192;
+  machine.type(Allocator::kTable, "dentries").objects = 6e6;
+  machine.metric("memstat_negative_dentries", 4e6);
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].value = 5.5e6;
+  EXPECT_EQ(machine.words(), "notable negative_dentries");
 }
 
 }  // namespace

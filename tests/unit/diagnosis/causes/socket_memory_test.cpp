@@ -73,5 +73,13 @@ TEST(SocketMemory, AFullReceiveQueueIsTheProgramsWhileMemoryOfTcpIsPlenty) {
   EXPECT_EQ(machine.words(), "now tcp_receive_dropped");
 }
 
+TEST(SocketMemory, DatagramsThatAreLostNowAndThenAreWorthAWord) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_events_total", 29, {"UDP", "RcvbufErrors"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].change.recent = 40;
+  EXPECT_EQ(machine.words(), "notable udp_buffer_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::socket_memory

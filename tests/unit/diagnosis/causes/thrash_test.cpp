@@ -17,8 +17,20 @@ TEST(Thrash, NeedsRefaultsAndStallsAndNamesTheGroup) {
   machine.moved("memstat_memcg_refaulted_pages_total", 800000, {"/a", "file"});
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/a");
   machine.evidence.recent_seconds = 2;
-  EXPECT_EQ(machine.words(), "") << "two seconds do not tell";
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_pressure_stall_seconds_total") one.change.recent = 0.4;
+  }
+  EXPECT_EQ(machine.words(), "") << "less than half a second is chance";
   EXPECT_GT(kMiB, 0);
+}
+
+TEST(Thrash, OfASlowDiskHasFewPagesAndLongWaits) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_refaulted_pages_total", 60000, {"file"});
+  machine.moved("memstat_pressure_stall_seconds_total", 20, {"full"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].change.recent = 40;
+  EXPECT_EQ(machine.words(), "now reclaim_thrash");
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::tmpfs_mounts {
+namespace {
+
+constexpr double kMiB = EvidenceOfMachine::kMiB;
+
+TEST(TmpfsMounts, AreFullOfBytesWhileMemoryIsFree) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_tmpfs_limit_bytes", 64 * kMiB, {"/dev/shm"});
+  machine.metric("memstat_tmpfs_bytes", 57 * kMiB, {"/dev/shm"});
+  EXPECT_EQ(machine.words(), "");
+  EXPECT_TRUE(is_ruled_out(machine.evidence, "tmpfs_full"));
+  machine.evidence.metrics[0].value = 60 * kMiB;
+  EXPECT_EQ(machine.words(), "notable tmpfs_full");
+  machine.evidence.metrics[0].value = 64 * kMiB;
+  ASSERT_EQ(machine.words(), "now tmpfs_full");
+  EXPECT_EQ(machine.find()[0].headline, "tmpfs /dev/shm is full: 64 MiB of 64 MiB");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/dev/shm");
+}
+
+TEST(TmpfsMounts, AreFullOfFilesThatAreEmpty) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_tmpfs_limit_bytes", 64 * kMiB, {"/run"});
+  machine.metric("memstat_tmpfs_bytes", kMiB, {"/run"});
+  machine.metric("memstat_tmpfs_limit_files", 16000, {"/run"});
+  machine.metric("memstat_tmpfs_files", 16000, {"/run"});
+  EXPECT_EQ(machine.find().at(0).headline, "tmpfs /run is full: 16000 of 16000 files");
+}
+
+}  // namespace
+}  // namespace memstat::causes::tmpfs_mounts
