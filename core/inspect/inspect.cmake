@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Inspections: a file each, no list to edit. The file's name is its namespace below memstat::inspections, in which its Inspection is
-# `inspection`. A file without unit test is refused; status_lines_test.cpp tests those that read a line of /proc/PID/status.
+# `inspection`. A file without unit test is refused; status_lines_test.cpp tests those that read a line of /proc/PID/status, and
+# freebsd_descriptors_test.cpp those that count descriptors on FreeBSD.
 function(memstat_add_inspections target)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/inspect/questions/*.cpp)
   set(tests ${CMAKE_SOURCE_DIR}/tests/unit/inspect)
-  file(READ ${tests}/status_lines_test.cpp of_status)
+  file(READ ${tests}/status_lines_test.cpp of_linux)
+  file(READ ${tests}/freebsd_descriptors_test.cpp of_freebsd)
   set(names "")
   foreach(file IN LISTS files)
     cmake_path(GET file STEM name)
     string(REPLACE "_" "-" question ${name})
-    if(NOT EXISTS ${tests}/${name}_test.cpp AND NOT of_status MATCHES "\"${question}\"")
+    set(shared "${of_linux}")
+    if(question MATCHES "^freebsd-(.*)")
+      set(question ${CMAKE_MATCH_1})
+      set(shared "${of_freebsd}")
+    endif()
+    if(NOT EXISTS ${tests}/${name}_test.cpp AND NOT shared MATCHES "\"${question}\"")
       message(FATAL_ERROR "core/inspect/questions/${name}.cpp has no test: write tests/unit/inspect/${name}_test.cpp")
     endif()
     list(APPEND names ${name})

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -120,7 +121,13 @@ Inspector::Inspector(KernelView& view, const InspectionBounds& bounds)
 bool Inspector::has_time() const { return view_.clock().monotonic_ns() < deadline_ns_; }
 
 bool Inspector::take() {
-  if (answer_.looked_at >= max_objects_ || !has_time()) {
+  if (has_time()) return take_read();
+  answer_.is_cut = true;
+  return false;
+}
+
+bool Inspector::take_read() {
+  if (answer_.looked_at >= max_objects_) {
     answer_.is_cut = true;
     return false;
   }
@@ -134,11 +141,17 @@ std::string_view Inspector::read(std::string_view path) {
 
 Holder& Inspector::add(Holder holder) { return answer_.holders.emplace_back(std::move(holder)); }
 
-const Inspection* find_inspection(std::string_view name) {
+const Inspection* find_inspection(std::string_view name, OperatingSystem os) {
   for (const Inspection* const inspection : all_inspections()) {
-    if (inspection->name == name) return inspection;
+    if (inspection->name == name && inspection->os == os) return inspection;
   }
   return nullptr;
+}
+
+std::vector<std::string> question_names() {
+  std::set<std::string> names;
+  for (const Inspection* const inspection : all_inspections()) names.emplace(inspection->name);
+  return {names.begin(), names.end()};
 }
 
 std::string table_name(const Inspection& inspection) {

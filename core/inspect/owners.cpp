@@ -55,7 +55,7 @@ void name_owners(KernelView& view, std::span<Holder> holders) {
   Buffer cgroup;
   for (Holder& holder : holders) {
     if (const std::string_view user = user_of(passwd.view(), holder.user); !user.empty()) holder.user = user;
-    if (holder.pid == 0 || !holder.group.empty()) continue;
+    if (holder.pid == 0 || !holder.group.empty() || view.os() != OperatingSystem::kLinux) continue;
     if (view.read_file("/proc/" + std::to_string(holder.pid) + "/cgroup", cgroup)) holder.group = group_of(cgroup.view());
   }
 }

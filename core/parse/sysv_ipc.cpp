@@ -11,8 +11,11 @@ namespace memstat {
 namespace {
 
 // Offsets in bytes. Each structure begins with struct ipc_perm: four IDs of 32 bits, mode, sequence, key.
+constexpr std::size_t kOwner = 8;
 constexpr std::size_t kMode = 16;
+constexpr std::size_t kSequence = 18;
 constexpr std::size_t kSegmentSize = 32;
+constexpr std::size_t kSegmentCreator = 44;
 constexpr std::size_t kSegmentAttached = 48;
 constexpr std::size_t kSetSemaphores = 40;
 constexpr std::size_t kQueueBytes = 48;
@@ -76,6 +79,21 @@ std::optional<SysvUse> read_shared_segments(std::string_view bytes) {
     use.bytes = saturating_sum(use.bytes, load<std::uint64_t>(segment, kSegmentSize));
     use.parts += load<std::uint32_t>(segment, kSegmentAttached) == 0 ? 1U : 0U;
   });
+}
+
+std::optional<std::vector<LeftSegment>> read_left_segments(std::string_view bytes) {
+  if (bytes.size() % kSegmentStruct != 0) return std::nullopt;
+  std::vector<LeftSegment> left;
+  for (std::size_t at = 0; at < bytes.size(); at += kSegmentStruct) {
+    const std::string_view segment = bytes.substr(at, kSegmentStruct);
+    if ((mode_of(segment) & kSegmentAllocated) == 0 || load<std::uint32_t>(segment, kSegmentAttached) != 0) continue;
+    const auto index = static_cast<std::uint32_t>(at / kSegmentStruct);
+    left.push_back({.id = std::uint32_t{load<std::uint16_t>(segment, kSequence)} << 16U | (index & 0xffffU),
+                    .uid = load<std::uint32_t>(segment, kOwner),
+                    .creator = load<std::uint32_t>(segment, kSegmentCreator),
+                    .bytes = load<std::uint64_t>(segment, kSegmentSize)});
+  }
+  return left;
 }
 
 std::optional<SysvUse> read_semaphore_sets(std::string_view bytes) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace memstat {
 
@@ -31,9 +32,18 @@ struct SysvUse {
   std::uint64_t bytes = 0;    ///< of segments, or of queued messages
 };
 
+/// A segment that nobody has attached. Thread safety: a plain value.
+struct LeftSegment {
+  std::uint32_t id = 0;  ///< As ipcs(1) prints it.
+  std::uint32_t uid = 0;
+  std::uint32_t creator = 0;  ///< The process, which may have ended.
+  std::uint64_t bytes = 0;
+};
+
 /// Nothing if the bytes are not such an array of a 64-bit kernel; only its structures are known.
 std::optional<SysvUse> read_shared_segments(std::string_view bytes);
 std::optional<SysvUse> read_semaphore_sets(std::string_view bytes);
 std::optional<SysvUse> read_message_queues(std::string_view bytes);
+std::optional<std::vector<LeftSegment>> read_left_segments(std::string_view bytes);
 
 }  // namespace memstat

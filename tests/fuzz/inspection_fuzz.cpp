@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as the table of an answer, and as each file of a process. What is accepted is written and
-// read back as it was.
+// libFuzzer target: any bytes as the table of an answer, as each file of a process, and as each sysctl, with and without the
+// sizes with which structures of FreeBSD begin. What is accepted is written and read back as it was.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,37 @@
 #include "core/inspect/owners.h"
 
 namespace {
+
+/// A sysctl of structures.
+struct Structures {
+  std::string_view name;
+  std::size_t size;
+  std::size_t ends = 0;    ///< Of the structure at both ends.
+  std::size_t socket = 0;  ///< Where each has a struct xsocket.
+};
+constexpr Structures kStructures[] = {{"kern.proc.proc", 1088},
+                                      {"kern.file", 128},
+                                      {"net.inet.tcp.pcblist", 744, 64, 16},
+                                      {"net.inet.udp.pcblist", 400, 64, 8},
+                                      {"net.local.stream.pcblist", 904, 32, 664}};
+
+/// The bytes with the sizes that the structures must have.
+std::string with_sizes(std::string_view bytes, const Structures& structures) {
+  constexpr std::size_t kSocketSize = 240;
+  std::string sized(bytes);
+  std::size_t at = 0;
+  const auto begin = [&](std::size_t where, std::size_t size) {
+    const std::size_t written = structures.size == 1088 ? 4 : 8;
+    if (sized.size() >= where + written) std::memcpy(sized.data() + where, &size, written);
+  };
+  for (std::size_t size = structures.ends == 0 ? structures.size : structures.ends; at < sized.size(); at += size) {
+    if (at != 0) size = structures.size;
+    const bool is_last = structures.ends != 0 && at != 0 && sized.size() - at < structures.size;
+    begin(at, at == 0 || !is_last ? size : structures.ends);
+    if (structures.socket != 0 && size == structures.size) begin(at + structures.socket, kSocketSize);
+  }
+  return sized;
+}
 
 /// One process, each file and link of which has these bytes.
 class FuzzedProcess final : public memstat::KernelView {
@@ -42,6 +75,13 @@ class FuzzedProcess final : public memstat::KernelView {
   }
   memstat::Result<void> list_directories(std::string_view, memstat::Buffer& names) override {
     names.assign(std::string_view("1\0", 2));
+    return {};
+  }
+  memstat::Result<void> read_sysctl(std::string_view name, memstat::Buffer& out, std::size_t) override {
+    const auto* const found = std::find_if(std::begin(kStructures), std::end(kStructures),
+                                           [&](const Structures& one) { return one.name == name; });
+    const bool has_sizes = found != std::end(kStructures) && !bytes_.empty() && bytes_.back() % 4 != 0;
+    out.assign(has_sizes ? with_sizes(bytes_, *found) : std::string(bytes_));
     return {};
   }
   memstat::Result<void> read_table(std::string_view, memstat::TextTableSource&, memstat::Buffer& out) override {

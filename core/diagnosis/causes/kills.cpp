@@ -93,7 +93,7 @@ void add_group(const Evidence& evidence, const Cause& cause, const TypeEvidence&
   }
   finding.bytes = group.bytes.value_or(0);
   if (const KillEvidence* const victim = last_victim(evidence, true); victim != nullptr) add_victim(*victim, finding);
-  finding.leads_to("The killed process is the victim; what grew in the group is the cause.");
+  finding.leads_to("The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
   finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
 }

@@ -72,6 +72,7 @@ const Inspection inspection{.name = "bpf",
                             .kind = "process",
                             .things = "BPF objects",
                             .needs = "CAP_SYS_PTRACE",
+                            .elsewhere = "FreeBSD has no BPF maps and programs",
                             .look = look};
 
 }  // namespace memstat::inspections::bpf

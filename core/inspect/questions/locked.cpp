@@ -10,11 +10,13 @@ Result<void> look(Inspector& inspector) { return look_at_status(inspector, "VmLc
 }  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "locked",
-                            .question = "Which processes have locked memory",
-                            .kind = "process",
-                            .things = "of locked memory",
-                            .needs = "",
-                            .look = look};
+const Inspection inspection{
+    .name = "locked",
+    .question = "Which processes have locked memory",
+    .kind = "process",
+    .things = "of locked memory",
+    .needs = "",
+    .elsewhere = "FreeBSD would have to walk through every page of every process; procstat -v PID shows what one has wired",
+    .look = look};
 
 }  // namespace memstat::inspections::locked

@@ -10,11 +10,13 @@ Result<void> look(Inspector& inspector) { return look_at_status(inspector, "VmPT
 }  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "page-tables",
-                            .question = "Which processes have page tables",
-                            .kind = "process",
-                            .things = "of page tables",
-                            .needs = "",
-                            .look = look};
+const Inspection inspection{
+    .name = "page-tables",
+    .question = "Which processes have page tables",
+    .kind = "process",
+    .things = "of page tables",
+    .needs = "",
+    .elsewhere = "FreeBSD does not tell page tables of processes; memstatctl who anonymous names the large ones",
+    .look = look};
 
 }  // namespace memstat::inspections::page_tables

@@ -77,7 +77,7 @@ std::string words_of_explain() {
 
 std::string questions_of_who() {
   std::string names;
-  for (const Inspection* const one : all_inspections()) names.append(names.empty() ? "" : " ").append(one->name);
+  for (const std::string& name : question_names()) names.append(names.empty() ? "" : " ").append(name);
   return names;
 }
 

@@ -46,18 +46,35 @@ constexpr auto kWhoOptions =
                       kKernelOption, kFromOption},
            kReportOptions);
 
+#if defined(__FreeBSD__)
+constexpr std::array kSystems{OperatingSystem::kFreeBsd, OperatingSystem::kLinux};
+#else
+constexpr std::array kSystems{OperatingSystem::kLinux, OperatingSystem::kFreeBsd};
+#endif
+
+/// Those of this system first.
 Report list_questions(const ReportView& view) {
   ReportTable table("questions", kQuestionColumns);
-  for (const Inspection* const one : all_inspections()) {
-    table.add({std::string(one->name), std::string(one->question), std::string(to_string(one->os)),
-               cell_of_text(std::string(one->needs))});
+  for (const OperatingSystem system : kSystems) {
+    for (const Inspection* const one : all_inspections()) {
+      if (one->os != system) continue;
+      table.add({std::string(one->name), std::string(one->question), std::string(to_string(one->os)),
+                 cell_of_text(std::string(one->needs))});
+    }
   }
   return report_of(std::move(table), view);
 }
 
+/// The question where a kernel of another system answers it.
+const Inspection* find_elsewhere(std::string_view question) {
+  for (const OperatingSystem system : kSystems) {
+    if (const Inspection* const found = find_inspection(question, system); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 Report unknown_question(const std::string& question) {
-  std::vector<std::string> known;
-  for (const Inspection* const one : all_inspections()) known.emplace_back(one->name);
+  const std::vector<std::string> known = question_names();
   return {.output = {},
           .problem = "\"" + printable_bytes(question) + "\" is not a question" + did_you_mean(question, known) +
                      "; memstatctl who lists them"};
@@ -99,17 +116,18 @@ Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is
 
 Report run_who(const CommandLine& options) {
   if (options.question.empty()) return list_questions(options.view);
-  const Inspection* const inspection = find_inspection(options.question);
-  if (inspection == nullptr) return unknown_question(options.question);
+  const Inspection* const elsewhere = find_elsewhere(options.question);
+  if (elsewhere == nullptr) return unknown_question(options.question);
   const std::string reference = reference_or_default(options.from);
   const Result<std::uint64_t> max_bytes = capture_bound(std::nullopt);
   if (!max_bytes) return {.output = {}, .problem = to_string(max_bytes.error())};
   const auto opened = open_view(reference, {.max_bytes = *max_bytes});
   if (!opened) return {.output = {}, .problem = to_string(opened.error())};
-  if (opened->view->os() != inspection->os) {
+  const Inspection* const inspection = find_inspection(options.question, opened->view->os());
+  if (inspection == nullptr) {
     return {.output = {},
-            .problem = "memstatctl who " + options.question + " is for " + std::string(to_string(inspection->os)) +
-                       " kernels only"};
+            .problem = "memstatctl who " + options.question + " is for " + std::string(to_string(elsewhere->os)) +
+                       " kernels only" + (elsewhere->elsewhere.empty() ? "" : "; " + std::string(elsewhere->elsewhere))};
   }
   const bool is_replay = reference != kLiveReference;
   const auto answer = AnswerFinder().find(*opened->view, opened->capture, *inspection);

@@ -10,13 +10,16 @@ namespace memstat {
 namespace {
 
 TEST(Inspection, EachQuestionHasWordsAndANameOfItsOwn) {
-  std::set<std::string_view> names;
+  std::set<std::pair<OperatingSystem, std::string_view>> names;
   for (const Inspection* const inspection : all_inspections()) {
-    EXPECT_TRUE(names.insert(inspection->name).second) << inspection->name;
-    EXPECT_EQ(find_inspection(inspection->name), inspection);
+    EXPECT_TRUE(names.emplace(inspection->os, inspection->name).second) << inspection->name;
+    EXPECT_EQ(find_inspection(inspection->name, inspection->os), inspection);
     EXPECT_FALSE(inspection->question.empty() || inspection->kind.empty() || inspection->things.empty()) << inspection->name;
   }
   EXPECT_EQ(find_inspection("nothing"), nullptr);
+  EXPECT_EQ(find_inspection("locked", OperatingSystem::kFreeBsd), nullptr);
+  const std::vector<std::string> all = question_names();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "files"), 1);
 }
 
 TEST(Inspection, StopsAtTenThousandObjectsAndSaysSo) {

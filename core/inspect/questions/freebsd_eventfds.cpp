@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Descriptors that eventfd(2) gave.
+#include "core/inspect/freebsd_processes.h"
+
+namespace memstat::inspections::freebsd_eventfds {
+namespace {
+
+Result<void> look(Inspector& inspector) { return count_exported_files(inspector, DescriptorType::kEventFd); }
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "eventfds",
+                            .question = "Which processes hold eventfds",
+                            .kind = "process",
+                            .things = "eventfds",
+                            .needs = kSeeOthers,
+                            .os = OperatingSystem::kFreeBsd,
+                            .look = look};
+
+}  // namespace memstat::inspections::freebsd_eventfds

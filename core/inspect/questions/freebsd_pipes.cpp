@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Ends of pipes without a name: each counts once in a process, however many descriptors it has. The kernel does not tell
+// which two are of one pipe.
+#include <set>
+
+#include "core/inspect/freebsd_processes.h"
+
+namespace memstat::inspections::freebsd_pipes {
+namespace {
+
+Result<void> look(Inspector& inspector) {
+  const auto processes = exported_processes(inspector);
+  if (!processes) return processes.error();
+  std::map<std::uint64_t, std::set<std::uint64_t>> ends;  // by pid
+  std::map<std::uint64_t, std::uint32_t> uids;
+  auto visited = visit_exported_files(inspector, [&](const ExportedFile& file) {
+    if (file.type != DescriptorType::kPipe) return;
+    ends[file.pid].insert(file.object);
+    uids[file.pid] = file.uid;
+  });
+  if (!visited) return visited;
+  for (const auto& [pid, objects] : ends) {
+    inspector.add(holder_of(*processes, pid, uids[pid])).count = objects.size();
+  }
+  return {};
+}
+
+}  // namespace
+
+extern const Inspection inspection;
+const Inspection inspection{.name = "pipes",
+                            .question = "Which processes hold ends of pipes",
+                            .kind = "process",
+                            .things = "ends of pipes",
+                            .needs = kSeeOthers,
+                            .os = OperatingSystem::kFreeBsd,
+                            .look = look};
+
+}  // namespace memstat::inspections::freebsd_pipes
