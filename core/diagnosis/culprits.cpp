@@ -47,12 +47,18 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
   if (!has_group && group.size() > 1) finding.by("group", group);
 }
 
+/// Whether a kernel of the other system, whose causes are partly the same, can answer it as well.
+bool can_ask(EvidenceSystem system, std::string_view question) {
+  const auto& known = kFreeBsdQuestions;
+  return !question.empty() &&
+         (system == EvidenceSystem::kLinux || std::find(known.begin(), known.end(), question) != known.end());
+}
+
 }  // namespace
 
 void name_culprits(const Evidence& evidence, Findings& findings) {
-  if (evidence.system != EvidenceSystem::kLinux) return;  // whose kernels inspections are about
   for (Finding& finding : findings) {
-    if (finding.asks.empty()) continue;
+    if (!can_ask(evidence.system, finding.asks)) continue;
     const std::string command = "memstatctl who " + std::string(finding.asks);
     if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
       finding.next.insert(finding.next.begin(), command);
@@ -61,7 +67,7 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
   }
 }
 
-std::vector<std::string_view> questions_of(const Findings& findings) {
+std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system) {
   std::vector<std::string_view> questions;
   const auto ask = [&](std::string_view question) {
     if (question.empty() || std::find(questions.begin(), questions.end(), question) != questions.end()) return;
@@ -70,6 +76,7 @@ std::vector<std::string_view> questions_of(const Findings& findings) {
   for (const Finding& finding : findings) ask(finding.asks);
   constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {
+    if (!is_of_system(cause, system)) return;
     for (const std::string_view need : cause.needs) {
       if (need.starts_with(kInspection)) ask(need.substr(kInspection.size()));
     }

@@ -2,16 +2,24 @@
 // Names the holders behind a finding, from the inspection that its cause requests.
 #pragma once
 
+#include <array>
+#include <string_view>
+#include <vector>
+
 #include "core/diagnosis/diagnose.h"
 
 namespace memstat {
+
+/// The questions that FreeBSD's kernel answers; a test compares them with the inspections.
+inline constexpr std::array<std::string_view, 10> kFreeBsdQuestions{
+    "anonymous", "eventfds", "files", "inotify", "modules", "pipes", "queues", "segments", "sockets", "tmpfs"};
 
 /// Adds the largest holders to each finding whose cause requests an inspection that was made, with their amounts as facts.
 /// The command for the inspection becomes the first of the next steps, whether it was made or not.
 void name_culprits(const Evidence& evidence, Findings& findings);
 
 /// The inspections that causes of these findings request, most urgent first, without duplicates; and those without which a
-/// cause cannot be checked at all.
-std::vector<std::string_view> questions_of(const Findings& findings);
+/// cause of that system cannot be checked at all.
+std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system = EvidenceSystem::kLinux);
 
 }  // namespace memstat

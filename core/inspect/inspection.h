@@ -33,9 +33,6 @@ class Inspector {
   [[nodiscard]] KernelView& view() { return view_; }
   /// Counts an object. Returns false at a limit: the answer is then incomplete, and the object must not be examined.
   [[nodiscard]] bool take();
-  /// The same of an object in a table that was read as a whole: only the number bounds those.
-  [[nodiscard]] bool take_read();
-  [[nodiscard]] bool has_time() const;
   /// The same for an object of a table that was read as a whole: only the number is limited, not the time.
   [[nodiscard]] bool take_read();
   [[nodiscard]] bool has_time() const;

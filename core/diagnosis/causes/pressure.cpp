@@ -80,7 +80,8 @@ void add_largest(const Evidence& evidence, Finding& finding) {
       {.text = std::string(name) + " holds most, " + bytes_text(most), .source = "memstat_accounted_bytes", .value = most});
   finding.is_about("account", name);
   constexpr std::pair<std::string_view, std::string_view> kQuestions[] = {
-      {"anonymous", "anonymous"}, {"shared", "tmpfs"}, {"page_tables", "page-tables"}, {"sockets", "queues"}};
+      {"anonymous", "anonymous"}, {"active", "anonymous"},        {"laundry", "anonymous"},
+      {"shared", "tmpfs"},        {"page_tables", "page-tables"}, {"sockets", "queues"}};
   finding.asks = {};
   for (const auto& [part, question] : kQuestions) {
     if (part == name) finding.asks = question;
@@ -322,6 +323,7 @@ constexpr std::array kCauses{
           .needs = kZoneNeeds,
           .explains = kGoneExplains,
           .runbook = "MemstatMemoryShortfall",
+          .asks = "anonymous",
           .look = look_at_domains},
     Cause{.name = "page_daemon_short",
           .looks_for = "The page daemon cannot free enough, and memory is swapped out.",
@@ -329,6 +331,7 @@ constexpr std::array kCauses{
           .watches = Watches::kChange,
           .needs = kDaemonNeeds,
           .runbook = "MemstatMemoryShortfall",
+          .asks = "anonymous",
           .look = look_at_daemon},
     Cause{.name = "writers_throttled",
           .looks_for = "Reclaim and writers wait for dirty pages to reach the disk.",

@@ -218,9 +218,11 @@ class EngineSource final : public ReportSource {
   /// the command as its next step.
   std::vector<InspectionAnswer> ask_for(const Findings& findings) {
     std::vector<InspectionAnswer> answers;
-    for (const std::string_view question : questions_of(findings)) {
-      const Inspection* const inspection = find_inspection(question);
-      if (inspection == nullptr || inspection->os != view_->os()) continue;
+    const bool is_linux = view_->os() == OperatingSystem::kLinux;
+    for (const std::string_view question :
+         questions_of(findings, is_linux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd)) {
+      const Inspection* const inspection = find_inspection(question, view_->os());
+      if (inspection == nullptr) continue;
       if (auto answer = answers_.find(*view_, capture_, *inspection)) answers.push_back(*std::move(answer));
     }
     return answers;

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "core/inspect/inspection.h"
 #include "tests/support/evidence.h"
 
 namespace memstat {
@@ -81,16 +83,38 @@ TEST(Culprits, NobodyIsNamedWhereNobodyHoldsAnything) {
   EXPECT_TRUE(diagnose(machine.evidence).findings.at(0).who.empty());
 }
 
-TEST(Culprits, FindingsAskEachQuestionOnceAndFreeBsdNone) {
+TEST(Culprits, FindingsAskEachQuestionOnce) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "files", 9900, 10000);
   machine.limited(Allocator::kTable, "ptys", 990, 1000);
   const std::vector<std::string_view> questions = questions_of(diagnose(machine.evidence).findings);
   EXPECT_EQ(questions.at(0), "files");
   EXPECT_EQ(std::set(questions.begin(), questions.end()).size(), questions.size());
-  EvidenceOfMachine other(EvidenceSystem::kFreeBsd);
-  other.limited(Allocator::kTable, "files", 9900, 10000);
-  EXPECT_EQ(diagnose(other.evidence).findings.at(0).next.at(0).find("memstatctl who"), std::string::npos);
+}
+
+TEST(Culprits, FreeBsdIsAskedWhatItsKernelAnswers) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.evidence.inspections = {answer("files", "process", "open files", {process(812, "nginx", 9012)})};
+  const Findings findings = diagnose(machine.evidence).findings;
+  EXPECT_EQ(findings.at(0).next.at(0), "memstatctl who files");
+  EXPECT_EQ(culprits_of(findings.at(0)), "process nginx (pid 812); nginx (pid 812) has 9012 open files");
+  EXPECT_EQ(questions_of(findings, EvidenceSystem::kFreeBsd), std::vector<std::string_view>{"files"});
+  Findings other = findings;
+  other[0].asks = "page-tables";
+  other[0].next = {"sysctl"};
+  name_culprits(machine.evidence, other);
+  EXPECT_EQ(other[0].next, std::vector<std::string>{"sysctl"});
+}
+
+TEST(Culprits, TheQuestionsOfFreeBsdAreItsInspections) {
+  std::vector<std::string_view> known(kFreeBsdQuestions.begin(), kFreeBsdQuestions.end());
+  std::vector<std::string_view> inspections;
+  for (const Inspection* const one : all_inspections()) {
+    if (one->os == OperatingSystem::kFreeBsd) inspections.push_back(one->name);
+  }
+  std::sort(inspections.begin(), inspections.end());
+  EXPECT_EQ(known, inspections);
 }
 
 }  // namespace
