@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // FreeBSD's bounded kernel tables and arenas, with their limits. Each comes from a few integer sysctls: kern.openfiles,
 // kern.maxfiles (sys/kern/kern_descrip.c), kern.maxproc (kern_fork.c), kern.nbuf and vfs.* (vfs_bio.c, vfs_subr.c,
-// vfs_aio.c, vfs_inotify.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.* (kern_malloc.c, vm/uma_core.c,
-// vm/swap_pager.c, vm/vm_meter.c). kern.ipc.sfstat is a structure of 64-bit counters (struct sfstat, sys/sys/sf_buf.h),
-// including failures and waits for a sendfile buffer. It has grown at both ends, so its size determines where these are.
+// vfs_aio.c, vfs_inotify.c), kern.maxthread (kern_thread.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.*
+// (kern_malloc.c, vm/uma_core.c, vm/swap_pager.c, vm/vm_meter.c). kern.ipc.sfstat is a structure of 64-bit counters (struct
+// sfstat, sys/sys/sf_buf.h), including failures and waits for a sendfile buffer. It has grown at both ends, so its size
+// determines where these are.
 //
-// Two tables refuse entries below their limit: files when they would reach kern.maxfiles (falloc_noinstall() in
-// kern_descrip.c), and processes when they would reach kern.maxproc (fork1() in kern_fork.c). For users without privilege
-// both have a lower limit. Process 0 is not an item of the zone that counts processes.
+// Three tables refuse entries below their limit: files when they would reach kern.maxfiles (falloc_noinstall() in
+// kern_descrip.c), processes when they would reach kern.maxproc (fork1() in kern_fork.c), and threads when they would reach
+// kern.maxthread (thread_count_inc_try() in kern_thread.c). For users without privilege each has a lower limit. Process 0
+// and its first thread are not items of the zones that count them; no thread 0 counts against kern.maxthread either.
 //
 // Limits of mbufs are those of their zones (freebsd_uma). Tables that are full on every healthy machine by design (the name
 // cache, dirhash, dirty buffers) are left out. Unused vnodes are kept until their room is needed, so only those in use count
@@ -44,7 +46,11 @@ constexpr auto kLeaves = std::to_array<std::string_view>({"kern.openfiles",
                                                           "kern.ipc.numopensockets",
                                                           "kern.ipc.maxsockets",
                                                           "vm.uma.PROC.stats.current",
+                                                          "vm.uma.THREAD.stats.current",
                                                           "kern.maxproc",
+                                                          "kern.maxthread",
+                                                          "kern.ipc.soacceptqueue",
+                                                          "kern.ipc.maxsockbuf",
                                                           "kern.ipc.pipekva",
                                                           "kern.ipc.maxpipekva",
                                                           "kern.ipc.pipeallocfail",
@@ -108,6 +114,7 @@ struct Table {
 };
 constexpr std::uint64_t file_limit_of_users(std::uint64_t limit) { return limit - limit / 20; }
 constexpr std::uint64_t process_limit_of_users(std::uint64_t limit) { return limit - std::min<std::uint64_t>(limit, 10); }
+constexpr std::uint64_t thread_limit_of_users(std::uint64_t limit) { return limit - std::min<std::uint64_t>(limit, 101); }
 constexpr Table kTables[] = {
     {.type = "files",
      .unit = Unit::kObjects,
@@ -127,6 +134,11 @@ constexpr Table kTables[] = {
      .used = "vm.uma.PROC.stats.current",
      .limit = "kern.maxproc",
      .kept_back = {.objects = 2, .user_limit = process_limit_of_users}},  // one, and process 0
+    {.type = "threads",
+     .unit = Unit::kObjects,
+     .used = "vm.uma.THREAD.stats.current",
+     .limit = "kern.maxthread",
+     .kept_back = {.objects = 1, .user_limit = thread_limit_of_users}},
     {.type = "pipe_buffers",
      .unit = Unit::kBytes,
      .used = "kern.ipc.pipekva",
@@ -160,6 +172,15 @@ constexpr Table kTables[] = {
     {.type = "swap_reservations", .unit = Unit::kBytes, .used = "vm.swap_reserved", .limit = "vm.swap_total"},
     {.type = "user_wired", .unit = Unit::kPages, .used = "vm.stats.vm.v_user_wire_count", .limit = "vm.max_user_wired"},
 };
+
+/// Limits of each listener or socket, which nothing counts.
+struct SingleLimit {
+  std::string_view type;
+  Leaf limit;
+  Field field;
+};
+constexpr SingleLimit kSingleLimits[] = {{"accept_queues", "kern.ipc.soacceptqueue", Field::kCountLimit},
+                                         {"socket_buffers", "kern.ipc.maxsockbuf", Field::kBytesLimit}};
 
 using Numbers = std::array<KeyedNumber, kLeaves.size()>;
 
@@ -303,6 +324,13 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   }
   for (const Table& table : kTables) add_table(table, numbers, raw.page_size, staging);
   add_sysv(arrays, numbers, raw.page_size, staging);
+  for (const SingleLimit& limit : kSingleLimits) {
+    const std::uint64_t most = value_of(numbers, limit.limit).value_or(0);
+    if (most == 0) continue;
+    StagedType& type = staging.add(limit.type);
+    type.fields.add(limit.field);
+    type.figures[limit.field] = most;
+  }
   for (const auto& [leaf, kind] : {std::pair(Leaf("kern.ipc.piperesizefail"), "piperesizefail"),
                                    std::pair(Leaf("kern.ipc.pipefragretry"), "pipefragretry")}) {
     if (const auto count = value_of(numbers, leaf)) staging.statistics().add(kTableEvents, *count, {"pipe_buffers", kind});
@@ -315,11 +343,11 @@ bool is_needed(std::string_view) { return false; }
 
 bool is_setting(std::string_view name) {
   constexpr auto kSettings = std::to_array<std::string_view>(
-      {"kern.maxfiles",     "kern.maxvnodes",  "kern.ipc.maxsockets", "kern.maxproc",          "kern.ipc.maxpipekva",
-       "kern.ipc.nsfbufs",  "vfs.maxbufspace", "kern.nbuf",           "vfs.aio.max_aio_queue", "vfs.inotify.max_watches",
-       "vm.uma_kmem_limit", "vm.kmem_size",    "vm.kvm_size",         "vm.swap_total",         "vm.overcommit",
-       "vm.max_user_wired", "kern.ipc.shmmni", "kern.ipc.shmall",     "kern.ipc.semmni",       "kern.ipc.semmns",
-       "kern.ipc.msgmni",   "kern.ipc.msgtql"});
+      {"kern.maxfiles",     "kern.maxvnodes",  "kern.ipc.maxsockets", "kern.maxproc",           "kern.ipc.maxpipekva",
+       "kern.ipc.nsfbufs",  "vfs.maxbufspace", "kern.nbuf",           "vfs.aio.max_aio_queue",  "vfs.inotify.max_watches",
+       "vm.uma_kmem_limit", "vm.kmem_size",    "vm.kvm_size",         "vm.swap_total",          "vm.overcommit",
+       "vm.max_user_wired", "kern.ipc.shmmni", "kern.ipc.shmall",     "kern.ipc.semmni",        "kern.ipc.semmns",
+       "kern.ipc.msgmni",   "kern.ipc.msgtql", "kern.maxthread",      "kern.ipc.soacceptqueue", "kern.ipc.maxsockbuf"});
   return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
 }
 
@@ -356,14 +384,16 @@ Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysct
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
      "files: kern.openfiles, vnodes: vfs.numvnodes - vfs.freevnodes, sockets: kern.ipc.numopensockets, processes: "
-     "vm.uma.PROC.stats.current, sf_bufs: kern.ipc.nsfbufsused, buffer_headers: kern.nbuf - vfs.numfreebuffers, aio_jobs: "
+     "vm.uma.PROC.stats.current, threads: vm.uma.THREAD.stats.current, sf_bufs: kern.ipc.nsfbufsused, buffer_headers: "
+     "kern.nbuf - vfs.numfreebuffers, aio_jobs: "
      "vfs.aio.num_queue_count, inotify_watches: vfs.inotify.watches, user_wired: vm.stats.vm.v_user_wire_count, in pages, "
      "sysv_*: what is allocated in kern.ipc.shmsegs, kern.ipc.sema and kern.ipc.msqids"},
     {Field::kFree, "vnodes: vfs.freevnodes, buffer_headers: vfs.numfreebuffers"},
     {Field::kCountLimit,
-     "in this order: kern.maxfiles - 1, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc - 2, kern.ipc.nsfbufs, kern.nbuf, "
+     "in this order: kern.maxfiles - 1, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc - 2, kern.maxthread - 1, "
+     "kern.ipc.nsfbufs, kern.nbuf, "
      "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, shmmni, semmni, semmns, msgmni and msgtql of "
-     "kern.ipc, absent when 0"},
+     "kern.ipc, accept_queues: kern.ipc.soacceptqueue, absent when 0"},
     {Field::kBytes,
      "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, "
      "before 12.0 vm.kmem_map_size, kernel_address_space: vm.kvm_size - vm.kvm_free, "
@@ -373,15 +403,15 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kBytesLimit,
      "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, "
      "vm.swap_total where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, kern.ipc.shmall "
-     "x page size, absent "
-     "when 0"},
+     "x page size, socket_buffers: kern.ipc.maxsockbuf, absent when 0"},
     {Field::kFailures, "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat"},
     {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
     {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
     {Field::kSize, "user_wired: page size"},
     {kTableEvents, "kern.ipc.piperesizefail, kern.ipc.pipefragretry"},
     {kSharedUnattached, "segments of kern.ipc.shmsegs whose shm_nattch is 0"},
-    {kTableSoftLimit, "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10"},
+    {kTableSoftLimit,
+     "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10, threads: kern.maxthread - 101"},
 };
 
 }  // namespace
@@ -396,7 +426,8 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .notes =
         "no privilege needed; sysctls are found at start, so tables of modules loaded later are missing; limits of mbufs "
-        "are those of their zones",
+        "are those of their zones; accept_queues and socket_buffers have the limit only, which is of each listener or "
+        "socket",
     .steps = source_steps<State, open, read, parse>(),
 };
 

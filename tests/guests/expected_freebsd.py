@@ -18,6 +18,7 @@ TABLES = {
     "vnodes": ("vfs.numvnodes", "kern.maxvnodes", "vfs.freevnodes", None, "vfs.vnode.stats.alloc_sleeps", "vfs.vnodes_created"),
     "sockets": ("kern.ipc.numopensockets", "kern.ipc.maxsockets", None, None, None, None),
     "processes": ("vm.uma.PROC.stats.current", "kern.maxproc", None, None, None, None),
+    "threads": ("vm.uma.THREAD.stats.current", "kern.maxthread", None, None, None, None),
     "sf_bufs": ("kern.ipc.nsfbufsused", "kern.ipc.nsfbufs", None, ("kern.ipc.sfstat", 8), ("kern.ipc.sfstat", 9), None),
     "buffer_headers": ("kern.nbuf", "kern.nbuf", "vfs.numfreebuffers", None, None, None),
     "aio_jobs": ("vfs.aio.num_queue_count", "vfs.aio.max_aio_queue", None, None, None, None),
@@ -224,17 +225,19 @@ def tables(sysctls, add):
         number, bound, spare = sysctls(used), sysctls(limit), sysctls(free)
         if number is None or used == limit and spare is None:
             continue
-        kept_back = {"files": 1, "processes": 2}.get(name, 0)
+        kept_back = {"files": 1, "processes": 2, "threads": 1}.get(name, 0)
         add.type("table", name, objects=max(0, number - (spare or 0)), free_objects=spare, limit_objects=bound - kept_back if bound else None,
                  failures_total=sysctls(failures), sleeps_total=sysctls(sleeps), allocations_total=sysctls(allocations))
         if bound and kept_back:
-            add("memstat_table_soft_limit_objects", bound - (bound // 20 if name == "files" else 10), type=name)
+            add("memstat_table_soft_limit_objects", bound - {"files": bound // 20, "processes": 10, "threads": 101}[name], type=name)
     for name, (used, limit, free, failures, allocations) in BYTES_TABLES.items():
         number = sysctls(used)
         if number is not None:
             add.type("table", name, bytes=number - (sysctls(free) or 0), limit_bytes=sysctls(limit) or None, failures_total=sysctls(failures),
                      allocations_total=sysctls(allocations))
     sysv(sysctls, add)
+    add.type("table", "accept_queues", limit_objects=sysctls("kern.ipc.soacceptqueue") or None)
+    add.type("table", "socket_buffers", limit_bytes=sysctls("kern.ipc.maxsockbuf") or None)
     for kind in ("piperesizefail", "pipefragretry"):
         add("memstat_table_events_total", sysctls(f"kern.ipc.{kind}"), type="pipe_buffers", kind=kind)
     reserved = sysctls("vm.swap_reserved")

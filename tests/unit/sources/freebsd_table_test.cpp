@@ -114,6 +114,10 @@ std::vector<TableCase> table_cases() {
       {"buffer_headers", {{"kern.nbuf", 7470}, {"vfs.numfreebuffers", 7086}}, "count 384 free 7086 countlimit 7470"},
       {"processes", {{"vm.uma.PROC.stats.current", 33}, {"kern.maxproc", 6000}}, "count 33 countlimit 5998"},
       {"processes", {{"vm.uma.PROC.stats.current", 33}, {"kern.maxproc", 1}}, "count 33"},
+      {"threads", {{"vm.uma.THREAD.stats.current", 120}, {"kern.maxthread", 9000}}, "count 120 countlimit 8999"},
+      {"accept_queues", {{"kern.ipc.soacceptqueue", 128}}, "countlimit 128", "a limit of each listener"},
+      {"socket_buffers", {{"kern.ipc.maxsockbuf", 2097152, 8}}, "byteslimit 2097152", "a limit of each socket"},
+      {"socket_buffers", {{"kern.ipc.maxsockbuf", 0, 8}, {"kern.openfiles", 1}}, "none"},
       {"aio_jobs", {{"vfs.aio.num_queue_count", 2}, {"vfs.aio.max_aio_queue", 1024}}, "count 2 countlimit 1024"},
       {"inotify_watches", {{"vfs.inotify.watches", 3}, {"vfs.inotify.max_watches", 32643}}, "count 3 countlimit 32643"},
   };
@@ -200,11 +204,15 @@ TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndTellsWhereItRefusesUsers) {
   kernel_.set_u32("kern.maxfiles", 3000);
   kernel_.set_u32("vm.uma.PROC.stats.current", 5998);
   kernel_.set_u32("kern.maxproc", 6000);
+  kernel_.set_u32("vm.uma.THREAD.stats.current", 8999);
+  kernel_.set_u32("kern.maxthread", 9000);
   EXPECT_EQ(type("files"), "count 2999 countlimit 2999");
   EXPECT_EQ(type("processes"), "count 5998 countlimit 5998");
+  EXPECT_EQ(type("threads"), "count 8999 countlimit 8999");
   const auto statistics = statistics_of(reader_->staging);
   EXPECT_EQ(statistics.at("table_soft_limit_objects{files}"), 2850U);
   EXPECT_EQ(statistics.at("table_soft_limit_objects{processes}"), 5990U);
+  EXPECT_EQ(statistics.at("table_soft_limit_objects{threads}"), 8899U);
 }
 
 TEST_F(FreebsdTable, TakesTheSwapForALimitOnlyWhereReservationsBeyondItFail) {
