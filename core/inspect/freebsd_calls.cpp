@@ -1,21 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/inspect/freebsd_calls.h"
 
+#include <cerrno>
+
 #include "core/base/text.h"
-
-#if defined(__FreeBSD__)
-#include <sys/param.h>
-
-#include <sys/linker.h>
-#include <sys/mount.h>
-
-#include <algorithm>
-#include <cerrno>
-
-#include "core/base/arithmetic.h"
-#else
-#include <cerrno>
-#endif
 
 namespace memstat {
 
@@ -33,47 +21,7 @@ std::vector<NamedAmount> parse_amounts(std::string_view text) {
   return amounts;
 }
 
-#if defined(__FreeBSD__)
-namespace {
-
-/// The name may have any bytes, a line's end among them.
-void add_amount(std::uint64_t bytes, std::uint64_t count, std::string_view name, Buffer& out) {
-  out.append(std::to_string(bytes) + " " + std::to_string(count) + " " + make_label_text(name) + "\n");
-}
-
-}  // namespace
-
-Result<void> ModulesTable::read(Buffer& out) {
-  out.clear();
-  int id = 0;
-  while ((id = ::kldnext(id)) > 0) {
-    struct kld_file_stat module {};
-    module.version = sizeof module;
-    if (::kldstat(id, &module) != 0) continue;  // unloaded just now
-    add_amount(module.size, static_cast<std::uint64_t>(std::max(module.refs, 0)), module.name, out);
-  }
-  return id < 0 && out.view().empty() ? system_error("kldnext", errno) : Result<void>();
-}
-
-Result<void> TmpfsMountsTable::read(Buffer& out) {
-  out.clear();
-  const int count = ::getfsstat(nullptr, 0, MNT_NOWAIT);  // does not ask file systems, some of which may hang
-  if (count < 0) return system_error("getfsstat", errno);
-  std::vector<struct statfs> mounts(static_cast<std::size_t>(count) + 8);
-  const int filled = ::getfsstat(mounts.data(), static_cast<long>(mounts.size() * sizeof mounts[0]), MNT_NOWAIT);
-  if (filled < 0) return system_error("getfsstat", errno);
-  mounts.resize(static_cast<std::size_t>(filled));
-  for (const struct statfs& mount : mounts) {
-    struct statfs now {};
-    if (std::string_view(mount.f_fstypename) != "tmpfs" || ::statfs(mount.f_mntonname, &now) != 0) continue;
-    if (now.f_fsid.val[0] != mount.f_fsid.val[0] || now.f_fsid.val[1] != mount.f_fsid.val[1]) continue;  // hidden by another
-    const auto free_files = static_cast<std::uint64_t>(std::max<std::int64_t>(now.f_ffree, 0));
-    add_amount(saturating_product(now.f_blocks - std::min(now.f_bfree, now.f_blocks), now.f_bsize),
-               now.f_files - std::min(free_files, now.f_files), mount.f_mntonname, out);
-  }
-  return {};
-}
-#else
+#if !defined(__FreeBSD__)
 Result<void> ModulesTable::read(Buffer&) { return system_error("kldnext", ENOENT); }
 Result<void> TmpfsMountsTable::read(Buffer&) { return system_error("getfsstat", ENOENT); }
 #endif

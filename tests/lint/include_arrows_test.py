@@ -89,7 +89,7 @@ THIRD_PARTIES = [
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
     (r"link\.h", r"daemon/(.*_freebsd|process/startup_memory)\.(h|cpp)"),
-    (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
+    (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|linker|mount|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 
 # Headers of one C library, and the files that may include them, where there is that library.
