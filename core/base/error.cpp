@@ -94,19 +94,18 @@ Error system_error(std::string_view path, int system_errno, std::string_view det
                .detail = std::string(detail)};
 }
 
-Error no_memory_error(std::string_view path, std::string_view detail) {
-  Error error = system_error(path, 0, detail);
-  error.code = ErrorCode::kNoMemory;
-  return error;
+Error make_error(ErrorCode code, std::string_view path, std::string_view detail) {
+  return Error{.code = code, .source = {}, .path = std::string(path), .detail = std::string(detail)};
 }
 
-Error data_error(std::string_view path, std::uint64_t offset, std::string_view detail) {
-  return Error{.code = ErrorCode::kData,
-               .source = {},
-               .path = std::string(path),
-               .system_errno = 0,
-               .offset = offset,
-               .detail = std::string(detail)};
+Error no_memory_error(std::string_view path, std::string_view detail) {
+  return make_error(ErrorCode::kNoMemory, path, detail);
+}
+
+Error data_error(std::string_view path, std::uint64_t offset, std::string_view detail, ErrorCode code) {
+  Error error = make_error(code, path, detail);
+  error.offset = offset;
+  return error;
 }
 
 }  // namespace memstat

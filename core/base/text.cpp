@@ -21,6 +21,14 @@ bool is_control(std::string_view text, std::size_t length) {
   return length == 2 && byte(0) == 0xC2 && byte(1) < 0xA0;
 }
 
+template <typename Number>
+std::optional<Number> parse_whole(std::string_view text, int base) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
 template <typename Visit>
 bool visit_ranges(std::string_view list, Visit visit) {
   list = trim(list);
@@ -40,29 +48,15 @@ bool visit_ranges(std::string_view list, Visit visit) {
 
 }  // namespace
 
-std::optional<std::uint64_t> parse_u64(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (text.empty() || failure != std::errc{} || stop != end) return std::nullopt;
-  return value;
+std::optional<std::uint64_t> parse_u64(std::string_view text) { return parse_whole<std::uint64_t>(text, 10); }
+
+std::optional<std::uint64_t> parse_hex_u64(std::string_view text) { return parse_whole<std::uint64_t>(text, 16); }
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  return text.starts_with("0x") || text.starts_with("0X") ? parse_hex_u64(text.substr(2)) : parse_u64(text);
 }
 
-std::optional<std::uint64_t> parse_hex_u64(std::string_view text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-  if (text.empty() || text.front() == '-' || error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-std::optional<std::int64_t> parse_i64(std::string_view text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (text.empty() || failure != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
+std::optional<std::int64_t> parse_i64(std::string_view text) { return parse_whole<std::int64_t>(text, 10); }
 
 std::optional<double> parse_decimal(std::string_view text) {
   const std::size_t point = text.find('.');
@@ -200,6 +194,17 @@ std::optional<std::uint32_t> count_of_list(std::string_view list) {
   std::uint32_t count = 0;
   if (!visit_ranges(list, [&](std::uint32_t low, std::uint32_t high) { count += high - low + 1; })) return std::nullopt;
   return count;
+}
+
+std::string format_list(std::span<const std::uint32_t> numbers) {
+  std::string list;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::uint32_t first = numbers[i];
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+    list += (list.empty() ? "" : ",") + std::to_string(first);
+    if (numbers[i] != first) list += "-" + std::to_string(numbers[i]);
+  }
+  return list;
 }
 
 bool list_has(std::string_view list, std::uint32_t number) {

@@ -17,6 +17,8 @@ std::optional<std::uint64_t> parse_u64(std::string_view text);
 
 /// Parses all of `text` as a hexadecimal number without prefix: at least one digit, digits only, at most 2^64-1.
 std::optional<std::uint64_t> parse_hex_u64(std::string_view text);
+/// Parses all of `text` as a decimal number, or a hexadecimal one after 0x.
+std::optional<std::uint64_t> parse_number(std::string_view text);
 /// Like parse_u64, with an optional leading '-'.
 std::optional<std::int64_t> parse_i64(std::string_view text);
 
@@ -79,6 +81,9 @@ std::optional<std::uint32_t> highest_of_list(std::string_view list);
 
 /// The number of CPUs or nodes in such a list. Nothing if it is malformed or empty.
 std::optional<std::uint32_t> count_of_list(std::string_view list);
+
+/// Such a list of ascending numbers.
+std::string format_list(std::span<const std::uint32_t> numbers);
 
 /// Whether such a list contains `number`. False if the list is malformed or empty.
 bool list_has(std::string_view list, std::uint32_t number);

@@ -23,9 +23,7 @@ struct RecordedKernel {
 };
 
 Error exists_already(const std::string& output) {
-  Error error = data_error(output, 0, "already exists; name a new directory or archive");
-  error.offset.reset();
-  return error;
+  return make_error(ErrorCode::kData, output, "already exists; name a new directory or archive");
 }
 
 /// A hidden directory beside the archive, named as memstatd names it.

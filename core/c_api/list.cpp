@@ -142,13 +142,7 @@ bool names_nothing(std::string_view stream) {
          (stream.size() >= kHeader && load<std::uint32_t>(stream, 0) == 1 && load<std::uint32_t>(stream, kCountAt) == 0);
 }
 
-Error not_present(std::string path, std::string_view detail) {
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = std::move(path);
-  error.detail = detail;
-  return error;
-}
+Error not_present(std::string path, std::string_view detail) { return make_error(ErrorCode::kNotPresent, path, detail); }
 
 /// MEMSTAT_CAPTURE, "" if unset. Ignored in programs with more privileges than their user, because it names files to read.
 std::string capture_of_environment() {

@@ -10,10 +10,6 @@
 namespace memstat {
 
 /// kData without an offset: the archive is rejected, not one byte of it.
-inline Error refused(std::string_view path, const std::string& what) {
-  Error error = data_error(path, 0, what);
-  error.offset.reset();
-  return error;
-}
+inline Error refused(std::string_view path, const std::string& what) { return make_error(ErrorCode::kData, path, what); }
 
 }  // namespace memstat

@@ -128,11 +128,7 @@ Result<void> MemoryFiles::add_link(std::string_view path, std::string target) {
 Result<void> MemoryFiles::add_directory(std::string_view path) { return add(path, FileKind::kDirectory, {}); }
 
 Result<void> MemoryFiles::add(std::string_view path, FileKind kind, std::string bytes) {
-  const auto refuse = [&](std::string_view what) {
-    Error error = data_error(full_name(path), 0, what);
-    error.offset.reset();
-    return error;
-  };
+  const auto refuse = [&](std::string_view what) { return make_error(ErrorCode::kData, full_name(path), what); };
   if (!is_safe_relative_path(path))
     return refuse("a name that is absolute, empty or has empty, \".\" or \"..\" parts is refused");
   Node* parent = &nodes_.find("")->second;

@@ -156,9 +156,7 @@ const YamlPair* find_pair(const YamlMap& map, std::string_view key) {
 }
 
 Error yaml_error(std::string_view file, std::size_t line, std::string_view what) {
-  Error error = data_error(file, 0, "line " + std::to_string(line) + ": " + std::string(what));
-  error.offset.reset();
-  return error;
+  return make_error(ErrorCode::kData, file, "line " + std::to_string(line) + ": " + std::string(what));
 }
 
 Result<YamlMap> parse_flat_yaml(std::string_view text, std::string_view file) {

@@ -63,12 +63,9 @@ Result<void> read_byte_order(const YamlMap& map, std::string_view file, CaptureM
   manifest.byte_order = byte_order != nullptr ? byte_order->value : std::string(byte_order_of(manifest.machine));
   if (manifest.os == OperatingSystem::kFreeBsd && !manifest.byte_order.empty() &&
       manifest.byte_order != native_byte_order()) {
-    Error error = data_error(file, 0,
-                             "a FreeBSD capture of a machine with the other byte order (" + manifest.byte_order +
-                                 " endian), whose sysctls cannot be read here: replay it on such a machine");
-    error.code = ErrorCode::kVersion;
-    error.offset.reset();
-    return error;
+    return make_error(ErrorCode::kVersion, file,
+                      "a FreeBSD capture of a machine with the other byte order (" + manifest.byte_order +
+                          " endian), whose sysctls cannot be read here: replay it on such a machine");
   }
   return {};
 }

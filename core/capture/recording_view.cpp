@@ -108,11 +108,9 @@ Result<void> RecordingKernelView::find_polls() {
   };
   for (const std::string& name : names) {  // check all before removing any
     if (name == "manifest.yaml" || is_poll_directory(name) || is_segment(name) || is_unfinished(name)) continue;
-    Error error = data_error(
-        writer_.name(), 0,
+    return make_error(
+        ErrorCode::kData, writer_.name(),
         "the directory exists and is neither empty nor a recording (it holds " + name.substr(0, 100) + "); name a new one");
-    error.offset.reset();
-    return error;
   }
   for (const std::string& name : names) {
     if (!is_unfinished(name) && !options_.fresh) continue;
@@ -185,10 +183,9 @@ Result<void> RecordingKernelView::write_manifest() {
   const auto old = parse_manifest(text.view(), name);
   if (!old) return old.error();
   if (old->os != manifest.os || old->page_size != manifest.page_size || old->cpu_count != manifest.cpu_count) {
-    Error error = data_error(
-        name, 0, "the directory holds polls of another kernel (system, page size or CPUs differ); record into another one");
-    error.offset.reset();
-    return error;
+    return make_error(
+        ErrorCode::kData, name,
+        "the directory holds polls of another kernel (system, page size or CPUs differ); record into another one");
   }
   if (old->release == manifest.release) {
     manifest_ = text.view();

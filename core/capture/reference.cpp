@@ -4,30 +4,25 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace memstat {
 
 CaptureReference parse_capture_reference(std::string_view reference) {
   CaptureReference parsed{.path = std::string(reference), .poll = std::nullopt};
   const std::size_t at = reference.rfind('@');
   if (at == std::string_view::npos || at == 0) return parsed;
-  const char* const end = reference.data() + reference.size();
-  std::size_t poll = 0;
-  const auto [rest, failure] = std::from_chars(reference.data() + at + 1, end, poll);
-  if (failure != std::errc() || rest != end) return parsed;
-  parsed.path.resize(at);
-  parsed.poll = poll;
+  parsed.poll = parse_u64(reference.substr(at + 1));
+  if (parsed.poll) parsed.path.resize(at);
   return parsed;
 }
 
 Result<void> select_poll(ReplayKernelView& capture, const CaptureReference& reference) {
   if (!reference.poll) return capture.select_poll(capture.poll_count() - 1);
   if (*reference.poll < capture.poll_count()) return capture.select_poll(*reference.poll);
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = reference.path;
-  error.detail =
-      "has no poll " + std::to_string(*reference.poll) + "; its polls are 0 to " + std::to_string(capture.poll_count() - 1);
-  return error;
+  return make_error(
+      ErrorCode::kNotPresent, reference.path,
+      "has no poll " + std::to_string(*reference.poll) + "; its polls are 0 to " + std::to_string(capture.poll_count() - 1));
 }
 
 Result<OpenedView> open_at(Result<std::unique_ptr<ReplayKernelView>> capture, const CaptureReference& reference,
@@ -46,9 +41,7 @@ Result<std::uint64_t> parse_capture_bound(const char* text) {
   const std::string_view unit = all.substr(static_cast<std::size_t>(rest - all.data()));
   const int shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : unit.empty() ? 0 : -1;
   if (failure != std::errc() || shift < 0 || number == 0 || number > (~std::uint64_t{0} >> 1U) >> shift) {
-    Error error = data_error("MEMSTAT_CAPTURE_MAX", 0, "is not a size; write one such as 4GiB");
-    error.offset.reset();
-    return error;
+    return make_error(ErrorCode::kData, "MEMSTAT_CAPTURE_MAX", "is not a size; write one such as 4GiB");
   }
   return number << shift;
 }

@@ -11,11 +11,7 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // as on Linux
 
-Error refused(std::string_view path, std::string_view what) {
-  Error error = data_error(path, 0, what);
-  error.offset.reset();
-  return error;
-}
+Error refused(std::string_view path, std::string_view what) { return make_error(ErrorCode::kData, path, what); }
 
 Error absent(std::string_view path) { return system_error(path, ENOENT, "not in this poll of the capture"); }
 
@@ -114,12 +110,9 @@ Result<std::unique_ptr<ReplayKernelView>> open_capture_directory(const std::stri
 
 Result<void> ReplayKernelView::select_poll(std::size_t index) {
   if (index >= polls_.size()) {
-    Error error;
-    error.code = ErrorCode::kNotPresent;
-    error.path = files_->name();
-    error.detail =
-        "there is no poll " + std::to_string(index) + "; the capture has polls 0 to " + std::to_string(polls_.size() - 1);
-    return error;
+    return make_error(
+        ErrorCode::kNotPresent, files_->name(),
+        "there is no poll " + std::to_string(index) + "; the capture has polls 0 to " + std::to_string(polls_.size() - 1));
   }
   selected_.store(&polls_[index]);
   return {};

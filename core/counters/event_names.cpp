@@ -138,11 +138,6 @@ std::optional<TracepointName> parse_tracepoint(std::string_view text) {
   return parts;
 }
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  if (text.starts_with("0x") || text.starts_with("0X")) return parse_hex_u64(text.substr(2));
-  return parse_u64(text);
-}
-
 std::optional<PmuEvent> parse_pmu_event(std::string_view text) {
   constexpr std::size_t kMaxTerms = 64;
   const std::size_t slash = text.find('/');

@@ -61,9 +61,6 @@ struct PmuEvent {
 /// Empty: another form.
 std::optional<PmuEvent> parse_pmu_event(std::string_view text);
 
-/// Parses a decimal number, or a hexadecimal one after 0x.
-std::optional<std::uint64_t> parse_number(std::string_view text);
-
 /// Sets the bits of `value` at the places given by a file in /sys/bus/event_source/devices/PMU/format:
 /// "config1:0-7,16". Fails if it is malformed, or if the value has too many bits.
 enum class Placement : std::uint8_t { kDone, kMalformed, kTooLarge };

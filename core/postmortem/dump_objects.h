@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -19,36 +18,21 @@ namespace memstat::postmortem {
 struct DumpType {
   std::string name;
   std::uint64_t object_size = 0;  ///< B usable by the caller.
-  std::string damage;             ///< What could not be read, for display; usually "".
+  std::string damage = {};        ///< What could not be read, for display; usually "".
 };
 
 /// The allocated objects in a dump.
-class DumpObjects {
- public:
-  /// `dump`: PATH, or PATH@0. Errors: kNotPresent if it is not a dump; those of open_dump_file, open_dump_kernel,
-  /// walk_slab_caches and walk_uma_zones.
-  static Result<std::unique_ptr<DumpObjects>> open(const std::string& dump);
-  DumpObjects(const DumpObjects&) = delete;
-  DumpObjects& operator=(const DumpObjects&) = delete;
-  virtual ~DumpObjects() = default;
-
-  /// "slab" or "uma".
-  [[nodiscard]] virtual std::string_view allocator() const = 0;
-  /// In the kernel's order. Names may repeat.
-  [[nodiscard]] const std::vector<DumpType>& types() const { return types_; }
-  /// Damage that does not belong to one type, for display.
-  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// The objects of types()[number], at most `most` of them listed. Errors: those of read_slab_objects and
+struct DumpObjects {
+  std::string_view allocator;      ///< "slab" or "uma".
+  std::vector<DumpType> types;     ///< In the kernel's order. Names may repeat.
+  std::vector<std::string> notes;  ///< Damage that does not belong to one type, for display.
+  /// The objects of types[number], at most `most` of them listed. Errors: those of read_slab_objects and
   /// read_uma_objects.
-  virtual Result<SlabObjects> objects_of(std::size_t number, std::uint64_t most) = 0;
-
- protected:
-  DumpObjects(std::vector<DumpType> types, std::vector<std::string> notes)
-      : types_(std::move(types)), notes_(std::move(notes)) {}
-
- private:
-  std::vector<DumpType> types_;
-  std::vector<std::string> notes_;
+  std::function<Result<SlabObjects>(std::size_t number, std::uint64_t most)> objects_of;
 };
+
+/// `dump`: PATH, or PATH@0. Errors: kNotPresent if it is not a dump; those of open_dump_file, open_dump_kernel,
+/// walk_slab_caches and walk_uma_zones.
+Result<DumpObjects> open_dump_objects(const std::string& dump);
 
 }  // namespace memstat::postmortem

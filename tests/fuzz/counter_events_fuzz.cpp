@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       format = line;
     } else {
       attributes.push_back({.name = std::string(line.substr(0, sign)),
-                            .value = memstat::counters::parse_number(line.substr(sign + 1)).value_or(0)});
+                            .value = memstat::parse_number(line.substr(sign + 1)).value_or(0)});
     }
   }
   memstat::PreparedKernelView view(memstat::OperatingSystem::kLinux, 2);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/postmortem/kernel/ctf.h"
+#include "core/postmortem/kernel/btf.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"

@@ -3,7 +3,7 @@
 // within.
 #include <cstdint>
 
-#include "core/postmortem/linux/kallsyms_search.h"
+#include "core/postmortem/linux/kallsyms.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
 

@@ -2,7 +2,7 @@
 // libFuzzer target: any bytes as the notes of an ELF dump, and what is found as VMCOREINFO. What is found lies within.
 #include <cstdint>
 
-#include "core/postmortem/container/elf_notes.h"
+#include "core/postmortem/container/elf_core.h"
 #include "core/postmortem/container/vmcoreinfo.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"

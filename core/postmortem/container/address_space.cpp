@@ -23,11 +23,8 @@ constexpr std::uint64_t low_bits(unsigned count) {
 }
 
 Error no_key(std::string_view dump, std::string_view key) {
-  Error error;
-  error.code = ErrorCode::kKvmNoSymbol;
-  error.path = dump;
-  error.detail = "VMCOREINFO has no " + std::string(key) + ", without which virtual addresses cannot be read";
-  return error;
+  return make_error(ErrorCode::kKvmNoSymbol, dump,
+                    "VMCOREINFO has no " + std::string(key) + ", without which virtual addresses cannot be read");
 }
 
 Result<PageTables> find_x86(const VmCoreInfo& info, std::string_view dump) {

@@ -2,6 +2,7 @@
 // Translates the kernel's virtual addresses with its own page tables in the dump.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,5 +37,21 @@ Result<PageTables> find_page_tables(Machine machine, const VmCoreInfo& info, std
 /// Walks the tables. Errors: kKvmShortRead if the address is not mapped or a table is not in the dump. Thread safety:
 /// as `memory`.
 Result<Translation> translate(PhysicalMemory& memory, const PageTables& tables, std::uint64_t address);
+
+/// Reads virtual memory: `translate_piece(address)` returns a Result<Translation>. Errors: its own, and those of the memory.
+template <typename Translate>
+Result<void> read_translated(PhysicalMemory& memory, std::uint64_t address, char* to, std::size_t size,
+                             Translate translate_piece) {
+  while (size > 0) {
+    const auto place = translate_piece(address);
+    if (!place) return place.error();
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, place->bytes));
+    if (auto result = memory.read(place->address, to, wanted); !result) return result;
+    address += wanted;
+    to += wanted;
+    size -= wanted;
+  }
+  return {};
+}
 
 }  // namespace memstat::postmortem

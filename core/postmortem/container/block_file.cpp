@@ -43,9 +43,7 @@ Result<std::size_t> BlockFile::read_some(std::uint64_t offset, char* to, std::si
 Result<void> BlockFile::read(std::uint64_t offset, char* to, std::size_t size) {
   constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 62U;  // far below the maximum of off_t
   const auto cut_short = [this] {
-    Error error = data_error(name_, size_, "is cut short: the file ends before what its headers promise");
-    error.code = ErrorCode::kKvmShortRead;
-    return error;
+    return data_error(name_, size_, "is cut short: the file ends before what its headers promise", ErrorCode::kKvmShortRead);
   };
   if (offset > kMaxOffset || size > kMaxOffset) return cut_short();
   while (size > 0) {

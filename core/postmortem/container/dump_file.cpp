@@ -38,11 +38,7 @@ DumpFormat format_of(BlockFile& file) {
   return is_packed && has_name_of_dump(file.name()) ? DumpFormat::kPacked : DumpFormat::kNone;
 }
 
-Error not_read(const std::string& path, std::string_view why) {
-  Error error = data_error(path, 0, why);
-  error.code = ErrorCode::kVersion;
-  return error;
-}
+Error not_read(const std::string& path, std::string_view why) { return data_error(path, 0, why, ErrorCode::kVersion); }
 
 }  // namespace
 

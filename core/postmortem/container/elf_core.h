@@ -15,6 +15,10 @@ namespace memstat::postmortem {
 /// Whether these are the first bytes of an ELF core file, for any machine.
 bool is_elf_core(std::string_view head);
 
+/// The content of the first note with this name in a PT_NOTE segment, untrusted bytes; "" if there is none, or it is out of
+/// bounds. Points into `notes`. Thread safety: safe.
+std::string_view find_note(std::string_view notes, std::string_view name);
+
 /// Opens a dump. It is read on demand, with 10 MiB of memory whatever its size. Errors: system_error; kVersion for
 /// other machines and 32-bit dumps; kData with the offset of a malformed header.
 Result<std::unique_ptr<PhysicalMemory>> open_elf_core(const std::string& path);

@@ -25,12 +25,6 @@ constexpr std::uint64_t kArmPage = 3;
 constexpr std::uint64_t kFrameBits = 0x000f'ffff'ffff'f000;
 constexpr std::uint64_t kArmFrameBits = 0x0000'ffff'ffff'f000;
 
-Error minidump_error(std::string_view file, std::uint64_t at, std::string_view what, ErrorCode code = ErrorCode::kData) {
-  Error error = data_error(file, at, what);
-  error.code = code;
-  return error;
-}
-
 std::uint64_t whole_pages(std::uint64_t bytes, std::uint64_t page) { return (bytes + page - 1) / page * page; }
 
 /// Sets the machine, and the field offsets and versions that depend on it.
@@ -40,12 +34,12 @@ Result<std::size_t> take_machine(std::string_view header, std::string_view file,
   layout.version = number_at<std::uint32_t>(header, 24);
   const bool is_arm64 = name == "arm64";
   if (!is_arm64 && name != "amd64") {
-    return minidump_error(file, kMinidumpMagic.size(), "is a minidump of another machine than amd64 and arm64",
-                          ErrorCode::kVersion);
+    return data_error(file, kMinidumpMagic.size(), "is a minidump of another machine than amd64 and arm64",
+                      ErrorCode::kVersion);
   }
   if (layout.version < 1 || layout.version > 3) {
-    return minidump_error(file, 24, "is a minidump of version " + std::to_string(layout.version) + "; 1 to 3 can be read",
-                          ErrorCode::kVersion);
+    return data_error(file, 24, "is a minidump of version " + std::to_string(layout.version) + "; 1 to 3 can be read",
+                      ErrorCode::kVersion);
   }
   layout.machine = is_arm64 ? Machine::kArm64 : Machine::kX86;
   layout.kernel_base = number_at<std::uint64_t>(header, 40);
@@ -55,7 +49,7 @@ Result<std::size_t> take_machine(std::string_view header, std::string_view file,
   layout.direct_end = number_at<std::uint64_t>(header, at + 8);
   if (is_arm64 && layout.version >= 3) {
     const auto kind = number_at<std::uint32_t>(header, at + 20) & 3U;
-    if (kind > 1) return minidump_error(file, at + 20, "has pages of a size that is not known", ErrorCode::kVersion);
+    if (kind > 1) return data_error(file, at + 20, "has pages of a size that is not known", ErrorCode::kVersion);
     layout.page_bytes = kind == 1 ? 16384 : 4096;
   }
   return at + 16;
@@ -66,8 +60,8 @@ Result<std::size_t> take_machine(std::string_view header, std::string_view file,
 bool is_minidump(std::string_view head) { return head.starts_with(kMinidumpMagic); }
 
 Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::string_view file) {
-  if (!holds(header, 0, MinidumpLayout::kHeaderBytes)) return minidump_error(file, header.size(), "ends within its header");
-  if (!is_minidump(header)) return minidump_error(file, 0, "is no minidump");
+  if (!holds(header, 0, MinidumpLayout::kHeaderBytes)) return data_error(file, header.size(), "ends within its header");
+  if (!is_minidump(header)) return data_error(file, 0, "is no minidump");
   MinidumpLayout layout;
   const auto ranges_field = take_machine(header, file, layout);
   if (!ranges_field) return ranges_field.error();
@@ -77,7 +71,7 @@ Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::strin
   layout.tables_bytes = number_at<std::uint32_t>(header, 36);
   layout.ranges_bytes = has_ranges ? number_at<std::uint32_t>(header, *ranges_field) : 0;
   const auto too_much = [&](std::size_t at, std::uint64_t bytes, std::string_view of) {
-    return minidump_error(file, at, "has " + std::to_string(bytes) + " bytes of " + std::string(of) + ", which cannot be");
+    return data_error(file, at, "has " + std::to_string(bytes) + " bytes of " + std::string(of) + ", which cannot be");
   };
   if (layout.bitmap_bytes == 0 || layout.bitmap_bytes % 8 != 0 || layout.bitmap_bytes > kMaxMinidumpBitmap) {
     return too_much(32, layout.bitmap_bytes, "bitmap");
@@ -119,7 +113,7 @@ Result<void> FreeBsdMinidump::read_ranges() {
     const Range range{.first = begin / layout_.page_bytes, .end = (end - 1) / layout_.page_bytes + 1, .bit = bit};
     // Two ranges may share a page; it belongs to the first.
     if (begin > end || (!ranges_.empty() && range.end < ranges_.back().end)) {
-      return minidump_error(name(), layout_.ranges_at + at, "has ranges of memory that are not in order");
+      return data_error(name(), layout_.ranges_at + at, "has ranges of memory that are not in order");
     }
     ranges_.push_back(range);
     bit += range.end - range.first;

@@ -169,11 +169,7 @@ class KdumpFile final : public PhysicalMemory {
 
 Result<KdumpLayout> parse_kdump_header(std::string_view header, std::string_view more, std::string_view file) {
   const auto wrong = [&](std::uint64_t at, std::string_view what) { return data_error(file, at, what); };
-  const auto other_version = [&](std::string_view what) {
-    Error error = wrong(0, what);
-    error.code = ErrorCode::kVersion;
-    return error;
-  };
+  const auto other_version = [&](std::string_view what) { return data_error(file, 0, what, ErrorCode::kVersion); };
   const auto word = [&](std::uint64_t at) { return std::uint64_t{number_at<std::uint32_t>(header, at)}; };
   if (!is_kdump_file(header) || !holds(header, 0, KdumpLayout::kHeaderBytes)) return wrong(0, "is not a compressed dump");
   const std::uint64_t version = word(kVersionAt);

@@ -75,11 +75,10 @@ Result<void> unpack_page(std::uint32_t packing, std::string_view bytes, std::spa
   for (const Packing& known : kPackings) {
     if (known.flag != packing) continue;
     if (known.unpack == nullptr) {
-      Error error = data_error(dump, at,
-                               std::string("has pages packed by ") + known.name +
-                                   ", which this build does not read; make an ELF dump of it: makedumpfile -E");
-      error.code = ErrorCode::kVersion;
-      return error;
+      return data_error(dump, at,
+                        std::string("has pages packed by ") + known.name +
+                            ", which this build does not read; make an ELF dump of it: makedumpfile -E",
+                        ErrorCode::kVersion);
     }
     if (known.unpack(bytes, page) == page.size()) return {};
     return data_error(dump, at, std::string("has a page that cannot be unpacked by ") + known.name);

@@ -15,11 +15,8 @@ std::string hex(std::uint64_t number) {
 }
 
 Error missing_memory(std::string_view dump, std::string_view space, std::uint64_t address, std::string_view why) {
-  Error error;
-  error.code = ErrorCode::kKvmShortRead;
-  error.path = dump;
-  error.detail = std::string(space) + " address " + hex(address) + ": " + std::string(why);
-  return error;
+  return make_error(ErrorCode::kKvmShortRead, dump,
+                    std::string(space) + " address " + hex(address) + ": " + std::string(why));
 }
 
 }  // namespace memstat::postmortem

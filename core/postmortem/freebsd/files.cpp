@@ -80,7 +80,7 @@ class FilesOfKernel {
     manifest.release = release_of(kernel_);
     manifest.machine = kernel_.file().machine() == Machine::kX86 ? "amd64" : "arm64";
     manifest.page_size = machine.page_bytes;
-    manifest.cpus_present = machine.cpu_list();
+    manifest.cpus_present = format_list(machine.cpus);
     manifest.nodes = machine.domains;
     manifest.how = "read from the crash dump " + kernel_.name() + " with the kernel " + kernel_.file().name();
     const PollInfo poll{.label = "crash dump", .realtime_ns = crash_time_of(kernel_), .monotonic_ns = 0};

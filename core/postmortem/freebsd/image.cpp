@@ -18,30 +18,6 @@ constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "KPML5phys", "paget
                                                 // freebsd_pages
                                                 "vm_cnt", "vm_dom", "vm_user_wire_count"};
 
-Error image_error(std::string_view dump, std::string_view what, ErrorCode code) {
-  Error error;
-  error.code = code;
-  error.path = dump;
-  error.detail = what;
-  return error;
-}
-
-/// Reads memory through the dump's own page tables.
-template <typename Memory, typename Translate>
-Result<void> read_mapped_pieces(Memory& memory, std::uint64_t address, char* to, std::size_t size,
-                                Translate translate_piece) {
-  while (size > 0) {
-    const auto place = translate_piece(address);
-    if (!place) return place.error();
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, place->bytes));
-    if (auto result = memory.read(place->address, to, wanted); !result) return result;
-    address += wanted;
-    to += wanted;
-    size -= wanted;
-  }
-  return {};
-}
-
 class MinidumpImage final : public FreeBsdKernel {
  public:
   MinidumpImage(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file)
@@ -52,7 +28,7 @@ class MinidumpImage final : public FreeBsdKernel {
   [[nodiscard]] std::uint64_t page_bytes() const override { return dump_->layout().page_bytes; }
   [[nodiscard]] std::string damage() const override { return dump_->damage(); }
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
-    return read_mapped_pieces(*dump_, address, to, size, [this](std::uint64_t at) { return dump_->translate(at); });
+    return read_translated(*dump_, address, to, size, [this](std::uint64_t at) { return dump_->translate(at); });
   }
 
  private:
@@ -68,8 +44,7 @@ class WholeImage final : public FreeBsdKernel {
   [[nodiscard]] std::int64_t changed_ns() const override { return dump_->changed_ns(); }
   [[nodiscard]] std::string damage() const override { return dump_->damage(); }
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
-    return read_mapped_pieces(*dump_, address, to, size,
-                              [this](std::uint64_t at) { return translate(*dump_, tables_, at); });
+    return read_translated(*dump_, address, to, size, [this](std::uint64_t at) { return translate(*dump_, tables_, at); });
   }
 
   /// The kernel is at the physical place given by its addresses minus the base of its map, or a multiple of 2 MiB after
@@ -85,9 +60,9 @@ class WholeImage final : public FreeBsdKernel {
     const auto symbol = file().symbol(name_of_tables);
     if (!symbol) return symbol.error();
     if (symbol->address < kernel_map) {
-      return image_error(
-          name(), std::string(name_of_tables) + " is at " + hex(symbol->address) + ", which is no address of a kernel",
-          ErrorCode::kData);
+      return make_error(
+          ErrorCode::kData, name(),
+          std::string(name_of_tables) + " is at " + hex(symbol->address) + ", which is no address of a kernel");
     }
     for (std::uint64_t step = 0; step < most_steps; ++step) {
       for (const bool is_below : {false, true}) {
@@ -97,10 +72,9 @@ class WholeImage final : public FreeBsdKernel {
         if (is_arm64 ? try_tables_of_arm64(symbol->address, place) : try_tables(symbol->address, place)) return {};
       }
     }
-    return image_error(name(),
-                       "the kernel's page tables were not found by " + std::string(name_of_tables) +
-                           ": the kernel file is of another build, or the dump holds no whole memory",
-                       ErrorCode::kKvmShortRead);
+    return make_error(ErrorCode::kKvmShortRead, name(),
+                      "the kernel's page tables were not found by " + std::string(name_of_tables) +
+                          ": the kernel file is of another build, or the dump holds no whole memory");
   }
 
  private:
@@ -143,10 +117,9 @@ class WholeImage final : public FreeBsdKernel {
 
 Result<void> check_machine(const PhysicalMemory& dump, const KernelFile& file) {
   if (dump.machine() == file.machine()) return {};
-  return image_error(dump.name(),
-                     "is a dump of " + std::string(to_string(dump.machine())) + ", but " + file.name() + " is a kernel of " +
-                         std::string(to_string(file.machine())),
-                     ErrorCode::kVersion);
+  return make_error(ErrorCode::kVersion, dump.name(),
+                    "is a dump of " + std::string(to_string(dump.machine())) + ", but " + file.name() + " is a kernel of " +
+                        std::string(to_string(file.machine())));
 }
 
 template <typename Image>
@@ -165,11 +138,10 @@ Result<void> FreeBsdKernel::check_version() {
   const auto found = read_string(symbol->address, file_.version().size() + 1);
   if (found && *found == file_.version()) return {};
   const auto first_line = [](std::string_view text) { return make_label_text(text.substr(0, text.find('\n'))); };
-  return image_error(name(),
-                     "is of another kernel than " + file_.name() + ", which is \"" + first_line(file_.version()) +
-                         "\"; the dump has " + (found ? "\"" + first_line(*found) + "\"" : std::string("nothing")) +
-                         " there",
-                     ErrorCode::kVersion);
+  return make_error(ErrorCode::kVersion, name(),
+                    "is of another kernel than " + file_.name() + ", which is \"" + first_line(file_.version()) +
+                        "\"; the dump has " + (found ? "\"" + first_line(*found) + "\"" : std::string("nothing")) +
+                        " there");
 }
 
 Result<std::unique_ptr<FreeBsdKernel>> open_freebsd_image(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file) {

@@ -83,13 +83,10 @@ Result<std::unique_ptr<FreeBsdKernel>> open_with_kernel(
     if (!first) first = std::move(image.error());
   }
   if (first) return *std::move(first);
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = dump;
-  error.detail =
+  return make_error(
+      ErrorCode::kNotPresent, dump,
       "is FreeBSD: the kernel file is needed for symbols and types: copy /boot/kernel/kernel of that machine next to "
-      "the dump, or name it: memstatctl --kernel FILE, elsewhere the environment variable MEMSTAT_KERNEL";
-  return error;
+      "the dump, or name it: memstatctl --kernel FILE, elsewhere the environment variable MEMSTAT_KERNEL");
 }
 
 }  // namespace memstat::postmortem

@@ -14,13 +14,7 @@
 namespace memstat::postmortem {
 namespace {
 
-Error kvm_failure(ErrorCode code, std::string_view detail) {
-  Error error;
-  error.code = code;
-  error.path = "libkvm";
-  error.detail = detail;
-  return error;
-}
+Error kvm_failure(ErrorCode code, std::string_view detail) { return make_error(code, "libkvm", detail); }
 
 class KvmKernel final : public FreeBsdKernel {
  public:

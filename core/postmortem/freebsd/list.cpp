@@ -40,11 +40,8 @@ void add_damage(std::vector<std::string>& to, const std::string& subject, std::s
 }
 
 Error missing_type(FreeBsdKernel& kernel, std::string_view name) {
-  Error error;
-  error.code = ErrorCode::kKvmNoSymbol;
-  error.path = kernel.file().name();
-  error.detail = "struct " + std::string(name) + ": the types of this kernel do not have it as FreeBSD 13 to 15 have it";
-  return error;
+  return make_error(ErrorCode::kKvmNoSymbol, kernel.file().name(),
+                    "struct " + std::string(name) + ": the types of this kernel do not have it as FreeBSD 13 to 15 have it");
 }
 
 }  // namespace memstat::postmortem

@@ -45,19 +45,6 @@ std::uint64_t early_counter_of(FreeBsdKernel& kernel, std::uint64_t per_cpu_base
 
 }  // namespace
 
-std::string FreeBsdMachine::cpu_list() const {
-  std::string list;
-  for (std::size_t i = 0; i < cpus.size();) {
-    std::size_t last = i;
-    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-    if (!list.empty()) list += ',';
-    list += std::to_string(cpus[i]);
-    if (last != i) list += "-" + std::to_string(cpus[last]);
-    i = last + 1;
-  }
-  return list;
-}
-
 FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel) {
   FreeBsdMachine machine;
   machine.page_bytes = kernel.page_bytes();

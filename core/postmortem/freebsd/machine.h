@@ -26,8 +26,6 @@ struct FreeBsdMachine {
   [[nodiscard]] std::uint64_t copy_of(std::uint64_t pointer, std::uint32_t cpu) const {
     return pointer + per_cpu_base + cpu * page_bytes;
   }
-  /// "0-3,6"
-  [[nodiscard]] std::string cpu_list() const;
 };
 
 FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel);

@@ -336,11 +336,8 @@ Result<UmaWalk> walk_uma_zones(FreeBsdKernel& kernel) { return ZoneNames(kernel)
 Result<SlabObjects> read_uma_objects(FreeBsdKernel& kernel, const FreeBsdMachine& machine, const UmaZone& zone,
                                      std::uint64_t most) {
   if (zone.keg == 0) {
-    Error error;
-    error.code = ErrorCode::kNotPresent;
-    error.path = kernel.name();
-    error.detail = "zone " + make_label_text(zone.name) + " has no slabs: it keeps what another allocator gave";
-    return error;
+    return make_error(ErrorCode::kNotPresent, kernel.name(),
+                      "zone " + make_label_text(zone.name) + " has no slabs: it keeps what another allocator gave");
   }
   auto found = ItemReader(kernel, machine, zone, most).run();
   if (found && !zone.names_in_common.empty()) {

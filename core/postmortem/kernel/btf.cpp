@@ -80,9 +80,7 @@ bool is_transparent(std::uint32_t kind) {
 }
 
 Error btf_error(std::uint64_t offset, std::string_view what, ErrorCode code = ErrorCode::kData) {
-  Error error = data_error("BTF", offset, what);
-  error.code = code;
-  return error;
+  return data_error("BTF", offset, what, code);
 }
 
 }  // namespace

@@ -69,4 +69,9 @@ class Btf {
   std::vector<std::uint32_t> offsets_;  // of each type in bytes_; the first is void, which has none
 };
 
+/// Converts CTF, the type information in section .SUNW_ctf of FreeBSD's kernel file (ctf(5)), untrusted bytes, to BTF with
+/// the same type numbers. Supports version 2 (until FreeBSD 13) and 3, with or without zlib. `file` is for errors: kVersion
+/// for other versions, and for compressed types in a build without zlib; kData with the offset of malformed data.
+Result<Btf> parse_ctf(std::string_view section, std::string_view file);
+
 }  // namespace memstat::postmortem

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/kernel/ctf.h"
+#include "core/postmortem/kernel/btf.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -56,9 +56,7 @@ constexpr CtfLayout kVersion2{
 constexpr CtfLayout kVersion3{};
 
 Error ctf_error(std::string_view file, std::uint64_t offset, std::string_view what, ErrorCode code = ErrorCode::kData) {
-  Error error = data_error(file, offset, "CTF: " + std::string(what));
-  error.code = code;
-  return error;
+  return data_error(file, offset, "CTF: " + std::string(what), code);
 }
 
 void put_word(std::string& to, std::uint32_t word) { to.append(reinterpret_cast<const char*>(&word), sizeof word); }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/postmortem/container/bytes.h"
-#include "core/postmortem/kernel/ctf.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -58,9 +57,7 @@ class KernelFile::Reader {
 
  private:
   [[nodiscard]] Error wrong(std::uint64_t offset, std::string_view what, ErrorCode code = ErrorCode::kData) const {
-    Error error = data_error(file_.name(), offset, what);
-    error.code = code;
-    return error;
+    return data_error(file_.name(), offset, what, code);
   }
 
   Result<std::string> bytes_of(const Section& section, std::uint64_t most, std::string_view what) {
@@ -190,11 +187,7 @@ Result<KernelFile> KernelFile::open(const std::string& path, std::span<const std
 Result<KernelSymbol> KernelFile::symbol(std::string_view name) const {
   const auto found = symbols_.find(name);
   if (found != symbols_.end()) return found->second;
-  Error error;
-  error.code = ErrorCode::kKvmNoSymbol;
-  error.path = name_;
-  error.detail = std::string(name) + ": the kernel file has no such symbol";
-  return error;
+  return make_error(ErrorCode::kKvmNoSymbol, name_, std::string(name) + ": the kernel file has no such symbol");
 }
 
 }  // namespace memstat::postmortem

@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "core/base/text.h"
+
 namespace memstat::postmortem {
 namespace {
 
@@ -25,15 +27,9 @@ std::uint32_t small_number(KernelImage& image, std::string_view name, std::uint3
 }  // namespace
 
 std::string LinuxMachine::cpu_list() const {
-  std::string list;
-  for (std::size_t i = 0; i < cpus.size();) {
-    std::size_t last = i;
-    while (last + 1 < cpus.size() && cpus[last + 1].number == cpus[last].number + 1) ++last;
-    list += (list.empty() ? "" : ",") + std::to_string(cpus[i].number);
-    if (last > i) list += "-" + std::to_string(cpus[last].number);
-    i = last + 1;
-  }
-  return list;
+  std::vector<std::uint32_t> numbers;
+  for (const Cpu& cpu : cpus) numbers.push_back(cpu.number);
+  return format_list(numbers);
 }
 
 unsigned node_bits(const Btf& types) {

@@ -10,9 +10,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/capture/manifest.h"
-#include "core/postmortem/linux/meminfo.h"
 #include "core/postmortem/linux/statistics.h"
-#include "core/postmortem/linux/vmalloc.h"
 #include "core/postmortem/linux/zones.h"
 
 namespace memstat::postmortem {
@@ -112,8 +110,8 @@ Result<void> add_memory_files(KernelImage& image, const LinuxMachine& machine, s
                               Note note) {
   const LinuxStatistics statistics = read_linux_statistics(image, machine);
   const LinuxNodes nodes = read_linux_nodes(image, machine, statistics);
-  const LinuxMeminfo meminfo = read_linux_meminfo(image, statistics, page_bytes);
-  const LinuxVmallocinfo areas = read_linux_vmallocinfo(image, machine);
+  const LinuxText meminfo = read_linux_meminfo(image, statistics, page_bytes);
+  const LinuxText areas = read_linux_vmallocinfo(image, machine);
   note("counters", statistics.damage);
   note("zones", nodes.damage);
   note("meminfo", meminfo.damage);

@@ -51,4 +51,31 @@ enum class SymbolAddresses : std::uint8_t {
 /// Decodes a symbol's address. `base`: kallsyms_relative_base; `place`: the address of the number itself.
 std::uint64_t symbol_address(SymbolAddresses how, std::uint32_t number, std::uint64_t base, std::uint64_t place);
 
+/// Tables in kernels that do not export their addresses: Linux before 6.0, whose VMCOREINFO lacks them. Offsets into the
+/// searched bytes.
+///
+/// Until Linux 6.4 scripts/kallsyms.c wrote them in this order, each aligned to 8:
+///
+///   kallsyms_offsets         32 bits for each symbol
+///   kallsyms_relative_base   an address
+///   kallsyms_num_syms        32 bits
+///   kallsyms_names           a length and tokens for each symbol
+///   kallsyms_markers         32 bits for every 256 symbols: their offset in the names
+///   kallsyms_token_table     256 strings
+///   kallsyms_token_index     16 bits for each of them: its offset
+///
+/// The index is unlike any other data; from there the search goes backwards, table by table.
+struct FoundSymbolTables {
+  std::uint64_t offsets = 0;
+  std::uint64_t relative_base = 0;
+  std::uint64_t count = 0;
+  std::uint64_t names = 0;
+  std::uint64_t tokens = 0;
+  std::uint64_t index = 0;
+};
+
+/// Searches a kernel's read-only data, untrusted bytes. Empty if the tables are missing or incomplete. Thread safety:
+/// safe.
+std::optional<FoundSymbolTables> find_symbol_tables(std::string_view bytes);
+
 }  // namespace memstat::postmortem

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/postmortem/container/bytes.h"
-#include "core/postmortem/linux/kallsyms_search.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -38,11 +37,7 @@ constexpr std::array<SymbolAddresses, 3> kAddressKinds = {SymbolAddresses::kPerC
                                                           SymbolAddresses::kPlace};
 
 Error no_symbol(std::string_view dump, std::string_view name, std::string_view why) {
-  Error error;
-  error.code = ErrorCode::kKvmNoSymbol;
-  error.path = dump;
-  error.detail = std::string(name) + ": " + std::string(why);
-  return error;
+  return make_error(ErrorCode::kKvmNoSymbol, dump, std::string(name) + ": " + std::string(why));
 }
 
 }  // namespace
@@ -64,16 +59,7 @@ Result<std::unique_ptr<KernelImage>> KernelImage::open(std::unique_ptr<PhysicalM
 }
 
 Result<void> KernelImage::read(std::uint64_t address, char* to, std::size_t size) {
-  while (size > 0) {
-    const auto place = translate(*memory_, tables_, address);
-    if (!place) return place.error();
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(size, place->bytes));
-    if (auto result = memory_->read(place->address, to, wanted); !result) return result;
-    address += wanted;
-    to += wanted;
-    size -= wanted;
-  }
-  return {};
+  return read_translated(*memory_, address, to, size, [this](std::uint64_t at) { return translate(*memory_, tables_, at); });
 }
 
 Result<std::string> KernelImage::read_mapped(std::uint64_t address, std::size_t most) {

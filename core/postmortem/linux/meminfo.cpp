@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/linux/meminfo.h"
+#include "core/postmortem/linux/statistics.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ class MeminfoReader {
   MeminfoReader(KernelImage& image, const LinuxStatistics& statistics, std::uint64_t page_bytes)
       : image_(image), statistics_(statistics), page_bytes_(page_bytes) {}
 
-  LinuxMeminfo run() {
+  LinuxText run() {
     const Pages total = variable("_totalram_pages");
     const Pages free = statistics_.find("nr_free_pages");
     if (!total || !free) {
@@ -198,12 +198,12 @@ class MeminfoReader {
   KernelImage& image_;
   const LinuxStatistics& statistics_;
   const std::uint64_t page_bytes_;
-  LinuxMeminfo meminfo_;
+  LinuxText meminfo_;
 };
 
 }  // namespace
 
-LinuxMeminfo read_linux_meminfo(KernelImage& image, const LinuxStatistics& statistics, std::uint64_t page_bytes) {
+LinuxText read_linux_meminfo(KernelImage& image, const LinuxStatistics& statistics, std::uint64_t page_bytes) {
   return MeminfoReader(image, statistics, page_bytes).run();
 }
 

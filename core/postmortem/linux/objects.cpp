@@ -7,7 +7,6 @@
 #include "core/base/arithmetic.h"
 #include "core/postmortem/container/bytes.h"
 #include "core/postmortem/kernel/struct_reader.h"
-#include "core/postmortem/linux/free_list.h"
 #include "core/postmortem/linux/object_origins.h"
 #include "core/postmortem/linux/page_map.h"
 #include "core/postmortem/linux/statistics.h"
@@ -51,11 +50,7 @@ class ObjectReader {
 
  private:
   [[nodiscard]] Error missing_type(std::string_view why) const {
-    Error error;
-    error.code = ErrorCode::kVersion;
-    error.path = image_.name();
-    error.detail = why;
-    return error;
+    return make_error(ErrorCode::kVersion, image_.name(), why);
   }
 
   void note(std::string what) {

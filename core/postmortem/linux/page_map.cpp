@@ -19,11 +19,7 @@ constexpr std::uint64_t kReadBytes = 64U << 10U;  // read at once
 constexpr std::uint64_t kPartBytes = 4096;        // granularity for skipping holes
 
 Error unknown_model(std::string_view dump, std::string_view why) {
-  Error error;
-  error.code = ErrorCode::kVersion;
-  error.path = dump;
-  error.detail = "the table of all pages: " + std::string(why);
-  return error;
+  return make_error(ErrorCode::kVersion, dump, "the table of all pages: " + std::string(why));
 }
 
 }  // namespace

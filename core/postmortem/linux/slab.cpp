@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/postmortem/kernel/struct_reader.h"
-#include "core/postmortem/linux/free_list.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -99,11 +98,8 @@ class SlabWalker {
         node_.objects && node_.first && slab_.next && slab_.previous && slab_.used && slab_.objects) {
       return {};
     }
-    Error error;
-    error.code = ErrorCode::kVersion;
-    error.path = image_.name();
-    error.detail = "the kernel's types of slab caches are not those of SLUB from Linux 5.10 on";
-    return error;
+    return make_error(ErrorCode::kVersion, image_.name(),
+                      "the kernel's types of slab caches are not those of SLUB from Linux 5.10 on");
   }
 
   /// Finds the nodes of a cache: pointers, or since Linux 7.0 structs with a pointer `node` and one to the barn.
@@ -315,6 +311,18 @@ class SlabWalker {
 };
 
 }  // namespace
+
+std::string walk_free_list(KernelImage& image, const FreeListFormat& format, std::uint64_t object, std::uint64_t most,
+                           const std::function<bool(std::uint64_t)>& visit) {
+  for (std::uint64_t count = 0; object != 0 && count < most; ++count) {
+    const std::uint64_t at = object + format.offset;
+    const auto next = object < kFirstKernelAddress ? Result<std::uint64_t>(Error{}) : image.read_number<std::uint64_t>(at);
+    if (!next) return "a list of free objects leads to " + hex(object);
+    if (!visit(object)) break;
+    object = format.random ? *next ^ *format.random ^ __builtin_bswap64(at) : *next;
+  }
+  return {};
+}
 
 Result<SlabWalk> walk_slab_caches(KernelImage& image, const LinuxMachine& machine) {
   return SlabWalker(image, machine).run();

@@ -47,4 +47,17 @@ constexpr std::uint64_t shown(std::uint64_t counter) { return static_cast<std::i
 /// /proc/vmstat.
 std::string vmstat_text(const LinuxStatistics& statistics);
 
+/// A file of /proc as the dumped kernel would have printed it.
+struct LinuxText {
+  std::string text;    ///< Without unreadable lines.
+  std::string damage;  ///< The first problem found, for display; usually "".
+};
+
+/// /proc/meminfo, as meminfo_proc_show() (fs/proc/meminfo.c) prints it; "" if MemTotal or MemFree cannot be read. Omits
+/// lines that no source reads (Dirty, Committed_AS, Direct Map*, ...), Zswap, and MemAvailable.
+LinuxText read_linux_meminfo(KernelImage& image, const LinuxStatistics& statistics, std::uint64_t page_bytes);
+
+/// /proc/vmallocinfo, the areas of mm/vmalloc.c, as s_show() prints them.
+LinuxText read_linux_vmallocinfo(KernelImage& image, const LinuxMachine& machine);
+
 }  // namespace memstat::postmortem

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/linux/vmalloc.h"
+// /proc/vmallocinfo of a crashed Linux kernel: the areas of mm/vmalloc.c.
+//
+//   vmap_area_list -> vmap_area -> vmap_area -> ...           until Linux 6.8; freed areas: purge_vmap_area_list (5.11)
+//   vmap_nodes[nr_vmap_nodes]: busy.head -> vmap_area -> ...   since 6.9 (d093602919ad); freed areas: lazy.head
+//   vmap_area.vm -> vm_struct: size, flags, pages, caller
+#include "core/postmortem/linux/statistics.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +14,6 @@
 #include <vector>
 
 #include "core/postmortem/kernel/struct_reader.h"
-#include "core/postmortem/linux/statistics.h"
 #include "core/postmortem/linux/symbolizer.h"
 
 namespace memstat::postmortem {
@@ -45,7 +49,7 @@ class AreaReader {
  public:
   AreaReader(KernelImage& image, const LinuxMachine& machine) : image_(image), machine_(machine) {}
 
-  LinuxVmallocinfo run() {
+  LinuxText run() {
     if (!begin_ || !end_ || !next_ || !previous_ || !of_ || !size_ || !flags_) {
       note("their types are not those of Linux from 5.10 on");
       return std::move(info_);
@@ -199,12 +203,12 @@ class AreaReader {
   const unsigned node_bits_ = node_bits(image_.types());
   std::vector<Area> areas_;
   std::uint64_t pages_looked_at_ = 0;
-  LinuxVmallocinfo info_;
+  LinuxText info_;
 };
 
 }  // namespace
 
-LinuxVmallocinfo read_linux_vmallocinfo(KernelImage& image, const LinuxMachine& machine) {
+LinuxText read_linux_vmallocinfo(KernelImage& image, const LinuxMachine& machine) {
   return AreaReader(image, machine).run();
 }
 

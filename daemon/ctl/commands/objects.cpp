@@ -114,9 +114,9 @@ std::string objects_json(const Findings& findings) {
 /// The indexes of the types named by a word. Sets a problem if there are none.
 std::vector<std::size_t> types_of(const postmortem::DumpObjects& dump, const std::string& word, std::string& problem) {
   std::vector<TypeRow> rows;
-  for (const DumpType& type : dump.types()) {
+  for (const DumpType& type : dump.types) {
     TypeRow& row = rows.emplace_back();
-    row.allocator = dump.allocator();
+    row.allocator = dump.allocator;
     row.name = printable_bytes(type.name);
   }
   const NamedType named = find_named_type(rows, word);
@@ -140,20 +140,20 @@ Report run_objects(const CommandLine& query) {
         "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects";
     return report;
   }
-  const auto dump = postmortem::DumpObjects::open(path);
+  const auto dump = postmortem::open_dump_objects(path);
   if (!dump) {
     report.problem = to_string(dump.error());
     return report;
   }
-  report.notes = (*dump)->notes();
+  report.notes = dump->notes;
   Findings findings;
-  findings.allocator = (*dump)->allocator();
-  for (const std::size_t number : types_of(**dump, query.type, report.problem)) {
-    const DumpType& type = (*dump)->types()[number];
+  findings.allocator = dump->allocator;
+  for (const std::size_t number : types_of(*dump, query.type, report.problem)) {
+    const DumpType& type = dump->types[number];
     findings.type = type.name;
     findings.object_size = type.object_size;
     if (!type.damage.empty()) report.notes.push_back(printable_bytes(type.name) + ": " + type.damage);
-    auto objects = (*dump)->objects_of(number, limit - findings.found.objects.size());
+    auto objects = dump->objects_of(number, limit - findings.found.objects.size());
     if (!objects) {
       report.problem = to_string(objects.error());
       return report;

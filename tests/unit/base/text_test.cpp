@@ -150,6 +150,19 @@ TEST(Load, ReadsUnalignedIntegers) {
   EXPECT_EQ(load<std::uint32_t>(bytes, 1), 0x01010101U);
 }
 
+TEST(CpuList, IsFormattedWithRanges) {
+  EXPECT_EQ(format_list(std::vector<std::uint32_t>{}), "");
+  EXPECT_EQ(format_list(std::vector<std::uint32_t>{7}), "7");
+  EXPECT_EQ(format_list(std::vector<std::uint32_t>{0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
+}
+
+TEST(ParseNumber, TakesDecimalAndHexadecimalNumbers) {
+  EXPECT_EQ(parse_number("6699"), 6699U);
+  EXPECT_EQ(parse_number("0x1a2b"), 0x1A2BU);
+  EXPECT_EQ(parse_number("0XF"), 15U);
+  for (const char* const text : {"", "0x", "1a2b", "-1", "0x-1", "1 "}) EXPECT_EQ(parse_number(text), std::nullopt) << text;
+}
+
 TEST(ParseHexU64, TakesHexadecimalDigitsOnly) {
   EXPECT_EQ(parse_hex_u64("0000093d"), 0x93dU);
   EXPECT_EQ(parse_hex_u64("FFFFFFFFFFFFFFFF"), ~std::uint64_t{0});

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "core/postmortem/container/elf_notes.h"
 #include "core/postmortem/container/vmcoreinfo.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"

@@ -21,11 +21,11 @@ using ::testing::IsEmpty;
 
 constexpr std::uint64_t kAllItems = 1000;
 
-Result<std::unique_ptr<DumpObjects>> open_with_its_kernel(const FakeFreeBsdDump& fake) {
+Result<DumpObjects> open_with_its_kernel(const FakeFreeBsdDump& fake) {
   const TemporaryDirectory directory;
   write_text(directory.file("kernel"), fake.kernel());
   write_text(directory.file("vmcore.1"), fake.dump());
-  return DumpObjects::open(directory.file("vmcore.1"));
+  return open_dump_objects(directory.file("vmcore.1"));
 }
 
 /// The objects of one zone; what is wrong with the dump fails.
@@ -33,10 +33,10 @@ Result<SlabObjects> objects_of(const FakeFreeBsdDump& fake, std::string_view zon
   const auto opened = open_with_its_kernel(fake);
   EXPECT_TRUE(opened) << to_string(opened.error());
   if (!opened) return opened.error();
-  EXPECT_EQ((*opened)->allocator(), "uma");
-  EXPECT_THAT((*opened)->notes(), IsEmpty());
-  for (std::size_t i = 0; i < (*opened)->types().size(); ++i) {
-    if ((*opened)->types()[i].name == zone) return (*opened)->objects_of(i, most);
+  EXPECT_EQ(opened->allocator, "uma");
+  EXPECT_THAT(opened->notes, IsEmpty());
+  for (std::size_t i = 0; i < opened->types.size(); ++i) {
+    if (opened->types[i].name == zone) return opened->objects_of(i, most);
   }
   ADD_FAILURE() << "no zone " << zone;
   return SlabObjects{};
@@ -151,9 +151,9 @@ TEST(FreeBsdObjects, OfAKernelFileWithoutSlabsAreAnError) {
   const TemporaryDirectory directory;
   write_text(directory.file("kernel"), kernel);
   write_text(directory.file("vmcore.1"), fake.dump());
-  const auto opened = DumpObjects::open(directory.file("vmcore.1"));
+  const auto opened = open_dump_objects(directory.file("vmcore.1"));
   ASSERT_TRUE(opened);
-  const auto found = (*opened)->objects_of(0, 1);
+  const auto found = opened->objects_of(0, 1);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kKvmNoSymbol);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/kernel/ctf.h"
+#include "core/postmortem/kernel/btf.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/linux/kallsyms_search.h"
+#include "core/postmortem/linux/kallsyms.h"
 
 #include <gmock/gmock.h>
 

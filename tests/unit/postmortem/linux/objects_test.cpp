@@ -27,10 +27,10 @@ FakeKernelOptions kernel_with_owners(SlabKernel slabs) {
   return options;
 }
 
-Result<std::unique_ptr<DumpObjects>> open_dump_bytes(const std::string& bytes) {
+Result<DumpObjects> open_dump_bytes(const std::string& bytes) {
   const TemporaryDirectory directory;
   write_text(directory.file("dump"), bytes);
-  return DumpObjects::open(directory.file("dump"));
+  return open_dump_objects(directory.file("dump"));
 }
 
 /// The objects of each cache, by its name; a note of the dump fails.
@@ -39,10 +39,10 @@ std::map<std::string, SlabObjects> all_objects(const FakeLinuxDump& dump, std::u
   const auto opened = open_dump_bytes(dump.elf());
   EXPECT_TRUE(opened);
   if (!opened) return found;
-  for (std::size_t i = 0; i < (*opened)->types().size(); ++i) {
-    auto objects = (*opened)->objects_of(i, most);
+  for (std::size_t i = 0; i < opened->types.size(); ++i) {
+    auto objects = opened->objects_of(i, most);
     EXPECT_TRUE(objects) << to_string(objects.error());
-    if (objects) found.emplace((*opened)->types()[i].name, *std::move(objects));
+    if (objects) found.emplace(opened->types[i].name, *std::move(objects));
   }
   return found;
 }
@@ -189,7 +189,7 @@ TEST(LinuxObjects, OfAKernelThatDoesNotSayWhereItsPagesAreIsAnError) {
     options.without = missing;
     const auto opened = open_dump_bytes(FakeLinuxDump(options).elf());
     ASSERT_TRUE(opened) << missing;
-    const auto objects = (*opened)->objects_of(0, 1);
+    const auto objects = opened->objects_of(0, 1);
     ASSERT_FALSE(objects) << missing;
     EXPECT_EQ(objects.error().code, ErrorCode::kVersion);
     EXPECT_THAT(to_string(objects.error()), HasSubstr("VMCOREINFO lacks"));
@@ -200,9 +200,9 @@ TEST(LinuxObjects, OnlyOfDumps) {
   const TemporaryDirectory directory;
   write_text(directory.file("text"), "no dump");
   write_text(directory.file("dump"), FakeLinuxDump(small_kernel()).elf());
-  EXPECT_TRUE(DumpObjects::open(directory.file("dump") + "@0"));
+  EXPECT_TRUE(open_dump_objects(directory.file("dump") + "@0"));
   for (const std::string& name : {std::string("live"), directory.file("text"), directory.file("dump") + "@1"}) {
-    const auto opened = DumpObjects::open(name);
+    const auto opened = open_dump_objects(name);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
     EXPECT_THAT(to_string(opened.error()), HasSubstr("is not a crash dump"));
@@ -216,8 +216,8 @@ std::size_t walk_damaged(const std::string& bytes) {
     EXPECT_FALSE(to_string(opened.error()).empty());
     return 0;
   }
-  for (std::size_t i = 0; i < (*opened)->types().size(); ++i) {
-    const auto objects = (*opened)->objects_of(i, 5);
+  for (std::size_t i = 0; i < opened->types.size(); ++i) {
+    const auto objects = opened->objects_of(i, 5);
     if (!objects) {
       EXPECT_FALSE(to_string(objects.error()).empty());
       continue;
