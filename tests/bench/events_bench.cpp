@@ -15,9 +15,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
-#include "core/events/caches/slab_caches.h"
-#include "core/events/sites/call_sites.h"
-#include "core/events/slab/slab_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/query.h"
 
 namespace memstat {

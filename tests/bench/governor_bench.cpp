@@ -23,7 +23,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
-#include "core/events/slab/slab_events.h"
+#include "core/events/attach/live_tables.h"
 
 namespace memstat {
 namespace {

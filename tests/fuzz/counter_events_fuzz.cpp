@@ -23,8 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (sign == std::string_view::npos) {
       format = line;
     } else {
-      attributes.push_back({.name = std::string(line.substr(0, sign)),
-                            .value = memstat::parse_number(line.substr(sign + 1)).value_or(0)});
+      attributes.push_back(
+          {.name = std::string(line.substr(0, sign)), .value = memstat::parse_number(line.substr(sign + 1)).value_or(0)});
     }
   }
   memstat::PreparedKernelView view(memstat::OperatingSystem::kLinux, 2);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaches programs again through the helper. Where libbpf attached them is looked up while its files are still
-// readable.
+// Attaches programs to the kernel's software events, which perf_event_open() opens for one CPU at a time, and all again
+// through the helper. Where libbpf attached them is looked up while its files are still readable.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
-#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -24,10 +25,8 @@ constexpr std::array<std::string_view, 2> kTracepoints{"/sys/kernel/tracing/even
 
 /// Reads the number that follows `prefix` in a file of the kernel.
 std::optional<std::uint64_t> number_in(const std::string& path, std::string_view prefix = {}) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 64> bytes;
-  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  std::string_view text = trim({bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0});
+  const std::string bytes = begin_of(path.c_str());
+  std::string_view text = trim(bytes);
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
   return parse_u64(text);
@@ -79,6 +78,28 @@ AttachPoint point_of_software_event(std::uint64_t event, int cpu) {
 }
 
 }  // namespace
+
+int AttachedPrograms::attach_everywhere(bpf_program* program, std::uint64_t event) {
+  perf_event_attr facts{};
+  facts.type = PERF_TYPE_SOFTWARE;
+  facts.size = sizeof facts;
+  facts.config = event;
+  facts.sample_period = 1;
+  std::vector<LinkPointer> links;
+  for (int cpu = 0; cpu < libbpf_num_possible_cpus(); ++cpu) {
+    UniqueFd file(static_cast<int>(::syscall(SYS_perf_event_open, &facts, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+    if (!file && errno == ENODEV) continue;  // offline
+    if (!file) return errno;
+    links.emplace_back(bpf_program__attach_perf_event(program, file.get()));
+    if (!links.back()) return errno;
+    (void)file.release();  // the link closes it
+  }
+  if (links.empty()) return ENODEV;
+  std::move(links.begin(), links.end(), std::back_inserter(links_));
+  programs_.push_back({.program = program, .software_event = event});
+  take_facts_of(program);
+  return 0;
+}
 
 void AttachedPrograms::enlist() {
   const std::shared_ptr<AttachHelper> helper = process_helper();

@@ -7,6 +7,7 @@
 // program attached. The helper keeps no copy, so the program is detached when the daemon closes the descriptor or dies.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,9 +16,28 @@
 #include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
-#include "core/events/attach/attach_point.h"
 
 namespace memstat::events {
+
+/// Where a program is attached. Thread safety: a plain value.
+struct AttachPoint {
+  enum Kind : std::uint32_t {
+    kRawTracepoint = 1,  ///< `name`
+    kTracing = 2,        ///< The function that the program was loaded for.
+    kPerfEvent =
+        3,  ///< A perf_event_open(2) event: `type`, `config`, `period`, `cpu` and, for a probe, the function in `name`.
+  };
+  std::uint32_t kind = 0;
+  std::int32_t cpu = 0;
+  std::uint32_t type = 0;
+  std::uint32_t period = 0;
+  std::uint64_t config = 0;
+  std::array<char, 64> name{};  ///< NUL-terminated; "" if unused.
+};
+
+/// Attaches a loaded program. Needs CAP_BPF and CAP_PERFMON. Returns a descriptor, which the caller closes to detach,
+/// or a negative errno: EINVAL for an invalid point. Does not allocate. Thread safety: safe.
+int attach_program(int program, const AttachPoint& point);
 
 /// A request: one SOCK_SEQPACKET message. kAdd carries the program's descriptor.
 struct AttachRequest {

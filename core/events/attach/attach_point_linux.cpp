@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Attaches with system calls only, because the process cannot open files.
-#include "core/events/attach/attach_point.h"
+#include "core/events/attach/attach_helper.h"
 
 #include <cerrno>
 

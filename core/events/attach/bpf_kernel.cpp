@@ -22,14 +22,6 @@ constexpr const char* kBtfFile = "/sys/kernel/btf/vmlinux";
 constexpr const char* kStatus = "/proc/self/status";
 constexpr const char* kLockdown = "/sys/kernel/security/lockdown";
 
-/// The first bytes of a file of the kernel; "" when it cannot be read.
-std::string begin_of(const char* path) {
-  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> bytes;
-  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  return {bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
-}
-
 /// The prototype of a raw tracepoint's arguments; nullptr if this kernel has no such tracepoint.
 const btf_type* prototype_of(const btf& types, const char* event) {
   const std::string name = std::string("btf_trace_") + event;
@@ -72,6 +64,13 @@ void add_facts(const UniqueFd& file, ProgramFacts& facts) {
 
 }  // namespace
 
+std::string begin_of(const char* path) {
+  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> bytes;
+  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  return {bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
 Error refused(std::string_view what, int number) {
   number = number < 0 ? -number : number;
   const std::string status = number == EACCES || number == EPERM ? begin_of(kStatus) : std::string();
@@ -109,6 +108,18 @@ bool points_to(const btf& types, const char* event, int number, std::string_view
   type = btf__type_by_id(&types, type->type);
   while (type != nullptr && btf_is_mod(type)) type = btf__type_by_id(&types, type->type);
   return type != nullptr && btf_is_struct(type) && btf__name_by_offset(&types, type->name_off) == structure;
+}
+
+Result<void> check_slab_events(const btf& types) {
+  if (!points_to(types, "kmem_cache_alloc", 2, "kmem_cache") || arguments_of(types, "kmem_cache_alloc") < 4 ||
+      !points_to(types, "kmem_cache_free", 2, "kmem_cache")) {
+    return not_present("kmem:kmem_cache_alloc",
+                       "the events of this kernel do not name the cache (they do from Linux 6.1 on)");
+  }
+  if (arguments_of(types, "kmalloc") < 5 || arguments_of(types, "kfree") < 2) {
+    return not_present("kmem:kmalloc", "this kernel has no such event with the arguments that memstat knows");
+  }
+  return {};
 }
 
 bool has_function(const btf& types, const char* function) {

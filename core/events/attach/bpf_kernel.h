@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,22 +23,19 @@
 
 namespace memstat::events {
 
-struct CloseBtf {
-  void operator()(btf* types) const { btf__free(types); }
+template <auto kClose>
+struct ClosedBy {
+  void operator()(auto* handle) const { kClose(handle); }
 };
-struct CloseObject {
-  void operator()(bpf_object* object) const { bpf_object__close(object); }
-};
-struct CloseLink {
-  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
-};
-using BtfPointer = std::unique_ptr<btf, CloseBtf>;
-using ObjectPointer = std::unique_ptr<bpf_object, CloseObject>;
-using LinkPointer = std::unique_ptr<bpf_link, CloseLink>;
+using BtfPointer = std::unique_ptr<btf, ClosedBy<btf__free>>;
+using ObjectPointer = std::unique_ptr<bpf_object, ClosedBy<bpf_object__close>>;
+using LinkPointer = std::unique_ptr<bpf_link, ClosedBy<bpf_link__destroy>>;
 
 /// An error for an errno of the kernel, positive or negative. kPermission says which privileges are needed.
 Error refused(std::string_view what, int number);
 Error not_present(std::string_view what, std::string_view why);
+/// The first bytes of a file of the kernel; "" when it cannot be read.
+std::string begin_of(const char* path);
 
 /// The types of the running kernel. Keeps libbpf from printing; its messages go into errors.
 Result<BtfPointer> kernel_types();
@@ -45,6 +43,8 @@ Result<BtfPointer> kernel_types();
 int arguments_of(const btf& types, const char* event);
 /// Whether argument `number` of a raw tracepoint (counted from 0) points to a struct of this name.
 bool points_to(const btf& types, const char* event, int number, std::string_view structure);
+/// Whether the events of the slab allocator have the arguments that memstat's programs read.
+Result<void> check_slab_events(const btf& types);
 bool has_function(const btf& types, const char* function);
 /// Whether parameter `number` of a function (counted from 0) has this name.
 bool has_parameter(const btf& types, const char* function, int number, std::string_view name);

@@ -9,7 +9,6 @@
 
 #include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/governor.h"
-#include "core/events/attach/retry_backoff.h"
 
 namespace memstat::events {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/attach/refusal.h"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
@@ -20,9 +19,7 @@ constexpr unsigned kCapBpf = 39;
 std::optional<std::uint64_t> capabilities_in(std::string_view status) {
   for (std::string_view line, word; next_line(status, line);) {
     if (!next_word(line, word) || word != "CapEff:" || !next_word(line, word)) continue;
-    std::uint64_t bits = 0;
-    const auto end = std::from_chars(word.data(), word.data() + word.size(), bits, 16);
-    if (end.ec == std::errc() && end.ptr == word.data() + word.size()) return bits;
+    if (const auto bits = parse_hex_u64(word)) return bits;
   }
   return std::nullopt;
 }

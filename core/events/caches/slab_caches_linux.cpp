@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Loads bpf/slab_caches.bpf.c and lets the kernel run it over its slab caches.
-#include "core/events/caches/slab_caches.h"
+#include "core/events/attach/live_tables.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
@@ -123,16 +123,6 @@ Result<void> SlabCaches::read(Buffer& out) {
 }  // namespace
 
 std::unique_ptr<TextTableSource> make_slab_caches() { return std::make_unique<SlabCaches>(); }
-
-}  // namespace memstat::events
-
-#else
-
-#include "core/events/attach/missing_events.h"
-
-namespace memstat::events {
-
-std::unique_ptr<TextTableSource> make_slab_caches() { return make_missing_events("linux_slab_bpf", "libbpf"); }
 
 }  // namespace memstat::events
 

@@ -3,7 +3,7 @@
 // probe: the type (0); its records (1, 2); the allocated bytes (3: the size class; whole pages of a large allocation; 0
 // if there was no memory); the index of the size class (4; only for malloc; -1 if large). A free has no class, so large
 // ones are recognized by their size.
-#include "core/events/malloc/malloc_events.h"
+#include "core/events/attach/live_tables.h"
 
 #if defined(__FreeBSD__) && defined(MEMSTAT_HAVE_LIBDTRACE)
 
@@ -199,16 +199,6 @@ Result<void> MallocEvents::read(Buffer& out) {
 }  // namespace
 
 std::unique_ptr<TextTableSource> make_malloc_events() { return std::make_unique<MallocEvents>(); }
-
-}  // namespace memstat::events
-
-#else
-
-#include "core/events/attach/missing_events.h"
-
-namespace memstat::events {
-
-std::unique_ptr<TextTableSource> make_malloc_events() { return make_missing_events("freebsd_dtmalloc", "libdtrace"); }
 
 }  // namespace memstat::events
 

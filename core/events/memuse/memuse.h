@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/events/memuse/control_groups.h"
 
 namespace memstat::events {
 
@@ -48,11 +49,6 @@ struct MemuseCache {
   bool is_reclaimable = false;  ///< The kernel empties it when memory is short.
 };
 
-struct MemuseControlGroup {
-  std::uint64_t key = 0;
-  std::string path = {};  ///< Below the root of the hierarchy; "/": the root.
-};
-
 /// Counters of a watch.
 struct MemuseCounts {
   std::uint64_t blocks_in_use = 0;
@@ -72,11 +68,11 @@ struct MemuseTable {
   std::vector<MemuseBlock> blocks = {};
   std::vector<MemuseStack> stacks = {};
   std::vector<MemuseCache> caches = {};
-  std::vector<MemuseControlGroup> control_groups = {};  ///< Of blocks that are still in use.
+  std::vector<ControlGroupPath> control_groups = {};  ///< Of blocks that are still in use.
 };
 
-/// Watches from open() to finish(). Nothing is pinned: the programs go away with this object or with the process,
-/// however it ends.
+/// Watches until finish(). Nothing is pinned: the programs go away with this object or with the process, however it
+/// ends.
 class MemuseWatch {
  public:
   MemuseWatch() = default;
@@ -84,17 +80,15 @@ class MemuseWatch {
   MemuseWatch& operator=(const MemuseWatch&) = delete;
   virtual ~MemuseWatch() = default;
 
-  /// Loads and attaches the programs, which needs CAP_BPF and CAP_PERFMON (or root). Errors: kNotPresent (built without
-  /// libbpf; no BTF, no BPF, no tracepoints that report the cache; or no such control group), kPermission (with the
-  /// missing privilege), kNoMemory, kIo.
-  virtual Result<void> open(const MemuseRequest& request) = 0;
   /// Progress, for display.
   virtual Result<MemuseCounts> counts() = 0;
   /// Detaches, and returns the blocks in use.
   virtual Result<MemuseTable> finish() = 0;
 };
 
-/// For this machine. Never null.
-std::unique_ptr<MemuseWatch> make_memuse_watch();
+/// Loads and attaches the programs, which needs CAP_BPF and CAP_PERFMON (or root). Errors: kNotPresent (built without
+/// libbpf; no BTF, no BPF, no tracepoints that report the cache; or no such control group), kPermission (with the
+/// missing privilege), kNoMemory, kIo.
+Result<std::unique_ptr<MemuseWatch>> open_memuse_watch(const MemuseRequest& request);
 
 }  // namespace memstat::events

@@ -61,7 +61,7 @@ class Grouping {
       : table_(table), match_(match), name_of_(name_of) {
     for (const MemuseStack& stack : table.stacks) stacks_.emplace(stack.key, &stack);
     for (const MemuseCache& cache : table.caches) caches_.emplace(cache.key, &cache);
-    for (const MemuseControlGroup& group : table.control_groups) control_groups_.emplace(group.key, &group);
+    for (const ControlGroupPath& group : table.control_groups) control_groups_.emplace(group.key, &group);
   }
 
   void add(const MemuseBlock& block, std::string_view wanted) {
@@ -161,7 +161,7 @@ class Grouping {
   const NameOfCaller& name_of_;
   std::unordered_map<std::uint64_t, const MemuseStack*> stacks_;
   std::unordered_map<std::uint64_t, const MemuseCache*> caches_;
-  std::unordered_map<std::uint64_t, const MemuseControlGroup*> control_groups_;
+  std::unordered_map<std::uint64_t, const ControlGroupPath*> control_groups_;
   std::map<std::vector<std::uint64_t>, Collected> collected_;
 };
 

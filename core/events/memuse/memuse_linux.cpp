@@ -6,17 +6,11 @@
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/unique_fd.h"
 #include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/memuse_layout.h"
@@ -56,18 +50,10 @@ Result<void> read_table(const bpf_map* map, std::vector<std::uint64_t>& keys, st
   }
 }
 
-/// Whether the beginning of a file contains this word.
-bool has_word(const char* path, std::string_view word) {
-  const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> bytes;
-  const ssize_t size = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
-  return size > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(size)).find(word) != std::string_view::npos;
-}
-
 /// Why the kernel rejected the programs. Under lockdown it reports EINVAL, because programs may then not read memory.
 Error not_loaded(int number) {
-  if (has_word("/sys/kernel/security/lockdown", "[confidentiality]") ||
-      has_word("/proc/cmdline", "lockdown=confidentiality")) {
+  if (begin_of("/sys/kernel/security/lockdown").find("[confidentiality]") != std::string::npos ||
+      begin_of("/proc/cmdline").find("lockdown=confidentiality") != std::string::npos) {
     return system_error("BPF_PROG_LOAD", EPERM,
                         "the kernel is locked down for confidentiality, and then lets no program read its memory: it must "
                         "be booted without lockdown=confidentiality");
@@ -79,14 +65,13 @@ Error not_loaded(int number) {
 
 class LinuxMemuse final : public MemuseWatch {
  public:
-  Result<void> open(const MemuseRequest& request) override;
+  Result<void> open(const MemuseRequest& request);
   Result<MemuseCounts> counts() override;
   Result<MemuseTable> finish() override;
 
  private:
   Result<void> choose(const btf& types);
   Result<void> load(const btf& types, const MemuseRequest& request);
-  Result<void> attach();
   Result<void> take_blocks(std::int64_t end_ns, MemuseTable& table) const;
   Result<void> take_stacks(MemuseTable& table) const;
   Result<void> take_caches(MemuseTable& table) const;
@@ -105,13 +90,7 @@ class LinuxMemuse final : public MemuseWatch {
 };
 
 Result<void> LinuxMemuse::choose(const btf& types) {
-  if (!points_to(types, "kmem_cache_alloc", 2, "kmem_cache") || !points_to(types, "kmem_cache_free", 2, "kmem_cache")) {
-    return not_present("kmem:kmem_cache_alloc",
-                       "the events of this kernel do not name the cache (they do from Linux 6.1 on)");
-  }
-  if (arguments_of(types, "kmalloc") < 4 || arguments_of(types, "kfree") < 2) {
-    return not_present("kmem:kmalloc", "this kernel has no such event with the arguments that memstatctl knows");
-  }
+  if (auto checked = check_slab_events(types); !checked) return checked;
   has_owners_ = has_function(types, "bpf_get_kmem_cache");
   auto object = open_programs(has_owners_ ? memuse_with_owner() : memuse_by_size());
   if (!object) return object.error();
@@ -155,26 +134,14 @@ Result<void> LinuxMemuse::load(const btf& types, const MemuseRequest& request) {
   return {};
 }
 
-Result<void> LinuxMemuse::attach() {
-  start_ns_ = system_clock().monotonic_ns();
-  bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, object_.get()) {
-    if (const int error = programs_.attach(program); error != 0) {
-      programs_.detach();
-      return refused(std::string("attaching to ") + bpf_program__section_name(program), error);
-    }
-  }
-  return {};
-}
-
 Result<void> LinuxMemuse::open(const MemuseRequest& request) {
   older_ns_ = request.older_ns;
   auto types = kernel_types();
   if (!types) return types.error();
   auto result = choose(**types);
   if (result) result = load(**types, request);
-  if (result) result = attach();
-  if (!result) object_.reset();
+  start_ns_ = system_clock().monotonic_ns();
+  if (result) result = programs_.attach_all(object_.get());
   return result;
 }
 
@@ -254,9 +221,7 @@ void LinuxMemuse::take_control_groups(MemuseTable& table) {
   for (const MemuseBlock& block : table.blocks) keys.push_back(block.control_group);
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  for (ControlGroupPath& group : control_group_paths(keys)) {
-    table.control_groups.push_back({.key = group.key, .path = std::move(group.path)});
-  }
+  table.control_groups = control_group_paths(keys);
 }
 
 Result<MemuseTable> LinuxMemuse::finish() {
@@ -276,35 +241,27 @@ Result<MemuseTable> LinuxMemuse::finish() {
 
 }  // namespace
 
-std::unique_ptr<MemuseWatch> make_memuse_watch() { return std::make_unique<LinuxMemuse>(); }
+Result<std::unique_ptr<MemuseWatch>> open_memuse_watch(const MemuseRequest& request) {
+  auto watch = std::make_unique<LinuxMemuse>();
+  if (auto opened = watch->open(request); !opened) return opened.error();
+  return std::unique_ptr<MemuseWatch>(std::move(watch));
+}
 
 }  // namespace memstat::events
 
 #else
 
 namespace memstat::events {
-namespace {
 
-/// Where watching is not available.
-class NoMemuse final : public MemuseWatch {
- public:
-  Result<void> open(const MemuseRequest&) override {
+Result<std::unique_ptr<MemuseWatch>> open_memuse_watch(const MemuseRequest& /*request*/) {
 #if defined(__linux__)
-    return system_error("memuse", ENOENT, "this memstatctl was built without libbpf: build it with MEMSTAT_EVENTS=ON");
+  return system_error("memuse", ENOENT, "this memstatctl was built without libbpf: build it with MEMSTAT_EVENTS=ON");
 #else
-    return system_error(
-        "memuse", ENOENT,
-        "Linux only: it counts by programs in Linux's kernel; on FreeBSD DTrace has the stacks, such as dtrace -n "
-        "'dtmalloc::temp:malloc { @[stack()] = sum(arg3); }'");
+  return system_error("memuse", ENOENT,
+                      "Linux only: it counts by programs in Linux's kernel; on FreeBSD DTrace has the stacks, such as "
+                      "dtrace -n 'dtmalloc::temp:malloc { @[stack()] = sum(arg3); }'");
 #endif
-  }
-  Result<MemuseCounts> counts() override { return MemuseCounts{}; }
-  Result<MemuseTable> finish() override { return MemuseTable{}; }
-};
-
-}  // namespace
-
-std::unique_ptr<MemuseWatch> make_memuse_watch() { return std::make_unique<NoMemuse>(); }
+}
 
 }  // namespace memstat::events
 

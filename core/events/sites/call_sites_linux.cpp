@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Loads and attaches bpf/call_sites.bpf.c, and sums its counts.
-#include "core/events/sites/call_sites.h"
+#include "core/events/attach/live_tables.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/events/attach/attached_table.h"
 #include "core/events/attach/embedded_programs.h"
+#include "core/events/sites/caller_table.h"
 
 namespace memstat::events {
 namespace {
@@ -23,7 +24,7 @@ class CallSites final : public GovernedTable {
   Result<void> read(Buffer& out) override;
 
  private:
-  Result<void> check(const btf& types) override;
+  Result<void> check(const btf& types) override { return check_slab_events(types); }
   Result<void> load(const btf& types) override;
   /// The book's events, plus what the rows have received since its last look.
   std::uint64_t events_now() override {
@@ -38,17 +39,6 @@ class CallSites final : public GovernedTable {
   std::uint64_t looked_at_ = 0;  // allocations in the rows at the book's last look
   SiteFacts facts_;
 };
-
-Result<void> CallSites::check(const btf& types) {
-  if (!points_to(types, "kmem_cache_alloc", 2, "kmem_cache") || arguments_of(types, "kmem_cache_alloc") < 4) {
-    return not_present("kmem:kmem_cache_alloc",
-                       "the events of this kernel do not name the cache (they do from Linux 6.1 on)");
-  }
-  if (arguments_of(types, "kmalloc") < 5) {
-    return not_present("kmem:kmalloc", "this kernel has no such event with the arguments that memstatd knows");
-  }
-  return {};
-}
 
 Result<void> CallSites::load(const btf& types) {
   const memstat_site_flags flags{.reclaimable = gfp_flag(types, "___GFP_RECLAIMABLE_BIT", 0x10),
@@ -76,19 +66,6 @@ Result<void> CallSites::read(Buffer& out) {
 
 std::unique_ptr<TextTableSource> make_call_sites(std::string_view settings, const SiteLimits& limits, EventBudget& budget) {
   return std::make_unique<CallSites>(event_settings(settings), limits, budget);
-}
-
-}  // namespace memstat::events
-
-#else
-
-#include "core/events/attach/missing_events.h"
-
-namespace memstat::events {
-
-std::unique_ptr<TextTableSource> make_call_sites(std::string_view /*settings*/, const SiteLimits& /*limits*/,
-                                                 EventBudget& /*budget*/) {
-  return make_missing_events("linux_call_sites", "libbpf");
 }
 
 }  // namespace memstat::events

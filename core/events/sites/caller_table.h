@@ -116,7 +116,6 @@ class CallerTable {
   void take_unplaced(std::span<const memstat_site_cpu> cpus);
   void retire_idle(memstat_site_table& table, std::size_t first, std::size_t count, std::int64_t now_ns);
   void free_groups(memstat_site_table& table);
-  void append_names(const memstat_site_table& table, const memstat_site_slot& facts);
   void settle(std::int64_t now_ns);
 
   SiteLimits limits_;

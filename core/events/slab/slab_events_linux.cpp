@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Loads and attaches bpf/slab_events.bpf.c. Its BTF shows what the kernel has: the arguments of tracepoints, the
 // function that returns an object's cache, the bits of the GFP flags.
-#include "core/events/slab/slab_events.h"
+#include "core/events/attach/live_tables.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
@@ -42,16 +42,9 @@ class SlabEvents final : public GovernedTable {
 };
 
 Result<void> SlabEvents::check(const btf& types) {
-  if (!points_to(types, "kmem_cache_alloc", 2, "kmem_cache") || !points_to(types, "kmem_cache_free", 2, "kmem_cache")) {
-    return not_present("kmem:kmem_cache_alloc",
-                       "the events of this kernel do not name the cache (they do from Linux 6.1 on)");
-  }
-  if (arguments_of(types, "kmalloc") < 5 || arguments_of(types, "kfree") < 2) {
-    return not_present("kmem:kmalloc", "this kernel has no such event with the arguments that memstatd knows");
-  }
   facts_.has_kmalloc_frees = has_function(types, "bpf_get_kmem_cache");
   facts_.is_counted_by_sysfs = ::access(kStatisticsFile, F_OK) == 0;
-  return {};
+  return check_slab_events(types);
 }
 
 Result<void> SlabEvents::load(const btf& types) {
@@ -77,18 +70,6 @@ Result<void> SlabEvents::read(Buffer& out) {
 
 std::unique_ptr<TextTableSource> make_slab_events(std::string_view settings, EventBudget& budget) {
   return std::make_unique<SlabEvents>(event_settings(settings), budget);
-}
-
-}  // namespace memstat::events
-
-#else
-
-#include "core/events/attach/missing_events.h"
-
-namespace memstat::events {
-
-std::unique_ptr<TextTableSource> make_slab_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
-  return make_missing_events("linux_slab_events", "libbpf");
 }
 
 }  // namespace memstat::events

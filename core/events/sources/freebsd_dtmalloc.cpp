@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Allocations, frees and failures of FreeBSD's malloc(9) by type, CPU and size, counted from the events of the DTrace
-// provider dtmalloc since memstatd attached to them (core/events/malloc/malloc_events.h). The text, in this order:
+// provider dtmalloc since memstatd attached to them. The text, in this order:
 //
 //   dtmalloc 1                    the version
 //   unplaced N                    events of rows for which there was no room
@@ -19,7 +19,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/collect/sysctl_stream.h"
-#include "core/events/malloc/malloc_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/malloc/malloc_rows.h"
 #include "core/events/table/event_metrics.h"
 #include "core/parse/malloc_probe_names.h"
@@ -110,10 +110,8 @@ class Parser {
     staging_.notes().assign(state_.names.size(), 0);
     std::uint64_t unplaced = 0;
     std::uint64_t dropped = 0;
-    if (auto result = rows_.take_version(); !result) return result;
-    if (auto result = rows_.take_figure("unplaced", unplaced); !result) return result;
-    if (auto result = rows_.take_figure("dropped", dropped); !result) return result;
-    auto result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
+    auto result = rows_.take_head({{"unplaced", &unplaced}, {"dropped", &dropped}});
+    if (result) result = rows_.take_rest([this](const events::TableRow& row) { return take(row); });
     if (!result) return result;
     finish_probe();
     add_all(unplaced, dropped);

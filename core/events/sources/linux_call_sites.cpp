@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The origins of allocations from Linux's slab caches: calling functions, control groups and commands, counted from the
-// allocator's events since memstatd attached to them (core/events/sites/call_sites.h). The text, in this order, with a tab
-// before each name:
+// allocator's events since memstatd attached to them. The text, in this order, with a tab before each name:
 //
 //   call_sites 1                  the version
 //   unplaced N                    events without room for their function, counted only as other
@@ -20,7 +19,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/events/attach/event_source.h"
-#include "core/events/sites/call_sites.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/sites/caller_table.h"
 #include "core/source.h"
 
@@ -103,9 +102,7 @@ class Parser {
     staging_.reset({}, 0);
     std::uint64_t unplaced = 0;
     std::uint64_t missed = 0;
-    if (auto result = rows_.take_version(); !result) return result;
-    if (auto result = rows_.take_figure("unplaced", unplaced); !result) return result;
-    if (auto result = rows_.take_figure("missed", missed); !result) return result;
+    if (auto result = rows_.take_head({{"unplaced", &unplaced}, {"missed", &missed}}); !result) return result;
     staging_.statistics().add(kLostEvents, unplaced, {"site_unplaced"});
     staging_.statistics().add(kLostEvents, missed, {"site_missed"});
     auto result = rows_.take_rest([this](const events::TableRow& row) { return ++row_count_ <= kMaxRows && take(row); });

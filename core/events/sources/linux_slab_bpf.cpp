@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux slab caches from one pass of the kernel's iterator over them (core/events/caches/slab_caches.h), with the objects
-// that are free wherever they are, so that those in use are true: linux_slabinfo counts what lies in CPU slabs and in
-// sheaves as used. The text, in this order:
+// Linux slab caches from one pass of the kernel's iterator over them, with the objects that are free wherever they are,
+// so that those in use are true: linux_slabinfo counts what lies in CPU slabs and in sheaves as used. The text, in this
+// order:
 //
 //   slab_caches 1                 the version
 //   type SIZE OBJECT_SIZE PAGES SLABS OBJECTS ON_LISTS IN_BARNS IN_SLABS IN_SHEAVES NAME
@@ -21,8 +21,8 @@
 
 #include "core/base/arithmetic.h"
 #include "core/events/attach/event_source.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/bpf/slab_caches_layout.h"
-#include "core/events/caches/slab_caches.h"
 #include "core/events/caches/slab_caches_rows.h"
 #include "core/source.h"
 
@@ -56,7 +56,7 @@ class PassParser {
   Result<void> parse_with(std::uint32_t nodes) {
     staging_.reset({}, 0);
     events::TableReader rows(events::kSlabCachesTable, table_);
-    if (auto result = rows.take_version(); !result) return result;
+    if (auto result = rows.take_head(); !result) return result;
     staging_.reset(CpuFieldMask(CpuField::kFree), cpu_count_);
     staging_.set_nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kTotalObjects), nodes);
     have_cpus_slabs_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Allocations, frees and failures of Linux slab caches, counted from the events of the allocator since memstatd attached to
-// them (core/events/slab/slab_events.h). The text, in this order:
+// them. The text, in this order:
 //
 //   slab_events 1                 the version
 //   kmalloc_frees 0|1             1: frees of the caches of kmalloc() are counted
@@ -23,7 +23,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/events/attach/event_source.h"
-#include "core/events/slab/slab_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/slab/slab_rows.h"
 #include "core/source.h"
 
@@ -62,25 +62,26 @@ class Parser {
 
  private:
   Result<void> parse_header() {
-    if (auto result = rows_.take_version(); !result) return result;
-    constexpr std::array<std::string_view, 4> kWords{"kmalloc_frees", "counted_by_sysfs", "unplaced", "missed"};
-    std::array<std::uint64_t, kWords.size()> numbers{};
-    for (std::size_t i = 0; i < kWords.size(); ++i) {
-      if (auto result = rows_.take_figure(kWords[i], numbers[i]); !result) return result;
-    }
+    std::uint64_t has_frees = 0;
+    std::uint64_t is_counted = 0;
+    std::uint64_t unplaced = 0;
+    std::uint64_t missed = 0;
+    auto result = rows_.take_head(
+        {{"kmalloc_frees", &has_frees}, {"counted_by_sysfs", &is_counted}, {"unplaced", &unplaced}, {"missed", &missed}});
+    if (!result) return result;
     CpuFieldMask cpu_fields = cpu_fields_;
-    if (numbers[0] == 0) {
+    if (has_frees == 0) {
       cpu_fields.remove(CpuField::kNumFrees);
       cpu_fields.remove(CpuField::kMemFreed);
     }
-    if (numbers[1] != 0) {
+    if (is_counted != 0) {
       fields_ = fields_ - kKernelCounts;
       cpu_fields = cpu_fields - kKernelCpuCounts;
     }
     staging_.reset(cpu_fields, cpu_count_);
-    if (numbers[1] != 0) staging_.omit(kKernelCounts, kKernelCpuCounts);
-    staging_.statistics().add(kLostEvents, numbers[2], {"unplaced"});
-    staging_.statistics().add(kLostEvents, numbers[3], {"missed"});
+    if (is_counted != 0) staging_.omit(kKernelCounts, kKernelCpuCounts);
+    staging_.statistics().add(kLostEvents, unplaced, {"unplaced"});
+    staging_.statistics().add(kLostEvents, missed, {"missed"});
     return {};
   }
 

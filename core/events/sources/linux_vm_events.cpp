@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of Linux's memory management since memstatd attached to them (core/events/vm/vm_events.h). The text, in this order:
+// Events of Linux's memory management since memstatd attached to them. The text, in this order:
 //
 //   vm_events 1                   the version
 //   missed N                      events that occurred during one of the same kind on the same CPU
@@ -30,7 +30,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
 #include "core/events/attach/event_source.h"
-#include "core/events/vm/vm_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/vm/vm_rows.h"
 #include "core/source.h"
 
@@ -120,9 +120,7 @@ class Parser {
     staging_.reset({}, 0);
     std::uint64_t missed = 0;
     std::uint64_t by_cache = 0;
-    if (auto result = rows_.take_version(); !result) return result;
-    if (auto result = rows_.take_figure("missed", missed); !result) return result;
-    if (auto result = rows_.take_figure("by_cache", by_cache); !result) return result;
+    if (auto result = rows_.take_head({{"missed", &missed}, {"by_cache", &by_cache}}); !result) return result;
     staging_.statistics().add(kLostEvents, missed, {"vm_missed"});
     if (by_cache == 0) staging_.omit(FieldMask(Field::kFailures), {});
     return rows_.take_rest([this](const events::TableRow& row) { return take(row); });

@@ -110,25 +110,21 @@ Result<void> TableReader::wrong(std::size_t offset, std::string_view is) const {
   return data_error(format_.source, offset, std::string(is));
 }
 
-Result<void> TableReader::take_version() {
+Result<void> TableReader::take_head(std::initializer_list<Figure> figures) {
+  std::string_view line;
   if (is_packed_) {
     rest_.remove_prefix(kPackedMark.size());
-    return {};
+  } else if (!next_line(rest_, line) || line != format_.version) {
+    return data_error(format_.source, 0, "does not start with '" + std::string(format_.version) + "'", ErrorCode::kVersion);
   }
-  std::string_view line;
-  if (next_line(rest_, line) && line == format_.version) return {};
-  Error error = data_error(format_.source, 0, "does not start with '" + std::string(format_.version) + "'");
-  error.code = ErrorCode::kVersion;
-  return error;
-}
-
-Result<void> TableReader::take_figure(std::string_view word, std::uint64_t& figure) {
-  const std::size_t begin = offset();
-  const auto more = next();
-  if (!more || !*more || row_.word != word || row_.number_count != 1 || row_.name_count != 0) {
-    return wrong(begin, "expected '" + std::string(word) + "' and a number");
+  for (const auto& [word, number] : figures) {
+    const std::size_t begin = offset();
+    const auto more = next();
+    if (!more || !*more || row_.word != word || row_.number_count != 1 || row_.name_count != 0) {
+      return wrong(begin, "expected '" + std::string(word) + "' and a number");
+    }
+    *number = row_.number[0];
   }
-  figure = row_.number[0];
   return {};
 }
 
@@ -199,7 +195,7 @@ void write_table_text(const TableFormat& format, std::string_view rows, Buffer& 
   text.append("\n");
   TableReader reader(format, rows);
   std::size_t kind = 0;
-  static_cast<void>(reader.take_version());
+  static_cast<void>(reader.take_head());
   static_cast<void>(reader.take_rest([&](const TableRow& row) {
     kind = kind_of(format, row.word, kind);
     append_row(format.rows[kind], row, text);

@@ -79,10 +79,12 @@ class TableReader {
  public:
   TableReader(const TableFormat& format, std::string_view bytes);
 
-  /// Consumes the version line. Error: kVersion.
-  Result<void> take_version();
-  /// Consumes the next row, which must be `word` and a number.
-  Result<void> take_figure(std::string_view word, std::uint64_t& figure);
+  struct Figure {
+    std::string_view word;
+    std::uint64_t* number;
+  };
+  /// Consumes the version line, then a row for each figure: its word and its number. Errors: kVersion, kData.
+  Result<void> take_head(std::initializer_list<Figure> figures = {});
   /// Calls take(ROW) for each remaining row. Errors: kData if it returns false, or if text ends without its last line.
   template <typename Take>
   Result<void> take_rest(Take take) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Loads and attaches bpf/vm_events.bpf.c: for each event, the first probe that this kernel permits.
-#include "core/events/vm/vm_events.h"
+#include "core/events/attach/live_tables.h"
 
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
@@ -412,34 +412,6 @@ bool VmEvents::tend() {
 
 std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget) {
   return std::make_unique<VmEvents>(event_settings(settings), budget);
-}
-
-}  // namespace memstat::events
-
-#else
-
-#include "core/events/attach/missing_events.h"
-#include "core/events/vm/vm_rows.h"
-
-namespace memstat::events {
-namespace {
-
-class MissingVmEvents final : public VmTable {
- public:
-  MissingVmEvents() : VmTable(kVmTable) {}
-  Result<void> open() override { return table_->open(); }
-  Result<void> read(Buffer& out) override { return table_->read(out); }
-  void show_cpus(bool /*is_wanted*/) override {}
-  void set_view(KernelView& /*view*/) override {}
-
- private:
-  std::unique_ptr<TextTableSource> table_ = make_missing_events("linux_vm_events", "libbpf");
-};
-
-}  // namespace
-
-std::unique_ptr<VmTable> make_vm_events(std::string_view /*settings*/, EventBudget& /*budget*/) {
-  return std::make_unique<MissingVmEvents>();
 }
 
 }  // namespace memstat::events

@@ -231,18 +231,18 @@ Report memuse_report(const CommandLine& options) {
     return {.output = {}, .problem = problem};
   }
   StopSignals signals;
-  const auto watch = events::make_memuse_watch();
-  const auto opened = watch->open({.frames = std::max({options.memuse.frames, options.memuse.match, kFewestFrames}),
-                                   .older_ns = options.memuse.older_ns,
-                                   .memory_bytes = options.memuse.memory_bytes,
-                                   .type = findings.options.type,
-                                   .control_group = findings.options.control_group});
-  if (!opened) return {.output = {}, .problem = to_string(opened.error())};
-  if (const std::string problem = wait_for_events(*watch, signals, options.window_ns.value_or(kStacksWindowNs));
+  const auto watch =
+      events::open_memuse_watch({.frames = std::max({options.memuse.frames, options.memuse.match, kFewestFrames}),
+                                 .older_ns = options.memuse.older_ns,
+                                 .memory_bytes = options.memuse.memory_bytes,
+                                 .type = findings.options.type,
+                                 .control_group = findings.options.control_group});
+  if (!watch) return {.output = {}, .problem = to_string(watch.error())};
+  if (const std::string problem = wait_for_events(**watch, signals, options.window_ns.value_or(kStacksWindowNs));
       !problem.empty()) {
     return {.output = {}, .problem = problem};
   }
-  auto table = watch->finish();
+  auto table = (*watch)->finish();
   if (!table) return {.output = {}, .problem = to_string(table.error())};
   findings.table = std::move(*table);
   const auto symbols = events::read_kernel_symbols();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/events/attach/retry_backoff.h"
+#include "core/events/attach/governor.h"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "core/events/slab/slab_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/query.h"
 #include "tests/support/live_table.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/events/malloc/malloc_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/malloc/malloc_rows.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"

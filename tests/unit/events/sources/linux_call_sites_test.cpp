@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/base/text.h"
-#include "core/events/sites/call_sites.h"
+#include "core/events/attach/live_tables.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_table.h"

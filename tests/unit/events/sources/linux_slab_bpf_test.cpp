@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/base/unique_fd.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/bpf/slab_caches_layout.h"
-#include "core/events/caches/slab_caches.h"
 #include "core/events/caches/slab_caches_rows.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/events/slab/slab_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/slab/slab_rows.h"
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"

@@ -25,7 +25,7 @@ constexpr std::array kFormats{&kSlabTable, &kVmTable, &kSiteTable, &kSlabCachesT
 /// The rows of a text behind its version, packed.
 void pack(const TableFormat& format, std::string_view text, Buffer& out) {
   TableReader reader(format, text);
-  ASSERT_TRUE(reader.take_version());
+  ASSERT_TRUE(reader.take_head());
   TableWriter rows(format, out);
   const auto read = reader.take_rest([&rows](const TableRow& row) {
     const auto& names = row.name;
@@ -89,7 +89,7 @@ TEST(EventTable, CutAnywhereIsAnErrorOrEndsEarlier) {
   std::size_t whole = 0;
   for (std::size_t size = 1; size <= packed.size(); ++size) {
     TableReader reader(kSlabTable, packed.view().substr(0, size));
-    ASSERT_TRUE(reader.take_version());
+    ASSERT_TRUE(reader.take_head());
     std::size_t taken = 0;
     const auto read = reader.take_rest([&taken](const TableRow&) { return ++taken > 0; });
     if (read) ++whole;
@@ -110,7 +110,7 @@ TEST(EventTable, RowsThatDoNotFitTheirFormatAreWrong) {
                            "event kmalloc 1 2 3", "governor 1 1 1 1", "unknown 1", "", "gfp slab dma 1", "sizes slab"}) {
     const std::string text = "slab_events 1\n" + std::string(line) + "\nend\n";
     TableReader of_text(kSlabTable, text);
-    ASSERT_TRUE(of_text.take_version());
+    ASSERT_TRUE(of_text.take_head());
     const auto read = of_text.take_rest([](const TableRow&) { return true; });
     ASSERT_FALSE(read) << line;
     EXPECT_EQ(read.error().offset, 14U) << line;

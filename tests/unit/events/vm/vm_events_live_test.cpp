@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "core/events/vm/vm_events.h"
+#include "core/events/attach/live_tables.h"
 #include "core/events/vm/vm_rows.h"
 #include "core/query.h"
 #include "tests/support/live_group.h"
