@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace memstat {
@@ -12,6 +13,12 @@ constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<c
 constexpr bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&
          std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
+}
+
+inline std::string lower_case(std::string_view text) {
+  std::string low(text);
+  std::transform(low.begin(), low.end(), low.begin(), ascii_lower);
+  return low;
 }
 
 /// The value of a hexadecimal digit, or -1.

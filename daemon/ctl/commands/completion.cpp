@@ -26,7 +26,7 @@ std::string first_line(std::string_view help) {
 
 /// A command's options with their descriptions, including --help.
 std::vector<std::pair<const Option*, std::string_view>> options_of(const Command& command) {
-  static constexpr Option kHelp{.name = "--help", .help = "Print this help message and exit", .set = nullptr, .most = 0};
+  static constexpr Option kHelp = flag("--help", "Print this help message and exit", nullptr);
   std::vector<std::pair<const Option*, std::string_view>> options{{&kHelp, kHelp.word()}};
   for (const Option& option : command.options) {
     if (!option.is_argument()) options.emplace_back(&option, option.word());
@@ -176,7 +176,7 @@ std::string zsh_script() {
       spec += "]";
       if (word == "--format") {
         spec += ":release:(" + std::string(kReleases) + ")";
-      } else if (option->most != 0) {
+      } else if (option->range.most != 0) {
         spec += word == "--from" || word == "--kernel" ? ":source:_files" : ":value:";
       }
       script += " \\\n    " + in_quotes(spec);
@@ -216,7 +216,7 @@ std::string fish_script() {
       script += within + "-l " + std::string(word.substr(2));
       if (word == "--format") {
         script += " -x -a " + in_quotes(std::string(kReleases));
-      } else if (option->most != 0) {
+      } else if (option->range.most != 0) {
         script += " -r";
       }
       script += " -d " + in_quotes(first_line(option->help), "\\") + "\n";
@@ -230,15 +230,10 @@ std::string fish_script() {
 }
 
 constexpr std::array kCompletionOptions{
-    Option{.name = "SHELL",
-           .help = "bash, zsh or fish",
-           .set = [](CommandLine& line, const std::string& text) { line.shell = text; },
-           .check =
-               [](const std::string& text) {
-                 const bool is_known = std::find(kShells.begin(), kShells.end(), text) != kShells.end();
-                 return is_known ? std::string() : "\"" + text + "\" is not one of " + shell_names();
-               },
-           .least = 1}};
+    argument("SHELL", {1, 1}, "bash, zsh or fish", store<&CommandLine::shell>, [](const std::string& text) {
+      const bool is_known = std::find(kShells.begin(), kShells.end(), text) != kShells.end();
+      return is_known ? std::string() : "\"" + text + "\" is not one of " + shell_names();
+    })};
 
 Report run_completion(const CommandLine& options) {
   return {.output = options.shell == "bash"  ? bash_script()

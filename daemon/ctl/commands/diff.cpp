@@ -77,13 +77,10 @@ Cell change_cell(const Pair& pair, const Column& column) {
   return has_either(pair, column) ? Cell(gain(pair, column)) : Cell();
 }
 
-constexpr Option kState{
-    .name = "STATE",
-    .help = "Two states, before and after: each is live, CAPTURE, CAPTURE@POLL or a URL",
-    .set = [](CommandLine& line, const std::string& text) { line.states.push_back(meant_reference(text)); },
-    .check = check_from_anywhere,
-    .most = 2,
-    .against = "--for"};
+constexpr Option kState = argument(
+    "STATE", {0, 2}, "Two states, before and after: each is live, CAPTURE, CAPTURE@POLL or a URL",
+    [](CommandLine& line, const std::string& text) { line.states.push_back(meant_reference(text)); }, check_from_anywhere,
+    "--for");
 constexpr auto kDiffOptions = joined(std::array{kKernelOption, kFromAnywhereOption, kState,
                                                 window_option("Changes of this kernel, or of --from, within this time")},
                                      kReportOptions);

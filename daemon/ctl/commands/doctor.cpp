@@ -92,12 +92,11 @@ std::string check_daemon(const std::string& text) {
 }
 
 constexpr std::array kDoctorOptions{
-    Option{.name = "--from",
-           .value = "live|URL",
-           .help = "The running memstatd to examine; http://127.0.0.1:8947 by default, if\none answers there, else live: "
-                   "what this process may read",
-           .set = [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); },
-           .check = check_daemon},
+    valued(
+        "--from", "live|URL",
+        "The running memstatd to examine; http://127.0.0.1:8947 by default, if\none answers there, else live: what this "
+        "process may read",
+        [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); }, check_daemon),
     kJsonOption, kCsvOption};
 
 Report run_doctor(const CommandLine& options) {

@@ -27,13 +27,11 @@ std::string field_of(const EventRow& row, std::string_view name) {
   return {};
 }
 
-constexpr auto kEventsOptions = joined(std::array{kKernelOption, kFromAnywhereOption,
-                                                  Option{.name = "--since",
-                                                         .value = "DURATION",
-                                                         .help = "Only events within this time before the log was read",
-                                                         .set = set_window,
-                                                         .check = check_window}},
-                                       kReportOptions);
+constexpr auto kEventsOptions = joined(
+    std::array{
+        kKernelOption, kFromAnywhereOption,
+        valued("--since", "DURATION", "Only events within this time before the log was read", set_window, check_window)},
+    kReportOptions);
 
 Report run_events(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);

@@ -94,11 +94,9 @@ ReportTable explain_table(const std::vector<Explanation>& found) {
 }
 
 constexpr std::array kExplainOptions{
-    Option{
-        .name = "WORD",
-        .help = "An allocator, a type, a metric, a column such as USED, an alert, a value\nsuch as held_bytes, or a source",
-        .set = [](CommandLine& line, const std::string& text) { line.word = text; },
-        .least = 1},
+    argument("WORD", {1, 1},
+             "An allocator, a type, a metric, a column such as USED, an alert, a value\nsuch as held_bytes, or a source",
+             store<&CommandLine::word>),
     kJsonOption, kCsvOption};
 
 Report run_explain(const CommandLine& options) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/ctl/commands/mbuf_figures.h"
+#include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/json_writer.h"
 

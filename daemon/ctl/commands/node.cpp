@@ -25,14 +25,9 @@ std::string hex(std::uint64_t number) {
   return std::string("0x").append(digits.data(), end);
 }
 
-constexpr std::array kNodeOptions{
-    Option{.name = "ADDRESS",
-           .help = "Physical addresses, as 0x1a2b or 6699",
-           .set = [](CommandLine& line, const std::string& text) { line.addresses.push_back(*parse_number(text)); },
-           .check = check_address,
-           .most = Option::kAny,
-           .least = 1},
-    kKernelOption, kFromOption, kJsonOption, kCsvOption};
+constexpr std::array kNodeOptions{argument("ADDRESS", {1, Option::kAny}, "Physical addresses, as 0x1a2b or 6699",
+                                           store<&CommandLine::addresses>, check_address),
+                                  kKernelOption, kFromOption, kJsonOption, kCsvOption};
 
 /// Prints a line for each address. Addresses without memory are reported in the problem.
 Report run_node(const CommandLine& options) {

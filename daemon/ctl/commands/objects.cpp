@@ -195,11 +195,8 @@ namespace {
 
 constexpr std::array kObjectsOptions{kTypeOption,
                                      kKernelOption,
-                                     Option{.name = "--from",
-                                            .value = "DUMP",
-                                            .help = "The crash dump of a kernel; MEMSTAT_CAPTURE by default",
-                                            .set = [](CommandLine& line, const std::string& text) { line.dump = text; },
-                                            .check = check_from},
+                                     valued("--from", "DUMP", "The crash dump of a kernel; MEMSTAT_CAPTURE by default",
+                                            store<&CommandLine::dump>, check_from),
                                      kLimitOption,
                                      kHumanOption,
                                      kNoHumanOption,

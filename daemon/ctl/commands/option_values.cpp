@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/option_values.h"
+#include "daemon/ctl/commands/shared_options.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/model/field.h"
-#include "daemon/ctl/commands/options.h"
 #include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/url.h"
@@ -54,15 +52,6 @@ std::string check_from_anywhere(const std::string& text) {
 std::string check_json(const std::string& text) {
   if (text == "pretty" || text == kCompact) return {};
   return "unknown layout of JSON \"" + text + "\": give --json, --json=pretty or --json=compact";
-}
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
-  if (is_hex) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, is_hex ? 16 : 10);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
 }
 
 std::string check_address(const std::string& text) {
@@ -192,7 +181,6 @@ void set_limit(CommandLine& line, const std::string& text) {
 }
 void set_format(CommandLine& line, const std::string& text) { line.format = format_of(text)->second; }
 void set_interval(CommandLine& line, const std::string& text) { line.interval_ns = duration_of(text); }
-void set_count(CommandLine& line, const std::string& text) { line.count = parse_number(text); }
 void set_window(CommandLine& line, const std::string& text) { line.window_ns = duration_of(text); }
 
 }  // namespace memstat::ctl

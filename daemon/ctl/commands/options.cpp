@@ -78,19 +78,19 @@ CLI::Option* add_option(CLI::App& app, const Option& option, CommandLine& line) 
   const auto set = [&line, set = option.set](const std::string& text) { set(line, text); };
   const std::string_view name(option.name);
   if (name.find('{') != std::string_view::npos) return app.add_flag(option.name, line.json_layout, option.help)->each(set);
-  if (option.most == 0)
+  if (option.range.most == 0)
     return app.add_flag_callback(
         option.name, [set] { set({}); }, option.help);
   CLI::Option* added = nullptr;
-  if (option.most == 1) {
+  if (option.range.most == 1) {
     added = app.add_option_function<std::string>(option.name, set, option.help);
   } else {
     const auto set_all = [set](const std::vector<std::string>& texts) { std::for_each(texts.begin(), texts.end(), set); };
     added = app.add_option_function<std::vector<std::string>>(option.name, set_all, option.help);
     if (!option.is_argument()) added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    if (option.is_argument() && option.most != Option::kAny) added->expected(static_cast<int>(option.most));
+    if (option.is_argument() && option.range.most != Option::kAny) added->expected(static_cast<int>(option.range.most));
   }
-  return added->type_name(option.value)->required(option.least != 0);
+  return added->type_name(option.value)->required(option.range.least != 0);
 }
 
 void add_options(CLI::App& app, std::span<const Option> options, CommandLine& line) {

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "core/base/text.h"
 #include "daemon/ctl/output/report_table.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's name
@@ -96,15 +98,22 @@ struct CommandLine {
 
 /// An option or argument of a command, as data for parsing, --help and completion. Static.
 struct Option {
-  const char* name;        ///< "--limit", with former names after commas; for an argument its title, "TYPE".
-  const char* value = "";  ///< Name of the value in --help; "" for arguments, and for options without a value.
-  const char* help;
   /// Stores a checked value; "" for an option without a value.
-  void (*set)(CommandLine& line, const std::string& value);
+  using Set = void (*)(CommandLine& line, const std::string& value);
   /// Checks a value. Returns "" or an error.
-  std::string (*check)(const std::string& value) = nullptr;
-  unsigned most = 1;         ///< Maximum number of values; kAny: no limit.
-  unsigned least = 0;        ///< Minimum number of values, for an argument.
+  using Check = std::string (*)(const std::string& value);
+  /// How many values an argument has.
+  struct Range {
+    unsigned least = 0;
+    unsigned most = 1;  ///< kAny: no limit.
+  };
+
+  const char* name;   ///< "--limit", with former names after commas; for an argument its title, "TYPE".
+  const char* value;  ///< Name of the value in --help; "" for arguments, and for options without a value.
+  const char* help;
+  Set set;
+  Check check;
+  Range range;
   const char* against = "";  ///< Options and arguments that exclude this one, separated by commas.
 
   static constexpr unsigned kAny = 1U << 29U;
@@ -115,6 +124,40 @@ struct Option {
     return names.substr(0, names.find_first_of(",{"));
   }
 };
+
+/// An option without a value.
+constexpr Option flag(const char* name, const char* help, Option::Set set, Option::Check check = nullptr,
+                      const char* against = "") {
+  return {.name = name, .value = "", .help = help, .set = set, .check = check, .range = {0, 0}, .against = against};
+}
+/// An option with a value.
+constexpr Option valued(const char* name, const char* value, const char* help, Option::Set set,
+                        Option::Check check = nullptr, const char* against = "", unsigned most = 1) {
+  return {.name = name, .value = value, .help = help, .set = set, .check = check, .range = {0, most}, .against = against};
+}
+constexpr Option argument(const char* title, Option::Range range, const char* help, Option::Set set,
+                          Option::Check check = nullptr, const char* against = "") {
+  return {.name = title, .value = "", .help = help, .set = set, .check = check, .range = range, .against = against};
+}
+
+/// Stores a value, whose check is done, in the member to which `kMembers` lead: true, the text or its number, at the end
+/// of a list.
+template <auto... kMembers>
+void store(CommandLine& line, const std::string& text) {
+  auto& member = (line.*....*kMembers);
+  using Member = std::remove_reference_t<decltype(member)>;
+  if constexpr (std::is_same_v<Member, bool>) {
+    member = true;
+  } else if constexpr (std::is_same_v<Member, std::vector<std::string>>) {
+    member.push_back(text);
+  } else if constexpr (std::is_same_v<Member, std::vector<std::uint64_t>>) {
+    member.push_back(*parse_number(text));
+  } else if constexpr (std::is_assignable_v<Member&, const std::string&>) {
+    member = text;
+  } else {
+    member = static_cast<Member>(*parse_number(text));
+  }
+}
 
 /// The layouts for --format, separated by blanks.
 inline constexpr std::string_view kReleases = "freebsd-15 freebsd-13 freebsd-12 freebsd-10";

@@ -157,14 +157,12 @@ std::string choose_cache(const std::string& word, Origins& origins) {
   return "nothing was allocated from a slab cache \"" + printable_bytes(cache) + "\"" + did_you_mean(cache, known);
 }
 
-constexpr auto kOriginsOptions =
-    joined(std::array{Option{.name = "TYPE",
-                             .help = "One slab cache only, such as dentry or slab/dentry",
-                             .set = [](CommandLine& line, const std::string& text) { line.type = text; }},
-                      kKernelOption, kFromAnywhereOption,
-                      window_option("Allocations within this time: 10s by default for a live kernel;\nfor a memstatd by "
-                                    "default since it attached to the events")},
-           kReportOptions);
+constexpr auto kOriginsOptions = joined(
+    std::array{argument("TYPE", {0, 1}, "One slab cache only, such as dentry or slab/dentry", store<&CommandLine::type>),
+               kKernelOption, kFromAnywhereOption,
+               window_option("Allocations within this time: 10s by default for a live kernel;\nfor a memstatd by default "
+                             "since it attached to the events")},
+    kReportOptions);
 
 Report run_origins(const CommandLine& options) {
   FoundOrigins found = find_origins(options);

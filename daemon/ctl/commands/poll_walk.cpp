@@ -2,9 +2,9 @@
 #include "daemon/ctl/commands/poll_walk.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/clock.h"
+#include "core/capture/reference.h"
 #include "daemon/ctl/output/progress.h"
 
 namespace memstat::ctl {
@@ -74,12 +74,7 @@ bool PollWalk::next() {
 }
 
 std::size_t first_poll_of(const std::optional<std::string>& from) {
-  std::size_t number = 0;
-  const std::size_t at = from ? from->rfind('@') : std::string::npos;
-  if (at == std::string::npos) return 0;
-  const char* const end = from->data() + from->size();
-  const auto [stop, error] = std::from_chars(from->data() + at + 1, end, number);
-  return error == std::errc() && stop == end ? number : 0;
+  return from ? parse_capture_reference(*from).poll.value_or(0) : 0;
 }
 
 }  // namespace memstat::ctl

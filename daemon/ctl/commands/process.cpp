@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <climits>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -27,18 +27,15 @@ constexpr std::array<ReportColumn, 7> kProcessColumns{
      {.key = "text_bytes", .title = "TEXT", .unit = Unit::kBytes, .rank = 2},
      {.key = "data_bytes", .title = "DATA", .unit = Unit::kBytes, .rank = 3}}};
 
-constexpr auto kProcessOptions =
-    joined(std::array{Option{.name = "PROCESS",
-                             .help = "Process IDs or names; all processes of this machine if none is given",
-                             .set = [](CommandLine& line, const std::string& text) { line.words.push_back(text); },
-                             .most = Option::kAny},
-                      kKernelOption, kFromOption},
-           kReportOptions);
+constexpr auto kProcessOptions = joined(
+    std::array{argument("PROCESS", {0, Option::kAny}, "Process IDs or names; all processes of this machine if none is given",
+                        store<&CommandLine::words>),
+               kKernelOption, kFromOption},
+    kReportOptions);
 
 int pid_of(std::string_view word) {
-  int pid = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
-  return error == std::errc() && end == word.data() + word.size() && pid > 0 ? pid : 0;
+  const std::uint64_t pid = parse_u64(word).value_or(0);
+  return pid <= INT_MAX ? static_cast<int>(pid) : 0;
 }
 
 /// All processes of this machine except memstatctl itself.

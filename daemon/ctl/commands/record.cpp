@@ -20,24 +20,14 @@ constexpr std::array<ReportColumn, 2> kRecordColumns{
     {{.key = "output", .title = "OUTPUT"}, {.key = "polls", .title = "POLLS", .unit = Unit::kNumber}}};
 
 constexpr std::array kRecordOptions{
-    Option{.name = "OUTPUT",
-           .help = "A new directory, .tar or .tar.zst",
-           .set = [](CommandLine& line, const std::string& text) { line.output = text; },
-           .least = 1},
-    Option{.name = "--max-size",
-           .value = "SIZE",
-           .help = "Maximum size on disk; the oldest polls are deleted. 1GiB by default, 0: no limit",
-           .set = [](CommandLine& line, const std::string& text) { line.max_bytes = parse_size(text).value_or(0); },
-           .check = check_size},
-    Option{.name = "--label",
-           .value = "TEXT",
-           .help = "A label for each poll",
-           .set = [](CommandLine& line, const std::string& text) { line.label = text; }},
-    Option{.name = "--who",
-           .help = "Also record memstatctl who with the first and the last poll: names of\nprocesses and users, but no "
-                   "command lines",
-           .set = [](CommandLine& line, const std::string&) { line.has_who = true; },
-           .most = 0},
+    argument("OUTPUT", {1, 1}, "A new directory, .tar or .tar.zst", store<&CommandLine::output>),
+    valued(
+        "--max-size", "SIZE", "Maximum size on disk; the oldest polls are deleted. 1GiB by default, 0: no limit",
+        [](CommandLine& line, const std::string& text) { line.max_bytes = parse_size(text).value_or(0); }, check_size),
+    valued("--label", "TEXT", "A label for each poll", store<&CommandLine::label>),
+    flag("--who",
+         "Also record memstatctl who with the first and the last poll: names of\nprocesses and users, but no command lines",
+         store<&CommandLine::has_who>),
     interval_option("Time between two polls: 10s by default"),
     count_option("Number of polls; by default until ^C"),
     kJsonOption,

@@ -31,23 +31,15 @@ std::string check_speed(const std::string& text) {
   return speed && *speed >= 0.001 && *speed <= 1e6 ? "" : "\"" + text + "\" is not a speed: give 0.001 to 1000000";
 }
 
-constexpr auto kReplayOptions =
-    joined(std::array{Option{.name = "CAPTURE",
-                             .help = "CAPTURE, or CAPTURE@POLL to begin there",
-                             .set = [](CommandLine& line, const std::string& text) { line.capture = text; },
-                             .check = check_from,
-                             .least = 1},
-                      Option{.name = "--speed",
-                             .value = "X",
-                             .help = "At the capture's own intervals, or 2: twice as fast; by default without waiting",
-                             .set = [](CommandLine& line, const std::string& text) { line.speed = parse_decimal(text); },
-                             .check = check_speed},
-                      Option{.name = "--list",
-                             .help = "List the polls: number, time, label, readable sources, failed reads",
-                             .set = [](CommandLine& line, const std::string&) { line.is_list = true; },
-                             .most = 0,
-                             .against = "--speed"}},
-           kReportOptions);
+constexpr auto kReplayOptions = joined(
+    std::array{
+        argument("CAPTURE", {1, 1}, "CAPTURE, or CAPTURE@POLL to begin there", store<&CommandLine::capture>, check_from),
+        valued(
+            "--speed", "X", "At the capture's own intervals, or 2: twice as fast; by default without waiting",
+            [](CommandLine& line, const std::string& text) { line.speed = parse_decimal(text); }, check_speed),
+        flag("--list", "List the polls: number, time, label, readable sources, failed reads", store<&CommandLine::is_list>,
+             nullptr, "--speed")},
+    kReportOptions);
 
 /// The number of sources that can be read at the selected poll.
 std::uint64_t readable_sources(memory_type_list* list, std::string_view os) {

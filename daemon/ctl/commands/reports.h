@@ -9,9 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "config/name_pattern.h"
+#include "core/diagnosis/diagnose.h"
+#include "core/events/memuse/memuse.h"
+#include "core/events/memuse/memuse_groups.h"
 #include "core/events/slab/slab_origins.h"
 #include "daemon/ctl/commands/options.h"
 #include "daemon/ctl/commands/poll_walk.h"
+#include "daemon/ctl/output/output.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 
@@ -91,5 +96,71 @@ std::vector<events::SlabOrigin> grown_origins(const std::vector<events::SlabOrig
 
 /// A row for each origin, most bytes first, with its share of its cache's bytes.
 ReportTable origins_table(std::vector<events::SlabOrigin> origins);
+
+// ---- why ----
+
+/// Keeps the findings with a subject, culprit or cause that matches a pattern; all if there is no pattern.
+void select_findings(std::span<const NamePattern> patterns, Findings& findings);
+
+/// The findings in lines of up to `width` columns (0: 100); or that nothing is wrong, and what was examined.
+std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width);
+std::string why_json(const Diagnosis& diagnosis, const ReportView& view);
+
+/// The growth test's verdict on matching types: "slab/dentry is not a leak: ...", one line each.
+std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns);
+
+/// kExitUrgent, kExitNotable or kExitDone.
+int exit_status_of(const Findings& findings);
+
+// ---- stacks ----
+
+/// The input of the reports. Thread safety: a plain value.
+struct MemuseFindings {
+  events::MemuseTable table;
+  MemuseOptions options;
+  events::NameOfCaller name_of;
+};
+
+/// A paragraph for each group, with `options.frames` frames, and a summary. `is_human`: bytes as 2.3M.
+std::string memuse_text(const MemuseFindings& findings, bool is_human);
+/// Same, as JSON with every group.
+std::string memuse_json(const MemuseFindings& findings);
+/// A line for each stack in the format for flame graphs: outermost call first, then the bytes in use.
+std::string memuse_folded(const MemuseFindings& findings);
+
+/// Watches this machine's kernel for the requested time, or until a signal, and reports.
+Report memuse_report(const CommandLine& options);
+
+// ---- mbufs: the arithmetic of netstat -m ----
+
+/// Figures of one zone; `limit` is 0 if there is none.
+struct ZoneFigures {
+  std::uint64_t count = 0;  ///< Items in use.
+  std::uint64_t free = 0;   ///< Cached items.
+  std::uint64_t bytes = 0;  ///< In use.
+  std::uint64_t size = 0;   ///< Bytes per item.
+  std::uint64_t limit = 0;  ///< In items.
+  std::uint64_t failures = 0;
+  std::uint64_t sleeps = 0;
+};
+
+/// The zones of the network's memory. A packet is an mbuf with a cluster. The packet zone takes its mbufs from `mbuf`,
+/// and its clusters count as in use in `cluster` even while the packet is cached.
+struct MbufZones {
+  ZoneFigures mbuf, packet, cluster, jumbo_page, jumbo_9k, jumbo_16k;
+  std::uint64_t tag_bytes = 0;  ///< Bytes in use of the malloc type mbuf_tag.
+};
+
+/// In use, cached, and both together.
+struct Amount {
+  std::uint64_t current = 0, cache = 0, total = 0;
+};
+
+/// Modulo 2^64, as in netstat: zones are read one after another, so differences may be just below 0.
+Amount mbufs_of(const MbufZones& zones);
+Amount clusters_of(const MbufZones& zones);
+Amount jumbos_of(const ZoneFigures& zone);
+/// Bytes of everything, including tags.
+Amount bytes_of(const MbufZones& zones);
 
 }  // namespace memstat::ctl

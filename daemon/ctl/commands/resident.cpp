@@ -32,11 +32,8 @@ constexpr std::array<ReportColumn, 6> kResidentColumns{{{.key = "resident_bytes"
                                                         {.key = "resident_pages", .title = "", .unit = Unit::kNumber}}};
 
 constexpr auto kResidentOptions =
-    joined(std::array{Option{.name = "PATH",
-                             .help = "Files, and directories with all files below them",
-                             .set = [](CommandLine& line, const std::string& text) { line.words.push_back(text); },
-                             .most = Option::kAny,
-                             .least = 1}},
+    joined(std::array{argument("PATH", {1, Option::kAny}, "Files, and directories with all files below them",
+                               store<&CommandLine::words>)},
            kReportOptions);
 
 /// A file's resident memory according to mincore(2). Momentary: pages may come and go during the call.

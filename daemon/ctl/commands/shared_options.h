@@ -1,99 +1,115 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options that several commands share.
+// Options that several commands share, and the values of options.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "daemon/ctl/commands/option_values.h"
+#include "config/name_pattern.h"
 #include "daemon/ctl/commands/options.h"
 
 namespace memstat::ctl {
 
-inline constexpr Option kKernelOption{.name = "--kernel",
-                                      .value = "FILE",
-                                      .help = "The kernel file of a FreeBSD crash dump, if it is not next to it",
-                                      .set = [](CommandLine& line, const std::string& text) { line.kernel = text; }};
-inline constexpr Option kFromOption{
-    .name = "--from",
-    .value = "live|CAPTURE[@POLL]",
-    .help =
-        "This machine's kernel, or a capture (a directory, .tar or .tar.zst)\nand which poll "
-        "of it, from 0; the last by default",
-    .set = [](CommandLine& line, const std::string& text) { line.from = text; },
-    .check = check_from};
-inline constexpr Option kFromAnywhereOption{
-    .name = "--from",
-    .value = "live|CAPTURE[@POLL]|URL",
-    .help =
-        "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
-        "default; or a running memstatd,\nas http://HOST:PORT",
-    .set = [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); },
-    .check = check_from_anywhere};
+// ---- values: each check returns "" or an error ----
 
-inline constexpr Option kTypeOption{.name = "TYPE",
-                                    .help = "ALLOCATOR/TYPE, such as slab/dentry, or a name that only one allocator has",
-                                    .set = [](CommandLine& line, const std::string& text) { line.type = text; },
-                                    .least = 1};
-inline constexpr Option kPatternsOption{.name = "PATTERN",
-                                        .help =
-                                            "Types whose name, or ALLOCATOR/TYPE, has a part that matches\nthis regular "
-                                            "expression: 'dentry|inode'",
-                                        .set = add_pattern,
-                                        .check = check_pattern,
-                                        .most = Option::kAny};
-inline constexpr Option kAllocatorOption{.name = "--allocator",
-                                         .value = "NAME",
-                                         .help = "Types of this allocator; a regular expression for several",
-                                         .set = set_allocator,
-                                         .check = check_allocator};
-inline constexpr Option kSortOption{.name = "--sort",
-                                    .value = "COLUMN",
-                                    .help = "Sort by this column, largest first",
-                                    .set = [](CommandLine& line, const std::string& text) { line.view.sort = text; }};
-inline constexpr Option kReverseOption{.name = "--reverse",
-                                       .help = "Reverse the order",
-                                       .set = [](CommandLine& line, const std::string&) { line.view.is_reversed = true; },
-                                       .most = 0};
-inline constexpr Option kLimitOption{
-    .name = "--limit", .value = "N", .help = "Maximum number of rows; 0: all", .set = set_limit, .check = check_number};
-inline constexpr Option kHumanOption{.name = "--human",
-                                     .help = "Bytes as 2.3M and times as 2h 10m in text",
-                                     .set = [](CommandLine& line, const std::string&) { line.human = true; },
-                                     .most = 0};
-inline constexpr Option kNoHumanOption{.name = "--no-human",
-                                       .help = "Whole numbers in text",
-                                       .set = [](CommandLine& line, const std::string&) { line.human = false; },
-                                       .most = 0,
-                                       .against = "--human"};
-inline constexpr Option kCsvOption{.name = "--csv",
-                                   .help = "Comma-separated values at full precision; empty where the kernel has no value",
-                                   .set = [](CommandLine& line, const std::string&) { line.csv = true; },
-                                   .most = 0};
-inline constexpr Option kJsonOption{.name = "--json{pretty}",
-                                    .help = "JSON, numbers at full precision; =compact: on one line",
-                                    .set = [](CommandLine& line, const std::string&) { line.json = true; },
-                                    .check = check_json,
-                                    .most = 0};
-inline constexpr Option kFormatOption{.name = "--format",
-                                      .value = "RELEASE",
-                                      .help =
-                                          "Layout of that release: freebsd-15 (the default), freebsd-13,\nfreebsd-12 or "
-                                          "freebsd-10 (which had no JSON)",
-                                      .set = set_format,
-                                      .check = check_format};
+/// Normalizes the argument of --from: HOST:PORT, or the URL of one of memstatd's pages, becomes memstatd's URL.
+std::string meant_reference(std::string text);
+
+/// Check the argument of --from for commands that do not accept a memstatd, and for those that do.
+std::string check_from(const std::string& text);
+std::string check_from_anywhere(const std::string& text);
+
+std::string check_json(const std::string& text);
+
+std::string check_positive(const std::string& text);
+/// Same, where 0 means all.
+std::string check_number(const std::string& text);
+std::string check_address(const std::string& text);
+std::string check_pid(const std::string& text);
+
+/// "500ms", "10s", "2m", "1h", or seconds without a unit. Returns nanoseconds.
+std::optional<std::uint64_t> parse_duration(const std::string& text);
+/// Same, for a text that was checked.
+std::int64_t duration_of(const std::string& text);
+std::string check_interval(const std::string& text);
+std::string check_window(const std::string& text);
+
+/// "300MiB" or bytes.
+std::optional<std::uint64_t> parse_size(const std::string& text);
+std::string check_size(const std::string& text);
+std::string check_watch_memory(const std::string& text);
+
+/// A pattern that matches names in which any part matches the regular expression.
+Result<NamePattern> search_pattern(const std::string& text);
+std::string check_pattern(const std::string& text);
+std::string check_allocator(const std::string& text);
+std::string check_format(const std::string& text);
+
+// Setters for checked values.
+void add_pattern(CommandLine& line, const std::string& text);
+void set_allocator(CommandLine& line, const std::string& text);
+void set_limit(CommandLine& line, const std::string& text);
+void set_format(CommandLine& line, const std::string& text);
+void set_interval(CommandLine& line, const std::string& text);
+void set_window(CommandLine& line, const std::string& text);
+
+// ---- options ----
+
+inline constexpr Option kKernelOption = valued(
+    "--kernel", "FILE", "The kernel file of a FreeBSD crash dump, if it is not next to it", store<&CommandLine::kernel>);
+inline constexpr Option kFromOption =
+    valued("--from", "live|CAPTURE[@POLL]",
+           "This machine's kernel, or a capture (a directory, .tar or .tar.zst)\nand which poll "
+           "of it, from 0; the last by default",
+           store<&CommandLine::from>, check_from);
+inline constexpr Option kFromAnywhereOption = valued(
+    "--from", "live|CAPTURE[@POLL]|URL",
+    "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last by "
+    "default; or a running memstatd,\nas http://HOST:PORT",
+    [](CommandLine& line, const std::string& text) { line.from = meant_reference(text); }, check_from_anywhere);
+
+inline constexpr Option kTypeOption = argument(
+    "TYPE", {1, 1}, "ALLOCATOR/TYPE, such as slab/dentry, or a name that only one allocator has", store<&CommandLine::type>);
+inline constexpr Option kPatternsOption =
+    argument("PATTERN", {0, Option::kAny},
+             "Types whose name, or ALLOCATOR/TYPE, has a part that matches\nthis regular "
+             "expression: 'dentry|inode'",
+             add_pattern, check_pattern);
+inline constexpr Option kAllocatorOption = valued(
+    "--allocator", "NAME", "Types of this allocator; a regular expression for several", set_allocator, check_allocator);
+inline constexpr Option kSortOption =
+    valued("--sort", "COLUMN", "Sort by this column, largest first", store<&CommandLine::view, &ReportView::sort>);
+inline constexpr Option kReverseOption =
+    flag("--reverse", "Reverse the order", store<&CommandLine::view, &ReportView::is_reversed>);
+inline constexpr Option kLimitOption = valued("--limit", "N", "Maximum number of rows; 0: all", set_limit, check_number);
+inline constexpr Option kHumanOption = flag("--human", "Bytes as 2.3M and times as 2h 10m in text",
+                                            [](CommandLine& line, const std::string&) { line.human = true; });
+inline constexpr Option kNoHumanOption = flag(
+    "--no-human", "Whole numbers in text", [](CommandLine& line, const std::string&) { line.human = false; }, nullptr,
+    "--human");
+inline constexpr Option kCsvOption =
+    flag("--csv", "Comma-separated values at full precision; empty where the kernel has no value", store<&CommandLine::csv>);
+inline constexpr Option kJsonOption =
+    flag("--json{pretty}", "JSON, numbers at full precision; =compact: on one line", store<&CommandLine::json>, check_json);
+inline constexpr Option kFormatOption =
+    valued("--format", "RELEASE",
+           "Layout of that release: freebsd-15 (the default), freebsd-13,\nfreebsd-12 or "
+           "freebsd-10 (which had no JSON)",
+           set_format, check_format);
 
 /// `help` describes the meaning, which differs between commands.
 constexpr Option interval_option(const char* help) {
-  return {.name = "--interval", .value = "DURATION", .help = help, .set = set_interval, .check = check_interval};
+  return valued("--interval", "DURATION", help, set_interval, check_interval);
 }
 constexpr Option count_option(const char* help) {
-  return {.name = "--count", .value = "N", .help = help, .set = set_count, .check = check_positive};
+  return valued("--count", "N", help, store<&CommandLine::count>, check_positive);
 }
 constexpr Option window_option(const char* help) {
-  return {.name = "--for,--seconds", .value = "DURATION", .help = help, .set = set_window, .check = check_window};
+  return valued("--for,--seconds", "DURATION", help, set_window, check_window);
 }
 
 /// Options of every report, and of a report of types.

@@ -146,18 +146,15 @@ class FullScreen {
 
 constexpr std::array kTopOptions{
     kKernelOption,
-    Option{.name = "--from",
-           .value = "live|CAPTURE[@POLL]|URL",
-           .help =
-               "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last "
-               "by default; or a running memstatd,\nas http://HOST:PORT; several of these are one screen",
-           .set =
-               [](CommandLine& line, const std::string& text) {
-                 line.hosts.push_back(meant_reference(text));
-                 line.from = line.hosts.front();
-               },
-           .check = check_from_anywhere,
-           .most = Option::kAny},
+    valued(
+        "--from", "live|CAPTURE[@POLL]|URL",
+        "This machine's kernel; a capture (a directory, .tar or .tar.zst) and\nwhich poll of it, from 0, the last "
+        "by default; or a running memstatd,\nas http://HOST:PORT; several of these are one screen",
+        [](CommandLine& line, const std::string& text) {
+          line.hosts.push_back(meant_reference(text));
+          line.from = line.hosts.front();
+        },
+        check_from_anywhere, "", Option::kAny),
     interval_option("Time between two samples: 1s by default"),
     count_option("Print this number of samples as lines, instead of a full screen")};
 

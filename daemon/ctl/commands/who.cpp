@@ -33,18 +33,15 @@ constexpr std::array<ReportColumn, 4> kQuestionColumns{{{.key = "question", .tit
                                                         {.key = "system", .title = "SYSTEM", .rank = 2},
                                                         {.key = "needs", .title = "NEEDS", .rank = 1}}};
 
-constexpr auto kWhoOptions =
-    joined(std::array{Option{.name = "QUESTION",
-                             .help = "files, pipes, ...; by default the list of questions",
-                             .set = [](CommandLine& line, const std::string& text) { line.question = text; }},
-                      Option{.name = "PATTERN",
-                             .help = "Holders whose command, user, group or name has a part that matches this\nregular "
-                                     "expression",
-                             .set = add_pattern,
-                             .check = check_pattern,
-                             .most = Option::kAny},
-                      kKernelOption, kFromOption},
-           kReportOptions);
+constexpr auto kWhoOptions = joined(
+    std::array{
+        argument("QUESTION", {0, 1}, "files, pipes, ...; by default the list of questions", store<&CommandLine::question>),
+        argument("PATTERN", {0, Option::kAny},
+                 "Holders whose command, user, group or name has a part that matches this\nregular "
+                 "expression",
+                 add_pattern, check_pattern),
+        kKernelOption, kFromOption},
+    kReportOptions);
 
 #if defined(__FreeBSD__)
 constexpr std::array kSystems{OperatingSystem::kFreeBsd, OperatingSystem::kLinux};

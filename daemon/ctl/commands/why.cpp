@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/why.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,14 +87,9 @@ constexpr std::array kWhyOptions{
     kFromAnywhereOption,
     window_option("How long to watch a live kernel: 2s by default"),
     interval_option("Time between two reads of a live kernel: a second, or a sixtieth\nof the time that it is watched"),
-    Option{.name = "--verbose",
-           .help = "Also list the causes that were ruled out, and those that could not be checked",
-           .set = [](CommandLine& line, const std::string&) { line.is_verbose = true; },
-           .most = 0},
-    Option{.name = "--watch",
-           .help = "Continue until ^C, and print the findings again when they change",
-           .set = [](CommandLine& line, const std::string&) { line.is_followed = true; },
-           .most = 0},
+    flag("--verbose", "Also list the causes that were ruled out, and those that could not be checked",
+         store<&CommandLine::is_verbose>),
+    flag("--watch", "Continue until ^C, and print the findings again when they change", store<&CommandLine::is_followed>),
     kJsonOption};
 
 /// The input of the command.

@@ -14,21 +14,15 @@ namespace {
 
 constexpr std::size_t kMaxWord = 128;  // the effort is the product of both lengths
 
-std::string lowered(std::string_view text) {
-  std::string low(text);
-  std::transform(low.begin(), low.end(), low.begin(), ascii_lower);
-  return low;
-}
-
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
   constexpr std::size_t kMost = 3;
-  const std::string low = lowered(word);
+  const std::string low = lower_case(word);
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(word.substr(0, kMaxWord), std::string_view(name).substr(0, kMaxWord));
-    const bool contains = word.size() > 2 && lowered(name).find(low) != std::string::npos;
+    const bool contains = word.size() > 2 && lower_case(name).find(low) != std::string::npos;
     // Misspellings come before words that contain this one.
     constexpr std::size_t kContained = 3;
     if (distance <= 1 + word.size() / 4) {

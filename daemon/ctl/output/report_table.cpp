@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "core/base/ascii.h"
 #include "daemon/ctl/output/humanize.h"
 #include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/nearest_words.h"
@@ -31,12 +31,6 @@ std::string signed_amount(double value, bool is_bytes, bool is_human, bool has_s
   const auto size = static_cast<std::uint64_t>(std::min(std::round(std::abs(value)), 9e18));
   const std::string digits = is_human && is_bytes ? humanize(size, Base::k1024, true) : std::to_string(size);
   return (size == 0 ? "" : value < 0 ? "-" : has_sign ? "+" : "") + digits;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 /// The value for sorting a row; empty for text.
@@ -60,11 +54,7 @@ std::string exact_text(const Cell& cell, Unit unit) {
   return std::visit(
       Visitor{[](std::monostate) { return std::string(); }, [](const std::string& text) { return text; },
               [](const UnitAmount& amount) { return number_text(amount.value); },
-              [](double value) {
-                std::array<char, 32> text{};
-                const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-                return std::string(text.data(), end);
-              },
+              [](double value) { return number_text(value); },
               [unit](std::int64_t value) { return unit == Unit::kTime ? time_text(value, true) : std::to_string(value); },
               [](std::uint64_t value) { return std::to_string(value); },
               [](bool value) { return std::string(value ? "true" : "false"); }},
@@ -82,6 +72,34 @@ void write_json(JsonWriter& json, std::string_view key, const Cell& cell, Unit u
                      },
                      [&](const auto& value) { json.field(key, value); }},
              cell);
+}
+
+void write_row(JsonWriter& json, std::span<const ReportColumn> columns, const std::vector<Cell>& row) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].key.empty()) write_json(json, columns[i].key, row[i], columns[i].unit);
+  }
+}
+
+/// `text_of`: the text for the column of this number.
+template <typename TextOf>
+std::string csv_line(std::span<const ReportColumn> columns, TextOf text_of) {
+  std::string line;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].key.empty()) line += "," + quoted_for_csv(text_of(i));
+  }
+  return line.substr(1) + '\n';
+}
+
+std::vector<std::string> column_titles(std::span<const ReportColumn> columns) {
+  std::vector<std::string> titles;
+  for (const ReportColumn& column : columns) titles.emplace_back(column.title);
+  return titles;
+}
+
+std::vector<std::string> cell_texts(std::span<const ReportColumn> columns, const std::vector<Cell>& row, bool is_human) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < columns.size(); ++i) texts.push_back(text_of(row[i], columns[i], is_human));
+  return texts;
 }
 
 }  // namespace
@@ -232,7 +250,7 @@ std::string ReportTable::print(const ReportView& view) const {
   if (view.layout == Layout::kText) return text(view);
   if (view.layout == Layout::kJson) return laid_out(json(), view);
   std::string lines = csv_header();
-  for (const std::vector<Cell>& row : rows_) lines += csv_line(row);
+  for (const std::vector<Cell>& row : rows_) lines += csv_row(row);
   return lines;
 }
 
@@ -311,12 +329,8 @@ class TextLayout {
 }  // namespace
 
 std::string ReportTable::text(const ReportView& view) const {
-  std::vector<std::vector<std::string>> lines(1);
-  for (const ReportColumn& column : columns_) lines[0].emplace_back(column.title);
-  for (const std::vector<Cell>& row : rows_) {
-    std::vector<std::string>& line = lines.emplace_back();
-    for (std::size_t i = 0; i < columns_.size(); ++i) line.push_back(text_of(row[i], columns_[i], view.is_human));
-  }
+  std::vector<std::vector<std::string>> lines{column_titles(columns_)};
+  for (const std::vector<Cell>& row : rows_) lines.push_back(cell_texts(columns_, row, view.is_human));
   TextLayout layout(columns_, lines);
   if (view.width != 0) layout.fit(view.width, lines);
   std::string text;
@@ -325,23 +339,11 @@ std::string ReportTable::text(const ReportView& view) const {
 }
 
 std::string ReportTable::csv_header() const {
-  std::string text;
-  for (const ReportColumn& column : columns_) {
-    if (!column.key.empty()) text += (text.empty() ? "" : ",") + std::string(column.key);
-  }
-  return text + '\n';
+  return csv_line(columns_, [&](std::size_t i) { return std::string(columns_[i].key); });
 }
 
-std::string ReportTable::csv_line(const std::vector<Cell>& row) const {
-  std::string text;
-  bool is_first = true;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].key.empty()) continue;
-    if (!is_first) text += ',';
-    is_first = false;
-    text += quoted_for_csv(exact_text(row[i], columns_[i].unit));
-  }
-  return text + '\n';
+std::string ReportTable::csv_row(const std::vector<Cell>& row) const {
+  return csv_line(columns_, [&](std::size_t i) { return exact_text(row[i], columns_[i].unit); });
 }
 
 std::string ReportTable::json() const {
@@ -355,9 +357,7 @@ void ReportTable::write_list(JsonWriter& json) const {
   json.open_list(name_);
   for (const std::vector<Cell>& row : rows_) {
     json.open_object();
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].key.empty()) write_json(json, columns_[i].key, row[i], columns_[i].unit);
-    }
+    write_row(json, columns_, row);
     json.close();
   }
   json.close();
@@ -377,25 +377,19 @@ std::string ReportTable::streamed(const std::vector<std::string>& cells) const {
 std::string ReportTable::header(const ReportView& view) const {
   if (view.layout == Layout::kJson) return {};
   if (view.layout == Layout::kCsv) return csv_header();
-  std::vector<std::string> titles;
-  for (const ReportColumn& column : columns_) titles.emplace_back(column.title);
-  return streamed(titles);
+  return streamed(column_titles(columns_));
 }
 
 std::string ReportTable::last_row(const ReportView& view) const {
   const std::vector<Cell>& row = rows_.back();
-  if (view.layout == Layout::kCsv) return csv_line(row);
+  if (view.layout == Layout::kCsv) return csv_row(row);
   if (view.layout == Layout::kJson) {
     JsonWriter json("1");
     for (const auto& [key, value] : head_) write_json(json, key, value, Unit::kText);
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].key.empty()) write_json(json, columns_[i].key, row[i], columns_[i].unit);
-    }
+    write_row(json, columns_, row);
     return laid_out(json.finish(), view);
   }
-  std::vector<std::string> cells;
-  for (std::size_t i = 0; i < columns_.size(); ++i) cells.push_back(text_of(row[i], columns_[i], view.is_human));
-  return streamed(cells);
+  return streamed(cell_texts(columns_, row, view.is_human));
 }
 
 std::string laid_out(std::string pretty, const ReportView& view) { return view.is_compact ? compact_json(pretty) : pretty; }

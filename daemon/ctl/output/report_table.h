@@ -98,7 +98,7 @@ class ReportTable {
   [[nodiscard]] bool is_wanted(const std::vector<Cell>& row, const ReportView& view) const;
   [[nodiscard]] std::string nothing_matches(const ReportView& view) const;
   [[nodiscard]] std::string text(const ReportView& view) const;
-  [[nodiscard]] std::string csv_line(const std::vector<Cell>& row) const;
+  [[nodiscard]] std::string csv_row(const std::vector<Cell>& row) const;
   [[nodiscard]] std::string csv_header() const;
   [[nodiscard]] std::string json() const;
   [[nodiscard]] std::string streamed(const std::vector<std::string>& cells) const;

@@ -68,8 +68,7 @@ class DaemonSource final : public ReportSource {
     if (sample.types.empty() && !has_source()) {
       sample.problem = url_.for_logs + ": no source of it is up; memstatctl doctor says what they lack";
     }
-    constexpr const char* kMemoryPath = "/api/v1/memory";
-    if (get(kMemoryPath, {}, answer).empty()) parse_memory_answer(answer.body, machine_, sample.memory);
+    (void)ask("/api/v1/memory", [&](auto body) { return parse_memory_answer(body, machine_, sample.memory); });
     if (!missing_) missing_ = missing_sources_of();
     sample.missing = *missing_;
     last_ = sample;
@@ -80,11 +79,8 @@ class DaemonSource final : public ReportSource {
 
   Splits splits(const TypeRow& type) override {
     Splits splits;
-    const std::string path =
-        std::string(kTypesPath) + "/" + percent_encoded(type.allocator) + "/" + percent_encoded(type.name);
-    HttpAnswer answer;
-    if (splits.problem = get(path, {}, answer); !splits.problem.empty()) return splits;
-    if (!parse_type_answer(answer.body, splits)) splits.problem = not_ours(path);
+    splits.problem = ask(std::string(kTypesPath) + "/" + percent_encoded(type.allocator) + "/" + percent_encoded(type.name),
+                         [&](auto body) { return parse_type_answer(body, splits); });
     return splits;
   }
 
@@ -94,27 +90,20 @@ class DaemonSource final : public ReportSource {
 
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {
     std::vector<AmountHistory> histories;
-    HttpAnswer answer;
-    const std::string path = "/api/v1/history?seconds=" + std::to_string(seconds) + "&points=" + std::to_string(points);
-    if (get(path, {}, answer).empty() && !parse_history_answer(answer.body, last_.types, histories)) histories.clear();
+    (void)ask("/api/v1/history?seconds=" + std::to_string(seconds) + "&points=" + std::to_string(points),
+              [&](auto body) { return parse_history_answer(body, last_.types, histories); });
     return histories;
   }
 
   GrowthAnswer growth(std::int64_t seconds) override {
     GrowthAnswer growth;
-    HttpAnswer answer;
-    const std::string path = "/api/v1/growth?seconds=" + std::to_string(seconds);
-    growth.problem = get(path, {}, answer);
-    if (growth.problem.empty() && !parse_growth_answer(answer.body, growth)) growth.problem = not_ours(path);
+    growth.problem = ask("/api/v1/growth?seconds=" + std::to_string(seconds),
+                         [&](auto body) { return parse_growth_answer(body, growth); });
     return growth;
   }
   FindingsAnswer findings() override {
-    constexpr const char* kPath = "/api/v1/findings";
     FindingsAnswer findings;
-    HttpAnswer answer;
-    findings.problem = get(kPath, {}, answer);
-    if (findings.problem.empty() && !parse_findings_answer(answer.body, findings.diagnosis))
-      findings.problem = not_ours(kPath);
+    findings.problem = ask("/api/v1/findings", [&](auto body) { return parse_findings_answer(body, findings.diagnosis); });
     return findings;
   }
   std::optional<Finding> first_finding() override {
@@ -125,35 +114,39 @@ class DaemonSource final : public ReportSource {
   [[nodiscard]] bool remembers() const override { return true; }
 
   EventsAnswer events() override {
-    constexpr const char* kEventsPath = "/api/v1/events";
     EventsAnswer events;
-    HttpAnswer answer;
-    events.problem = get(kEventsPath, {}, answer);
-    if (events.problem.empty() && !parse_events_answer(answer.body, events)) events.problem = not_ours(kEventsPath);
+    events.problem = ask("/api/v1/events", [&](auto body) { return parse_events_answer(body, events); });
     return events;
   }
 
  private:
+  /// How the memstatd's sources fare; empty if it does not say.
+  [[nodiscard]] std::vector<SourceTrial> trials() const {
+    SelfTest test;
+    const std::string problem = ask("/api/v1/sources", [&](auto body) { return parse_sources_answer(body, test); });
+    return problem.empty() ? std::move(test.trials) : std::vector<SourceTrial>();
+  }
   /// Whether any source of the memstatd is up.
   [[nodiscard]] bool has_source() const {
-    HttpAnswer answer;
-    SelfTest test;
-    if (!get("/api/v1/sources", {}, answer).empty() || !parse_sources_answer(answer.body, test)) return false;
-    return std::any_of(test.trials.begin(), test.trials.end(),
-                       [](const SourceTrial& trial) { return trial.health == SourceHealth::kWorks; });
+    const std::vector<SourceTrial> all = trials();
+    return std::any_of(all.begin(), all.end(), [](const auto& trial) { return trial.health == SourceHealth::kWorks; });
   }
   /// The sources whose types are missing. A source that is not permitted causes no missing types.
   [[nodiscard]] std::vector<std::string> missing_sources_of() const {
-    HttpAnswer answer;
-    SelfTest test;
     std::vector<std::string> lines;
-    if (!get("/api/v1/sources", {}, answer).empty() || !parse_sources_answer(answer.body, test)) return lines;
-    for (const SourceTrial& trial : test.trials) {
+    for (const SourceTrial& trial : trials()) {
       if (!trial.is_failure()) continue;
       lines.push_back("not in this answer: " + trial.source + ": " + trial.reason +
                       (trial.advice.empty() ? "" : "; " + trial.advice));
     }
     return lines;
+  }
+  /// Gives the answer's text to `parse`, which returns whether it is one of memstatd's. Returns "" or an error.
+  template <typename Parse>
+  std::string ask(const std::string& path, Parse parse) const {
+    HttpAnswer answer;
+    std::string problem = get(path, {}, answer);
+    return problem.empty() && !parse(std::string_view(answer.body)) ? not_ours(path) : problem;
   }
   std::string get(std::string_view path, std::string_view etag, HttpAnswer& answer) const {
     HttpResult result = http_get(url_, path, etag);

@@ -2,23 +2,16 @@
 #include "daemon/ctl/top/model.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <tuple>
 #include <utility>
 
+#include "core/base/ascii.h"
 #include "core/base/utf8.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {
 namespace {
-
-bool contains_ignoring_case(std::string_view text, std::string_view part) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
-}
 
 std::uint64_t amount_of(const TypeRow& type) { return has(type, kBytesInUse) ? type.bytes : type.objects; }
 
@@ -127,7 +120,9 @@ bool TopModel::is_before(const Shown& a, const Shown& b) const {
 /// Filters and sorts. The selection stays with its type, or moves to the first.
 void TopModel::arrange() {
   shown_.clear();
-  const auto is_wanted = [this](const std::string& name) { return contains_ignoring_case(name, filter_); };
+  const auto is_wanted = [part = lower_case(filter_)](const std::string& name) {
+    return lower_case(name).find(part) != std::string::npos;
+  };
   for (const TypeRow& type : sample_.types) {
     if (!allocator_.empty() && type.allocator != allocator_) continue;
     if (!is_wanted(type.name) && !is_wanted(type.allocator) && !is_wanted(type.host) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Each formula with figures that are distinct powers of ten, so that a wrong or missing term shows as a wrong digit.
-#include "daemon/ctl/commands/mbuf_figures.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/commands/stacks.h"
+#include "daemon/ctl/commands/reports.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
