@@ -9,6 +9,7 @@
 
 #include "core/collect/file_list.h"
 #include "core/source.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat {
@@ -47,10 +48,7 @@ class BundledFiles {
   /// The parser refuses the files, and says that `path` is wrong at `offset`.
   void expect_refused(const std::string& path, std::size_t offset) {
     const auto result = parse();
-    ASSERT_FALSE(result) << path;
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, path);
-    EXPECT_EQ(result.error().offset, offset) << to_string(result.error());
+    ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = path, .offset = offset})) << path;
     EXPECT_FALSE(result.error().detail.empty());
   }
   /// Puts `content` in place of a file, expects it to be refused, and puts the old one back.

@@ -13,6 +13,7 @@
 
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_cases.h"
 
 namespace memstat {
@@ -53,9 +54,7 @@ class ParsedSource : public testing::Test {
   }
   void expect_refused(std::string_view text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
     const auto result = parse(text);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, code) << text;
-    EXPECT_EQ(result.error().offset, offset) << text;
+    ASSERT_TRUE(fails(result, {.code = code, .offset = offset})) << text;
     EXPECT_FALSE(result.error().detail.empty()) << text;
   }
   SourceReader reader_{kSource()};

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/error.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <memory>
-#include <set>
-#include <string>
-
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -77,10 +72,7 @@ TEST(Result, HoldsEitherAValueOrAnError) {
   Result<int> good = 7;
   ASSERT_TRUE(good);
   EXPECT_EQ(*good, 7);
-  Result<int> bad = system_error("p", EIO);
-  ASSERT_FALSE(bad);
-  EXPECT_EQ(bad.error().code, ErrorCode::kIo);
-  EXPECT_EQ(bad.error().path, "p");
+  EXPECT_TRUE(fails(Result<int>(system_error("p", EIO)), {.code = ErrorCode::kIo, .path = "p"}));
 }
 
 TEST(Result, MovesAValueThatCannotBeCopied) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/ip_address.h"
 
-#include <gtest/gtest.h>
-
-#include <utility>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/json_writer.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <limits>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

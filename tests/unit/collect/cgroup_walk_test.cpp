@@ -3,16 +3,12 @@
 // what comes and goes meanwhile.
 #include "core/collect/cgroup_walk.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <filesystem>
-#include <set>
-
 #include "core/collect/file_bundle.h"
 #include "core/kernel/forwarding_view.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/rooted_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -246,10 +242,7 @@ TEST_F(ControlGroups, OfAKernelThatFailsAreAnError) {
        {"", "/a/memory.current", "/a/memory.stat", "/a", "/a/cgroup.subtree_control", "/a/x/memory.max"}) {
     ASSERT_TRUE(read());
     view_->failures = {{"/sys/fs/cgroup" + std::string(path), EIO}};
-    const auto result = read();
-    ASSERT_FALSE(result) << path;
-    EXPECT_EQ(result.error().path, "/sys/fs/cgroup" + std::string(path));
-    EXPECT_EQ(result.error().system_errno, EIO);
+    EXPECT_TRUE(fails(read(), {.path = "/sys/fs/cgroup" + std::string(path), .system_errno = EIO})) << path;
     view_->failures.clear();
     EXPECT_EQ(words(), " v2: /a=5 /a/x=5, 0 left out");
   }

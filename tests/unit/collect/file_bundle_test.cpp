@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/file_bundle.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

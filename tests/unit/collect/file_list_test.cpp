@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/file_list.h"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cerrno>
-
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -110,10 +107,8 @@ TEST_F(KnownFiles, ThatFailNowAreListedWhereReadingCanSayWhy) {
 
 TEST_F(KnownFiles, ThatAreAllAbsentAreTheErrorOfTheFirst) {
   for (const ListTime when : {ListTime::kWhenOpened, ListTime::kWhenRead}) {
-    const auto result = list_known_files(view_, when, kPaths, {}, scratch_, list_);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
-    EXPECT_EQ(result.error().path, "/a");
+    EXPECT_TRUE(
+        fails(list_known_files(view_, when, kPaths, {}, scratch_, list_), {.code = ErrorCode::kNotPresent, .path = "/a"}));
     EXPECT_TRUE(list_.empty());
   }
 }

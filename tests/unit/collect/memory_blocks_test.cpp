@@ -2,21 +2,12 @@
 // The node of an address: of machines made by hand, of captures, and of this one against what else it says of its memory.
 #include "core/collect/memory_blocks.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <fstream>
-#include <optional>
-#include <sstream>
-
 #include "tests/support/fixtures.h"
 #include "tests/support/rooted_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr std::uint64_t kBlock = 0x8000000;
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/round_robin.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "tests/support/manual_clock.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/slab_counts.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/support/slab_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

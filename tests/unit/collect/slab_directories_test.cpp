@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/slab_directories.h"
 
-#include <gtest/gtest.h>
-
 #include "tests/support/fixtures.h"
 #include "tests/support/slab_kernel.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

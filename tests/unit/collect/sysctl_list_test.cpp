@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/sysctl_list.h"
 
-#include <gtest/gtest.h>
-
-#include <array>
-
+#include "tests/support/result_checks.h"
 #include "tests/support/sysctl_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -109,9 +107,7 @@ TEST_F(ListedSysctls, ThatFailOtherwiseAreErrors) {
   ASSERT_TRUE(list({"a.b"}));
   kernel_.failures["a.b"] = EIO;
   const auto result = read();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().system_errno, EIO);
-  EXPECT_EQ(result.error().path, "sysctl x");
+  ASSERT_TRUE(fails(result, {.path = "sysctl x", .system_errno = EIO}));
   EXPECT_EQ(result.error().detail, "a.b");
 }
 

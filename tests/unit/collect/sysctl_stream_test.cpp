@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/sysctl_stream.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <map>
-#include <vector>
-
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -111,10 +107,8 @@ TEST_F(SysctlStreamTest, AProductBeyond64BitsIsNotTakenForALittle) {
 
 TEST_F(SysctlStreamTest, PassesOnWhyTheStreamCouldNotBeRead) {
   view_.failures["vm.zone_stats"] = EPERM;
-  const auto result = read_sysctl_stream(view_, kZoneStream, size_, out_, scratch_);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
-  EXPECT_EQ(result.error().path, "vm.zone_stats");
+  EXPECT_TRUE(fails(read_sysctl_stream(view_, kZoneStream, size_, out_, scratch_),
+                    {.code = ErrorCode::kPermission, .path = "vm.zone_stats"}));
 }
 
 TEST_F(SysctlStreamTest, AnIntegerHas4Bytes) {
@@ -125,14 +119,11 @@ TEST_F(SysctlStreamTest, AnIntegerHas4Bytes) {
   EXPECT_EQ(view_.rooms["kern.smp.maxid"], std::vector<std::size_t>{4});
   for (const std::size_t size : {0U, 3U, 5U, 8U}) {
     view_.contents["kern.smp.maxid"] = {std::string(size, '\1')};
-    const auto bad = read_sysctl_u32(view_, "kern.smp.maxid", scratch_);
-    ASSERT_FALSE(bad) << size;
-    EXPECT_EQ(bad.error().code, ErrorCode::kData);
-    EXPECT_NE(bad.error().detail.find(std::to_string(size) + " bytes"), std::string::npos);
+    EXPECT_TRUE(fails(read_sysctl_u32(view_, "kern.smp.maxid", scratch_),
+                      {.code = ErrorCode::kData, .detail = std::to_string(size) + " bytes"}))
+        << size;
   }
-  const auto absent = read_sysctl_u32(view_, "kern.none", scratch_);
-  ASSERT_FALSE(absent);
-  EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(read_sysctl_u32(view_, "kern.none", scratch_), ErrorCode::kNotPresent));
 }
 
 }  // namespace

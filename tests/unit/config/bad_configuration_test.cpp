@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Wrong configurations and their messages, out of fixtures/configurations/bad.txt.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <fstream>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "config/loader.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whatever bytes a file holds: an answer, never a crash, an exception or a message of several lines.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <random>
-#include <string>
-#include <string_view>
-
 #include "config/loader.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/loader.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -298,20 +288,14 @@ TEST(Loader, WithoutSourcesEverySourceIsUnknown) {
 
 class ReadConfigFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/memstat_config_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     const std::string path = directory_ / name;
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }
 
-  std::filesystem::path directory_;
+  const TemporaryDirectory temporary_;
+  const std::filesystem::path directory_ = temporary_.path();
 };
 
 TEST_F(ReadConfigFile, GivesAllBytes) {
@@ -330,11 +314,8 @@ TEST_F(ReadConfigFile, ReadsRegularFilesOnlyAndWaitsForNoPipe) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   for (const std::string& path : {fifo, "/dev/fd/" + std::to_string(ends[0]), std::string("/dev/zero")}) {
-    const auto result = read_config_file(path);
-    ASSERT_FALSE(result) << path;
-    EXPECT_EQ(result.error().path, path);
-    EXPECT_EQ(result.error().system_errno, 0) << "no call failed";
-    EXPECT_NE(result.error().detail.find("must be a regular file"), std::string::npos) << result.error().detail;
+    EXPECT_TRUE(fails(read_config_file(path), {.path = path, .system_errno = 0, .detail = "must be a regular file"}))
+        << path;
   }
   close(ends[0]);
   close(ends[1]);
@@ -342,30 +323,20 @@ TEST_F(ReadConfigFile, ReadsRegularFilesOnlyAndWaitsForNoPipe) {
 
 TEST_F(ReadConfigFile, NamesThePathAndTheReasonWhenItFails) {
   const std::string path = directory_ / "missing.yaml";
-  const auto missing = read_config_file(path);
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().path, path);
-  EXPECT_EQ(missing.error().system_errno, ENOENT);
-  const auto directory = read_config_file(directory_);
-  ASSERT_FALSE(directory);
-  EXPECT_EQ(directory.error().path, directory_.string());
-  EXPECT_EQ(directory.error().system_errno, EISDIR);
+  EXPECT_TRUE(fails(read_config_file(path), {.path = path, .system_errno = ENOENT}));
+  EXPECT_TRUE(fails(read_config_file(directory_), {.path = directory_.string(), .system_errno = EISDIR}));
 }
 
 TEST_F(ReadConfigFile, RefusesAFileThatMayNotBeRead) {
   if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
   const std::string path = write("secret", "tier: full\n");
   ASSERT_EQ(chmod(path.c_str(), 0), 0);
-  const auto result = read_config_file(path);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  EXPECT_TRUE(fails(read_config_file(path), ErrorCode::kPermission));
 }
 
 TEST_F(ReadConfigFile, StopsAtOneMebibyte) {
   EXPECT_TRUE(read_config_file(write("just", std::string(kMaxConfigBytes, '#'))));
-  const auto result = read_config_file(write("beyond", std::string(kMaxConfigBytes + 1, '#')));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().system_errno, EFBIG);
+  EXPECT_TRUE(fails(read_config_file(write("beyond", std::string(kMaxConfigBytes + 1, '#'))), {.system_errno = EFBIG}));
 }
 
 }  // namespace

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/name_pattern.h"
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <thread>
-#include <vector>
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -112,9 +107,7 @@ TEST(NamePattern, RefusesWhatIsNoneOrTooCostly) {
                                                              std::string("a\0b", 3),
                                                              std::string(1025, 'a')}) {
     const auto result = NamePattern::compile(pattern);
-    ASSERT_FALSE(result) << pattern;
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_NE(result.error().detail.find("is not a regular expression: "), std::string::npos) << result.error().detail;
+    ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .detail = "is not a regular expression: "})) << pattern;
     EXPECT_EQ(result.error().detail.find('\0'), std::string::npos);
   }
 }

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config/config.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <chrono>
-#include <set>
-#include <string>
-#include <string_view>
-
 #include "config/loader.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Settings that a source has for itself, below its name in key `sources`.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <vector>
-
 #include "config/loader.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using Kind = SourceOption::Kind;
 
 constexpr SourceOption kOptions[] = {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What CPUs count, from the sets of the configuration to the metrics: the table on CPUs that the test makes, the parser on
 // text made by hand, and both on this machine's kernel.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <cerrno>
+#include "tests/support/test.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -25,9 +21,6 @@
 
 namespace memstat::counters {
 namespace {
-
-using testing::HasSubstr;
-using testing::StartsWith;
 
 const SourceDescriptor& counter_source() { return *find_source("cpu_counters"); }
 
@@ -309,7 +302,6 @@ TEST_F(CpuCounters, AreReplayedWithoutACounter) {
 }
 
 #if defined(__linux__)
-
 /// This thread on one CPU; back where it was at the end.
 class OnOneCpu {
  public:
@@ -366,7 +358,6 @@ TEST(LiveCpuCounters, CountTheFaultsAndSystemCallsOfTheirCpu) {
     EXPECT_EQ(after.at(key + kCall + "}") - before.at(key + kCall + "}"), 25U);
   }
 }
-
 #endif
 
 }  // namespace

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Names of events and what becomes of event strings.
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include "core/counters/event_names.h"
 #include "core/counters/perf_event.h"
+#include "tests/support/test.h"
 
 namespace memstat::counters {
 namespace {

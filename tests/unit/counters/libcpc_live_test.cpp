@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libcpc on this machine's kernel: a known number of events gives exactly that count, for a thread, for the threads it
 // begins, for a process and for a CPU.
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 #if defined(__linux__)
-
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -12,11 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <thread>
 
 #include "core/include/libcpc.h"
 
@@ -412,5 +406,4 @@ TEST_F(LiveLibcpc, TellsWhatIsCountedHere) {
 }
 
 }  // namespace
-
 #endif

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libcpc.h's rules for handles, sets, requests and buffers, on a CPU that the test makes.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include "core/counters/libcpc_handle.h"
 #include "core/counters/perf_system.h"
 #include "tests/support/fake_perf_events.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat::counters {
 namespace {

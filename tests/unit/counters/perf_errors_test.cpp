@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What people read for each errno of perf_event_open.
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include "core/counters/perf_errors.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat::counters {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Linux's counters on a CPU that the test makes: names, scheduling limits, turns, overflow.
-#include <gtest/gtest.h>
-
 #include "core/counters/perf_system.h"
 #include "tests/support/fake_perf_events.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat::counters {
 namespace {

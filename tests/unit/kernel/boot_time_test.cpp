@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/boot_time.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
 #include <ctime>
-#include <string>
 
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,13 +2,8 @@
 // The tests' own tools: a view that does not fail when told to makes every contract test pass.
 #include "tests/support/faulty_kernel_view.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <filesystem>
-#include <thread>
-
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/forwarding_view.h"
-
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <functional>
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -63,10 +60,7 @@ TEST(KernelView, HasNothingThatItDoesNotOverride) {
                                                               return link ? Result<void>() : Result<void>(link.error());
                                                             }};
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const Result<void> result = reads[i]();
-    ASSERT_FALSE(result) << i;
-    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent) << i;
-    EXPECT_EQ(result.error().path, "/a") << i;
+    EXPECT_TRUE(fails(reads[i](), {.code = ErrorCode::kNotPresent, .path = "/a"})) << i;
   }
 }
 

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // KernelView::list_directories: of this kernel, of any directory, in recordings, and as every view has it.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <set>
-#include <string>
-
 #include "core/capture/recording_view.h"
 #include "core/capture/replay_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/rooted_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -25,6 +25,7 @@
 #include "core/kernel/posix_files.h"
 #include "tests/support/child_process.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
 
 namespace memstat {
 namespace {
@@ -86,10 +87,8 @@ TEST_F(LiveLinuxView, AsksLittleOfProcSys) {
 }
 
 TEST_F(LiveLinuxView, AnAbsentFileIsNotPresentAndNamed) {
-  const auto result = view->read_file("/proc/no_such_file", out);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
-  EXPECT_EQ(result.error().path, "/proc/no_such_file");
+  EXPECT_TRUE(
+      fails(view->read_file("/proc/no_such_file", out), {.code = ErrorCode::kNotPresent, .path = "/proc/no_such_file"}));
   EXPECT_FALSE(view->may_read("/proc/no_such_file"));
   EXPECT_TRUE(view->may_read("/proc/self/stat"));
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/merged_slabs.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/support/slab_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(MergedSlabs, AreTheNamesThatLeadToOneDirectory) {
   SlabKernel kernel;

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/once_per_poll.h"
 
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <string>
-#include <thread>
-
 #include "core/capture/archive.h"
 #include "core/capture/recording_view.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/faulty_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

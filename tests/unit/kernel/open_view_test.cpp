@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/open_view.h"
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
-
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -32,9 +30,7 @@ TEST(OpenView, OfACaptureIsAtThePollNamedOrTheLast) {
     EXPECT_EQ(opened->view->os(), OperatingSystem::kFreeBsd);
     EXPECT_EQ(opened->capture->selected_poll(), poll);
   }
-  const auto beyond = open_view(capture_path() + "@3");
-  ASSERT_FALSE(beyond);
-  EXPECT_EQ(beyond.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(open_view(capture_path() + "@3"), ErrorCode::kNotPresent));
 }
 
 TEST(OpenView, ForAReplayIsAtTheFirstPollAndAnAtBelongsToTheName) {
@@ -64,9 +60,7 @@ TEST(OpenView, ThatLoadsNowNeedsTheDirectoryNoMore) {
 
 TEST(OpenView, OfWhatIsNotThereSaysSo) {
   for (const char* reference : {"/nonexistent/capture", "/nonexistent/capture@2", ""}) {
-    const auto opened = open_view(reference);
-    ASSERT_FALSE(opened) << reference;
-    EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent) << reference;
+    EXPECT_TRUE(fails(open_view(reference), ErrorCode::kNotPresent)) << reference;
   }
 }
 

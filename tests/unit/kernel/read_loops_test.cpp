@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <cstring>
-#include <string>
-#include <vector>
-
 #include "core/kernel/read_all.h"
 #include "core/kernel/sysctl_read.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -99,11 +94,8 @@ TEST(ReadAll, ReportsTheErrnoOfALaterRead) {
     *to = 'x';
     return 1;
   };
-  const auto result = read_all("/proc/f", out, {}, failing);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kIo);
-  EXPECT_EQ(result.error().system_errno, EIO);
-  EXPECT_EQ(result.error().path, "/proc/f");
+  EXPECT_TRUE(
+      fails(read_all("/proc/f", out, {}, failing), {.code = ErrorCode::kIo, .path = "/proc/f", .system_errno = EIO}));
 }
 
 TEST(ReadAll, AFileWithoutAnEndIsAnError) {
@@ -112,9 +104,7 @@ TEST(ReadAll, AFileWithoutAnEndIsAnError) {
     std::memset(to, 'x', room);
     return static_cast<long>(room);
   };
-  const auto result = read_all("f", out, {.first_capacity = 16, .max_bytes = 5000}, endless);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  EXPECT_TRUE(fails(read_all("f", out, {.first_capacity = 16, .max_bytes = 5000}, endless), ErrorCode::kData));
 }
 
 /// A file that gives all or a cut part to the first read, as /proc/sys does.
@@ -149,9 +139,7 @@ TEST(ReadInOne, StartsAgainWhenTheRoomWasFilled) {
 TEST(ReadInOne, GivesUpOnWhatNeverEnds) {
   VectorFile file{sample(3UL << 20)};
   Buffer out;
-  const auto result = read_in_one("f", out, file);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  EXPECT_TRUE(fails(read_in_one("f", out, file), ErrorCode::kData));
 }
 
 /// Mimics sysctl(3) on a value that may grow with every call.
@@ -217,10 +205,8 @@ TEST(GrowAndRetry, CatchesUpWithAStreamThatGrows) {
 TEST(GrowAndRetry, GivesUpAfterEightRetriesEachAnEighthLarger) {
   Sysctl sysctl{sample(10'000), 0, true};
   Buffer out;
-  const auto result = grow_and_retry("kern.malloc_stats", out, 0, sysctl);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNoMemory);
-  EXPECT_EQ(result.error().path, "kern.malloc_stats");
+  EXPECT_TRUE(fails(grow_and_retry("kern.malloc_stats", out, 0, sysctl),
+                    {.code = ErrorCode::kNoMemory, .path = "kern.malloc_stats"}));
   ASSERT_EQ(sysctl.rooms.size(), 9U);
   for (std::size_t i = 1; i < sysctl.rooms.size(); ++i) EXPECT_GE(sysctl.rooms[i], sysctl.rooms[i - 1] / 8 * 9);
 }
@@ -229,8 +215,7 @@ TEST(GrowAndRetry, PassesOtherErrnosOnWithoutRetrying) {
   Buffer out;
   int calls = 0;
   const auto result = grow_and_retry("kern.x", out, 100, [&calls](void*, std::size_t*) { return ++calls, EPERM; });
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  ASSERT_TRUE(fails(result, ErrorCode::kPermission));
   EXPECT_EQ(calls, 1);
   const auto absent = grow_and_retry("kern.x", out, 0, [](void*, std::size_t*) { return ENOENT; });
   EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
@@ -245,8 +230,7 @@ TEST(GrowAndRetry, AnEmptyValueIsEmpty) {
 TEST(GrowAndRetry, DoesNotBelieveALengthBeyondItsRoom) {
   Buffer out;
   const auto result = grow_and_retry("kern.x", out, 100, [](void*, std::size_t* length) { return *length = 1UL << 40, 0; });
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  ASSERT_TRUE(fails(result, ErrorCode::kData));
 }
 
 TEST(GrowAndRetry, ALyingSizeIsBounded) {
@@ -255,8 +239,7 @@ TEST(GrowAndRetry, ALyingSizeIsBounded) {
     if (to == nullptr) return *length = 0, 0;
     return ENOMEM;
   });
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNoMemory);
+  ASSERT_TRUE(fails(result, ErrorCode::kNoMemory));
   EXPECT_LT(out.capacity(), 10'000U);
 }
 

@@ -4,22 +4,17 @@
 #include "core/kernel/reader_process.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <thread>
 
 #include "core/base/shared_memory.h"
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/forked_reader.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -249,8 +244,7 @@ TEST(ReaderProcess, ReadsWhatWasAskedForBeforeTheSealOnly) {
         view->read_file("100", out), view->read_file("/b", out), view->read_file("/empty/../b", out),
         view->read_file("/empty/.", out), view->read_file("/emptyb", out), view->list_directory("/", names),
         view->keep_open("/kept")}) {
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().system_errno, EPERM) << to_string(refused.error());
+    ASSERT_TRUE(fails(refused, {.system_errno = EPERM}));
   }
   EXPECT_NE(text_of(view->read_file("/b", out)).find("restart memstatd"), std::string::npos);
   EXPECT_FALSE(view->read_link("/b"));
@@ -338,8 +332,7 @@ TEST(ReaderProcess, ThatIsGoneIsAnErrorThatSaysWhatToDo) {
   EXPECT_TRUE(eventually([&] { return !view->is_alive(); }));
   for (std::size_t read = 0; read <= kReadChannels; ++read) {
     const auto result = view->read_file("/a", out);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kIo);
+    ASSERT_TRUE(fails(result, ErrorCode::kIo));
     EXPECT_EQ(text_of(result), "/a: the process that reads the kernel for memstatd is gone; restart memstatd");
   }
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/sysctl_mib_cache.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

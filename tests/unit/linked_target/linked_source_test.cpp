@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A program that links a target with sources of its own has them in its table, beside those of core/sources.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #include "core/capture/recording_view.h"
 #include "core/capture/replay_view.h"
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/caller_slots.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

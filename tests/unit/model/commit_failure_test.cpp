@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A commit that runs out of memory, at whichever allocation, changes nothing that can be seen.
-#include <gtest/gtest.h>
-
-#include <sstream>
-#include <string>
-
 #include "tests/support/failing_allocations.h"
 #include "tests/support/failing_allocations_new.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sources that are no roster: their figures come and go with what they name, whenever the roster creates the types.
-#include <gtest/gtest.h>
-
 #include "core/model/memory_type_list.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

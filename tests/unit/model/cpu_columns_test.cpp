@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Per-CPU figures of a memory type over commits.
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/field.h"
 
-#include <gtest/gtest.h>
-
-#include <set>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

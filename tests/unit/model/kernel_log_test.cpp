@@ -2,11 +2,8 @@
 // Lines of the kernel's log, from what kernels print and from what users could make of it.
 #include "core/model/kernel_log.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "core/model/kernel_log_book.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

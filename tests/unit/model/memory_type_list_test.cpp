@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/memory_type_list.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 class MemoryTypeListTest : public testing::Test {
  protected:

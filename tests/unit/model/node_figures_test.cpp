@@ -2,11 +2,8 @@
 // Figures by NUMA node, and details, from a Staging to the memory types.
 #include "core/model/node_figures.h"
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -49,9 +46,10 @@ TEST_F(NodeFiguresTest, ATypeHasThoseThatItsSourceGave) {
 TEST_F(NodeFiguresTest, NodesThatComeFindRoomAndThoseThatGoAreZero) {
   for (const std::initializer_list<std::uint64_t> values :
        {std::initializer_list<std::uint64_t>{1}, {2, 3, 4}, {5, 6}, {7, 8, 9, 10}}) {
-    StagingBuilder staging;
-    staging.nodes(kHeldAndFree, static_cast<std::uint32_t>(values.size())).type("a").node(NodeField::kFree, values);
-    commit(staging);
+    commit(StagingBuilder()
+               .nodes(kHeldAndFree, static_cast<std::uint32_t>(values.size()))
+               .type("a")
+               .node(NodeField::kFree, values));
     Values expected(values);
     expected.resize(5, 0);
     EXPECT_EQ(of("a", NodeField::kFree), expected);
@@ -113,14 +111,11 @@ TEST_F(NodeFiguresTest, AMergedAndSortedStagingGivesEachTypeItsOwn) {
 
 TEST_F(NodeFiguresTest, DetailsAreTheRostersAndFollowIt) {
   const auto detail = [&](const char* name) { return find_ordinal(list_, name, 0)->detail(); };
-  StagingBuilder first;
-  first.type("a").detail("mm/slub.c:1").type("b");
-  commit(first);
+  commit(StagingBuilder().type("a").detail("mm/slub.c:1").type("b"));
   EXPECT_EQ(detail("a"), "mm/slub.c:1");
   EXPECT_EQ(detail("b"), "");
-  StagingBuilder contributor;
-  contributor.type("a").detail("not its business").type("b");
-  commit(contributor, {.source = "other", .allocator = Allocator::kSlab, .fields = FieldMask(Field::kBytes)});
+  commit(StagingBuilder().type("a").detail("not its business").type("b"),
+         {.source = "other", .allocator = Allocator::kSlab, .fields = FieldMask(Field::kBytes)});
   EXPECT_EQ(detail("a"), "mm/slub.c:1");
   StagingBuilder second;
   second.type("a").type("b").detail("mm/vmalloc.c:2, which is longer than a short string is");

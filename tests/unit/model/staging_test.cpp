@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/staging.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <string>
-
 #include "core/base/text.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/system_metric.h"
 
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <string>
-
 #include "core/base/text.h"
 #include "core/model/accounts.h"
 #include "core/model/staging.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

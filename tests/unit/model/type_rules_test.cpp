@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/type_rules.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

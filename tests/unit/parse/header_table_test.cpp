@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/parse/header_table.h"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/parse/key_values.h"
 
-#include <gtest/gtest.h>
-
-#include <array>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/parse/malloc_probe_names.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,9 +2,7 @@
 // /proc/PID/statm, from text made by hand.
 #include "core/parse/statm.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/parse/sysv_ipc.h"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/parse/uma_sysctl_nodes.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
 
 constexpr std::size_t kNone = kNoUmaSysctlNode;
 

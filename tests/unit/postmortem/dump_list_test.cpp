@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A crash dump through the C API, as memstatctl reads it.
-#include <gmock/gmock.h>
-
-#include <memory>
-
 #include "core/include/memstat.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
-using ::testing::HasSubstr;
 using List = std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)>;
 
 TEST(DumpList, HasTheTypesOfTheKernelAndSaysWhatIsDamaged) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `memstatctl counters` on this machine's kernel.
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "daemon/ctl/commands/commands.h"
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {

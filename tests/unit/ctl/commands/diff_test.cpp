@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat::ctl {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
 using enum Field;
 
 class DiffReport : public testing::Test {

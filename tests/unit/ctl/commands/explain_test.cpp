@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/explain/explain.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <string>
-
 #include "core/model/field.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/explain/known_types.h"
 #include "daemon/explain/runbooks.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/own_metrics.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
 using testing::Contains;
-using testing::HasSubstr;
-using testing::SizeIs;
-using testing::StartsWith;
 
 /// The only explanation of the word.
 Explanation one(std::string_view word) {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 GrowthAnswer answer() {
   GrowthRow row;

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat::ctl {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
 using enum Field;
 
 /// The lines of a list of zones, without the header, blanks between cells made one.

@@ -2,7 +2,7 @@
 // Each formula with figures that are distinct powers of ten, so that a wrong or missing term shows as a wrong digit.
 #include "daemon/ctl/commands/reports.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/options.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-#include <string_view>
-#include <vector>
-
 #include "daemon/ctl/commands/commands.h"
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
 
 using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 constexpr std::int64_t kNsOfASecond = 1'000'000'000;
 

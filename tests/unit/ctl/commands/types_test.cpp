@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <gtest/gtest.h>
-
 #include <cctype>
-#include <fstream>
-#include <iterator>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat::ctl {

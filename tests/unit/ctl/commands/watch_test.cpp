@@ -2,21 +2,12 @@
 // Reports that read one type again and again, and how a type is named.
 #include "daemon/ctl/commands/reports.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <utility>
-#include <vector>
-
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/output/nearest_words.h"
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 constexpr std::uint32_t kFigures = MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_FAILURES;
 

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "daemon/ctl/commands/commands.h"
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 Finding finding_of(std::string cause, Severity severity, std::string type) {
   Finding finding{.cause = std::move(cause), .severity = severity, .headline = "The table of " + type + " is full"};

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/output/report_table.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <sstream>
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 constexpr std::array<ReportColumn, 6> kColumns{{{.key = "allocator", .title = "ALLOCATOR"},
                                                 {.key = "type", .title = "TYPE", .least = 12},

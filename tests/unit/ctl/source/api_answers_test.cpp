@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/source/api_answers.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "daemon/ctl/source/type_figures.h"
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
 
-using testing::ElementsAre;
 using testing::Optional;
 
 constexpr std::string_view kTypes =

@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/top/model.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "daemon/ctl/output/cells.h"
+#include "tests/support/test.h"
 
 namespace memstat::ctl {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 TypeRow type_of(std::string name, std::uint64_t bytes, std::uint64_t objects = 0) {
   TypeRow type;

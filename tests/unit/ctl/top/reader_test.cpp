@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/top/reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
+
 #include <poll.h>
 
 #include <future>
-#include <string>
-#include <utility>
 
 namespace memstat::ctl {
 namespace {
-
-using testing::HasSubstr;
 
 TypeRow row(const char* name) {
   TypeRow made;

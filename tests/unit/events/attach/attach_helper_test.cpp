@@ -3,23 +3,13 @@
 // of what is attached.
 #include "core/events/attach/attach_helper.h"
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace memstat::events {
 namespace {
@@ -156,9 +146,7 @@ TEST_F(Serving, KeepsNoCopyOfWhatItAttached) {
     EXPECT_TRUE(eventually([&] { return open_descriptors() == before + 1; }));
   }
   EXPECT_TRUE(eventually([&] { return open_descriptors() == before; }));
-  const auto refused = helper.attach(1);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().system_errno, ENOENT);
+  EXPECT_TRUE(fails(helper.attach(1), {.system_errno = ENOENT}));
   EXPECT_FALSE(helper.attach(2));
   EXPECT_TRUE(helper.is_alive()) << "a refusal is an answer";
   EXPECT_TRUE(helper.attach(0));
@@ -195,8 +183,7 @@ class Asking : public testing::Test {
     return attach([&](int socket) { send_raw(socket, &answer, sizeof answer, descriptors); });
   }
   void expect_gone(const Result<UniqueFd>& result) {
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+    ASSERT_TRUE(fails(result, ErrorCode::kNotPresent));
     EXPECT_NE(to_string(result.error()).find("restart memstatd to count events again"), std::string::npos);
     EXPECT_FALSE(helper_.is_alive());
     EXPECT_FALSE(helper_.attach(7)) << "for good";
@@ -212,9 +199,7 @@ TEST_F(Asking, TakesADescriptorWithoutAnError) {
 }
 
 TEST_F(Asking, TakesAnErrorWithoutADescriptor) {
-  const auto result = attach({.error = ENODEV, .place = 7}, {});
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().system_errno, ENODEV);
+  EXPECT_TRUE(fails(attach({.error = ENODEV, .place = 7}, {}), {.system_errno = ENODEV}));
   EXPECT_TRUE(helper_.is_alive());
 }
 
@@ -243,8 +228,7 @@ TEST_F(Asking, KeepsOneWhoseDescriptorThisProcessHasNoRoomFor) {
   const auto result = helper_.attach(7);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   ASSERT_EQ(status, 0);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().system_errno, EMFILE);
+  ASSERT_TRUE(fails(result, {.system_errno = EMFILE}));
   EXPECT_TRUE(helper_.is_alive());
 }
 

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the governor of events decides, by rates of its test, and what a table says of it.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "core/events/attach/event_settings.h"
 #include "core/events/attach/governor.h"
+#include "core/events/attach/event_settings.h"
 #include "core/query.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {

@@ -2,7 +2,7 @@
 // What is said of a kernel that refuses: the capability or the policy by its name.
 #include "core/events/attach/refusal.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {

@@ -2,20 +2,13 @@
 // Control groups by their numbers, in directories that are laid out as the kernel's are.
 #include "core/events/memuse/control_groups.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 class ControlGroups : public testing::Test {
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/memuse/kernel_symbols.h"
-
-#include <gtest/gtest.h>
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {
@@ -37,10 +37,8 @@ TEST(KernelSymbols, AreNoneWhereTheKernelHidesThem) {
 
 TEST(KernelSymbols, AreRefusedAtTheLineThatIsNone) {
   KernelSymbols symbols;
-  const auto result = symbols.parse("ffffffff81000000 T _text\nffffffff8100zz00 T odd\n");
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
-  EXPECT_EQ(result.error().offset, 25U);
+  EXPECT_TRUE(
+      fails(symbols.parse("ffffffff81000000 T _text\nffffffff8100zz00 T odd\n"), {.code = ErrorCode::kData, .offset = 25U}));
   EXPECT_TRUE(symbols.empty());
 }
 

@@ -2,16 +2,10 @@
 // Blocks in use, grouped and judged: from tables as a watch gives them, so that no privilege is needed.
 #include "core/events/memuse/memuse_groups.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <functional>
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {
-
-using testing::ElementsAre;
-using testing::SizeIs;
 
 constexpr std::int64_t kNsOfASecond = 1'000'000'000;
 constexpr std::uint64_t kCache = 0xffff888100000100;

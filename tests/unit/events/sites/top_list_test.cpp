@@ -2,7 +2,7 @@
 // A bounded number of names whose counters only grow, however the ranks change.
 #include "core/events/sites/top_list.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {

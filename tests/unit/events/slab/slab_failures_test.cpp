@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Allocations that fail on this machine's kernel, because a control group is full, and their count.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -10,16 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
-#include <memory>
-#include <string>
 
 #include "core/events/attach/live_tables.h"
 #include "core/query.h"
 #include "tests/support/live_table.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,18 +2,12 @@
 // The origins of allocations that memstatctl shows, out of a capture.
 #include "core/events/slab/slab_origins.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
-
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat::events {
 namespace {
-
-using testing::SizeIs;
 
 class SlabOriginsOfACapture : public testing::Test {
  protected:
@@ -59,18 +53,14 @@ TEST_F(SlabOriginsOfACapture, AreNoneWhereNothingWasAllocated) {
 TEST_F(SlabOriginsOfACapture, AreRefusedWhereTheTableIsDamagedOrMissing) {
   write_origins("origin 10 1920\n");
   auto origins = read();
-  ASSERT_FALSE(origins);
-  EXPECT_EQ(origins.error().code, ErrorCode::kData);
+  ASSERT_TRUE(fails(origins, ErrorCode::kData));
   std::filesystem::remove(directory_.file("000000/source/linux_call_sites"));
   origins = read();
-  ASSERT_FALSE(origins);
-  EXPECT_EQ(origins.error().code, ErrorCode::kNotPresent);
+  ASSERT_TRUE(fails(origins, ErrorCode::kNotPresent));
 }
 
 TEST_F(SlabOriginsOfACapture, SayThatThereIsNoSuchCapture) {
-  const auto opened = SlabOrigins::open(directory_.file("missing"));
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(SlabOrigins::open(directory_.file("missing")), ErrorCode::kNotPresent));
 }
 
 }  // namespace

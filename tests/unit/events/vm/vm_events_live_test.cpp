@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Events of memory management that the test makes happen on this machine's kernel.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <memory>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "core/events/attach/live_tables.h"
 #include "core/events/vm/vm_rows.h"
@@ -25,6 +15,7 @@
 #include "tests/support/live_group.h"
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

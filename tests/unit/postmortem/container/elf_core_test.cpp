@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/container/elf_core.h"
 
-#include <gmock/gmock.h>
-
 #include "core/postmortem/container/vmcoreinfo.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat::postmortem {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr std::size_t kSecondHeader = 64 + 56;  // of the segment of memory in what FakeLinuxDump makes
 
@@ -38,9 +36,7 @@ TEST(ElfCore, ReadsWhatItHoldsAndNothingElse) {
   EXPECT_EQ(got, bytes.substr(0x4000 + 4000, got.size()));
   EXPECT_TRUE((*memory)->read(kBegin + kSize - 8, got.data(), 8));
   for (const std::uint64_t address : {kBegin - 1, kBegin + kSize - 7, kBegin + kSize, ~std::uint64_t{0} - 3}) {
-    const auto read = (*memory)->read(address, got.data(), 8);
-    ASSERT_FALSE(read) << address;
-    EXPECT_EQ(read.error().code, ErrorCode::kKvmShortRead);
+    EXPECT_TRUE(fails((*memory)->read(address, got.data(), 8), ErrorCode::kKvmShortRead)) << address;
   }
 }
 

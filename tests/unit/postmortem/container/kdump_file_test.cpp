@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/container/kdump_file.h"
 
-#include <gmock/gmock.h>
-
 #include "core/kernel/open_view.h"
 #include "tests/support/compressed_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using ::testing::HasSubstr;
 
 Result<OpenedView> open_bytes(const TemporaryDirectory& directory, const std::string& bytes) {
   write_text(directory.file("dump"), bytes);
@@ -38,8 +36,7 @@ TEST(KdumpFile, HasTheTypesOfTheElfDumpHoweverItsPagesArePacked) {
     }
   }
   const auto flattened = open_bytes(directory, "makedumpfile" + std::string(4096, '\0'));
-  ASSERT_FALSE(flattened);
-  EXPECT_EQ(flattened.error().code, ErrorCode::kVersion);
+  ASSERT_TRUE(fails(flattened, ErrorCode::kVersion));
   EXPECT_THAT(to_string(flattened.error()), HasSubstr("makedumpfile -R"));
 }
 

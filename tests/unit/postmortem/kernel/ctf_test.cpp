@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/kernel/btf.h"
 
-#include <gmock/gmock.h>
-
 #include "tests/support/fake_freebsd_dump.h"
+#include "tests/support/test.h"
 
 namespace memstat::postmortem {
 namespace {
-
-using ::testing::HasSubstr;
 
 CtfBuilder some_ctf(unsigned version) {
   CtfBuilder types(version);

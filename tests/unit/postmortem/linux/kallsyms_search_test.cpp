@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/linux/kallsyms.h"
 
-#include <gmock/gmock.h>
-
 #include "core/kernel/open_view.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat::postmortem {
 namespace {
-
-using ::testing::HasSubstr;
 
 FakeKernelOptions old_kernel() {
   FakeKernelOptions options = small_kernel(SlabKernel::kPages);
@@ -68,8 +66,7 @@ TEST(FindSymbolTables, WhereThereAreNoneTheErrorSaysSo) {
   options.without = "kallsyms";
   write_text(directory.file("dump"), FakeLinuxDump(options).elf());
   const auto opened = open_view(directory.file("dump"));
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, ErrorCode::kKvmNoSymbol);
+  ASSERT_TRUE(fails(opened, ErrorCode::kKvmNoSymbol));
   EXPECT_THAT(to_string(opened.error()), HasSubstr("not found in its image"));
 }
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/linux/kallsyms.h"
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "tests/support/fake_linux_dump.h"
+#include "tests/support/test.h"
 
 namespace memstat::postmortem {
 namespace {

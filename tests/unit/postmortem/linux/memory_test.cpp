@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The files of the page allocator and of vmalloc that are made of a dump, and what the sources read in them.
-#include <gmock/gmock.h>
-
-#include <memory>
-
 #include "core/include/memstat.h"
 #include "core/kernel/open_view.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::Not;
 using List = std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)>;
 
 struct Answer {

@@ -2,21 +2,14 @@
 // The objects of slab caches in dumps.
 #include "core/postmortem/linux/objects.h"
 
-#include <gmock/gmock.h>
-
-#include <algorithm>
-#include <map>
-
 #include "core/postmortem/dump_objects.h"
 #include "tests/support/fake_linux_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat::postmortem {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr std::uint64_t kAllObjects = 1000;
 
@@ -190,8 +183,7 @@ TEST(LinuxObjects, OfAKernelThatDoesNotSayWhereItsPagesAreIsAnError) {
     const auto opened = open_dump_bytes(FakeLinuxDump(options).elf());
     ASSERT_TRUE(opened) << missing;
     const auto objects = opened->objects_of(0, 1);
-    ASSERT_FALSE(objects) << missing;
-    EXPECT_EQ(objects.error().code, ErrorCode::kVersion);
+    ASSERT_TRUE(fails(objects, ErrorCode::kVersion)) << missing;
     EXPECT_THAT(to_string(objects.error()), HasSubstr("VMCOREINFO lacks"));
   }
 }
@@ -203,8 +195,7 @@ TEST(LinuxObjects, OnlyOfDumps) {
   EXPECT_TRUE(open_dump_objects(directory.file("dump") + "@0"));
   for (const std::string& name : {std::string("live"), directory.file("text"), directory.file("dump") + "@1"}) {
     const auto opened = open_dump_objects(name);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+    ASSERT_TRUE(fails(opened, ErrorCode::kNotPresent));
     EXPECT_THAT(to_string(opened.error()), HasSubstr("is not a crash dump"));
   }
 }
