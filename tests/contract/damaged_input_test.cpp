@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Every parser against kernel data that is cut short or has wrong bytes in it: a typed error that says where, or fewer
 // types, and never anything else. Worth most in the build with AddressSanitizer.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <random>
-
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MEMSTAT_POISONS 1

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What every source owes to the list: slots that survive, equal polls that give equal lists, and other allocators left
 // alone.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/read_all.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

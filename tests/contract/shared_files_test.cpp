@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A file or sysctl that several sources read is read from the kernel once a poll.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/query.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

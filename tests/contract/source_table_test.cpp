@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What must hold of the table of sources as a whole.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-#include <string>
-
 #include "core/kernel/forwarding_view.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

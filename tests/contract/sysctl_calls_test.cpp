@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How often a steady poll of a FreeBSD kernel asks it, with every source that is on by default.
-#include <gtest/gtest.h>
-
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/query.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/allocinfo from text made by hand, from every captured kernel against an independent reader of the same text and
-// against other files of the same kernel, and from this machine's kernel where it has the file.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <map>
-#include <sstream>
-
+// /proc/allocinfo from text made by hand. Captured and live kernels: tests/guests/checker.py.
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_reading.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_allocinfo_test {
 namespace {
@@ -57,10 +48,7 @@ class LinuxAllocinfo : public testing::Test {
   std::string words(const std::string& lines) { return words_of_text(kVersion2 + kNames + lines); }
   void expect_refused_text(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
     const auto result = parse_text(text);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, code) << text;
-    EXPECT_EQ(result.error().path, kFile);
-    EXPECT_EQ(result.error().offset, offset) << text;
+    ASSERT_TRUE(fails(result, {.code = code, .path = kFile, .offset = offset})) << text;
     EXPECT_FALSE(result.error().detail.empty());
   }
   /// Expects lines to be refused N bytes after the header.
@@ -244,10 +232,7 @@ class LinuxAllocinfoSwitch : public testing::Test {
 TEST_F(LinuxAllocinfoSwitch, OffIsNotPresentAndSaysHowToSwitchItOn) {
   std::string& profiling = view_.contents[std::string(kSwitch)].emplace_back("0\n");
   for (const auto& result : {open_source(reader_, view_), refresh(reader_, view_, list_, 1)}) {
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
-    EXPECT_EQ(result.error().path, kFile);
-    EXPECT_NE(result.error().detail.find("vm.mem_profiling=1"), std::string::npos);
+    ASSERT_TRUE(fails(result, {.code = ErrorCode::kNotPresent, .path = kFile, .detail = "vm.mem_profiling=1"}));
   }
   EXPECT_EQ(list_.size(), 0U);
   EXPECT_EQ(view_.reads_of(kFile), 1U) << "opened, but never read";
@@ -282,10 +267,8 @@ TEST_F(LinuxAllocinfoSwitch, ThatCannotBeReadIsNotAskedForAgain) {
 TEST_F(LinuxAllocinfoSwitch, SaysWhatToDoWhenTheFileCannotBeOpened) {
   view_.failures[std::string(kFile)] = EACCES;
   const auto result = open_source(reader_, view_);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  ASSERT_TRUE(fails(result, {.code = ErrorCode::kPermission, .detail = "root"}));
   EXPECT_EQ(result.error().source, "linux_allocinfo");
-  EXPECT_NE(result.error().detail.find("root"), std::string::npos);
   view_.failures.clear();
   view_.contents.clear();
   EXPECT_EQ(open_source(reader_, view_).error().code, ErrorCode::kNotPresent) << "a kernel without profiling";
@@ -297,130 +280,6 @@ TEST(LinuxAllocinfoOptions, BoundThePageByDefault) {
   EXPECT_EQ(source().options[0].default_number, 200U);
   EXPECT_EQ(source().options[1].name, "min_bytes");
   EXPECT_EQ(source().options[1].default_number, 65536U);
-}
-
-// ---- kernels -------------------------------------------------------------------------------------------------------------
-
-struct FunctionSums {
-  std::uint64_t bytes = 0;
-  std::uint64_t calls = 0;
-  std::size_t sites = 0;
-  bool is_accurate = true;
-
-  bool operator==(const FunctionSums&) const = default;
-};
-
-/// An independent reader: words by streams.
-std::map<std::string, FunctionSums> sums_of_text(std::string_view text) {
-  std::map<std::string, FunctionSums> sums;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    long long size = 0;
-    unsigned long long calls = 0;
-    if (!(words >> size >> calls)) continue;  // the header
-    std::string module;
-    std::string function;
-    bool is_accurate = true;
-    for (std::string word; words >> word;) {
-      if (word.front() == '[') module = ' ' + word;
-      if (word.rfind("func:", 0) == 0) function = word.substr(5);
-      if (word == "accurate:no") is_accurate = false;
-    }
-    FunctionSums& of_function = sums[function + module];
-    of_function.bytes += size < 0 ? 0 : static_cast<std::uint64_t>(size);
-    of_function.calls += static_cast<long long>(calls) < 0 ? 0 : calls;
-    ++of_function.sites;
-    of_function.is_accurate = of_function.is_accurate && is_accurate;
-  }
-  return sums;
-}
-
-std::map<std::string, FunctionSums> sums_of_types(const Staging& staging) {
-  std::map<std::string, FunctionSums> sums;
-  for (const StagedType& type : staging.types()) {
-    const std::string detail(type.detail);
-    unsigned more = 0;
-    const std::size_t at = detail.find(" and ");
-    if (at != std::string::npos) {
-      EXPECT_EQ(std::sscanf(detail.c_str() + at, " and %u more", &more), 1) << detail;
-    }
-    EXPECT_NE(detail.find(':'), std::string::npos) << type.name;
-    const bool is_new = sums.emplace(type.name, FunctionSums{.bytes = type.figures[Field::kBytes],
-                                                             .calls = type.figures[Field::kCount],
-                                                             .sites = more + 1,
-                                                             .is_accurate = !detail.ends_with(", not accurate")})
-                            .second;
-    EXPECT_TRUE(is_new) << type.name << " twice";
-  }
-  return sums;
-}
-
-/// What a list of sums differs in, for messages that do not show a thousand functions.
-void expect_same(const std::map<std::string, FunctionSums>& seen, const std::map<std::string, FunctionSums>& expected) {
-  EXPECT_EQ(seen.size(), expected.size());
-  for (const auto& [name, sums] : expected) {
-    const auto found = seen.find(name);
-    ASSERT_NE(found, seen.end()) << name;
-    EXPECT_TRUE(found->second == sums) << name << ": " << found->second.bytes << ", expected " << sums.bytes;
-  }
-}
-
-/// The second word of a slab cache's line: objects in use.
-std::uint64_t active_objects(KernelView& view, const std::string& cache) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file("/proc/slabinfo", text));
-  std::istringstream lines{std::string(text.view())};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(cache + " ")) return std::stoull(line.substr(cache.size() + 1));
-  }
-  ADD_FAILURE() << "no " << cache;
-  return 0;
-}
-
-using CapturedAllocinfo = CapturedSource<source>;
-
-TEST_P(CapturedAllocinfo, EqualsWhatAnIndependentReaderFindsAndFitsTheOtherFiles) {
-  Buffer text;
-  ASSERT_TRUE(view_->read_file(kFile, text));
-  const auto seen = sums_of_types(reader_.staging);
-  expect_same(seen, sums_of_text(text.view()));
-  EXPECT_GT(seen.size(), 1000U);
-  std::size_t inaccurate = 0;
-  for (const auto& [name, sums] : seen) inaccurate += sums.is_accurate ? 0 : 1;
-  const bool is_version_2 = text.view().starts_with(kVersion2);
-  EXPECT_EQ(is_version_2, GetParam().find("7.2") != std::string::npos) << "both versions are shown";
-  EXPECT_EQ(inaccurate, is_version_2 ? 4U : 0U) << "functions; one of them has two such sites";
-  // What the kernel says of the same memory elsewhere; some processes came and went between the reads.
-  const auto near = [](std::uint64_t figure, std::uint64_t other, const char* what) {
-    EXPECT_LE(figure, other + other / 10) << what;
-    EXPECT_GE(figure, other - other / 10) << what;
-  };
-  near(seen.at("alloc_slab_page").bytes, meminfo(*view_, "Slab"), "pages of slabs");
-  near(seen.at("alloc_task_struct_node").calls * 16384, meminfo(*view_, "KernelStack"), "a stack of 16 KiB a task");
-  near(seen.at("__d_alloc").calls, active_objects(*view_, "dentry"), "objects of the cache dentry");
-  ASSERT_TRUE(view_->read_file("/proc/vmallocinfo", text));
-  const auto areas = static_cast<std::uint64_t>(std::count(text.view().begin(), text.view().end(), '\n'));
-  near(seen.at("alloc_vmap_area").calls, areas, "vmalloc areas");
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedAllocinfo, shown_by("linux_allocinfo"), name_of_capture);
-
-using LiveAllocinfo = LiveSource<source>;
-
-TEST_F(LiveAllocinfo, EqualsAnIndependentSumAndFitsMeminfo) {
-  ASSERT_TRUE(refreshes());
-  const auto seen = sums_of_types(reader_.staging);
-  expect_same(seen, sums_of_text(reader_.raw.parts[0].view()));
-  // Profiling may have been switched on after boot: then only what was allocated since is counted.
-  std::uint64_t all = 0;
-  for (const auto& [name, sums] : seen) all += sums.bytes;
-  EXPECT_GT(all, 0U);
-  const std::uint64_t slabs = meminfo(*view_, "Slab");
-  const auto slab_pages = seen.find("alloc_slab_page");
-  if (slab_pages != seen.end()) {
-    EXPECT_LE(slab_pages->second.bytes, slabs + slabs / 8 + (std::uint64_t{8} << 20U));
-  }
 }
 
 }  // namespace

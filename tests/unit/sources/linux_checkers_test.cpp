@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel's own checkers count, from files made by hand, from captured kernels that had them on, and from this
-// machine's kernel against a walk through its slab caches.
-#include <gtest/gtest.h>
-
+// What the kernel's own checkers count, from files made by hand. Captured and live kernels: tests/guests/checker.py.
 #include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
-#include <sstream>
 
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
@@ -16,6 +9,7 @@
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_checkers_test {
 namespace {
@@ -160,72 +154,6 @@ TEST(SlabChecks, AreThoseOfCachesAndNotOfTheirOtherNamesAndAreReadOnce) {
   Found expected = kUntainted;
   expected.insert({{"slab_debug_caches{red_zone}", 2}, {"slab_debug_caches{poison}", 1}});
   EXPECT_EQ(statistics_of(reader.staging), expected);
-}
-
-using CapturedCheckers = CapturedSource<source>;
-
-TEST_P(CapturedCheckers, HaveWhatWasSwitchedOn) {
-  Found expected = kUntainted;
-  expected.insert({{"kernel_reports_total{warning}", 0}, {"kernel_reports_total{oops}", 0}});
-  if (GetParam().find("6.1") != std::string::npos) {  // slub_debug=FZPU,kmalloc-*, no KFENCE
-    for (const char* check : {"sanity_checks", "red_zone", "poison", "store_user"}) {
-      expected["slab_debug_caches{" + std::string(check) + "}"] = 39;
-    }
-  } else {  // slab_debug=FZ, KFENCE
-    expected.insert({{"slab_debug_caches{sanity_checks}", 249},
-                     {"slab_debug_caches{red_zone}", 249},
-                     {"checker_objects{kfence,allocated}", 50},
-                     {"checker_objects{kfence,zombie}", 0},
-                     {"checker_allocations_total{kfence}", 625},
-                     {"checker_frees_total{kfence}", 575},
-                     {"checker_bugs_total{kfence}", 0},
-                     {"checker_skips_total{kfence,incompatible}", 28},
-                     {"checker_skips_total{kfence,capacity}", 0},
-                     {"checker_skips_total{kfence,covered}", 0}});
-  }
-  EXPECT_EQ(statistics_of(reader_.staging), expected);
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedCheckers, shown_by("linux_checkers"), name_of_capture);
-
-using LiveCheckers = LiveSource<source>;
-
-TEST_F(LiveCheckers, CountCachesAsAWalkThroughThemDoes) {
-  ASSERT_TRUE(refreshes());
-  const auto found = statistics_of(reader_.staging);
-  const std::uint64_t tainted = std::stoull(read_text(kTainted));
-  EXPECT_EQ(found.at("kernel_tainted{bad_page}"), tainted / 32 % 2);
-  EXPECT_EQ(found.at("kernel_tainted{machine_check}"), tainted / 16 % 2);
-  std::error_code error;
-  std::map<std::string, std::uint64_t> counts;
-  for (const auto& cache : std::filesystem::directory_iterator(kSlab, error)) {
-    if (cache.is_symlink()) continue;
-    for (const char* check : {"sanity_checks", "red_zone", "poison", "store_user"}) {
-      const auto path = cache.path() / check;
-      if (access(path.c_str(), R_OK) == 0 && read_text(path) == "1\n") ++counts[check];
-    }
-  }
-  if (error) GTEST_SKIP() << kSlab << ": " << error.message();
-  const StatisticSum sum = sum_of_statistics(reader_.staging, "slab_debug_caches{");
-  EXPECT_EQ(sum.count, counts.size());
-  for (const auto& [check, count] : counts) EXPECT_EQ(found.at("slab_debug_caches{" + check + "}"), count);
-}
-
-TEST_F(LiveCheckers, HaveKfencesCountersWhereItIsOn) {
-  if (access(kKfence, R_OK) != 0) GTEST_SKIP() << "no KFENCE that we may read";
-  std::istringstream lines(read_text(kKfence));
-  std::map<std::string, std::uint64_t> figures;
-  for (std::string name, number; std::getline(lines, name, ':') && std::getline(lines, number);) {
-    figures[name] = std::stoull(number);
-  }
-  ASSERT_TRUE(refreshes());
-  const auto found = statistics_of(reader_.staging);
-  if (figures["enabled"] == 0 && figures["total allocations"] == 0) {
-    EXPECT_EQ(sum_of_statistics(reader_.staging, "checker_").count, 0U);
-    GTEST_SKIP() << "KFENCE is off";
-  }
-  EXPECT_EQ(found.at("checker_bugs_total{kfence}"), figures["total bugs"]);
-  EXPECT_GE(found.at("checker_allocations_total{kfence}"), figures["total allocations"]);
 }
 
 }  // namespace

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Areas of contiguous memory from files made by hand, from a captured kernel, and from this machine's kernel against
-// /proc/meminfo.
-#include <gtest/gtest.h>
-
-#include <sstream>
-
+// Areas of contiguous memory from files made by hand. Captured and live kernels: tests/guests/checker.py.
 #include "core/collect/file_list.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_reading.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_cma_test {
 namespace {
@@ -52,9 +47,7 @@ class Cma : public testing::Test {
   }
   void expect_refused(const Files& files, bool has_end = true) {
     const auto result = parse(files, has_end);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, kDirectory);
+    ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = kDirectory}));
     EXPECT_LE(result.error().offset, raw_.parts[0].size());
   }
   RawBytes raw_ = make_raw("");
@@ -143,41 +136,6 @@ TEST_F(Cma, FallsBackToMeminfoWithoutSysfsButNotWhereItCannotBeRead) {
   view.error = EACCES;
   SourceReader refused(source());
   EXPECT_EQ(open_source(refused, view).error().code, ErrorCode::kPermission);
-}
-
-void expect_total_of_meminfo(KernelView& view) {
-  SourceReader reader(source());
-  MemoryTypeList list;
-  if (const auto result = open_source(reader, view); !result) {
-    EXPECT_EQ(find_meminfo(view, "CmaTotal").value_or(0), 0U) << to_string(result.error());
-    GTEST_SKIP() << to_string(result.error());
-  }
-  ASSERT_TRUE(refresh(reader, view, list, 1));
-  std::uint64_t held = 0;
-  for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-    if (!type->fields().has(Field::kHeldBytes)) GTEST_SKIP() << "this kernel does not tell the size of an area";
-    held += type->figure(Field::kHeldBytes);
-    EXPECT_LE(type->figure(Field::kBytes), type->figure(Field::kHeldBytes));
-  }
-  EXPECT_EQ(held, find_meminfo(view, "CmaTotal").value_or(0));
-}
-
-using CapturedCma = CapturedSource<source>;
-TEST_P(CapturedCma, HasAreasThatAddUpToMeminfo) {
-  expect_total_of_meminfo(*view_);
-  EXPECT_EQ(list_.size(), 3U);
-  const MemoryType* area = list_.find(Allocator::kCma, "reserved");
-  ASSERT_NE(area, nullptr);
-  EXPECT_EQ(area->figure(Field::kBytes), 32U * 4096);
-  EXPECT_EQ(area->figure(Field::kMemAlloced), 32U * 4096);
-  EXPECT_EQ(area->figure(Field::kBytesLimit), 6144U * 4096);
-}
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedCma, shown_by("linux_cma"), name_of_capture);
-
-TEST(LiveCma, HasAreasThatAddUpToMeminfo) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-  expect_total_of_meminfo(**view);
 }
 
 }  // namespace

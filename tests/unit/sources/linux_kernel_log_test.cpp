@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The kernel's log as a source: of tables made by hand, and of this machine.
-#include <gtest/gtest.h>
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "core/base/unique_fd.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_kernel_log_test {
 namespace {
@@ -29,10 +29,7 @@ TEST(LinuxKernelLog, HasCountsAndTheTable) {
   EXPECT_EQ(found.at("kernel_log_lost_records_total"), 3U);
   EXPECT_EQ(staging.kernel_log(), kTable);
   raw.parts[0].assign(kTable.substr(0, kTable.size() - 1));
-  const auto refused = parse_bytes(source(), raw, staging);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kData);
-  EXPECT_EQ(refused.error().path, "/dev/kmsg");
+  EXPECT_TRUE(fails(parse_bytes(source(), raw, staging), {.code = ErrorCode::kData, .path = "/dev/kmsg"}));
 }
 
 TEST(LinuxKernelLog, OfAKernelThatKilledHasItsKills) {

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups: what the parser makes of the files, from texts made by hand, from every captured kernel against an
-// independent reader, and from groups of this machine's kernel that the test makes, fills, and takes away. Which groups are
-// read is shown by tests/unit/collect/cgroup_walk_test.cpp.
-#include <gtest/gtest.h>
+// Control groups: what the parser makes of the files, from texts made by hand, and from a group of this machine's kernel
+// that the test makes, fills, and takes away. Which groups are read is shown by tests/unit/collect/cgroup_walk_test.cpp;
+// captured kernels: tests/guests/checker.py.
 #include <signal.h>
 #include <unistd.h>
-
-#include <bit>
-#include <cerrno>
-#include <filesystem>
-#include <map>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
@@ -18,10 +11,12 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/live_group.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 #include "tests/support/whole_polls_view.h"
 
 namespace memstat::linux_memcg_test {
@@ -69,11 +64,16 @@ class LinuxMemcg : public testing::Test {
   }
   void expect_refused(const Files& files, const std::string& path, std::uint64_t offset,
                       const std::string& version = "2\n") {
-    const auto result = parse(files, version);
-    ASSERT_FALSE(result) << path << ": " << files.back().second;
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, path);
-    EXPECT_EQ(result.error().offset, offset) << files.back().second;
+    EXPECT_TRUE(fails(parse(files, version), {.code = ErrorCode::kData, .path = path, .offset = offset}))
+        << path << ": " << files.back().second;
+  }
+  /// "label,label=value ..." of one metric.
+  std::string shown(const std::string& metric) {
+    std::string words;
+    for (const auto& [labels, value] : values_of(staging_, metric_named("memstat_memcg_" + metric))) {
+      words += (words.empty() ? "" : " ") + labels + "=" + std::to_string(value);
+    }
+    return words;
   }
   std::uint64_t left_out() { return values_of(staging_, metric_named("memstat_memcg_groups_left_out")).at(""); }
 
@@ -94,37 +94,19 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
              {"/a/pids.current", "22\n"},
              {"/a/pids.max", "23\n"}}),
       "/a: 4096/8192/5/4");
-  using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")), (Values{{"/a,anon", 10},
-                                                                                   {"/a,file", 11},
-                                                                                   {"/a,kernel", 12},
-                                                                                   {"/a,kernel_stack", 13},
-                                                                                   {"/a,pagetables", 14},
-                                                                                   {"/a,sec_pagetables", 15},
-                                                                                   {"/a,percpu", 16},
-                                                                                   {"/a,sock", 17},
-                                                                                   {"/a,vmalloc", 18},
-                                                                                   {"/a,shmem", 19},
-                                                                                   {"/a,file_dirty", 24},
-                                                                                   {"/a,inactive_file", 25},
-                                                                                   {"/a,slab_reclaimable", 20},
-                                                                                   {"/a,slab_unreclaimable", 21},
-                                                                                   {"/a,slab", 41}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_refaulted_pages_total")),
-            (Values{{"/a,anon", 26}, {"/a,file", 27}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")), (Values{{"/a,low", 1},
-                                                                                     {"/a,high", 2},
-                                                                                     {"/a,max", 3},
-                                                                                     {"/a,oom", 4},
-                                                                                     {"/a,oom_kill", 5},
-                                                                                     {"/a,oom_group_kill", 6},
-                                                                                     {"/a,sock_throttled", 7}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_high_bytes")), (Values{{"/a", 6144}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks")), (Values{{"/a", 22}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks_limit")), (Values{{"/a", 23}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", 12 + 17}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_reclaimable_kernel_bytes")), (Values{{"/a", 20}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_anonymous_bytes")), (Values{{"/a", 10}}));
+  EXPECT_EQ(shown("part_bytes"),
+            "/a,anon=10 /a,file=11 /a,file_dirty=24 /a,inactive_file=25 /a,kernel=12 /a,kernel_stack=13 /a,pagetables=14 "
+            "/a,percpu=16 /a,sec_pagetables=15 /a,shmem=19 /a,slab=41 /a,slab_reclaimable=20 /a,slab_unreclaimable=21 "
+            "/a,sock=17 /a,vmalloc=18");
+  EXPECT_EQ(shown("refaulted_pages_total"), "/a,anon=26 /a,file=27");
+  EXPECT_EQ(shown("events_total"),
+            "/a,high=2 /a,low=1 /a,max=3 /a,oom=4 /a,oom_group_kill=6 /a,oom_kill=5 /a,sock_throttled=7");
+  EXPECT_EQ(shown("high_bytes"), "/a=6144");
+  EXPECT_EQ(shown("tasks"), "/a=22");
+  EXPECT_EQ(shown("tasks_limit"), "/a=23");
+  EXPECT_EQ(shown("kernel_bytes"), "/a=29");
+  EXPECT_EQ(shown("reclaimable_kernel_bytes"), "/a=20");
+  EXPECT_EQ(shown("anonymous_bytes"), "/a=10");
   EXPECT_EQ(left_out(), 0U);
 }
 
@@ -137,18 +119,14 @@ TEST_F(LinuxMemcg, TakesPressureSwapAndWhatHappenedInTheGroupItself) {
              {"/a/memory.events.local", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
              {"/a/cgroup.stat", "nr_descendants 8\nnr_subsys_memory 7\nnr_dying_descendants 9\n"},
              {"/b/memory.swap.max", "max\n"}}));
-  using Values = std::map<std::string, std::uint64_t>;
   const auto seconds = values_of(staging_, metric_named("memstat_memcg_pressure_stall_seconds_total"));
   EXPECT_EQ(std::bit_cast<double>(seconds.at("/a,some")), 1.5);
   EXPECT_EQ(std::bit_cast<double>(seconds.at("/a,full")), 0.5);
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_bytes")), (Values{{"/a", 4096}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_limit_bytes")), (Values{{"/a", 8192}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_events_total")),
-            (Values{{"/a,high", 1}, {"/a,max", 2}, {"/a,fail", 3}}));
-  EXPECT_EQ(
-      values_of(staging_, metric_named("memstat_memcg_local_events_total")),
-      (Values{{"/a,low", 1}, {"/a,high", 2}, {"/a,max", 3}, {"/a,oom", 4}, {"/a,oom_kill", 5}, {"/a,oom_group_kill", 6}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_dying_descendants")), (Values{{"/a", 9}}));
+  EXPECT_EQ(shown("swap_bytes"), "/a=4096");
+  EXPECT_EQ(shown("swap_limit_bytes"), "/a=8192");
+  EXPECT_EQ(shown("swap_events_total"), "/a,fail=3 /a,high=1 /a,max=2");
+  EXPECT_EQ(shown("local_events_total"), "/a,high=2 /a,low=1 /a,max=3 /a,oom=4 /a,oom_group_kill=6 /a,oom_kill=5");
+  EXPECT_EQ(shown("dying_descendants"), "/a=9");
 }
 
 TEST_F(LinuxMemcg, OfVersion1HasWaitingTasksAndLimitsOfKernelMemoryAndSwap) {
@@ -159,12 +137,11 @@ TEST_F(LinuxMemcg, OfVersion1HasWaitingTasksAndLimitsOfKernelMemoryAndSwap) {
                      {"/a/memory.memsw.failcnt", "3\n"},
                      {"/b/memory.memsw.limit_in_bytes", "9223372036854771712\n"}},
                     "1\n"));
-  using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_oom_waiting")), (Values{{"/a", 1}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_limit_hits_total")), (Values{{"/a", 7}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_memory_and_swap_bytes")), (Values{{"/a", 4096}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_memory_and_swap_limit_bytes")), (Values{{"/a", 8192}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_swap_events_total")), (Values{{"/a,max", 3}}));
+  EXPECT_EQ(shown("oom_waiting"), "/a=1");
+  EXPECT_EQ(shown("kernel_limit_hits_total"), "/a=7");
+  EXPECT_EQ(shown("memory_and_swap_bytes"), "/a=4096");
+  EXPECT_EQ(shown("memory_and_swap_limit_bytes"), "/a=8192");
+  EXPECT_EQ(shown("swap_events_total"), "/a,max=3");
 }
 
 TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
@@ -173,12 +150,9 @@ TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
                    {"/b/memory.current", "1\n"},
                    {"/c/memory.stat", "sock 5\nslab 64\n"}}),
             "/a: -/-/-/-; /b: 1/-/-/-; /c: -/-/-/-");
-  using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")),
-            (Values{{"/a", 1 + 2 + 4 + 8 + 32}, {"/c", 5 + 64}}));
+  EXPECT_EQ(shown("kernel_bytes"), "/a=47 /c=69");
   ASSERT_TRUE(parse({{"/a/memory.stat", "kernel 18446744073709551615\nsock 1\n"}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", ~std::uint64_t{0}}}))
-      << "does not wrap";
+  EXPECT_EQ(shown("kernel_bytes"), "/a=18446744073709551615") << "does not wrap";
 }
 
 TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
@@ -193,18 +167,12 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
                    {"/a/memory.kmem.tcp.usage_in_bytes", "50\n"}},
                   "1\n"),
             "/a: 4096/8192/3/5");
-  using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_part_bytes")), (Values{{"/a,file", 10},
-                                                                                   {"/a,anon", 20},
-                                                                                   {"/a,shmem", 30},
-                                                                                   {"/a,file_dirty", 60},
-                                                                                   {"/a,inactive_file", 80},
-                                                                                   {"/a,kernel", 40},
-                                                                                   {"/a,sock", 50}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_refaulted_pages_total")), (Values{{"/a,file", 70}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")), (Values{{"/a,max", 3}, {"/a,oom_kill", 5}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_kernel_bytes")), (Values{{"/a", 40 + 50}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_anonymous_bytes")), (Values{{"/a", 20}}));
+  EXPECT_EQ(shown("part_bytes"),
+            "/a,anon=20 /a,file=10 /a,file_dirty=60 /a,inactive_file=80 /a,kernel=40 /a,shmem=30 /a,sock=50");
+  EXPECT_EQ(shown("refaulted_pages_total"), "/a,file=70");
+  EXPECT_EQ(shown("events_total"), "/a,max=3 /a,oom_kill=5");
+  EXPECT_EQ(shown("kernel_bytes"), "/a=90");
+  EXPECT_EQ(shown("anonymous_bytes"), "/a=20");
 }
 
 TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
@@ -213,7 +181,7 @@ TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "max 2\n"}}), "/a: 1/-/2/-");
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", ""}, {"/a/memory.stat", "new 1 2\n\nnewer\n"}}),
             "/a: 1/-/-/-");
-  EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_part_bytes")).empty());
+  EXPECT_EQ(shown("part_bytes"), "");
   // This file counts kills since Linux commit 8e675f7af507 ("mm/oom_kill: count global and memory cgroup oom kills")
   // (v4.13).
   EXPECT_EQ(
@@ -239,17 +207,16 @@ TEST_F(LinuxMemcg, HasNoLimitWhereTheKernelSaysSo) {
     EXPECT_EQ(limit(std::string(none) + "\n"), "/a: -/-/-/-") << none;
     EXPECT_EQ(words({{"/a/memory.limit_in_bytes", std::string(none) + "\n"}}, "1\n"), "/a: -/-/-/-") << none;
     ASSERT_TRUE(parse({{"/a/memory.high", std::string(none) + "\n"}}));
-    EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_high_bytes")).empty());
+    EXPECT_EQ(shown("high_bytes"), "");
   }
 }
 
 TEST_F(LinuxMemcg, ThreadsHaveNoLimitWhereNoneIsSet) {
   ASSERT_TRUE(parse({{"/a/pids.current", "3\n"}, {"/a/pids.max", "max\n"}, {"/b/pids.max", "0\n"}}));
-  using Values = std::map<std::string, std::uint64_t>;
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks")), (Values{{"/a", 3}}));
-  EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_tasks_limit")), (Values{{"/b", 0}})) << "none may be started";
+  EXPECT_EQ(shown("tasks"), "/a=3");
+  EXPECT_EQ(shown("tasks_limit"), "/b=0") << "none may be started";
   ASSERT_TRUE(parse({{"/a/pids.current", "3\n"}, {"/a/pids.max", "4\n"}}, "1\n"));
-  EXPECT_TRUE(values_of(staging_, metric_named("memstat_memcg_tasks")).empty()) << "version 1 has them elsewhere";
+  EXPECT_EQ(shown("tasks"), "") << "version 1 has them elsewhere";
 }
 
 TEST_F(LinuxMemcg, SaysWhichFileIsWrongAndWhere) {
@@ -333,8 +300,7 @@ TEST_F(LinuxMemcg, RefusesABundleThatIsNotWhole) {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     raw_.parts[0].assign(whole.substr(0, size));
     const auto result = parse_bytes(source(), raw_, staging_);
-    ASSERT_FALSE(result) << size;
-    EXPECT_EQ(result.error().path, "/sys/fs/cgroup");
+    ASSERT_TRUE(fails(result, {.path = "/sys/fs/cgroup"})) << size;
     EXPECT_LE(result.error().offset, size);
   }
   raw_.parts[0].assign(whole + whole);
@@ -372,8 +338,7 @@ TEST(LinuxMemcgPermission, IsNotPresentOnKernelsWithoutGroups) {
   PreparedKernelView view(OperatingSystem::kLinux);
   SourceReader reader(source());
   const auto result = open_source(reader, view);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+  ASSERT_TRUE(fails(result, ErrorCode::kNotPresent));
   EXPECT_EQ(result.error().source, "linux_memcg");
 }
 
@@ -387,65 +352,6 @@ std::optional<std::uint64_t> word_value(const std::string& text, const std::stri
   }
   return {};
 }
-
-class CapturedMemcg : public testing::TestWithParam<std::string> {};
-
-TEST_P(CapturedMemcg, EqualsWhatAnIndependentReaderFinds) {
-  const auto view = open_fixture(GetParam());
-  for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
-    ASSERT_TRUE(view->select_poll(poll));
-    SourceReader reader(source());
-    MemoryTypeList list;
-    const auto refreshed = refresh(reader, *view, list, 1);
-    ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-    const auto text = [&](const std::string& path) {
-      Buffer bytes;
-      return view->read_file(path, bytes) ? std::string(bytes.view()) : std::string();
-    };
-    const bool is_version_1 = !text("/sys/fs/cgroup/memory/memory.usage_in_bytes").empty();
-    const std::string root = is_version_1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
-    const auto parts = values_of(reader.staging, metric_named("memstat_memcg_part_bytes"));
-    const auto events = values_of(reader.staging, metric_named("memstat_memcg_events_total"));
-    EXPECT_EQ(list.size(), is_version_1 ? 19U : 1U);
-    for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-      const std::string name(type->name());
-      const std::string directory = root + (name == "/" ? "" : name) + "/";
-      const std::string stat = text(directory + "memory.stat");
-      if (is_version_1) {
-        EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(directory + "memory.usage_in_bytes"));
-        const std::string limit = text(directory + "memory.limit_in_bytes");
-        EXPECT_EQ(type->fields().has(Field::kBytesLimit), limit != "9223372036854771712\n") << name;
-        if (type->fields().has(Field::kBytesLimit)) {
-          EXPECT_EQ(std::to_string(type->figure(Field::kBytesLimit)) + "\n", limit);
-        }
-        EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", text(directory + "memory.failcnt"));
-        EXPECT_EQ(type->figure(Field::kFailures), word_value(text(directory + "memory.oom_control"), "oom_kill"));
-        EXPECT_EQ(parts.at(name + ",anon"), word_value(stat, "total_rss"));
-        EXPECT_EQ(parts.at(name + ",file"), word_value(stat, "total_cache"));
-        EXPECT_EQ(std::to_string(parts.at(name + ",kernel")) + "\n", text(directory + "memory.kmem.usage_in_bytes"));
-        continue;
-      }
-      EXPECT_EQ(name, "/g1");
-      EXPECT_EQ(std::to_string(type->figure(Field::kBytes)) + "\n", text(directory + "memory.current"));
-      EXPECT_EQ(type->fields().has(Field::kBytesLimit), text(directory + "memory.max") != "max\n");
-      const std::string counts = text(directory + "memory.events");
-      EXPECT_EQ(type->figure(Field::kSleeps), *word_value(counts, "max") + *word_value(counts, "high"));
-      EXPECT_EQ(type->figure(Field::kFailures), word_value(counts, "oom"));
-      for (const char* event : {"low", "high", "max", "oom", "oom_kill", "oom_group_kill", "sock_throttled"}) {
-        const auto found = events.find(name + "," + event);
-        EXPECT_EQ(found == events.end() ? std::nullopt : std::optional(found->second), word_value(counts, event)) << event;
-      }
-      for (const char* part : {"anon", "file", "kernel", "kernel_stack", "pagetables", "sec_pagetables", "percpu", "sock",
-                               "vmalloc", "shmem", "slab_unreclaimable", "slab"}) {
-        const auto found = parts.find(name + "," + part);
-        EXPECT_EQ(found == parts.end() ? std::nullopt : std::optional(found->second), word_value(stat, part)) << part;
-      }
-      EXPECT_GE(parts.at(name + ",file"), std::uint64_t{4'000'000}) << "the group holds a file of 4 MiB";
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedMemcg, shown_by("linux_memcg"), name_of_capture);
 
 TEST(CapturedMemcgVersion1, ShowsTheProcessThatWasKilled) {
   const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");
@@ -535,46 +441,6 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
   EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_events_total")).at(name + ",oom_kill"), 1U);
   ASSERT_TRUE(group.remove()) << std::generic_category().message(errno);
   EXPECT_EQ(poll(), nullptr);
-}
-
-TEST(LiveMemcg, HasTheSameGroupsAsAWalkOfItsOwn) {
-  const auto mounted = mounted_hierarchy();
-  if (!mounted) GTEST_SKIP() << "no hierarchy below /sys/fs/cgroup has the memory controller";
-  const std::string file = mounted->is_version_1 ? "/memory.usage_in_bytes" : "/memory.current";
-  const auto walk = [&] {
-    std::map<std::string, int> groups;
-    std::error_code error;
-    if (std::filesystem::exists(mounted->root + file)) groups["/"] = 0;
-    std::filesystem::recursive_directory_iterator entries(mounted->root, error);
-    for (; !error && entries != std::filesystem::end(entries); entries.increment(error)) {
-      if (entries.depth() > 1 || !entries->is_directory(error)) continue;
-      const std::string path = entries->path().string();
-      if (std::filesystem::exists(path + file, error)) groups[path.substr(mounted->root.size())] = 0;
-    }
-    return groups;
-  };
-  auto view = make_live_kernel_view();
-  ASSERT_TRUE(view);
-  // Names are any bytes but a slash; what is no UTF-8 is shown as U+FFFD.
-  LiveGroup odd(mounted->root + "/memstat \xFF\xC3 " + std::to_string(::getpid()));
-  // Groups of others come and go: one quiet moment out of ten.
-  for (int attempt = 0;; ++attempt) {
-    const auto before = walk();
-    SourceReader reader(source());
-    reader.state->options[2].number = 10000;
-    MemoryTypeList list;
-    ASSERT_TRUE(refresh(reader, **view, list, 1));
-    std::map<std::string, int> seen;
-    for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) seen[std::string(type->name())] = 0;
-    if (before != walk() && attempt < 10) continue;
-    // Of groups whose names look the same the first one is shown, and the others are left out.
-    std::map<std::string, int> shown;
-    for (const auto& [name, ignored] : before) shown[make_label_text(name)] = 0;
-    EXPECT_EQ(seen, shown);
-    EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_groups_left_out")).at(""), before.size() - shown.size());
-    EXPECT_TRUE(!odd.is_made() || seen.contains("/memstat \xEF\xBF\xBD\xEF\xBF\xBD " + std::to_string(::getpid())));
-    break;
-  }
 }
 
 }  // namespace

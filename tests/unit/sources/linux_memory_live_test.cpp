@@ -2,7 +2,6 @@
 // That the accounts of this machine's kernel add up, idle and while this program holds memory of every kind that it can get.
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -10,15 +9,13 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <cstdio>
-#include <sstream>
-#include <thread>
 
 #include "core/query.h"
 #include "tests/support/accounts_outcome.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/meminfo.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_memory_live_test {
 namespace {

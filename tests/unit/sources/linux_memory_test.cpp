@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The accounts of the machine's memory: from text made by hand, and that they add up on every captured kernel.
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <set>
-#include <sstream>
-
 #include "core/collect/file_bundle.h"
 #include "core/query.h"
 #include "tests/support/accounts_outcome.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_memory_test {
 namespace {
@@ -78,11 +74,7 @@ class Memory : public testing::Test {
     return static_cast<std::int64_t>(find_statistic(reader_->staging, kUnaccountedBytes).value_or(1)) / 1024;
   }
   void expect_refused(std::uint64_t offset) {
-    const auto result = refresh_it();
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, "/proc/meminfo");
-    EXPECT_EQ(result.error().offset, offset);
+    EXPECT_TRUE(fails(refresh_it(), {.code = ErrorCode::kData, .path = "/proc/meminfo", .offset = offset}));
   }
 
   PreparedKernelView view_{OperatingSystem::kLinux};

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Zones from text made by hand and from every captured kernel, against independent readers of the same and of other files.
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <map>
-#include <regex>
-#include <sstream>
-
+// Zones from text made by hand. Captured and live kernels: tests/guests/checker.py.
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/meminfo.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/source_cases.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_page_test {
 namespace {
@@ -57,10 +50,7 @@ class LinuxPage : public testing::Test {
     return parse_bytes(source(), raw_, staging_);
   }
   void expect_refused(const Result<void>& result, const char* path, std::uint64_t offset) {
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, path) << to_string(result.error());
-    EXPECT_EQ(result.error().offset, offset) << to_string(result.error());
+    ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = path, .offset = offset}));
     EXPECT_FALSE(result.error().detail.empty());
   }
   /// Statistics that begin so, as "labels=value", in order of their labels.
@@ -324,9 +314,7 @@ TEST(LinuxPageFiles, ThatFailAreNamedAndReadAgain) {
   MemoryTypeList list;
   ASSERT_TRUE(refresh(reader, view, list, 1));
   view.failures[kBuddyFile] = EIO;
-  const auto failed = refresh(reader, view, list, 2);
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().path, kBuddyFile);
+  EXPECT_TRUE(fails(refresh(reader, view, list, 2), {.path = kBuddyFile}));
   view.failures.clear();
   ASSERT_TRUE(refresh(reader, view, list, 3));
   EXPECT_EQ(sum_of_statistics(reader.staging, "buddy_free_blocks{").count, 2U);
@@ -372,207 +360,6 @@ TEST(LinuxPageFiles, OneThatMayNotBeReadLaterIsLeftOutWithANote) {
   ASSERT_TRUE(refresh(reader, view, list, 2));
   EXPECT_NE(reader.staging.note().find("migrate_types"), std::string::npos);
 }
-
-// ---- captured kernels ----------------------------------------------------------------------------------------------------
-
-/// What an independent reader finds in the text of one zone of /proc/zoneinfo, by the words before the numbers.
-using Words = std::map<std::string, std::uint64_t>;
-std::map<std::string, Words> zones_of_text(const std::string& text) {
-  std::map<std::string, Words> zones;
-  const std::regex header("Node (\\d+), zone +(\\S+)");
-  std::istringstream lines(text);
-  Words* current = nullptr;
-  std::string cpu;
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (std::regex_match(line, match, header)) {
-      current = &zones["node " + match[1].str() + " " + match[2].str()];
-      continue;
-    }
-    std::istringstream words(line);
-    std::string key;
-    std::uint64_t value = 0;
-    words >> key;
-    if (key == "pages") words >> key;
-    if (!(words >> value)) continue;
-    if (key == "cpu:") cpu = std::to_string(value);
-    if (key == "count:") key += cpu;
-    if (current != nullptr) current->emplace(key, value);
-  }
-  std::erase_if(zones, [](const auto& entry) { return entry.second.at("managed") == 0; });
-  return zones;
-}
-
-std::string text_of(KernelView& view, const char* path) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file(path, text)) << path;
-  return std::string(text.view());
-}
-
-class CapturedZones : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    view_ = open_fixture(GetParam());
-    reader_.state->options[0].number = 1;
-    ASSERT_TRUE(open_source(reader_, *view_));
-    const auto refreshed = refresh(reader_, *view_, list_, 1);
-    ASSERT_TRUE(refreshed) << to_string(refreshed.error());
-    statistics_ = statistics_of(reader_.staging);
-  }
-  std::uint64_t sum(Field field) const {
-    std::uint64_t sum = 0;
-    for (const MemoryType* type = list_.first(); type != nullptr; type = type->next()) sum += type->figure(field);
-    return sum;
-  }
-
-  std::unique_ptr<ReplayKernelView> view_;
-  SourceReader reader_{source()};
-  MemoryTypeList list_;
-  std::map<std::string, std::uint64_t> statistics_;
-};
-
-TEST_P(CapturedZones, EqualWhatAnIndependentReaderFinds) {
-  auto expected = zones_of_text(text_of(*view_, kZoneFile));
-  EXPECT_EQ(list_.size(), expected.size());
-  EXPECT_TRUE(has_unique_statistics(reader_.staging));
-  for (auto& [name, words] : expected) {
-    const MemoryType* type = list_.find(Allocator::kPage, name);
-    ASSERT_NE(type, nullptr) << name;
-    EXPECT_EQ(type->figure(Field::kFree), words["free"]) << name;
-    EXPECT_EQ(type->figure(Field::kCount), words["managed"] - words["free"]) << name;
-    EXPECT_EQ(type->figure(Field::kHeldBytes), words["managed"] * 4096) << name;
-    std::size_t cpus = 0;
-    for (std::uint32_t cpu = 0; cpu < view_->cpu_count(); ++cpu) {
-      if (!words.contains("count:" + std::to_string(cpu))) continue;
-      ++cpus;
-      EXPECT_EQ(type->cpu_figure(CpuField::kFree, cpu), words["count:" + std::to_string(cpu)]) << name << cpu;
-    }
-    EXPECT_EQ(cpus, view_->cpu_count());
-    std::string labels = name.substr(5);
-    labels[labels.find(' ')] = ',';
-    for (const std::string watermark : {"min", "low", "high", "promo"}) {
-      const std::string key = "zone_watermark_bytes{" + labels + "," + watermark + "}";
-      ASSERT_EQ(statistics_.contains(key), words.contains(watermark)) << key;
-      if (words.contains(watermark)) {
-        EXPECT_EQ(statistics_[key], words[watermark] * 4096) << key;
-      }
-    }
-  }
-  const bool is_old = GetParam().starts_with("linux-5") || GetParam().starts_with("linux-6.1-");
-  EXPECT_EQ(sum_of_statistics(reader_.staging, "zone_watermark_bytes{").count, expected.size() * (is_old ? 3 : 4))
-      << "promo came later";
-}
-
-TEST_P(CapturedZones, AddUpToTheMemoryOfTheMachine) {
-  EXPECT_EQ(sum(Field::kHeldBytes), meminfo(*view_, "MemTotal"));
-  EXPECT_EQ(sum(Field::kFree) * 4096, meminfo(*view_, "MemFree")) << "nothing ran between the two reads of this capture";
-  EXPECT_EQ(sum(Field::kBytes), meminfo(*view_, "MemTotal") - meminfo(*view_, "MemFree"));
-}
-
-TEST_P(CapturedZones, HaveTheirNodes) {
-  const std::uint64_t nodes = GetParam().find("2nodes") == std::string::npos ? 1 : 2;
-  for (std::uint64_t node = 0; node < 3; ++node) {
-    const std::string prefix = "node " + std::to_string(node) + " ";
-    std::size_t count = 0;
-    for (const MemoryType* type = list_.first(); type != nullptr; type = type->next())
-      count += type->name().starts_with(prefix) ? 1 : 0;
-    EXPECT_EQ(count > 0, node < nodes) << node;
-    if (node >= nodes) continue;
-    // The kernel's own sum of the same counters, in other words.
-    std::istringstream lines(
-        text_of(*view_, ("/sys/devices/system/node/node" + std::to_string(node) + "/numastat").c_str()));
-    const std::map<std::string, std::string> kinds{{"numa_hit", "hit"},         {"numa_miss", "miss"},
-                                                   {"numa_foreign", "foreign"}, {"interleave_hit", "interleave"},
-                                                   {"local_node", "local"},     {"other_node", "other"}};
-    std::string key;
-    std::size_t found = 0;
-    for (std::uint64_t value = 0; lines >> key >> value; ++found) {
-      ASSERT_TRUE(kinds.contains(key)) << key;
-      const std::uint64_t seen = statistics_["numa_events_total{" + std::to_string(node) + "," + kinds.at(key) + "}"];
-      // Thousands of files were read between these two, for which the kernel allocated some pages.
-      EXPECT_LE(seen, value) << key;
-      EXPECT_LE(value, seen + (kinds.at(key) == "hit" || kinds.at(key) == "local" ? 10'000 : 0)) << key;
-      if (key == "numa_hit") {
-        EXPECT_GT(seen, 1000U);
-      }
-    }
-    EXPECT_EQ(found, 6U);
-  }
-}
-
-TEST_P(CapturedZones, HaveFreeBlocksThatAddUpToTheirFreePages) {
-  std::map<std::string, std::uint64_t> pages;
-  std::map<std::string, std::uint64_t> pages_by_type;
-  const std::regex block("buddy_free_blocks\\{(\\d+),([^,]+),(\\d+)\\}");
-  const std::regex typed("buddy_free_blocks_by_type\\{(\\d+),([^,]+),([^,]+),(\\d+)\\}");
-  for (const auto& [key, count] : statistics_) {
-    std::smatch match;
-    if (std::regex_match(key, match, block)) {
-      pages["node " + match[1].str() + " " + match[2].str()] += count << std::stoul(match[3].str());
-    } else if (std::regex_match(key, match, typed)) {
-      pages_by_type["node " + match[1].str() + " " + match[2].str()] += count << std::stoul(match[4].str());
-    }
-  }
-  ASSERT_EQ(pages.size(), list_.size());
-  EXPECT_EQ(pages_by_type, pages) << "two files";
-  for (const auto& [name, count] : pages) {
-    const MemoryType* type = list_.find(Allocator::kPage, name);
-    ASSERT_NE(type, nullptr) << name;
-    // Another counter of the kernel, kept by CPU and folded later.
-    EXPECT_NEAR(static_cast<double>(count), static_cast<double>(type->figure(Field::kFree)), 64) << name;
-  }
-}
-
-TEST_P(CapturedZones, HaveIndicesThatAgreeWithTheirBlocks) {
-  std::size_t seen = 0;
-  for (const auto& [key, bits] : statistics_) {
-    if (!key.starts_with("fragmentation_index{")) continue;
-    ++seen;
-    const std::string labels = key.substr(key.find('{'));
-    const auto index = std::bit_cast<double>(bits);
-    const auto unusable = std::bit_cast<double>(statistics_.at("unusable_free_ratio" + labels));
-    EXPECT_EQ(index == -1, unusable < 1) << labels << ": what can be met has blocks that are large enough";
-    EXPECT_GE(unusable, 0);
-    EXPECT_LE(unusable, 1);
-    if (labels.ends_with(",0}")) {
-      EXPECT_EQ(unusable, 0) << labels;
-    }
-  }
-  EXPECT_EQ(seen, 11 * list_.size());
-  for (const MemoryType* type = list_.first(); type != nullptr; type = type->next()) {
-    std::string labels(type->name().substr(5));
-    labels[labels.find(' ')] = ',';
-    EXPECT_EQ(statistics_.at("zone_largest_free_block_bytes{" + labels + "}"), 4096U << 10U);
-  }
-}
-
-TEST_P(CapturedZones, HaveTheCountersOfTheirKernel) {
-  std::istringstream lines(text_of(*view_, kCounterFile));
-  std::map<std::string, std::uint64_t> expected;
-  std::string key;
-  for (std::uint64_t value = 0; lines >> key >> value;) expected[key] = value;
-  EXPECT_EQ(statistics_["page_frees_total"], expected["pgfree"]);
-  EXPECT_EQ(statistics_["page_allocations_total{DMA32}"], expected["pgalloc_dma32"]);
-  EXPECT_GT(expected["pgalloc_dma32"], 1000U);
-  EXPECT_EQ(sum_of_statistics(reader_.staging, "page_allocations_total{").count,
-            GetParam().find("profiling") == std::string::npos ? 2U : 1U)
-      << "no zones that this machine does not have";
-  for (const auto& [statistic, counter] :
-       std::map<std::string, std::string>{{"compaction_stalls_total", "compact_stall"},
-                                          {"compaction_failures_total", "compact_fail"},
-                                          {"compaction_successes_total", "compact_success"},
-                                          {"page_migration_failures_total", "pgmigrate_fail"},
-                                          {"page_allocation_failures_total{thp_fault}", "thp_fault_fallback"},
-                                          {"page_allocation_failures_total{cma}", "cma_alloc_fail"},
-                                          {"page_allocation_failures_total{hugetlb}", "htlb_buddy_alloc_fail"}}) {
-    ASSERT_EQ(statistics_.contains(statistic), expected.contains(counter)) << counter;
-    if (expected.contains(counter)) {
-      EXPECT_EQ(statistics_[statistic], expected[counter]) << counter;
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedZones, shown_by("linux_page"), name_of_capture);
 
 }  // namespace
 }  // namespace memstat::linux_page_test

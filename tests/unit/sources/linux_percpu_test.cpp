@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of the per-CPU allocator from text made by hand, from captured kernels, and from this machine's kernel against an
-// independent reader of the same line.
-#include <gtest/gtest.h>
-
-#include <sstream>
-
+// Memory of the per-CPU allocator from text made by hand. Captured and live kernels: tests/guests/checker.py.
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_percpu_test {
 namespace {
@@ -64,11 +61,9 @@ TEST_F(Percpu, RefusesATextWithoutTheLineOrWithoutANumber) {
                                      {"A: 1\nPercpu: 10", 5},
                                      {"Percpu:", 0}}) {
     raw_.parts[0].assign(text);
-    const auto result = parse_bytes(source(), raw_, staging_);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, ErrorCode::kData) << text;
-    EXPECT_EQ(result.error().path, "/proc/meminfo");
-    EXPECT_EQ(result.error().offset, offset) << text;
+    EXPECT_TRUE(
+        fails(parse_bytes(source(), raw_, staging_), {.code = ErrorCode::kData, .path = "/proc/meminfo", .offset = offset}))
+        << text;
   }
 }
 
@@ -80,47 +75,6 @@ TEST_F(Percpu, IsNotPresentOnKernelsBefore420) {
   view.contents["/proc/meminfo"] = {"MemTotal: 1 kB\nPercpu: 3 kB\n"};
   view.failures["/sys/kernel/debug/percpu_stats"] = EACCES;
   EXPECT_TRUE(open_source(reader, view));
-}
-
-/// B of the line by an independent reader.
-std::uint64_t percpu_line(KernelView& view) {
-  Buffer text;
-  EXPECT_TRUE(view.read_file("/proc/meminfo", text));
-  std::istringstream words{std::string(text.view())};
-  for (std::string word; words >> word;) {
-    std::uint64_t kilobytes = 0;
-    if (word == "Percpu:" && words >> kilobytes) return kilobytes * 1024;
-  }
-  return 0;
-}
-
-using CapturedPercpu = CapturedSource<source>;
-
-TEST_P(CapturedPercpu, EqualsWhatAnIndependentReaderFinds) {
-  ASSERT_EQ(list_.size(), 1U);
-  EXPECT_GT(percpu_line(*view_), 0U);
-  EXPECT_EQ(list_.first()->figure(Field::kBytes), percpu_line(*view_));
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedPercpu, shown_by("linux_percpu"), name_of_capture);
-
-using LivePercpu = LiveSource<source>;
-
-TEST_F(LivePercpu, LiesBetweenTwoReadsOfTheLineByOthers) {
-  // It hardly ever changes; when it does between the reads, the next round finds it steady.
-  bool is_steady = false;
-  for (int round = 0; round < 100 && !is_steady; ++round) {
-    const std::uint64_t before = percpu_line(*view_);
-    ASSERT_TRUE(refreshes());
-    is_steady = before == percpu_line(*view_) && list_.first()->figure(Field::kBytes) == before;
-  }
-  EXPECT_TRUE(is_steady);
-  // Every possible CPU has its part, in whole pages.
-  EXPECT_EQ(list_.first()->figure(Field::kBytes) % view_->page_size(), 0U);
-  if (list_.first()->fields().has(Field::kNumAllocs)) {
-    const MemoryType& type = *list_.first();
-    EXPECT_EQ(type.figure(Field::kNumAllocs) - type.figure(Field::kNumFrees), type.figure(Field::kCount));
-  }
 }
 
 }  // namespace

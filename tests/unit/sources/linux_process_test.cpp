@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Processes by name: from bundles made by hand, from trees like /proc's, and from this machine's kernel against what it says
 // of this very process elsewhere.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <fstream>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/rooted_kernel_view.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_process_test {
 namespace {
-
-using testing::HasSubstr;
 
 const SourceDescriptor& source() { return *find_source("linux_process"); }
 
@@ -157,9 +151,7 @@ TEST_F(LinuxProcessParser, CountsWhatLooksTheSameAsLeftOut) {
 TEST_F(LinuxProcessParser, RefusesNumbersThatAreNone) {
   add("self", "memstatd", "1 2 3\n");
   const auto result = parse();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
-  EXPECT_EQ(result.error().path, "/proc/self/statm");
+  ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = "/proc/self/statm"}));
   EXPECT_THAT(result.error().detail, HasSubstr("six numbers"));
 }
 
@@ -277,9 +269,7 @@ TEST_F(LinuxProcessReader, SaysWhatElseGoesWrong) {
 TEST_F(LinuxProcessReader, IsNotThereWithoutProc) {
   view_->failures = {{"/proc/self/statm", ENOENT}};
   SourceReader reader(source());
-  const auto opened = open_source(reader, *view_);
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(open_source(reader, *view_), ErrorCode::kNotPresent));
 }
 
 /// "VmRSS" of /proc/self/status in B: another file, which the kernel prints with other code. Nothing: there is no such file.

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory bandwidth and cache occupancy by resource group, from text made by hand and a capture made after the kernel's
 // documentation.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <map>
-
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_resctrl_test {
 namespace {
@@ -156,8 +153,7 @@ TEST_F(Resctrl, RefusesFiguresThatWouldBeOneSeriesTwice) {
   EXPECT_TRUE(refresh_once());
   set("/\x81", "00", "llc_occupancy", "4\n");
   result = refresh_once();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
+  ASSERT_TRUE(fails(result, ErrorCode::kData));
 }
 
 TEST_F(Resctrl, BytesThatAreCutShortAreAnErrorAtEveryLength) {
@@ -170,25 +166,6 @@ TEST_F(Resctrl, BytesThatAreCutShortAreAnErrorAtEveryLength) {
   }
   reader_.raw.parts[0].assign(whole + whole);
   EXPECT_EQ(parse_source(reader_).error().code, ErrorCode::kData) << "something after the end";
-}
-
-TEST(ResctrlCapture, HasTheGroupsOfTheDocumentationsExample) {
-  const auto view = open_fixture("linux-6.18-resctrl.tar.zst");
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view));
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  Words found = statistics_of(reader.staging);
-  EXPECT_EQ(found.at("resctrl_memory_bytes_total{/batch,1}"), 122'880'000'000U);
-  EXPECT_FALSE(found.contains("resctrl_memory_bytes_total{/batch/mon_groups/job-1,1}")) << "Unassigned";
-  EXPECT_FALSE(found.contains("resctrl_memory_bytes_total{/mon_groups/web,1}")) << "Unavailable";
-  EXPECT_EQ(found.at("resctrl_cache_occupancy_bytes{/mon_groups/web,1}"), 0U);
-  EXPECT_EQ(found.size(), 4U * 2 * 3 - 4 + 1);
-  ASSERT_TRUE(view->select_poll(1));
-  ASSERT_TRUE(refresh(reader, *view, list, 2));
-  found = statistics_of(reader.staging);
-  EXPECT_EQ(found.at("resctrl_memory_bytes_total{/batch,1}"), 127'880'000'000U);
-  EXPECT_FALSE(found.contains("resctrl_cache_occupancy_bytes{/mon_groups/web,0}")) << "the group was removed";
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The files of /sys/kernel/slab of kernels made by hand: which are read when, and what becomes of them. Captured and live
 // kernels: linux_slab_sysfs_kernels_test.cpp.
-#include <gtest/gtest.h>
-
 #include "core/query.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/slab_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_slab_sysfs_test {
 namespace {
@@ -70,9 +70,7 @@ class LinuxSlabSysfs : public testing::Test {
     SourceReader reader(source());
     ASSERT_TRUE(read_source(reader, kernel_)) << content;
     const auto result = parse_source(reader);
-    ASSERT_FALSE(result) << file << ": " << content;
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, kDirectory);
+    ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = kDirectory})) << file << ": " << content;
     ASSERT_TRUE(result.error().offset.has_value());
     EXPECT_TRUE(reader.raw.parts[0].view().substr(*result.error().offset).starts_with(content)) << content;
     EXPECT_TRUE(result.error().detail.starts_with("kmalloc-64/" + file + ": " + what)) << result.error().detail;
@@ -382,15 +380,11 @@ TEST_F(LinuxSlabSysfs, SaysWhatToDoWithoutPrivileges) {
   kernel_.add("a", files());
   kernel_.failures["/proc/slabinfo"] = EACCES;
   auto result = open();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
-  EXPECT_EQ(result.error().path, "/proc/slabinfo");
-  EXPECT_NE(result.error().detail.find("root"), std::string::npos);
+  ASSERT_TRUE(fails(result, {.code = ErrorCode::kPermission, .path = "/proc/slabinfo", .detail = "root"}));
   for (const char* file : {"slab_size", "order", "slabs", "cpu_slabs"}) {
     kernel_.failures = {{std::string(kDirectory) + "/a/" + file, EACCES}};
     result = open();
-    ASSERT_FALSE(result) << file;
-    EXPECT_EQ(result.error().path, kDirectory);
+    ASSERT_TRUE(fails(result, {.path = kDirectory})) << file;
     EXPECT_TRUE(result.error().detail.starts_with("a/" + std::string(file) + ": the kernel lets only root"))
         << result.error().detail;
   }
@@ -400,9 +394,7 @@ TEST_F(LinuxSlabSysfs, SaysWhatToDoWithoutPrivileges) {
 
 TEST_F(LinuxSlabSysfs, IsNotPresentWhereTheDirectoryIsNot) {
   kernel_.list("a");
-  const auto result = open();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(open(), ErrorCode::kNotPresent));
 }
 
 // ---- counting objects ----------------------------------------------------------------------------------------------------
@@ -497,9 +489,7 @@ class LinuxSlabSysfsGiven : public LinuxSlabSysfs {
 
 TEST_F(LinuxSlabSysfsGiven, AreNotReadAndNoFileIsKept) {
   kernel_.add("a", files());
-  const auto opened = open();
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(open(), ErrorCode::kNotPresent));
   EXPECT_TRUE(kernel_.kept.empty());
   kernel_.calls.clear();
   kernel_.has_privileges = false;

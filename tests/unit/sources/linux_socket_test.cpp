@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Protocols and their memory from files made by hand, from captured kernels, and from this machine's kernel against sockets
-// that the test fills itself.
+// Protocols and their memory from files made by hand, and from this machine's kernel against sockets that the test fills
+// itself. Captured kernels: tests/guests/checker.py.
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <bit>
-
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_socket_test {
 namespace {
@@ -132,9 +131,7 @@ TEST_F(Sockets, OfPacketsAndNetlinkHaveTheirQueues) {
   EXPECT_FALSE(found.contains("socket_dropped_messages{PACKET}"));
   std::string& text = files_.contents["/proc/net/netlink"];
   text.resize(text.size() - 1);
-  const auto refused = files_.parse();
-  ASSERT_FALSE(refused) << "ends within a line";
-  EXPECT_EQ(refused.error().path, "/proc/net/netlink");
+  EXPECT_TRUE(fails(files_.parse(), {.path = "/proc/net/netlink"})) << "ends within a line";
 }
 
 TEST_F(Sockets, OfKernelsWithoutMemErrorsHaveNoFailures) {  // before Linux 5.11
@@ -148,10 +145,7 @@ TEST_F(Sockets, OfOtherNamespacesAreCountedToo) {
   files_.contents[kSockstat] = "sockets: used 9\nTCP: inuse 2 orphan 0 tw 1\n";
   EXPECT_FALSE(statistics().contains("socket_allocated_objects{TCP}"));
   files_.contents[kSockstat] = "sockets: used 9\nTCP: inuse 2 alloc -4 mem 3\n";
-  const auto refused = files_.parse();
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().path, kSockstat);
-  EXPECT_EQ(refused.error().offset, 16U);
+  EXPECT_TRUE(fails(files_.parse(), {.path = kSockstat, .offset = 16U}));
 }
 
 TEST_F(Sockets, HaveFragmentsBesideThem) {
@@ -208,40 +202,6 @@ TEST_F(Sockets, OfABundleThatIsCutShortAreRefused) {
   files_.contents = {{kSockstat, "FRAG: inuse 2 memory 968\n"}};
   EXPECT_FALSE(files_.parse());
 }
-
-using CapturedSockets = CapturedSource<source>;
-
-TEST_P(CapturedSockets, HaveTheMemoryThatSockstatHas) {
-  EXPECT_TRUE(has_unique_statistics(reader_.staging));
-  EXPECT_GT(list_.size(), 8U);
-  Buffer text;
-  ASSERT_TRUE(view_->read_file(kSockstat, text));
-  const std::string sockstat(text.view());
-  const auto number = [&](const std::string& line, const std::string& key) {
-    const std::size_t begin = sockstat.find(line);
-    return std::stoull(sockstat.substr(sockstat.find(" " + key + " ", begin) + key.size() + 2));
-  };
-  for (const char* protocol : {"TCP", "UDP"}) {
-    const MemoryType* type = list_.find(Allocator::kSocket, protocol);
-    ASSERT_NE(type, nullptr);
-    EXPECT_EQ(type->figure(Field::kBytes), number(protocol + std::string(":"), "mem") * view_->page_size()) << protocol;
-    EXPECT_EQ(type->figure(Field::kCount), number(protocol + std::string(":"), "inuse")) << protocol;
-  }
-  const MemoryType* fragments = list_.find(Allocator::kSocket, "FRAG");
-  ASSERT_NE(fragments, nullptr);
-  EXPECT_EQ(fragments->figure(Field::kBytes), number("FRAG:", "memory"));
-  if (GetParam().find("tables") == std::string::npos) return;
-  const MemoryType* tcp = list_.find(Allocator::kSocket, "TCP");
-  EXPECT_GT(tcp->figure(Field::kBytes), tcp->figure(Field::kBytesLimit)) << "the test machine was driven to it";
-  EXPECT_EQ(tcp->figure(Field::kBytesLimit), 2000U * 4096);
-  EXPECT_EQ(tcp->figure(Field::kFailures), 1U);
-  EXPECT_GT(list_.find(Allocator::kSocket, "UDP")->figure(Field::kFailures), 300U);
-  EXPECT_EQ(find_statistic(reader_.staging, metric_named("memstat_socket_memory_pressure"), "TCP"), 1U);
-  EXPECT_EQ(fragments->figure(Field::kCount), 1U);
-  EXPECT_EQ(fragments->figure(Field::kBytesLimit), 4194304U);
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedSockets, shown_by("linux_socket"), name_of_capture);
 
 /// Descriptors that go with it.
 class OpenSockets {

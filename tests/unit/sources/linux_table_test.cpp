@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounded tables from files made by hand, from captured kernels, and from this machine's kernel against system calls and
-// against entries that the test makes itself.
+// Bounded tables from files made by hand, and from this machine's kernel against system calls and against entries that the
+// test makes itself. Captured kernels: tests/guests/checker.py.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -11,22 +10,13 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include <bit>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 #include "tests/support/whole_polls_view.h"
 
 namespace memstat::linux_table_test {
@@ -182,45 +172,11 @@ TEST_F(Tables, OfABundleThatIsCutShortOrEmptyAreRefused) {
   EXPECT_FALSE(files_.parse());
 }
 
-using CapturedTables = CapturedSource<source>;
-
-TEST_P(CapturedTables, HaveWhatTheKernelHad) {
-  EXPECT_TRUE(has_unique_statistics(reader_.staging));
-  const auto words = [&](std::string_view name) {
-    const MemoryType* type = list_.find(Allocator::kTable, name);
-    std::string text;
-    for (const Field field : {Field::kCount, Field::kCountLimit, Field::kFailures}) {
-      text += type == nullptr || !type->fields().has(field) ? "- " : std::to_string(type->figure(field)) + " ";
-    }
-    return text;
-  };
-  for (const char* name : {"files", "inodes", "dentries", "tcp_orphans", "tcp_time_wait"}) {
-    EXPECT_NE(list_.find(Allocator::kTable, name), nullptr) << name;
-  }
-  if (GetParam().find("tables") == std::string::npos) return;
-  EXPECT_EQ(list_.size(), 16U);
-  EXPECT_EQ(words("conntrack"), "12 12 20 ");
-  EXPECT_EQ(words("tcp_time_wait"), "3 3 3 ");
-  EXPECT_EQ(words("aio_events"), "128 65536 - ");
-  EXPECT_EQ(words("ptys"), "1 4095 - ");
-  EXPECT_EQ(words("sysv_shm"), "3 4096 - ");
-  EXPECT_EQ(words("sysv_sem"), "2 32000 - ");
-  EXPECT_EQ(words("sysv_semaphores"), "10 1024000000 - ");
-  EXPECT_EQ(list_.find(Allocator::kTable, "sysv_shm")->figure(Field::kBytes), (1U << 20U) + 5000 + 65536);
-  EXPECT_EQ(list_.find(Allocator::kTable, "sysv_msg")->figure(Field::kBytes), 150U);
-  EXPECT_EQ(list_.find(Allocator::kTable, "keys")->figure(Field::kBytes), 115U);
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedTables, shown_by("linux_table"), name_of_capture);
-
-class LiveTables : public testing::Test {
+class LiveTables : public LiveSource<source> {
  protected:
   void SetUp() override {
-    auto view = make_live_kernel_view();
-    if (!view || (*view)->os() != OperatingSystem::kLinux) GTEST_SKIP() << "this is not Linux";
-    view_ = std::move(*view);
-    whole_ = std::make_unique<WholePollsView>(*view_);
-    if (const auto result = open_source(reader_, *view_); !result) GTEST_SKIP() << to_string(result.error());
+    LiveSource::SetUp();
+    if (view_) whole_ = std::make_unique<WholePollsView>(*view_);
   }
   /// One figure of a table now; nothing where this kernel has not the table.
   std::optional<std::uint64_t> now(std::string_view name, Field field = Field::kCount) {
@@ -240,11 +196,7 @@ class LiveTables : public testing::Test {
     return false;
   }
 
-  std::unique_ptr<KernelView> view_;
   std::unique_ptr<WholePollsView> whole_;
-  SourceReader reader_{source()};
-  MemoryTypeList list_;
-  std::uint64_t generation_ = 0;
 };
 
 TEST_F(LiveTables, CountThreadsAsSysinfoDoes) {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Mounts of tmpfs: from tables and mountinfo made by hand, and from this machine.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
-
 #include "core/collect/tmpfs_table.h"
 #include "core/query.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_tmpfs_test {
 namespace {
@@ -37,9 +34,7 @@ TEST(LinuxTmpfs, ADamagedTableIsRefused) {
   const std::string table = "tmpfs 1\nmount 1 2 3 4 /a\nleft_out 0 0\nend\n";
   Staging staging;
   for (std::size_t size = 0; size < table.size(); ++size) {
-    const auto result = parse_table(table.substr(0, size), staging);
-    ASSERT_FALSE(result) << size;
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
+    EXPECT_TRUE(fails(parse_table(table.substr(0, size), staging), ErrorCode::kData)) << size;
   }
   for (const char* line : {"mount 1 2 3 /a", "mount 1 2 3 -4 /a", "left_out 1", "left_out 1 2 3", "other 1", ""}) {
     EXPECT_FALSE(parse_table("tmpfs 1\n" + std::string(line) + "\nend\n", staging)) << line;

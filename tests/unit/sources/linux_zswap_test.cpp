@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The compressed swap cache from text made by hand, from captured kernels against their debugfs, and from this machine's
-// kernel against an independent reader.
-#include <gtest/gtest.h>
-
-#include <sstream>
-
+// The compressed swap cache from text made by hand. Captured and live kernels: tests/guests/checker.py.
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_zswap_test {
 namespace {
@@ -72,9 +69,7 @@ TEST_F(Zswap, FailsWhereAFileThatItHasCannotBeRead) {
   ASSERT_TRUE(open_source(reader, view_));
   for (const int system_errno : {ESPIPE, EACCES, EIO}) {
     view_.failures[kDebug + "reject_alloc_fail"] = system_errno;
-    const auto result = read_source(reader, view_);
-    ASSERT_FALSE(result) << system_errno;
-    EXPECT_EQ(result.error().path, kDebug + "reject_alloc_fail");
+    EXPECT_TRUE(fails(read_source(reader, view_), {.path = kDebug + "reject_alloc_fail"})) << system_errno;
   }
   view_.failures[kDebug + "reject_alloc_fail"] = ENOENT;
   EXPECT_TRUE(read_source(reader, view_)) << "gone with its module";
@@ -90,59 +85,10 @@ TEST_F(Zswap, RefusesWhatIsNoNumber) {
                                      {"Zswap: 1 kB\n", 12},
                                      {"Zswap: 1 kB\nZswapped: 1", 12}}) {
     raw.parts[0].assign(text);
-    const auto result = parse_bytes(source(), raw, staging);
-    ASSERT_FALSE(result) << text;
-    EXPECT_EQ(result.error().code, ErrorCode::kData);
-    EXPECT_EQ(result.error().path, "/proc/meminfo");
-    EXPECT_EQ(result.error().offset, offset) << text;
+    EXPECT_TRUE(
+        fails(parse_bytes(source(), raw, staging), {.code = ErrorCode::kData, .path = "/proc/meminfo", .offset = offset}))
+        << text;
   }
-}
-
-/// The number that follows `key` in a text of words.
-std::uint64_t number_after(KernelView& view, const std::string& path, const std::string& key) {
-  Buffer text;
-  if (!view.read_file(path, text)) return 0;
-  std::istringstream words{std::string(text.view())};
-  std::uint64_t number = 0;
-  if (key.empty()) {
-    words >> number;
-    return number;
-  }
-  for (std::string word; words >> word;) {
-    if (word == key && words >> number) return number;
-  }
-  return 0;
-}
-
-using CapturedZswap = CapturedSource<source>;
-
-TEST_P(CapturedZswap, EqualsMeminfoAndDebugfs) {
-  const MemoryType& type = *list_.first();
-  EXPECT_EQ(type.figure(Field::kBytes), number_after(*view_, "/proc/meminfo", "Zswap:") * 1024);
-  if (GetParam().find("pools") == std::string::npos) return;
-  EXPECT_GT(type.figure(Field::kCount), 1000U);
-  // debugfs was read a moment later.
-  const auto near = [](std::uint64_t a, std::uint64_t b) { return a <= b + b / 10 && b <= a + a / 10; };
-  EXPECT_TRUE(near(type.figure(Field::kBytes), number_after(*view_, kDebug + "pool_total_size", "")));
-  EXPECT_TRUE(near(type.figure(Field::kCount), number_after(*view_, kDebug + "stored_pages", "")));
-  ASSERT_TRUE(type.fields().has(Field::kFailures));
-  const std::uint64_t total = number_after(*view_, "/proc/meminfo", "MemTotal:") / 4;  // pages
-  EXPECT_EQ(type.figure(Field::kBytesLimit), total * 20 / 100 * 4096);
-  EXPECT_LT(type.figure(Field::kBytes), type.figure(Field::kBytesLimit));
-}
-
-INSTANTIATE_TEST_SUITE_P(Captures, CapturedZswap, shown_by("linux_zswap"), name_of_capture);
-
-using LiveZswap = LiveSource<source>;
-
-TEST_F(LiveZswap, EqualsMeminfo) {
-  bool is_equal = false;
-  for (int round = 0; round < 100 && !is_equal; ++round) {  // a machine that swaps changes it between the reads
-    ASSERT_TRUE(refreshes());
-    is_equal = list_.first()->figure(Field::kBytes) == number_after(*view_, "/proc/meminfo", "Zswap:") * 1024;
-  }
-  EXPECT_TRUE(is_equal);
-  EXPECT_EQ(list_.first()->fields().has(Field::kBytesLimit), number_after(*view_, kPercent, "") != 0);
 }
 
 }  // namespace

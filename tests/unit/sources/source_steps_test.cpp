@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a source remembers: a state of its own type, one for each reader, which every step is given.
-#include <gtest/gtest.h>
-
-#include <utility>
-
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat::source_steps_test {
 namespace {

@@ -2,18 +2,9 @@
 // Callers of the allocator: the text of a book from what the programs counted, its parsing, the programs run by the kernel
 // with arguments of our own, and on this machine's kernel a workload of known counts in a control group of its own.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <csignal>
-#include <fstream>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "core/base/text.h"
 #include "core/events/attach/live_tables.h"
@@ -23,6 +14,7 @@
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_call_sites_test {
 namespace {
@@ -360,25 +352,6 @@ TEST_F(CallSiteBook, HasNoFiguresOnceDetached) {
   look();
   book_->write({.governor = events::GovernorFacts{.is_attached = false, .budget_ppm = 10'000}}, out_);
   EXPECT_EQ(text_of(events::kSiteTable, out_), "call_sites 1\nunplaced 0\nmissed 0\ngovernor 0 1 0 0 10000\nend\n");
-}
-
-TEST(LinuxCallSitesCapture, NamesWhoMakesACacheGrow) {
-  for (const std::string& capture : captures_of_source("linux_call_sites")) {
-    const auto view = open_fixture(capture);
-    SourceReader reader(source());
-    MemoryTypeList list;
-    ASSERT_TRUE(open_source(reader, *view));
-    ASSERT_TRUE(refresh(reader, *view, list, 1));
-    std::size_t found = 0;
-    for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-      ++found;
-      EXPECT_GE(type->figure(Field::kMemAlloced), type->figure(Field::kRequestedBytes)) << type->name();
-    }
-    EXPECT_GT(found, 20U) << capture;
-    EXPECT_LE(found, 51U) << capture;
-    EXPECT_TRUE(has_unique_statistics(reader.staging)) << capture;
-    EXPECT_GT(sum_of_statistics(reader.staging, "slab_origin_allocated_bytes_total{dentry,").sum, 0U) << capture;
-  }
 }
 
 // ---- this machine's kernel -----------------------------------------------------------------------------------------------

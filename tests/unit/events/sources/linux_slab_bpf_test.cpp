@@ -2,22 +2,8 @@
 // The text of a pass over the slab caches from the kernel's records, its parsing, how it stands beside slabinfo in the list,
 // and this machine's kernel held against its own files.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <memory>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "core/base/unique_fd.h"
 #include "core/events/attach/live_tables.h"
@@ -29,6 +15,7 @@
 #include "tests/support/partial_slabs.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/table_text.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_slab_bpf_test {
 namespace {

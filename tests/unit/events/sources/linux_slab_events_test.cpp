@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The table of slab events, its parsing, and on this machine's kernel a workload of known counts.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <csignal>
-#include <fstream>
-#include <functional>
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "core/events/attach/live_tables.h"
 #include "core/events/slab/slab_rows.h"
@@ -26,6 +16,7 @@
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_slab_events_test {
 namespace {
@@ -267,27 +258,6 @@ TEST_F(SlabText, CountsEachEventOnce) {
 TEST_F(SlabText, ReportsTheEventsOfAFullTable) {
   shared_->unplaced_events = 12;
   EXPECT_NE(text().find("\nunplaced 12\n"), std::string::npos);
-}
-
-TEST(LinuxSlabEventsCapture, AddsItsFiguresToTheTypesOfSlabinfo) {
-  for (const std::string& capture : captures_of_source("linux_slab_events")) {
-    const auto view = open_fixture(capture);
-    SourceReader roster(*find_source("linux_slabinfo"));
-    SourceReader reader(source());
-    MemoryTypeList list;
-    ASSERT_TRUE(open_source(roster, *view));
-    ASSERT_TRUE(open_source(reader, *view));
-    ASSERT_TRUE(refresh(roster, *view, list, 1));
-    ASSERT_TRUE(refresh(reader, *view, list, 1));
-    std::size_t found = 0;
-    for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
-      if (!type->fields().has(Field::kNumAllocs)) continue;
-      ++found;
-      EXPECT_TRUE(type->fields().has(Field::kBytes)) << "the roster's figures stay: " << type->name();
-      EXPECT_GE(type->figure(Field::kMemAlloced), type->figure(Field::kRequestedBytes)) << type->name();
-    }
-    EXPECT_GT(found, 20U) << capture;
-  }
 }
 
 TEST(LinuxSlabEventsBeside, SysfsLeaveItTheCountsThatTheKernelDoesNotKeep) {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The text of events of memory management from what the programs counted, and its parsing.
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "core/events/vm/vm_rows.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/table_text.h"
+#include "tests/support/test.h"
 
 namespace memstat::linux_vm_events_test {
 namespace {
@@ -268,48 +263,6 @@ TEST_F(LinuxVmEvents, StayAtTheLargestNumber) {
   ASSERT_TRUE(parse(kVmHeader + "victim " + most + " a\nvictim 1 a\ncache " + most + " a\ncache 1 a\nend\n"));
   EXPECT_EQ(std::to_string(statistic("oom_victims_total{a}")), most);
   EXPECT_EQ(std::to_string(reader_.staging.types()[0].figures[Field::kFailures]), most);
-}
-
-/// What the source makes of a capture's first poll.
-void parse_capture(const std::string& capture, SourceReader& reader) {
-  const auto view = open_fixture(capture);
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader, *view)) << capture;
-  ASSERT_TRUE(refresh(reader, *view, list, 1)) << capture;
-}
-
-TEST(LinuxVmEventsCapture, AreOfAKernelThatRan) {
-  for (const std::string& capture : captures_of_source("linux_vm_events")) {
-    SourceReader reader(vm_source());
-    parse_capture(capture, reader);
-    const auto all = statistics_of(reader.staging);
-    EXPECT_GT(all.at("vm_events_total{oom_kill}") + sum_of_statistics(reader.staging, "page_faults_total{").sum, 0U)
-        << capture;
-  }
-}
-
-TEST(LinuxVmEventsCapture, HasCpusClassesAndTimesThatAddUp) {
-  SourceReader reader(vm_source());
-  parse_capture("linux-6.12-events-by-cpu.tar.zst", reader);
-  const auto all = statistics_of(reader.staging);
-  std::size_t compared = 0;
-  for (const auto& [name, count] : all) {
-    if (!name.starts_with("vm_events_total{") && !name.starts_with("page_faults_total{")) continue;
-    const std::string of_cpus = "cpu_" + name.substr(0, name.size() - 1) + ",";
-    EXPECT_EQ(sum_of_statistics(reader.staging, of_cpus).sum, count) << name;
-    compared += count != 0 ? 1 : 0;
-  }
-  EXPECT_GT(compared, 10U);
-  const std::uint64_t classes = sum_of_statistics(reader.staging, "gfp_allocations_total{page,").sum;
-  EXPECT_GE(classes, all.at("vm_events_total{page_alloc}"));
-  EXPECT_LE(classes, all.at("vm_events_total{page_alloc}") + 100) << "they were read a moment later";
-  std::uint64_t timed = 0;
-  for (const StagedStatistics::Entry& entry : reader.staging.statistics().entries()) {
-    if (!entry.is_histogram || entry.metric->facts.name != "memstat_page_fault_seconds") continue;
-    for (const std::uint64_t count : reader.staging.statistics().histogram(entry).counts) timed += count;
-  }
-  EXPECT_GT(timed, 0U);
-  EXPECT_LE(timed, all.at("page_faults_total{read}") + all.at("page_faults_total{write}"));
 }
 
 /// What the programs share with us, filled by hand.
