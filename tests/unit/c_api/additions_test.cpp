@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Figures by NUMA node, the node of an address, the memory of a process, and amounts as text: what the C API has beside
 // memory types.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cerrno>
-#include <string>
-#include <vector>
-
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

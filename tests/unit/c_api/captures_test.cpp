@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A recording in place of the kernel: by MEMSTAT_CAPTURE or memstat_mtl_set_capture, as a directory or an archive, at any
 // poll.
-#include <gtest/gtest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 
 #include "core/capture/archive.h"
 #include "core/capture/recording_view.h"
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // <memstat.h> declares what FreeBSD's declares: every function with its signature, every constant with its number. What the
 // compiler checks here is the contract, so most of this is not run.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <set>
-#include <string>
 #include <type_traits>
 
 #include "core/include/memstat.h"
+#include "tests/support/test.h"
 
 namespace {
 

@@ -2,13 +2,11 @@
 // What is wrong in FreeBSD's libmemstat, by the numbers of our list of its defects, and what ours does there. Those of the
 // crash-dump reader, which this build does not have, are shown by its documented failure and by the same property of the
 // sysctl side.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
 #include "tests/support/faulty_kernel_view.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -147,8 +145,7 @@ TEST_F(CApiDefects, Defect07AKernelThatNeverHasRoomEndsWithNoMemory) {
     *length = 0;
     return ++calls, ENOMEM;
   });
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNoMemory);
+  ASSERT_TRUE(fails(result, ErrorCode::kNoMemory));
   EXPECT_LE(calls, 18) << "a read and a question for the size, nine times";
 }
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whatever goes wrong: -1, the error that libmemstat's table has for it, and the list with all its slots as it was.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <functional>
-
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -129,15 +125,6 @@ TEST_F(CApiErrors, AllStopsAtZonesAndKeepsWhatMallocBrought) {
   }
 }
 
-TEST_F(CApiErrors, AHeaderCutAnywhereIsAnotherVersion) {
-  for (std::size_t size = 1; size < 16; ++size) {
-    kernel_->set("kern.malloc_stats", malloc_stream(2).substr(0, size));
-    kernel_->set("vm.zone_stats", uma_stream(2).substr(0, size));
-    expect_failure(memstat_sysctl_malloc, kVersion, std::to_string(size) + " bytes of malloc");
-    expect_failure(memstat_sysctl_uma, kVersion, std::to_string(size) + " bytes of zones");
-  }
-}
-
 TEST_F(CApiErrors, AStreamCutAnywhereIsDamaged) {
   const std::string malloc_bytes = malloc_stream(2);
   const std::string uma_bytes = uma_stream(2);
@@ -149,36 +136,6 @@ TEST_F(CApiErrors, AStreamCutAnywhereIsDamaged) {
     kernel_->set("vm.zone_stats", uma_bytes.substr(0, size));
     expect_failure(memstat_sysctl_uma, kDamaged, std::to_string(size) + " bytes of zones");
   }
-}
-
-TEST_F(CApiErrors, AHeaderThatLiesIsFound) {
-  const MallocStream one = MallocStream(2).add("temp");
-  const UmaStream zone = UmaStream(2).add({.name = "mbuf"});
-  for (const std::uint32_t version : {0U, 2U, 0xFFFFFFFFU, 0x01000000U}) {
-    kernel_->set("kern.malloc_stats", one.bytes(version));
-    kernel_->set("vm.zone_stats", zone.bytes(version));
-    expect_failure(memstat_sysctl_malloc, kVersion, "version " + std::to_string(version));
-    expect_failure(memstat_sysctl_uma, kVersion, "version " + std::to_string(version));
-  }
-  for (const std::uint32_t count : {2U, 0x7FFFFFFFU, 0xFFFFFFFFU}) {
-    kernel_->set("kern.malloc_stats", one.bytes(1, {}, count));
-    kernel_->set("vm.zone_stats", zone.bytes(1, {}, count));
-    expect_failure(memstat_sysctl_malloc, kDamaged, std::to_string(count) + " records");
-    expect_failure(memstat_sysctl_uma, kDamaged, std::to_string(count) + " records");
-  }
-  for (const std::uint32_t cpus : {0U, 3U, 0x40000000U, 0xFFFFFFFFU}) {
-    kernel_->set("kern.malloc_stats", one.bytes(1, cpus));
-    kernel_->set("vm.zone_stats", zone.bytes(1, cpus));
-    expect_failure(memstat_sysctl_malloc, kDamaged, std::to_string(cpus) + " CPUs");
-    expect_failure(memstat_sysctl_uma, kDamaged, std::to_string(cpus) + " CPUs");
-  }
-}
-
-TEST_F(CApiErrors, ANameWithoutItsNulIsDamagedAlsoBehindGoodRecords) {
-  kernel_->set("kern.malloc_stats", MallocStream(2).add("good").add(std::string(32, 'x')).bytes());
-  kernel_->set("vm.zone_stats", UmaStream(2).add({.name = "good"}).add({.name = std::string(40, 'x')}).bytes());
-  expect_failure(memstat_sysctl_malloc, kDamaged, "malloc");
-  expect_failure(memstat_sysctl_uma, kDamaged, "zones");
 }
 
 TEST_F(CApiErrors, MoreThan32SizeClassesAreAnotherVersionAnd32AreNot) {

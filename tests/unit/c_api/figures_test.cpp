@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What each accessor says for each allocator: libmemstat's arithmetic, 0 where a figure means nothing, and 0 or NULL out of
 // every range.
-#include <gtest/gtest.h>
-
-#include <cerrno>
 #include <climits>
-#include <set>
 
 #include "tests/support/c_list.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A list is small although the kernel's stream is large, and stays so.
-#include <gtest/gtest.h>
 
 #define MEMSTAT_REPLACE_MALLOC  // in this program, for the header below
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
+#include "tests/support/test.h"
 #include "tests/unit/steady_state/counted_allocations.h"
 
 namespace memstat {

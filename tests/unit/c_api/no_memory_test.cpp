@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Every allocation of every call may fail: the caller then gets NULL or -1 with NOMEMORY, nothing is thrown across the C
 // boundary, and the list is as it was.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <functional>
-
 #include "tests/support/c_list.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/failing_allocations_new.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

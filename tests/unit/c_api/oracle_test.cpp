@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Through the C API, real FreeBSD kernels look as FreeBSD's own libmemstat shows them: result, order, every accessor, every
 // CPU, in every captured poll that has such a dump.
-#include <gtest/gtest.h>
-
-#include <cstdio>
 #include <deque>
-#include <map>
-#include <set>
 
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/oracle.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

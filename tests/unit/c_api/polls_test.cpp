@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Polls of a capture, recordings that a program makes, and figures on one CPU.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <sys/stat.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 #include "core/source.h"
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
 
 class CApiPolls : public testing::Test {
  protected:

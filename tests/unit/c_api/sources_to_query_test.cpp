@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which sources a query of the C API reads, and in which order.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "core/query.h"
 #include "tests/support/fake_sources.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 class SourcesToQuery : public testing::Test {
  protected:

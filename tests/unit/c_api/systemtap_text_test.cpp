@@ -2,10 +2,9 @@
 // Amounts as text: every edge of the rules, and the rules themselves over amounts of all magnitudes.
 #include "core/c_api/systemtap_text.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 #include <cmath>
-#include <string>
 
 namespace memstat {
 namespace {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Different lists may be used by different threads at once. What there is to see, the thread sanitizer sees.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "tests/support/c_list.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -3,23 +3,14 @@
 #include "core/capture/archive.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <bit>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <string>
-#include <thread>
 
 #include "core/base/unique_fd.h"
 #include "core/capture/files.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -82,8 +73,7 @@ class Archive : public testing::Test {
   }
   void expect_bytes_refused(const std::string& bytes, const std::string& message, const ArchiveLimits& limits = {}) {
     const auto opened = open_bytes(bytes, limits);
-    ASSERT_FALSE(opened) << message;
-    EXPECT_EQ(opened.error().code, ErrorCode::kData);
+    ASSERT_TRUE(fails(opened, ErrorCode::kData)) << message;
     EXPECT_NE(to_string(opened.error()).find(message), std::string::npos) << to_string(opened.error());
   }
   TemporaryDirectory directory_;
@@ -220,9 +210,7 @@ TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
   write_text(directory_.file("a.tar"), Tar().add("manifest.yaml", kArchivedManifest).finished());
   ASSERT_TRUE((*opened)->select_poll(2));
   Buffer out;
-  const auto read = (*opened)->read_file("/a", out);
-  ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code, ErrorCode::kData) << to_string(read.error());
+  EXPECT_TRUE(fails((*opened)->read_file("/a", out), ErrorCode::kData));
 }
 
 TEST_F(Archive, RefusesAPollWhoseMembersStandApart) {
@@ -232,9 +220,9 @@ TEST_F(Archive, RefusesAPollWhoseMembersStandApart) {
 
 TEST_F(Archive, AHugeClaimCostsNoMemoryAndIsRefused) {
   for (const std::uint64_t claimed : {2000ULL, 900ULL << 20, 7ULL << 30}) {
-    const auto opened = open_bytes(Tar().add_basics().add_claiming("000000/fs/x", "small", claimed).finished());
-    ASSERT_FALSE(opened) << claimed;
-    EXPECT_EQ(opened.error().code, ErrorCode::kData);
+    EXPECT_TRUE(
+        fails(open_bytes(Tar().add_basics().add_claiming("000000/fs/x", "small", claimed).finished()), ErrorCode::kData))
+        << claimed;
   }
 }
 
@@ -308,15 +296,12 @@ TEST_F(Archive, RefusesSparseMembers) {
 }
 
 TEST_F(Archive, SaysWhatIsWrongWithAnAbsentEmptyOrForeignFile) {
-  const auto absent = open_capture(directory_.file("none.tar.zst"));
-  ASSERT_FALSE(absent);
-  EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(open_capture(directory_.file("none.tar.zst")), ErrorCode::kNotPresent));
   for (const std::string& bytes :
        {std::string(), std::string("garbage"), std::string(100'000, 'x'), std::string(100'000, '\0'),
         std::string("\x28\xB5\x2F\xFD garbage behind zstd's magic")}) {
     const auto opened = open_bytes(bytes);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, ErrorCode::kData) << to_string(opened.error());
+    ASSERT_TRUE(fails(opened, ErrorCode::kData));
     EXPECT_NE(to_string(opened.error()).find("a.tar"), std::string::npos);
   }
   ASSERT_EQ(::mkfifo(directory_.file("pipe").c_str(), 0600), 0);
@@ -350,8 +335,7 @@ TEST_F(Archive, ASmallCompressedTarCutAnywhereIsRefusedOrWhole) {
   for (std::size_t cut = whole.size(); cut-- > 0;) {
     std::filesystem::resize_file(directory_.file("a.tar"), cut);
     const auto opened = open_capture(directory_.file("a.tar"));
-    ASSERT_FALSE(opened) << cut;
-    EXPECT_EQ(opened.error().code, ErrorCode::kData);
+    ASSERT_TRUE(fails(opened, ErrorCode::kData)) << cut;
     if (cut >= 4) {
       EXPECT_NE(to_string(opened.error()).find("is cut short: truncated at byte " + std::to_string(cut)), std::string::npos)
           << to_string(opened.error());
@@ -460,8 +444,7 @@ TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
   const UniqueFd fd(::open(directory_.file("packed.tar").c_str(), O_WRONLY | O_CREAT, 0600));
   int asked = 0;
   const auto packed = pack_capture(**files, directory_.file("packed.tar"), fd.get(), [&] { return ++asked > 3; });
-  ASSERT_FALSE(packed);
-  EXPECT_EQ(packed.error().code, ErrorCode::kTimeout);
+  ASSERT_TRUE(fails(packed, ErrorCode::kTimeout));
   EXPECT_EQ(asked, 4) << "it went on";
 }
 
@@ -481,9 +464,7 @@ TEST(OpenCapture, OpensADirectoryInEveryBuild) {
   write_text(directory.file("manifest.yaml"), kArchivedManifest);
   write_text(directory.file("000000/poll.yaml"), kPoll);
   EXPECT_TRUE(open_capture(directory.path()));
-  const auto absent = open_capture(directory.file("none"));
-  ASSERT_FALSE(absent);
-  EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(fails(open_capture(directory.file("none")), ErrorCode::kNotPresent));
 }
 
 }  // namespace

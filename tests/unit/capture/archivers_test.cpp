@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Archives that other programs write are read, and they read ours: GNU tar, libarchive (in cmake) and Python's tarfile.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "core/capture/archive.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

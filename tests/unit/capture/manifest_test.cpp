@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/manifest.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "core/capture/flat_yaml.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -40,11 +38,8 @@ TEST(Manifest, OfTheOtherByteOrderIsRefusedWhereTheBytesMatter) {
   const std::string machine = is_little ? "machine: sparc64" : "machine: amd64";
   for (const std::string& text :
        {with("page_size", "byte_order: " + other + "\npage_size"), with("machine: amd64", machine)}) {
-    const auto manifest = parse_manifest(text, "cap/manifest.yaml");
-    ASSERT_FALSE(manifest);
-    EXPECT_EQ(manifest.error().code, ErrorCode::kVersion);
-    EXPECT_EQ(manifest.error().path, "cap/manifest.yaml");
-    EXPECT_NE(manifest.error().detail.find("(" + other + " endian)"), std::string::npos) << to_string(manifest.error());
+    EXPECT_TRUE(fails(parse_manifest(text, "cap/manifest.yaml"),
+                      {.code = ErrorCode::kVersion, .path = "cap/manifest.yaml", .detail = "(" + other + " endian)"}));
   }
   std::string text = with("page_size", "byte_order: " + other + "\npage_size");
   text.replace(text.find("freebsd"), 7, "linux");
@@ -65,8 +60,7 @@ class BadManifests : public testing::TestWithParam<BadManifest> {};
 
 TEST_P(BadManifests, AreRefusedWithFileAndLine) {
   const auto manifest = parse_manifest(with(GetParam().from, GetParam().to), "cap/manifest.yaml");
-  ASSERT_FALSE(manifest);
-  EXPECT_EQ(manifest.error().path, "cap/manifest.yaml");
+  ASSERT_TRUE(fails(manifest, {.path = "cap/manifest.yaml"}));
   EXPECT_NE(to_string(manifest.error()).find(GetParam().message), std::string::npos) << to_string(manifest.error());
 }
 
@@ -127,9 +121,7 @@ TEST(PollInfo, BothTimesMustBeThereAndMakeSense) {
   for (const char* bad :
        {"", "label: x\n", "realtime: 2026-11-20T15:00:00Z\n", "realtime: today\nmonotonic_ns: 1\n",
         "realtime: 2026-11-20T15:00:00Z\nmonotonic_ns: -1\n", "realtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 1.5\n"}) {
-    const auto info = parse_poll_info(bad, "p");
-    ASSERT_FALSE(info) << bad;
-    EXPECT_EQ(info.error().code, ErrorCode::kData);
+    EXPECT_TRUE(fails(parse_poll_info(bad, "p"), ErrorCode::kData)) << bad;
   }
 }
 
@@ -174,9 +166,7 @@ TEST(RecordedErrors, MalformedLinesAreNamed) {
        {"- {path: /x}", "- {errno: 13}", "- {path: /x, sysctl: y, errno: 1}", "- {path: /x, errno: 0}",
         "- {path: /x, errno: -1}", "- {path: /x, errno: 99999}", "- {path: /x, errno: 13", "- path: /x", "path: /x", "- {}",
         "- {path: , errno: 3}", "- {path: /x, errno: 13} trailing", "- {path: /x, path: /y, errno: 3}"}) {
-    const auto errors = parse_recorded_errors("\n" + std::string(bad) + "\n", "e");
-    ASSERT_FALSE(errors) << bad;
-    EXPECT_NE(errors.error().detail.find("line 2"), std::string::npos) << to_string(errors.error());
+    EXPECT_TRUE(fails(parse_recorded_errors("\n" + std::string(bad) + "\n", "e"), {.detail = "line 2"})) << bad;
   }
 }
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/poll_plan.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <string>
-#include <vector>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/recording_view.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "core/capture/replay_view.h"
 #include "tests/support/child_process.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/faulty_kernel_view.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -262,9 +254,7 @@ TEST_F(Recording, APollThatWasNotEndedIsThrownAway) {
   ASSERT_TRUE(recording->end_poll());
   EXPECT_FALSE(exists("000000/fs/proc/binary"));
   EXPECT_EQ(replay()->poll_info(0).label, "kept");
-  const auto again = recording->end_poll();
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().system_errno, EINVAL);
+  EXPECT_TRUE(fails(recording->end_poll(), {.system_errno = EINVAL}));
 }
 
 TEST_F(Recording, AReadThatHangsIntoALaterPollIsDropped) {
@@ -351,9 +341,7 @@ TEST_F(Recording, APollLargerThanTheBoundIsAnErrorAndTheOthersStay) {
   auto recording = record({.directory = {}, .max_bytes = 100'000});
   ASSERT_TRUE(record_poll(*recording));
   for (const std::size_t size : {100'000UL, 200'000UL}) {
-    const auto result = record_poll(*recording, size);
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().system_errno, EFBIG);
+    EXPECT_TRUE(fails(record_poll(*recording, size), {.system_errno = EFBIG}));
   }
   ASSERT_TRUE(record_poll(*recording));
   EXPECT_EQ(replay()->poll_count(), 2U);
@@ -378,9 +366,7 @@ TEST_F(Recording, RefusesTheDirectoryOfAnotherKernelAndNotesAnotherRelease) {
     ASSERT_TRUE(record_poll(*recording));
   }
   view_->set_cpu_count(64);
-  const auto other = RecordingKernelView::create(*view_, {.directory = path()}, clock_);
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, ErrorCode::kData);
+  EXPECT_TRUE(fails(RecordingKernelView::create(*view_, {.directory = path()}, clock_), ErrorCode::kData));
   view_->clear_faults();
   auto recording = record({.directory = {}, .release = "2.0"});
   EXPECT_EQ(replay()->manifest().release, "2.0");
@@ -395,9 +381,8 @@ TEST_F(Recording, OneRecorderAtATime) {
 }
 
 TEST_F(Recording, ADirectoryThatCannotBeMadeIsNamed) {
-  const auto made = RecordingKernelView::create(*view_, {.directory = "/nonexistent/rec"}, clock_);
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().path, "/nonexistent/rec");
+  EXPECT_TRUE(
+      fails(RecordingKernelView::create(*view_, {.directory = "/nonexistent/rec"}, clock_), {.path = "/nonexistent/rec"}));
   write_text(directory_.file("file"), "");
   EXPECT_FALSE(RecordingKernelView::create(*view_, {.directory = directory_.file("file")}, clock_));
 }
@@ -417,8 +402,7 @@ TEST_F(Recording, AFailedWriteLeavesNoHalfPollAndTheNextOneWorks) {
   const auto failed = record_poll(*recording, 100'000);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   ASSERT_EQ(::sigaction(SIGXFSZ, &old, nullptr), 0);
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().system_errno, EFBIG);
+  ASSERT_TRUE(fails(failed, {.system_errno = EFBIG}));
   EXPECT_NE(to_string(failed.error()).find("000000.tar"), std::string::npos);
   EXPECT_EQ(replay()->poll_count(), 1U);
   ASSERT_TRUE(record_poll(*recording));

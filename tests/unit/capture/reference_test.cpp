@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/reference.h"
 
-#include <gtest/gtest.h>
-
 #include "core/capture/manifest.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -37,11 +37,8 @@ TEST(CaptureReference, SelectsThePollNamedOrTheLast) {
   ASSERT_TRUE(select_poll(*capture, {.path = "c", .poll = 1}));
   EXPECT_EQ(capture->selected_poll(), 1U);
   for (const std::size_t poll : {std::size_t{3}, SIZE_MAX}) {
-    const auto result = select_poll(*capture, {.path = "c", .poll = poll});
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
-    EXPECT_EQ(result.error().path, "c");
-    EXPECT_NE(result.error().detail.find("0 to 2"), std::string::npos) << result.error().detail;
+    EXPECT_TRUE(fails(select_poll(*capture, {.path = "c", .poll = poll}),
+                      {.code = ErrorCode::kNotPresent, .path = "c", .detail = "0 to 2"}));
     EXPECT_EQ(capture->selected_poll(), 1U) << "as it was";
   }
 }
@@ -53,9 +50,8 @@ TEST(CaptureReference, OpensAtThePollWithNotesOrGivesTheErrorOfTheCapture) {
   EXPECT_EQ(opened->view.get(), opened->capture);
   EXPECT_EQ(opened->capture->selected_poll(), 1U);
   EXPECT_EQ(opened->notes, std::vector<std::string>{"a note"});
-  const auto beyond = open_at(open_fixture("freebsd-15.0-amd64-4cpu.tar.zst"), {.path = "c", .poll = 3});
-  ASSERT_FALSE(beyond);
-  EXPECT_EQ(beyond.error().code, ErrorCode::kNotPresent);
+  EXPECT_TRUE(
+      fails(open_at(open_fixture("freebsd-15.0-amd64-4cpu.tar.zst"), {.path = "c", .poll = 3}), ErrorCode::kNotPresent));
   const auto damaged = open_at(data_error("c", 7, "is damaged"), {.path = "c", .poll = {}});
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().detail, "is damaged");

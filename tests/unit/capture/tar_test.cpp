@@ -2,19 +2,10 @@
 // Headers that no archiver would write are made here byte by byte; archivers_test.cpp has those of real archivers.
 #include "core/capture/tar.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstring>
-#include <vector>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
 
 /// Bytes in pieces of one size.
 class Pieces final : public PieceSource {
