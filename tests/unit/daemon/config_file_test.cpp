@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/config_file.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <thread>
-
 #include "core/base/sanitizer.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
 
 /// While it lives, this process is not root (if it was and the system lets it).
 class WithoutRoot {
@@ -42,19 +30,14 @@ constexpr const char* kStaysRoot = "this root cannot become another user (a user
 
 class ConfigFileTest : public testing::Test {
  protected:
-  ConfigFileTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "memstat-config-XXXXXX").string();
-    directory_ = mkdtemp(pattern.data()) != nullptr ? pattern : "";
-    chmod(directory_.c_str(), 0755);
-    path_ = directory_ + "/memstatd.yaml";
-  }
-  ~ConfigFileTest() override { std::filesystem::remove_all(directory_); }
+  ConfigFileTest() { chmod(directory_.c_str(), 0755); }
   static void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::trunc) << text; }
   /// Only who owned it when it was opened can read it now.
   static void close_to_others(const std::string& path) { ASSERT_EQ(chmod(path.c_str(), 0), 0); }
 
-  std::string directory_;
-  std::string path_;
+  const TemporaryDirectory temporary_;
+  const std::string directory_ = temporary_.path();
+  const std::string path_ = temporary_.file("memstatd.yaml");
 };
 
 TEST_F(ConfigFileTest, NoFileMeansTheDefaults) {

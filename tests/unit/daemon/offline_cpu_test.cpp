@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Series of a CPU that is switched off, from the kernel's text to the page.
-#include <gtest/gtest.h>
-
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

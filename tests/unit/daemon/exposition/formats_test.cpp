@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // OpenMetrics and protobuf pages of small prepared snapshots, byte by byte or field by field, and pages made on demand.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <atomic>
-#include <bit>
-#include <limits>
-#include <map>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/text_writer.h"
 #include "tests/support/page.h"
 #include "tests/support/protobuf_page.h"
 #include "tests/support/staged_statistics.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
 namespace {
 
 using enum ExpositionFormat;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 using testing::Pair;
 
 constexpr std::int64_t kBoot = 1'700'000'000'250'000'000;  // ns
@@ -73,9 +58,7 @@ TEST_F(FormatsTest, AnEmptySnapshotIsAnEmptyPageInEveryFormat) {
 }
 
 TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits) {
-  StagingBuilder staging;
-  staging.type("b", {{Field::kBytes, 4096}, {Field::kMemFreed, 7}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("b", {{Field::kBytes, 4096}, {Field::kMemFreed, 7}}));
   EXPECT_EQ(page(kOpenMetrics, {.tier = Tier::kFull}),
             "# HELP memstat_type_bytes Bytes in use now, as of the last poll.\n"
             "# TYPE memstat_type_bytes gauge\n"
@@ -119,9 +102,7 @@ TEST_F(FormatsTest, OpenMetricsTellsBeginningsOnlyWhenAskedTo) {
 }
 
 TEST_F(FormatsTest, ABeginningThatIsNotKnownIsNotTold) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kNumFrees, 5}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("a", {{Field::kNumFrees, 5}}));
   RenderOptions options = kEverything;
   options.created = true;
   EXPECT_THAT(page(kOpenMetrics, options), Not(HasSubstr("_created")));
@@ -262,9 +243,7 @@ TEST_F(FormatsTest, ProtobufFamiliesOfEverySizeHaveTheirLengthBeforeThem) {
 }
 
 TEST_F(FormatsTest, NumbersBeyondADoublesPrecisionAreTheNearestDouble) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kNumFrees, ~std::uint64_t{0}}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("a", {{Field::kNumFrees, ~std::uint64_t{0}}}));
   const auto families = read_protobuf_page(page(kProtobuf));
   EXPECT_EQ(families[0].metrics[0].counter, 0x1p64);
   EXPECT_THAT(page(kOpenMetrics), HasSubstr("} 18446744073709551615\n"));

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/native_histogram.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 #include <cmath>
-#include <limits>
-#include <map>
-#include <random>
-#include <thread>
 
 namespace memstat {
 namespace {

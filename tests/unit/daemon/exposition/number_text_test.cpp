@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/number_text.h"
 
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <random>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

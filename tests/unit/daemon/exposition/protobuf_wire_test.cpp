@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/protobuf_wire.h"
 
-#include <gtest/gtest.h>
-
-#include <limits>
-
 #include "tests/support/protobuf_page.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

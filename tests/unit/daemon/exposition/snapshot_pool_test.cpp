@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/snapshot_pool.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <thread>
-#include <vector>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

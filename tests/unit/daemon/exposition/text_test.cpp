@@ -2,22 +2,13 @@
 #include "core/base/text.h"
 #include "daemon/exposition/exposition.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "tests/support/page.h"
 #include "tests/support/prometheus_page.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 class TextExpositionTest : public testing::Test {
  protected:
@@ -34,9 +25,7 @@ TEST_F(TextExpositionTest, AnEmptySnapshotIsAnEmptyPage) {
 }
 
 TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
-  StagingBuilder staging;
-  staging.type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}}));
   EXPECT_EQ(types_.page({.tier = Tier::kDefault}),
             "# HELP memstat_type_frees_total Objects freed since boot, or, for slab caches counted by events, since "
             "memstatd attached to these.\n"
@@ -47,24 +36,22 @@ TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
 }
 
 TEST_F(TextExpositionTest, APercentOfTheKernelIsARatio) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kSlabUtilization, 97}})
-      .type("b", {{Field::kSlabUtilization, 100}})
-      .type("c", {{Field::kSlabUtilization, 0}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder()
+                  .type("a", {{Field::kSlabUtilization, 97}})
+                  .type("b", {{Field::kSlabUtilization, 100}})
+                  .type("c", {{Field::kSlabUtilization, 0}}));
   EXPECT_EQ(value("slab_utilization_ratio", "a"), "0.97");
   EXPECT_EQ(value("slab_utilization_ratio", "b"), "1");
   EXPECT_EQ(value("slab_utilization_ratio", "c"), "0");
 }
 
 TEST_F(TextExpositionTest, LabelValuesAreEscaped) {
-  StagingBuilder staging;
-  staging.type("back\\slash", {{Field::kBytes, 1}})
-      .type("quo\"te", {{Field::kBytes, 2}})
-      .type("line\nfeed", {{Field::kBytes, 3}})
-      .type("tab\tr\xC3\xA9", {{Field::kBytes, 4}})
-      .type("bad\xFF", {{Field::kBytes, 5}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder()
+                  .type("back\\slash", {{Field::kBytes, 1}})
+                  .type("quo\"te", {{Field::kBytes, 2}})
+                  .type("line\nfeed", {{Field::kBytes, 3}})
+                  .type("tab\tr\xC3\xA9", {{Field::kBytes, 4}})
+                  .type("bad\xFF", {{Field::kBytes, 5}}));
   EXPECT_EQ(value("bytes", "back\\\\slash"), "1");
   EXPECT_EQ(value("bytes", "quo\\\"te"), "2");
   EXPECT_EQ(value("bytes", "line\\\\x0afeed"), "3");
@@ -206,9 +193,7 @@ TEST_F(TextExpositionTest, CpuSeriesAreOneACpuAndOnlyWhereAskedFor) {
 
 TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
   types_.size_classes = {16, 32, 48, 65536};
-  StagingBuilder staging;
-  staging.type("a", {{Field::kSizeMask, 0b11001}}).type("none", {{Field::kSizeMask, 0}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("a", {{Field::kSizeMask, 0b11001}}).type("none", {{Field::kSizeMask, 0}}));
   const std::string page(types_.page());
   EXPECT_EQ(value_of(page, "memstat_type_size_class_used{allocator=\"uma\",type=\"a\",size=\"16\"}"), "1");
   EXPECT_EQ(value_of(page, "memstat_type_size_class_used{allocator=\"uma\",type=\"a\",size=\"65536\"}"), "1");
@@ -217,12 +202,11 @@ TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
 }
 
 TEST_F(TextExpositionTest, FiguresOfTheMachineHaveTheirOwnLabelsOrNone) {
-  StagingBuilder staging;
-  staging.statistic(kTotalBytes, 7)
-      .statistic(kAccountedBytes, 5, {"slab"})
-      .statistic(kUnaccountedBytes, static_cast<std::uint64_t>(-3))
-      .statistic(kAccountedBytes, 6, {"quo\"te"});
-  types_.poll(staging);
+  types_.poll(StagingBuilder()
+                  .statistic(kTotalBytes, 7)
+                  .statistic(kAccountedBytes, 5, {"slab"})
+                  .statistic(kUnaccountedBytes, static_cast<std::uint64_t>(-3))
+                  .statistic(kAccountedBytes, 6, {"quo\"te"}));
   EXPECT_EQ(types_.page({.tier = Tier::kMinimal}),
             "# HELP memstat_accounted_bytes Bytes of memory now, by holder; the parts do not overlap and may be stacked.\n"
             "# TYPE memstat_accounted_bytes gauge\n"
@@ -330,9 +314,7 @@ TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
 }
 
 TEST_F(TextExpositionTest, RenderingAgainGivesTheSamePage) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kBytes, 1}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("a", {{Field::kBytes, 1}}));
   const std::string once(types_.page());
   EXPECT_EQ(types_.page(), once);
 }

@@ -3,20 +3,14 @@
 #include "daemon/http/rules.h"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <mutex>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "daemon/http/server.h"
 #include "tests/support/http_client.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The question of a watchdog: does the server answer?
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <mutex>
-
 #include "daemon/http/server.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Connections that are kept open for the next request, and polled by the front while a worker has them.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <optional>
-#include <string>
-
 #include "daemon/http/server.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/http_client.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,13 +2,8 @@
 // Where the server listens, and what becomes of clients while this process may open no more files.
 #include "daemon/http/listeners.h"
 
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <utility>
-#include <vector>
 
 #include "config/values.h"
 #include "daemon/http/rules.h"
@@ -16,6 +11,8 @@
 #include "daemon/http/sockets.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/http_client.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -119,9 +116,7 @@ TEST(HttpListeners, ServeIpv6AndUnixSockets) {
     ASSERT_TRUE(got) << address;
     EXPECT_EQ(got->body, address.starts_with("unix:") ? "unix" : "::1");
   }
-  const auto other = HttpListeners::open({{.address = {}, .port = 0, .path = path}});
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().system_errno, EADDRINUSE);
+  EXPECT_TRUE(fails(HttpListeners::open({{.address = {}, .port = 0, .path = path}}), {.system_errno = EADDRINUSE}));
   server->reset();
   EXPECT_NE(::access(path.c_str(), F_OK), 0) << "the file is removed";
 }

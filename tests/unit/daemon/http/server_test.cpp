@@ -2,26 +2,15 @@
 #include "daemon/http/server.h"
 
 #include <arpa/inet.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "config/values.h"
 #include "daemon/http/sockets.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/http_client.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -251,87 +240,6 @@ TEST_F(HttpServerTest, AbsoluteFormIsUnderstood) {
   for (const std::string& authority : {address_, std::string("localhost")}) {
     ASSERT_TRUE(connection.send("GET http://" + authority + "/metrics HTTP/1.1\r\nHost: " + authority + "\r\n\r\n"));
     expect_answered(connection);
-  }
-}
-
-struct Hostile {
-  const char* what;
-  std::string bytes;
-  int status;  // 0: any of 4xx and 5xx, or a close without words
-};
-
-TEST_F(HttpServerTest, HostileRequestsAreRefusedAndTheServerLives) {
-  start();
-  const std::string host = "Host: localhost\r\n";
-  const std::string get = "GET /metrics HTTP/1.1\r\n";
-  std::string many_headers;
-  for (int i = 0; i < 100; ++i) many_headers += "a" + std::to_string(i) + ": b\r\n";
-  const Hostile table[] = {
-      {"bare line feeds", "GET /metrics HTTP/1.1\nHost: localhost\n\n", 400},
-      {"one bare line feed", get + "Host: localhost\nA: b\r\n\r\n", 400},
-      {"bare line feed after the request line", "GET /metrics HTTP/1.1\n" + host + "\r\n", 400},
-      {"bare carriage return", get + "A: b\rc\r\n" + host + "\r\n", 400},
-      {"folded header", get + "A: b\r\n c\r\n" + host + "\r\n", 400},
-      {"folded first header", get + " A: b\r\n" + host + "\r\n", 400},
-      {"blank before the colon", get + "Host : localhost\r\n\r\n", 400},
-      {"doubled blanks", "GET  /metrics HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"NUL in the line", "GET /met\0rics HTTP/1.1\r\nHost: localhost\r\n\r\n"s, 400},
-      {"NUL in a header", get + "A: b\0c\r\n"s + host + "\r\n", 400},
-      {"escaped NUL", "GET /metrics%00 HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"bad escape", "GET /%zz HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"cut escape", "GET /metrics%4 HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"huge request line", "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n" + host + "\r\n", 431},
-      {"huge header", get + host + "A: " + std::string(20'000, 'a') + "\r\n\r\n", 431},
-      {"endless header", get + "A: " + std::string(2'000'000, 'a'), 0},
-      {"too many headers", get + host + many_headers + "\r\n", 431},
-      {"body", "POST /-/reload HTTP/1.1\r\n" + host + "Content-Length: 4\r\n\r\nbody", 413},
-      {"promised body", get + host + "Content-Length: 18446744073709551615\r\n\r\n", 0},
-      {"body of unknown length", get + host + "Content-Length: 4x\r\n\r\nbody", 400},
-      {"negative length", get + host + "Content-Length: -1\r\n\r\n", 0},
-      {"two lengths", get + host + "Content-Length: 0\r\nContent-Length: 5\r\n\r\nGET /", 413},
-      {"chunks", get + host + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413},
-      {"chunks and a length", get + host + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413},
-      {"length and chunks", get + host + "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n", 413},
-      {"identity coding", get + host + "Transfer-Encoding: identity\r\n\r\n", 413},
-      {"no host", get + "\r\n", 400},
-      {"two hosts", get + host + host + "\r\n", 400},
-      {"HTTP/0.9", "GET /metrics\r\n\r\n", 400},
-      {"HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400},
-      {"unknown version", "GET /metrics HTTP/3.0\r\n" + host + "\r\n", 505},
-      {"unknown method", "FETCH /metrics HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"method in small letters", "get /metrics HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"asterisk", "OPTIONS * HTTP/1.1\r\n" + host + "\r\n", 0},
-      {"relative path", "GET metrics HTTP/1.1\r\n" + host + "\r\n", 400},
-      {"another host's URL", "GET http://example.com/metrics HTTP/1.1\r\n" + host + "\r\n", 403},
-      {"another host's URL at our port",
-       "GET http://example.com:" + address_.substr(10) + "/metrics HTTP/1.1\r\n" + host + "\r\n", 403},
-      {"TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"s, 0},
-      {"noise", "\xff\xfe\x80 \x01\x02\r\n\r\n"s, 0},
-      {"empty lines", "\r\n\r\n\r\n\r\n", 0},
-      {"half a request", "GET /metr", 0},
-      {"nothing", "", 0},
-  };
-  const auto refused = [&](const Hostile& hostile) {
-    auto connection = client();
-    connection.send(hostile.bytes);
-    const auto got = connection.read_to_end();
-    ASSERT_TRUE(got) << hostile.what << ": still open";
-    if (hostile.status != 0) {
-      EXPECT_TRUE(got->starts_with("HTTP/1.1 " + std::to_string(hostile.status) + " ")) << hostile.what << ": " << *got;
-    } else {
-      EXPECT_TRUE(got->empty() || got->starts_with("HTTP/1.1 4") || got->starts_with("HTTP/1.1 5"))
-          << hostile.what << ": " << *got;
-    }
-    EXPECT_EQ(got->find("HTTP/1.1 ", 1), std::string::npos) << hostile.what << ": more than one answer: " << *got;
-    // A deadline that is short may end a scrape on a busy machine.
-    ASSERT_TRUE(hostile.status != 0 ? scrape() : eventually([&] { return scrape(); })) << "after: " << hostile.what;
-  };
-  for (const Hostile& hostile : table) {
-    if (hostile.status != 0) refused(hostile);
-  }
-  start({.header_deadline = milliseconds(300)});  // ends what never becomes whole
-  for (const Hostile& hostile : table) {
-    if (hostile.status == 0) refused(hostile);
   }
 }
 

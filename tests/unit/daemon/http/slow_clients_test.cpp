@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Clients that take their responses late or never: what the kernel and the server hold for them is bounded, and within the
 // bound no client loses its page.
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <fstream>
-#include <memory>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "daemon/http/server.h"
 #include "daemon/http/sockets.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/http_client.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/test.h"
 
 namespace {
 

@@ -3,26 +3,17 @@
 #include "daemon/poll/archive_series.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <vector>
-
 #include "tests/support/fixtures.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 class ArchiveSeries : public testing::Test {
  protected:
@@ -135,8 +126,7 @@ TEST_F(ArchiveSeries, WithoutNumbersATakenNameIsAnError) {
   options_.may_number = false;
   put("rec.tar.zst", 1);
   const auto archive = open();
-  ASSERT_FALSE(archive);
-  EXPECT_EQ(archive.error().system_errno, EEXIST);
+  ASSERT_TRUE(fails(archive, {.system_errno = EEXIST}));
   EXPECT_THAT(to_string(archive.error()), HasSubstr("a recording never overwrites a file; name another one"));
   put("empty.tar", 0);
   EXPECT_EQ(opened("empty.tar"), "empty.tar");

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/poll/capture_bound.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-
 #include "core/kernel/open_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -4,15 +4,7 @@
 //
 // MEMSTAT_MUTATION_SEED and MEMSTAT_MUTATION_ROUNDS in the environment: where to begin, how many captures to make of each.
 // Round N of seed S is round 0 of seed S + N.
-#include <gtest/gtest.h>
 #include <sys/resource.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <memory>
-#include <random>
-#include <set>
 
 #include "core/capture/replay_view.h"
 #include "daemon/poll/poller.h"
@@ -20,6 +12,7 @@
 #include "tests/support/manual_clock.h"
 #include "tests/support/page.h"
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,15 +2,9 @@
 // When polls are due: absolute deadlines on the live kernel, the capture's own times in a replay.
 #include "daemon/poll/pacer.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "tests/support/fixtures.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

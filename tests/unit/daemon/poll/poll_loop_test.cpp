@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/poll/poll_loop.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-#include <vector>
-
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -3,29 +3,17 @@
 // counted.
 #include "daemon/poll/poll_recorder.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <filesystem>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "core/base/mutex.h"
 #include "core/capture/replay_view.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/page.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 
 class PollRecorderTest : public testing::Test {
  protected:
@@ -139,8 +127,7 @@ TEST_F(PollRecorderTest, AServiceWhoseDirectoryWentAwaySaysWhich) {
   std::filesystem::remove_all(directory_.file("rec"));
   poll();
   const auto end = stop();
-  ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().system_errno, ENOENT);
+  ASSERT_TRUE(fails(end, {.system_errno = ENOENT}));
   EXPECT_THAT(to_string(end.error()), HasSubstr("/rec"));
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("suspended")));
 }

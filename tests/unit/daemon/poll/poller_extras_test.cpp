@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How statistics, figures of nodes and details of sources come to the page and leave it, with sources of the test's own.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-
 #include "core/base/text.h"
 #include "core/model/accounts.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::string_view kParts = "/fake/parts";  // "PART BYTES" a line
 constexpr std::string_view kSites = "/fake/sites";  // "NAME BYTES DETAIL" a line

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <gtest/gtest.h>
-
-#include <string_view>
-
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sources that lack a privilege, on a fake kernel: not permitted where no type is lost without them, down otherwise.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 constexpr std::string_view kIteratorFile = "/fake/iterator";
 

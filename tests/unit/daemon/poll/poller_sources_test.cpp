@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When and in which order a poller reads its sources: a roster and a contributor on a fake kernel.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

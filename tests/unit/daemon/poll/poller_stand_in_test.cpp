@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A source that stands in for a roster, on a fake kernel: which of both is read, and whose figures are shown.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 constexpr std::string_view kStandInFile = "/fake/stand_in";
 

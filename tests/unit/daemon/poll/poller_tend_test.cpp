@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a source has attached to the kernel is looked after between two polls, and only while the source is up.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cerrno>
-#include <memory>
 #include <new>
-#include <optional>
-#include <thread>
 
 #include "daemon/poll/poll_loop.h"
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,12 +2,8 @@
 // One poll after the other of a fake kernel, with the real sources.
 #include "daemon/poll/poller.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -15,11 +11,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
 
 /// A read that hangs is waited for by nothing but the test's end.
 Config patient() { return of_fake_kernel({}); }
@@ -77,15 +68,6 @@ TEST_F(LinuxPollerTest, TheBootTimeFollowsTheClockWhenSomebodySetsIt) {
   view().set("/proc/stat", "btime 301\n");
   daemon_.poll();
   EXPECT_EQ(daemon_.own("memstat_boot_timestamp_seconds"), "300") << "not read while the clock goes on as it did";
-}
-
-TEST_F(LinuxPollerTest, DeltasAreFromPollToPoll) {
-  daemon_.poll();
-  EXPECT_FALSE(shown("delta_bytes", "dentry"));
-  set({{"dentry", 90}});
-  daemon_.poll();
-  EXPECT_EQ(shown("delta_bytes", "dentry"), "-640");
-  EXPECT_EQ(shown("growth_bytes_per_second", "dentry"), "-64");
 }
 
 TEST_F(LinuxPollerTest, AFailedSourceIsDownItsTypesGoAndComeBack) {
@@ -349,26 +331,6 @@ TEST_F(LinuxPollerTest, TheFirstMatchingLimitCounts) {
   EXPECT_EQ(shown("limit_bytes", "filp"), "3");
 }
 
-TEST_F(LinuxPollerTest, ASourceWithItsOwnIntervalIsReadOnlyWhenItIsDue) {
-  Config config = patient();
-  config.sources["linux_slabinfo"].interval = seconds(30);
-  daemon_.poller->configure(config);
-  for (int i = 0; i < 7; ++i) {
-    daemon_.poll();
-    EXPECT_EQ(shown("objects", "dentry"), "100") << "its types stay meanwhile";
-  }
-  EXPECT_EQ(view().reads_of(kSlabinfo), 3) << "at 0, 30 and 60 s";
-  EXPECT_EQ(daemon_.own("memstat_source_read_seconds_count{source=\"linux_slabinfo\"}"), "3");
-}
-
-TEST_F(LinuxPollerTest, APollThatComesALittleEarlyDoesNotPutASourceOff) {
-  Config config = patient();
-  config.sources["linux_slabinfo"].interval = seconds(20);
-  daemon_.poller->configure(config);
-  for (int i = 0; i < 5; ++i) daemon_.poll(milliseconds(9990));
-  EXPECT_EQ(view().reads_of(kSlabinfo), 3);
-}
-
 TEST_F(LinuxPollerTest, AReplayThatStartsOverForgetsEverything) {
   Config config = patient();
   config.sources["linux_slabinfo"].interval = seconds(30);
@@ -446,14 +408,6 @@ TEST_F(FreeBsdPollerTest, BothAllocatorsAreOnThePage) {
   EXPECT_EQ(type_value(daemon_.page(), "allocations_total", "malloc", "temp"), "15");
   EXPECT_EQ(type_value(daemon_.page(), "objects", "uma", "mbuf"), "20");
   EXPECT_EQ(problem_of(daemon_.page()), "");
-}
-
-TEST_F(FreeBsdPollerTest, WhileOneIsDownTheOtherStays) {
-  daemon_.poll();
-  daemon_.view->fail(kZoneStats, EIO);
-  EXPECT_TRUE(daemon_.poll());
-  EXPECT_FALSE(type_value(daemon_.page(), "objects", "uma", "mbuf"));
-  EXPECT_EQ(type_value(daemon_.page(), "bytes", "malloc", "temp"), "110");
 }
 
 TEST_F(FreeBsdPollerTest, AStuckSourceTakesNothingElseDownAndRecovers) {

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/poll/reader_thread.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <array>
-#include <chrono>
-#include <set>
-#include <thread>
-#include <vector>
-
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
-using testing::HasSubstr;
 
 Result<void> open_plainly(KernelView&, RawBytes&) { return {}; }
 template <const std::string_view& kPath>
@@ -92,11 +85,8 @@ TEST_F(ReaderThreadTest, AThreadThatIsLateTakesNoReadOfAnother) {
 TEST_F(ReaderThreadTest, HandsOnTheSourcesError) {
   view_->fail("/first", EACCES);
   const auto result = read(first_, hours(1));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kPermission);
+  ASSERT_TRUE(fails(result, {.code = ErrorCode::kPermission, .path = "/first", .system_errno = EACCES}));
   EXPECT_EQ(result.error().source, "/first");
-  EXPECT_EQ(result.error().path, "/first");
-  EXPECT_EQ(result.error().system_errno, EACCES);
   view_->set("/first", "again");
   EXPECT_TRUE(read(first_, hours(1)));
 }
@@ -104,8 +94,7 @@ TEST_F(ReaderThreadTest, HandsOnTheSourcesError) {
 TEST_F(ReaderThreadTest, WhatASourceThrowsIsAnErrorAndTheThreadGoesOn) {
   view_->make_throw("/first");
   const auto result = read(first_, hours(1));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kIo);
+  ASSERT_TRUE(fails(result, ErrorCode::kIo));
   EXPECT_THAT(result.error().detail, HasSubstr("the fake kernel throws"));
   EXPECT_TRUE(read(second_, hours(1)));
 }
@@ -113,8 +102,7 @@ TEST_F(ReaderThreadTest, WhatASourceThrowsIsAnErrorAndTheThreadGoesOn) {
 TEST_F(ReaderThreadTest, AStuckSourceTimesOutWhileTheOthersAreRead) {
   view_->block("/first");
   const auto result = read(first_, milliseconds(1));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
+  ASSERT_TRUE(fails(result, ErrorCode::kTimeout));
   EXPECT_EQ(result.error().source, "/first");
   EXPECT_THAT(result.error().detail, HasSubstr("1 ms"));
   EXPECT_EQ(reader_->stuck_count(), 1U);
@@ -127,9 +115,7 @@ TEST_F(ReaderThreadTest, AStuckSourceIsNotReadAgainBeforeItReturns) {
   ASSERT_FALSE(read(first_, milliseconds(1)));
   view_->wait_until_hanging("/first");
   for (int i = 0; i < 5; ++i) {
-    const auto result = read(first_, hours(1));
-    ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
+    EXPECT_TRUE(fails(read(first_, hours(1)), ErrorCode::kTimeout));
     EXPECT_TRUE(read(second_, hours(1)));
   }
   EXPECT_EQ(view_->reads_of("/first"), 1);
@@ -167,11 +153,8 @@ TEST_F(ReaderThreadTest, CancelEndsAWaitAtOnceAndEveryLaterOne) {
   view_->wait_until_hanging("/first");
   reader_->cancel();
   waiting.join();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
-  const auto later = read(second_, hours(1));
-  ASSERT_FALSE(later);
-  EXPECT_EQ(later.error().code, ErrorCode::kTimeout);
+  ASSERT_TRUE(fails(result, ErrorCode::kTimeout));
+  EXPECT_TRUE(fails(read(second_, hours(1)), ErrorCode::kTimeout));
   EXPECT_EQ(view_->reads_of("/second"), 0);
 }
 

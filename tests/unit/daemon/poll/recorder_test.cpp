@@ -3,29 +3,19 @@
 // polls of a run that never came to its end.
 #include "daemon/poll/recorder.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
 
 #include "core/capture/archive.h"
 #include "core/capture/replay_view.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::HasSubstr;
 
 class RecorderTest : public testing::Test {
  protected:
@@ -155,8 +145,7 @@ TEST_F(RecorderTest, WithoutTimeToPackThePollsStayForTheNextRun) {
   const auto recorder = create(service_);
   poll(*recorder);
   const auto finished = recorder->finish([] { return true; });
-  ASSERT_FALSE(finished);
-  EXPECT_EQ(finished.error().code, ErrorCode::kTimeout);
+  ASSERT_TRUE(fails(finished, ErrorCode::kTimeout));
   EXPECT_THAT(to_string(finished.error()), HasSubstr("the polls are in " + directory_.file(".rec.tar.polls")));
   EXPECT_EQ(size_of("rec.tar"), 0U) << "half an archive is none";
   EXPECT_EQ(polls_in(".rec.tar.polls"), 1U);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/poll/source_settings.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/support/source_cases.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
-using testing::ElementsAre;
 using Kind = SourceOption::Kind;
 
 constexpr SourceOption kOptions[] = {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/privileges/account.h"
 
-#include <gtest/gtest.h>
 #include <pwd.h>
 
-#include <csignal>
-#include <cstdlib>
-
 #include "config/config.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,7 +2,7 @@
 // A helper process: what it keeps and what it cannot do, said by itself and by /proc.
 #include "daemon/privileges/helper.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 #if defined(__linux__)
 #include <fcntl.h>
@@ -12,17 +12,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "tests/support/child_process.h"
 #include "tests/support/fake_kernel_view.h"
@@ -178,5 +167,4 @@ TEST(Helper, SaysWhyItCannotBeMade) {
 
 }  // namespace
 }  // namespace memstat
-
 #endif

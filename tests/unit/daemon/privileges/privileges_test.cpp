@@ -2,7 +2,8 @@
 // Giving up privileges is for good, so each test does it in a forked child, which reports what it saw through a pipe.
 #include "daemon/privileges/privileges.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 #if defined(__linux__)
 #include <arpa/inet.h>
@@ -19,19 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <functional>
 #include <future>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
 
 namespace memstat {
 namespace {
@@ -124,22 +113,10 @@ PrivilegeOptions as_nobody() {
 long landlock_abi() { return syscall(444, nullptr, 0, 1); }
 bool landlock_supported() { return landlock_abi() >= 1; }
 
-class TemporaryDirectory {
+/// A directory in which every account may write.
+class OpenDirectory : public TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/memstat-privileges-XXXXXX";
-    path_ = mkdtemp(name) == nullptr ? "" : name;
-    if (chmod(path_.c_str(), 0777) != 0) path_.clear();
-  }
-  ~TemporaryDirectory() {
-    if (!path_.empty() && std::system(("rm -rf " + path_).c_str()) != 0) ADD_FAILURE() << path_ << " stays";
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
+  OpenDirectory() { EXPECT_EQ(chmod(path().c_str(), 0777), 0); }
 };
 
 bool can_read(const std::string& path) {
@@ -403,8 +380,8 @@ TEST(Privileges, WhereTheKernelCanLandlockLetsNoPortBeBoundEither) {
 TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
   SKIP_UNDER_SANITIZERS();
   if (!landlock_supported()) GTEST_SKIP() << "this kernel has no Landlock";
-  const TemporaryDirectory readable;
-  const TemporaryDirectory writable;
+  const OpenDirectory readable;
+  const OpenDirectory writable;
   ASSERT_TRUE(can_create(readable.path() + "/config.yaml"));
   ASSERT_EQ(chmod((readable.path() + "/config.yaml").c_str(), 0644), 0);
   expect_clean(in_child([&](int) -> std::string {

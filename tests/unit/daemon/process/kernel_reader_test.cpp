@@ -4,13 +4,10 @@
 #include "daemon/process/kernel_reader.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <csignal>
 
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -2,19 +2,13 @@
 // How a process ends is looked at in a forked child.
 #include "daemon/process/out_of_memory.h"
 
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <limits>
 #include <new>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "core/base/sanitizer.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

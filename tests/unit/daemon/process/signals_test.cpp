@@ -2,13 +2,10 @@
 // What a process does with signals is of the whole process, so each test looks at a forked child.
 #include "daemon/process/signals.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <csignal>
-#include <functional>
-#include <string_view>
 
 namespace memstat {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/process/stop_deadline.h"
 
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 #include <future>
 

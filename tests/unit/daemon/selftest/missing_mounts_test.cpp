@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/selftest/missing_mounts.h"
 
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <filesystem>
-
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/rooted_kernel_view.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

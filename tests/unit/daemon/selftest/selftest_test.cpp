@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/selftest/selftest.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cerrno>
-#include <string>
-#include <vector>
-
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/fake_sources.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::chrono::seconds kLong{60};
 

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/api.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <optional>
-
 #include "tests/support/http_response.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 class ApiTest : public testing::Test {
  protected:

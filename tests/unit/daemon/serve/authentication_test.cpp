@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/authentication.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <stdexcept>
-#include <vector>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/endpoints.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <zlib.h>
-
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "tests/support/http_response.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 class PagesTest : public testing::Test {
  protected:
@@ -237,28 +228,6 @@ class ScrapeTest : public PagesTest {
   }
   Pages pages_{daemon_.pool, daemon_.metrics, *daemon_.poller, daemon_.clock, {.version = "1", .reload = {}}};
 };
-
-TEST_F(ScrapeTest, EveryFormatIsServedPlainAndCompressedWithTheSameBytes) {
-  if (!can_gzip()) GTEST_SKIP() << "built without gzip";
-  daemon_.poll();
-  const std::pair<std::string, std::string> formats[] = {
-      {"text/plain", "text/plain; version=0.0.4; charset=utf-8"},
-      {"application/openmetrics-text; version=1.0.0", "application/openmetrics-text; version=1.0.0; charset=utf-8"},
-      {"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
-       "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"}};
-  for (const auto& [accept, content_type] : formats) {
-    const HttpResponse plain = scrape(accept);
-    EXPECT_EQ(plain.content_type, content_type);
-    EXPECT_EQ(header_of(plain, "Content-Encoding"), std::nullopt);
-    EXPECT_EQ(header_of(plain, "Vary"), "Accept, Accept-Encoding");
-    const HttpResponse compressed = scrape(accept, "gzip");
-    EXPECT_EQ(compressed.content_type, content_type);
-    EXPECT_EQ(header_of(compressed, "Content-Encoding"), "gzip");
-    EXPECT_EQ(gunzip(body(compressed)), body(plain));
-    EXPECT_THAT(body(plain), HasSubstr("memstat_poll_age_seconds"));
-    EXPECT_THAT(body(plain), HasSubstr("dentry"));
-  }
-}
 
 TEST_F(ScrapeTest, TheAgeIsOfTheMomentAndTheRestIsKept) {
   daemon_.poll();

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/gzip.h"
 
-#include <gtest/gtest.h>
-#include <zlib.h>
+#include "tests/support/test.h"
 
-#include <array>
-#include <cstdint>
-#include <random>
-#include <string>
-#include <thread>
-#include <vector>
+#include <zlib.h>
 
 namespace memstat {
 namespace {

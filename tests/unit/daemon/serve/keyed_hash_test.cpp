@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/keyed_hash.h"
 
-#include <gtest/gtest.h>
-
-#include <set>
-#include <string>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/negotiation.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <fstream>
-#include <memory>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "tests/support/fixtures.h"
 #include "tests/support/header_lists.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/runbook_pages.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "daemon/explain/runbooks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 HttpResponse get(std::string_view path, std::string_view accept) {
   const std::vector<HttpHeader> headers = {{"Accept", accept}};

@@ -1,42 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/textfile.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include "tests/support/fixtures.h"
 #include "tests/support/polled_daemon.h"
+#include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 class TextfileTest : public testing::Test {
  protected:
-  TextfileTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "memstat-textfile-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-    path_ = directory_ / "memstat.prom";
-  }
-  ~TextfileTest() override { std::filesystem::remove_all(directory_); }
-  TextfileTest(const TextfileTest&) = delete;
-  TextfileTest& operator=(const TextfileTest&) = delete;
-
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& entry : std::filesystem::directory_iterator(directory_))
@@ -44,8 +21,9 @@ class TextfileTest : public testing::Test {
     return all;
   }
 
-  std::filesystem::path directory_;
-  std::filesystem::path path_;
+  const TemporaryDirectory temporary_;
+  const std::filesystem::path directory_ = temporary_.path();
+  const std::filesystem::path path_ = directory_ / "memstat.prom";
 };
 
 TEST_F(TextfileTest, ReplacesTheFileAndLeavesNothingBeside) {
@@ -55,7 +33,7 @@ TEST_F(TextfileTest, ReplacesTheFileAndLeavesNothingBeside) {
   EXPECT_TRUE(names().empty());
   ASSERT_TRUE(file->write("first\n"));
   ASSERT_TRUE(file->write("2\n"));
-  EXPECT_EQ(read_file(path_), "2\n");
+  EXPECT_EQ(read_text(path_), "2\n");
   EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
 }
 
@@ -84,7 +62,7 @@ TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
   std::filesystem::create_symlink(directory_ / "elsewhere", directory_ / ".memstat.prom.tmp");
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file && file->write("page\n"));
-  EXPECT_EQ(read_file(path_), "page\n");
+  EXPECT_EQ(read_text(path_), "page\n");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "elsewhere")) << "a link is not followed";
 }
 
@@ -93,8 +71,7 @@ TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
   ASSERT_TRUE(file);
   std::filesystem::create_directory(path_);  // a directory cannot be replaced by a file
   const auto written = file->write("page\n");
-  ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().path, path_.string());
+  ASSERT_TRUE(fails(written, {.path = path_.string()}));
   EXPECT_THAT(to_string(written.error()), HasSubstr("the old file stays"));
   EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
 }
@@ -130,7 +107,7 @@ TEST_F(TextfileTest, TheWriterWritesEachPollsPageWithoutWhatTheExporterHasItself
     daemon.poll();
     writer.notify();
   }
-  const std::string page = read_file(path_);
+  const std::string page = read_text(path_);
   EXPECT_EQ(type_value(page, "objects", "slab", "dentry"), "7") << "the last page is written before the writer goes";
   EXPECT_THAT(page, HasSubstr("memstat_source_up"));
   EXPECT_THAT(page, Not(HasSubstr("process_")));

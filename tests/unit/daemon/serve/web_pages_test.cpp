@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/web_pages.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "tests/support/http_response.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 HttpResponse get(WebPages& pages, std::string_view path, std::string_view tag = {}, std::string_view coding = {}) {
   const std::vector<HttpHeader> headers = {{"If-None-Match", tag}, {"Accept-Encoding", coding}};

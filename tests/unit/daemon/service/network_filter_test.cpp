@@ -2,14 +2,10 @@
 // Which networks of the access list a filter keeps out, as packets to some of their addresses show.
 #include "daemon/service/network_filter.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 /// A filter that lets some networks through, as IPAddressAllow= does.
 class DeniedNetworksTest : public testing::Test {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/service/service_manager.h"
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <string>
-
 #include "tests/support/notify_socket.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/service/service_watch.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "tests/support/notify_socket.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

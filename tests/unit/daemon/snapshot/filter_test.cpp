@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot/filter.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "daemon/exposition/exposition.h"
 #include "tests/support/page.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
 namespace {
 
 using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 using Words = std::vector<std::string_view>;
 
 /// Two allocators: uma with a, b, CPUs of b; slab with a and "odd\"\n".

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot/history.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <random>
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

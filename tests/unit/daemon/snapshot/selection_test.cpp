@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot/selection.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <map>
-#include <memory>
-#include <random>
-#include <set>
-#include <string>
-
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
@@ -18,8 +9,6 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 /// Types of uma with their bytes, polled, and then selected from.
@@ -64,9 +53,7 @@ TEST_F(SelectionTest, WithoutBoundsEverythingIsListed) {
 }
 
 TEST_F(SelectionTest, AnAllocatorOfWhichNoBytesAreKnownHasNoSum) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kCount, 1}});
-  poll(staging);
+  poll(StagingBuilder().type("a", {{Field::kCount, 1}}));
   EXPECT_FALSE(types_.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma));
   poll(Types());
   EXPECT_FALSE(types_.snapshot.has(AllocatorFigure::kUnlistedBytes, Allocator::kUma)) << "no types at all";
@@ -139,9 +126,7 @@ TEST(SelectionOfLimits, ACrossedLimitOfTheConfigurationCountsToo) {
   Selection selection;
   selection.configure({.min_bytes = 1000});
   for (const std::uint64_t bytes : {50U, 150U, 50U}) {
-    StagingBuilder staging;
-    staging.type("a", {{Field::kBytes, bytes}});
-    types.poll(staging);
+    types.poll(StagingBuilder().type("a", {{Field::kBytes, bytes}}));
     selection.apply({}, types.now_ns, types.builder.listings(), types.snapshot);
   }
   EXPECT_EQ(types.snapshot.row_count(), 1U);
@@ -149,9 +134,7 @@ TEST(SelectionOfLimits, ACrossedLimitOfTheConfigurationCountsToo) {
 
 TEST_F(SelectionTest, ATypeOfWhichNoBytesAreKnownIsNotTooSmall) {
   selection_.configure({.min_bytes = 1000});
-  StagingBuilder staging;
-  staging.type("a", {{Field::kCount, 1}});
-  poll(staging);
+  poll(StagingBuilder().type("a", {{Field::kCount, 1}}));
   EXPECT_THAT(listed(), ElementsAre("a"));
 }
 
@@ -313,11 +296,10 @@ TEST_F(SelectionTest, WhoIsAmongTheTopStaysUntilAnotherIsClearlyLarger) {
 TEST_F(SelectionTest, WhoWasSeenInTroubleIsListedBesideTheTop) {
   selection_.configure(bounds_of_uma({.top = 1, .min_bytes = 5}));
   for (const std::uint64_t failures : {0U, 1U}) {
-    StagingBuilder staging;
-    staging.type("large", {{Field::kBytes, 100}})
-        .type("middle", {{Field::kBytes, 50}})
-        .type("fails", {{Field::kBytes, 1}, {Field::kFailures, failures}});
-    poll(staging);
+    poll(StagingBuilder()
+             .type("large", {{Field::kBytes, 100}})
+             .type("middle", {{Field::kBytes, 50}})
+             .type("fails", {{Field::kBytes, 1}, {Field::kFailures, failures}}));
   }
   EXPECT_THAT(listed(), ElementsAre("fails", "large")) << "and took no other type's place";
   EXPECT_EQ(unlisted(), 50U);
@@ -325,9 +307,7 @@ TEST_F(SelectionTest, WhoWasSeenInTroubleIsListedBesideTheTop) {
 
 TEST_F(SelectionTest, OfTheTopATypeOfWhichNoBytesAreKnownIsTheSmallest) {
   selection_.configure(bounds_of_uma({.top = 1}));
-  StagingBuilder staging;
-  staging.type("unknown", {{Field::kCount, 1000}}).type("known", {{Field::kBytes, 1}});
-  poll(staging);
+  poll(StagingBuilder().type("unknown", {{Field::kCount, 1000}}).type("known", {{Field::kBytes, 1}}));
   EXPECT_THAT(listed(), ElementsAre("known"));
 }
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/snapshot/snapshot.h"
 
-#include <gtest/gtest.h>
-
-#include <bit>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
@@ -70,48 +64,22 @@ class SnapshotTest : public testing::Test {
 };
 
 TEST_F(SnapshotTest, HoldsEveryFigureOfAType) {
+  using enum Field;
+  constexpr Field kFields[] = {kBytes,      kCount,      kHeldBytes, kFree,     kZoneFree, kKegFree,  kNumAllocs,
+                               kNumFrees,   kMemAlloced, kMemFreed,  kFailures, kSleeps,   kSleepers, kXDomain,
+                               kCountLimit, kBytesLimit, kSize,      kRSize,    kSizeMask};
+  const auto increase = [](Field field) -> std::uint64_t {
+    return field == kCount ? 2 : field == kBytes || field == kNumAllocs || field == kFailures ? 1 : 0;
+  };
   for (const std::uint64_t more : {0U, 1U}) {
     StagingBuilder staging;
-    staging.type("a", {{Field::kBytes, 100 + more},
-                       {Field::kCount, 101 + 2 * more},
-                       {Field::kHeldBytes, 102},
-                       {Field::kFree, 103},
-                       {Field::kZoneFree, 104},
-                       {Field::kKegFree, 105},
-                       {Field::kNumAllocs, 106 + more},
-                       {Field::kNumFrees, 107},
-                       {Field::kMemAlloced, 108},
-                       {Field::kMemFreed, 109},
-                       {Field::kFailures, 110 + more},
-                       {Field::kSleeps, 111},
-                       {Field::kSleepers, 112},
-                       {Field::kXDomain, 113},
-                       {Field::kCountLimit, 114},
-                       {Field::kBytesLimit, 115},
-                       {Field::kSize, 116},
-                       {Field::kRSize, 117},
-                       {Field::kSizeMask, 118}});
+    staging.type("a");
+    std::uint64_t number = 100;
+    for (const Field field : kFields) staging.figure(field, number++ + more * increase(field));
     types_.poll(staging);
   }
-  EXPECT_EQ(value(Field::kBytes, "a"), 101U);
-  EXPECT_EQ(value(Field::kCount, "a"), 103U);
-  EXPECT_EQ(value(Field::kHeldBytes, "a"), 102U);
-  EXPECT_EQ(value(Field::kFree, "a"), 103U);
-  EXPECT_EQ(value(Field::kZoneFree, "a"), 104U);
-  EXPECT_EQ(value(Field::kKegFree, "a"), 105U);
-  EXPECT_EQ(value(Field::kNumAllocs, "a"), 107U);
-  EXPECT_EQ(value(Field::kNumFrees, "a"), 107U);
-  EXPECT_EQ(value(Field::kMemAlloced, "a"), 108U);
-  EXPECT_EQ(value(Field::kMemFreed, "a"), 109U);
-  EXPECT_EQ(value(Field::kFailures, "a"), 111U);
-  EXPECT_EQ(value(Field::kSleeps, "a"), 111U);
-  EXPECT_EQ(value(Field::kSleepers, "a"), 112U);
-  EXPECT_EQ(value(Field::kXDomain, "a"), 113U);
-  EXPECT_EQ(value(Field::kCountLimit, "a"), 114U);
-  EXPECT_EQ(value(Field::kBytesLimit, "a"), 115U);
-  EXPECT_EQ(value(Field::kSize, "a"), 116U);
-  EXPECT_EQ(value(Field::kRSize, "a"), 117U);
-  EXPECT_EQ(value(Field::kSizeMask, "a"), 118U);
+  std::uint64_t number = 100;
+  for (const Field field : kFields) EXPECT_EQ(value(field, "a"), number++ + increase(field)) << to_string(field);
   EXPECT_EQ(value(TrackedFigure::kDeltaBytes, "a"), 1U);
   EXPECT_EQ(value(TrackedFigure::kDeltaObjects, "a"), 2U);
   EXPECT_EQ(value(TrackedFigure::kPeakBytes, "a"), 101U);
@@ -121,9 +89,7 @@ TEST_F(SnapshotTest, HoldsEveryFigureOfAType) {
 }
 
 TEST_F(SnapshotTest, AFieldThatTheKernelDoesNotHaveIsNotThere) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kCount, 0}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder().type("a", {{Field::kCount, 0}}));
   EXPECT_EQ(value(Field::kCount, "a"), 0U) << "0 means 0";
   for (std::size_t figure = 0; figure < kFigureCount; ++figure) {
     if (figure == static_cast<std::size_t>(Field::kCount)) continue;
@@ -146,11 +112,10 @@ TEST_F(SnapshotTest, DeltasAndGrowthAreAbsentAtFirstSight) {
 
 TEST_F(SnapshotTest, DuplicatesAreOneRowOfSums) {
   for (const std::uint64_t more : {0U, 10U}) {
-    StagingBuilder staging;
-    staging.type("a", {{Field::kBytes, 1 + more}, {Field::kNumAllocs, 10}, {Field::kSizeMask, 0b001}})
-        .type("b", {{Field::kBytes, 1000}})
-        .type("a", {{Field::kBytes, 2 + 2 * more}, {Field::kNumAllocs, 20}, {Field::kSizeMask, 0b101}});
-    types_.poll(staging);
+    types_.poll(StagingBuilder()
+                    .type("a", {{Field::kBytes, 1 + more}, {Field::kNumAllocs, 10}, {Field::kSizeMask, 0b001}})
+                    .type("b", {{Field::kBytes, 1000}})
+                    .type("a", {{Field::kBytes, 2 + 2 * more}, {Field::kNumAllocs, 20}, {Field::kSizeMask, 0b101}}));
   }
   EXPECT_EQ(types_.snapshot.row_count(), 2U);
   EXPECT_EQ(value(Field::kBytes, "a"), 33U);
@@ -162,13 +127,12 @@ TEST_F(SnapshotTest, DuplicatesAreOneRowOfSums) {
 }
 
 TEST_F(SnapshotTest, SizesThatDifferAmongDuplicatesAreWithheld) {
-  StagingBuilder staging;
-  staging.type("same", {{Field::kRSize, 64}, {Field::kSize, 60}})
-      .type("same", {{Field::kRSize, 64}, {Field::kSize, 60}})
-      .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}})
-      .type("differ", {{Field::kRSize, 64}, {Field::kSize, 61}})
-      .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder()
+                  .type("same", {{Field::kRSize, 64}, {Field::kSize, 60}})
+                  .type("same", {{Field::kRSize, 64}, {Field::kSize, 60}})
+                  .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}})
+                  .type("differ", {{Field::kRSize, 64}, {Field::kSize, 61}})
+                  .type("differ", {{Field::kRSize, 64}, {Field::kSize, 60}}));
   EXPECT_EQ(value(Field::kRSize, "same"), 64U);
   EXPECT_EQ(value(Field::kSize, "same"), 60U);
   EXPECT_EQ(value(Field::kRSize, "differ"), 64U);
@@ -197,9 +161,7 @@ TEST_F(SnapshotTest, NoLimitWhenAnyDuplicateIsUnlimited) {
 
 TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
   const auto used = [this](std::initializer_list<std::pair<Field, std::uint64_t>> figures) {
-    StagingBuilder staging;
-    staging.type("a", figures);
-    types_.poll(staging);
+    types_.poll(StagingBuilder().type("a", figures));
     const auto bits = value(TrackedFigure::kLimitUsed, "a");
     return bits ? std::optional(std::bit_cast<double>(*bits)) : std::nullopt;
   };
@@ -218,9 +180,7 @@ TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
 
 TEST_F(SnapshotTest, ALimitHasAllBitsWhereASourceHasThem) {
   const auto poll = [this](std::initializer_list<std::pair<Field, std::uint64_t>> figures) {
-    StagingBuilder staging;
-    staging.type("a", figures);
-    types_.poll(staging);
+    types_.poll(StagingBuilder().type("a", figures));
   };
   using enum Field;
   constexpr std::uint64_t kWide = (std::uint64_t{1} << 32U) + 10;
@@ -234,32 +194,27 @@ TEST_F(SnapshotTest, ALimitHasAllBitsWhereASourceHasThem) {
 }
 
 TEST_F(SnapshotTest, OfTypesOfOneNameTheNearestToItsLimitCounts) {
-  StagingBuilder staging;
-  staging.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}})
-      .type("a", {{Field::kCount, 1}, {Field::kCountLimit, 10}});
-  types_.poll(staging);
+  types_.poll(StagingBuilder()
+                  .type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}})
+                  .type("a", {{Field::kCount, 1}, {Field::kCountLimit, 10}}));
   EXPECT_EQ(std::bit_cast<double>(*value(TrackedFigure::kLimitUsed, "a")), 0.9);
-  StagingBuilder unlimited;
-  unlimited.type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}}).type("a", {{Field::kCount, 1}});
-  types_.poll(unlimited);
+  types_.poll(StagingBuilder().type("a", {{Field::kCount, 9}, {Field::kCountLimit, 10}}).type("a", {{Field::kCount, 1}}));
   EXPECT_FALSE(value(TrackedFigure::kLimitUsed, "a"));
 }
 
 TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
   types_.tracker.reconfigure(
       {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 0, .bytes = 100}; }, .wants_cpus = {}});
-  StagingBuilder staging;
-  staging.type("a", {{Field::kBytes, 150}}).type("b", {{Field::kBytes, 50}, {Field::kBytesLimit, 200}});
-  types_.poll(staging);
+  types_.poll(
+      StagingBuilder().type("a", {{Field::kBytes, 150}}).type("b", {{Field::kBytes, 50}, {Field::kBytesLimit, 200}}));
   EXPECT_EQ(value(TrackedFigure::kLimitConfigured, "a"), 1U);
   EXPECT_EQ(std::bit_cast<double>(*value(TrackedFigure::kLimitUsed, "a")), 1.5);
   EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "b")) << "the kernel's own";
   // The kernel limits objects, the configuration bytes: it depends on which is nearer, since only the kernel's makes
   // anything fail.
-  StagingBuilder both;
-  both.type("a", {{Field::kBytes, 99}, {Field::kCount, 1}, {Field::kCountLimit, 10}})
-      .type("b", {{Field::kBytes, 50}, {Field::kCount, 9}, {Field::kCountLimit, 10}});
-  types_.poll(both);
+  types_.poll(StagingBuilder()
+                  .type("a", {{Field::kBytes, 99}, {Field::kCount, 1}, {Field::kCountLimit, 10}})
+                  .type("b", {{Field::kBytes, 50}, {Field::kCount, 9}, {Field::kCountLimit, 10}}));
   EXPECT_EQ(value(TrackedFigure::kLimitConfigured, "a"), 1U);
   EXPECT_FALSE(value(TrackedFigure::kLimitConfigured, "b"));
 }
@@ -267,9 +222,8 @@ TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
 TEST_F(SnapshotTest, ConfiguredLimitsAreShownWhereTheKernelHasNone) {
   types_.tracker.reconfigure(
       {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 7, .bytes = 0}; }, .wants_cpus = {}});
-  StagingBuilder staging;
-  staging.type("own", {{Field::kCount, 1}, {Field::kCountLimit, 50}}).type("none", {{Field::kCount, 1}});
-  types_.poll(staging);
+  types_.poll(
+      StagingBuilder().type("own", {{Field::kCount, 1}, {Field::kCountLimit, 50}}).type("none", {{Field::kCount, 1}}));
   EXPECT_EQ(value(Field::kCountLimit, "own"), 50U);
   EXPECT_EQ(value(Field::kCountLimit, "none"), 7U);
   EXPECT_EQ(value(TrackedFigure::kLimitHits, "none"), 0U);
@@ -317,9 +271,7 @@ TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
   Snapshot snapshot;
   {
     TrackedList types;
-    StagingBuilder staging;
-    staging.type("gone soon", {{Field::kBytes, 3}});
-    types.poll(staging);
+    types.poll(StagingBuilder().type("gone soon", {{Field::kBytes, 3}}));
     types.builder.build(types.list, types.live, types.live_cpu, types.generation, {}, snapshot);
   }
   ASSERT_EQ(snapshot.row_count(), 1U);
@@ -328,9 +280,7 @@ TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
 }
 
 TEST_F(SnapshotTest, TypesAndFiguresThatComeLaterFindRoom) {
-  StagingBuilder few;
-  few.type("type 7", {{Field::kBytes, 7}});
-  types_.poll(few);
+  types_.poll(StagingBuilder().type("type 7", {{Field::kBytes, 7}}));
   EXPECT_EQ(value(Field::kBytes, "type 7"), 7U);
   for (const bool again : {false, true}) {
     StagingBuilder many;

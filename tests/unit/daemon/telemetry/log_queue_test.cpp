@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/telemetry/log_queue.h"
 
+#include "tests/support/test.h"
+
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <future>
-#include <string>
-#include <thread>
-#include <vector>
 
 namespace memstat {
 namespace {

@@ -2,16 +2,10 @@
 #include "daemon/telemetry/log.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "tests/support/page.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -19,8 +13,6 @@ namespace {
 using namespace std::string_view_literals;
 using testing::ContainsRegex;
 using testing::EndsWith;
-using testing::HasSubstr;
-using testing::SizeIs;
 
 /// What `write` sends to standard error.
 template <typename Write>

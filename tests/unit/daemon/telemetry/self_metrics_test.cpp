@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/telemetry/self_metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-#include <sstream>
-#include <string>
-
 #include "daemon/snapshot/own_metrics.h"
 #include "tests/support/failing_allocations_new.h"
 #include "tests/support/page.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-using testing::HasSubstr;
-using testing::Not;
 
 class SelfMetricsTest : public testing::Test {
  protected:
@@ -52,29 +42,17 @@ TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
   metrics_.source_failed("s", ErrorCode::kIo, 0.1);
   metrics_.source_not_permitted("t", "CAP_BPF");
   const std::string text = metrics_.text();
-  for (const char* name : {"memstat_source_up",
-                           "memstat_source_not_permitted",
-                           "memstat_source_read_seconds",
-                           "memstat_source_last_success_timestamp_seconds",
-                           "memstat_source_errors_total",
-                           "memstat_source_types",
-                           "memstat_poll_timestamp_seconds",
-                           "memstat_poll_missed_total",
-                           "memstat_series",
-                           "memstat_series_dropped",
-                           "memstat_config_last_reload_successful",
-                           "memstat_memory_locked",
-                           "memstat_build_info",
-                           "memstat_snapshots_skipped_total",
-                           "memstat_log_lines_dropped_total",
-                           "process_cpu_seconds_total",
-                           "process_resident_memory_bytes",
-                           "process_virtual_memory_bytes",
-                           "process_open_fds",
-                           "process_max_fds",
-                           "process_start_time_seconds"}) {
-    EXPECT_THAT(text, HasSubstr("# HELP " + std::string(name) + " "));
-    EXPECT_THAT(text, HasSubstr("# TYPE " + std::string(name) + " "));
+  std::istringstream names(
+      "memstat_source_up memstat_source_not_permitted memstat_source_read_seconds "
+      "memstat_source_last_success_timestamp_seconds memstat_source_errors_total memstat_source_types "
+      "memstat_poll_timestamp_seconds memstat_poll_missed_total memstat_series memstat_series_dropped "
+      "memstat_config_last_reload_successful memstat_memory_locked memstat_build_info "
+      "memstat_snapshots_skipped_total memstat_log_lines_dropped_total process_cpu_seconds_total "
+      "process_resident_memory_bytes process_virtual_memory_bytes process_open_fds process_max_fds "
+      "process_start_time_seconds");
+  for (std::string name; names >> name;) {
+    EXPECT_THAT(text, HasSubstr("# HELP " + name + " "));
+    EXPECT_THAT(text, HasSubstr("# TYPE " + name + " "));
   }
   EXPECT_EQ(value("memstat_build_info{version=\"1.2.3\"}"), "1");
 }

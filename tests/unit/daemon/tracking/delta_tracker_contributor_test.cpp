@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The delta tracker and figures that come from another source than the type: first sight is of a figure, not of a type.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-
 #include "daemon/tracking/delta_tracker.h"
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {

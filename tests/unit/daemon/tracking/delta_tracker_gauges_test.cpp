@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the delta tracker makes of gauges: deltas, peak, growth; and the limits.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
@@ -15,9 +12,7 @@ class GaugeTest : public testing::Test {
  protected:
   explicit GaugeTest(DeltaTracker::Options options = {}) : types_(std::move(options)) {}
   void poll(std::uint64_t bytes, std::uint64_t objects = 0, seconds after = seconds(10)) {
-    StagingBuilder staging;
-    staging.type("x", {{Field::kBytes, bytes}, {Field::kCount, objects}});
-    types_.poll(staging, after);
+    types_.poll(StagingBuilder().type("x", {{Field::kBytes, bytes}, {Field::kCount, objects}}), after);
   }
   [[nodiscard]] const TrackedType& x() const { return types_.tracked("x"); }
 
@@ -164,9 +159,7 @@ class LimitTest : public testing::Test {
             .wants_cpus = {}};
   }
   void poll(std::initializer_list<StagedFigure> figures, std::string_view name = "x") {
-    StagingBuilder staging;
-    staging.type(name, figures);
-    types_.poll(staging);
+    types_.poll(StagingBuilder().type(name, figures));
   }
   [[nodiscard]] std::uint64_t hits(std::string_view name = "x") const { return types_.tracked(name).limit_hits; }
 

@@ -2,11 +2,7 @@
 // The counters' rules of the delta tracker: skew, reset, first sight, vanish and return, duplicates, CPUs.
 #include "daemon/tracking/delta_tracker.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <vector>
-
+#include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
 namespace memstat {
@@ -18,9 +14,8 @@ constexpr std::uint64_t kMax = ~std::uint64_t{0};
 class CounterTest : public testing::Test {
  protected:
   void poll(std::uint64_t allocs, std::uint32_t cpus = 1) {
-    StagingBuilder staging(CpuFieldMask(CpuField::kFree), cpus);
-    staging.type("x", {{Field::kNumAllocs, allocs}, {Field::kCount, 1}});
-    types_.poll(staging);
+    types_.poll(
+        StagingBuilder(CpuFieldMask(CpuField::kFree), cpus).type("x", {{Field::kNumAllocs, allocs}, {Field::kCount, 1}}));
   }
   [[nodiscard]] std::uint64_t total() const { return types_.total("x", Field::kNumAllocs); }
   [[nodiscard]] std::uint64_t resets() const { return types_.tracked("x").resets; }
@@ -108,16 +103,14 @@ TEST_F(CounterTest, SeveralCountersThatFallAtOnceAreOneReset) {
 
 TEST_F(CounterTest, EveryTrackedCounterHasItsOwnSlots) {
   for (std::uint64_t poll_number = 1; poll_number <= 3; ++poll_number) {
-    StagingBuilder staging;
-    staging.type("x", {{Field::kNumAllocs, 1 * poll_number},
-                       {Field::kNumFrees, 2 * poll_number},
-                       {Field::kMemAlloced, 3 * poll_number},
-                       {Field::kMemFreed, 4 * poll_number},
-                       {Field::kFailures, 5 * poll_number},
-                       {Field::kSleeps, 6 * poll_number},
-                       {Field::kXDomain, 7 * poll_number},
-                       {Field::kBytes, 1000}});
-    types_.poll(staging);
+    types_.poll(StagingBuilder().type("x", {{Field::kNumAllocs, 1 * poll_number},
+                                            {Field::kNumFrees, 2 * poll_number},
+                                            {Field::kMemAlloced, 3 * poll_number},
+                                            {Field::kMemFreed, 4 * poll_number},
+                                            {Field::kFailures, 5 * poll_number},
+                                            {Field::kSleeps, 6 * poll_number},
+                                            {Field::kXDomain, 7 * poll_number},
+                                            {Field::kBytes, 1000}}));
   }
   for (std::size_t i = 0; i < kTrackedCounters.size(); ++i) {
     EXPECT_EQ(types_.total("x", kTrackedCounters[i]), 3 * (i + 1)) << to_string(kTrackedCounters[i]);
@@ -270,10 +263,9 @@ TEST_F(DuplicatesTest, ResetsOfAVanishedOneStayCounted) {
 class CpuCounterTest : public testing::Test {
  protected:
   void poll(const std::vector<std::uint64_t>& allocs) {
-    StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kNumFrees),
-                           static_cast<std::uint32_t>(allocs.size()));
-    staging.type("x", {{Field::kBytes, 1}}, {{CpuField::kNumAllocs, allocs}});
-    types_.poll(staging);
+    types_.poll(
+        StagingBuilder(CpuFieldMask(CpuField::kNumAllocs, CpuField::kNumFrees), static_cast<std::uint32_t>(allocs.size()))
+            .type("x", {{Field::kBytes, 1}}, {{CpuField::kNumAllocs, allocs}}));
   }
   [[nodiscard]] std::uint64_t total(std::uint32_t cpu) const {
     return DeltaTracker::accumulated(types_.type("x"), cpu, CpuField::kNumAllocs);
