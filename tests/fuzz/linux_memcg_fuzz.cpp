@@ -2,7 +2,6 @@
 // libFuzzer target: any bytes as what was read of all control groups, as each file of one group, and as names and contents
 // of many files, which a fuzzer would hardly guess the lengths of.
 #include <algorithm>
-#include <set>
 
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
@@ -11,32 +10,10 @@ namespace {
 
 using namespace memstat;
 
-// A bundle may well name no group, so this is not fuzz_commit.
 void commit(std::string_view bundle) {
   SourceReader reader(*find_source("linux_memcg"));
   reader.raw.parts[0].assign(bundle);
-  MemoryTypeList list;
-  const Result<void> first = commit_source(reader, list, 1);
-  if (!first) {
-    require_typed(first.error(), reader);
-    MEMSTAT_FUZZ_REQUIRE(list.size() == 0);
-    return;
-  }
-  MEMSTAT_FUZZ_REQUIRE(list.size() == reader.staging.types().size());
-  const std::uint64_t sum = require_sane(list, *reader.descriptor);
-  // No two series with the same labels.
-  std::set<std::pair<const SystemMetric*, std::string>> series;
-  const StagedStatistics& statistics = reader.staging.statistics();
-  for (const StagedStatistics::Entry& entry : statistics.entries()) {
-    std::string labels;
-    for (std::size_t i = 0; i < entry.metric->label_names().size(); ++i) {
-      MEMSTAT_FUZZ_REQUIRE(is_valid_label_text(statistics.label(entry, i)));
-      labels += std::string(statistics.label(entry, i)) + '\0';
-    }
-    MEMSTAT_FUZZ_REQUIRE(series.emplace(entry.metric, labels).second);
-  }
-  MEMSTAT_FUZZ_REQUIRE(commit_source(reader, list, 2).has_value());
-  MEMSTAT_FUZZ_REQUIRE(require_sane(list, *reader.descriptor) == sum);
+  fuzz_commit(reader, true);
 }
 
 }  // namespace

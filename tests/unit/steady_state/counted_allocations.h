@@ -51,6 +51,30 @@ inline void print_stack() {}
 inline void prepare_stack() {}
 #endif
 
+/// Calls poll_once(NUMBER), which polls and says whether that went well, a few times: no allocation once it has room. What
+/// prepare(NUMBER) allocates before does not count.
+template <typename Poll, typename Prepare>
+void expect_steady(Poll poll_once, Prepare prepare) {
+  prepare_stack();
+  for (int poll = 0; poll < 8; ++poll) {
+    prepare(poll);
+    const std::uint64_t before = allocation_count.load();
+    wants_stack = poll >= 3;
+    const bool is_good = poll_once(poll);
+    wants_stack = false;
+    const std::uint64_t count = allocation_count.load() - before;
+    ASSERT_TRUE(is_good);
+    if (poll < 3) continue;
+    EXPECT_EQ(count, 0U) << "in poll " << poll;
+    if (count != 0) print_stack();
+  }
+}
+
+template <typename Poll>
+void expect_steady(Poll poll_once) {
+  expect_steady(poll_once, [](int) {});
+}
+
 }  // namespace memstat
 
 #define MEMSTAT_SKIP_UNLESS_COUNTING()                                                                                   \
