@@ -50,6 +50,9 @@ Result<std::unique_ptr<SlabOrigins>> SlabOrigins::open(const std::string& refere
   if (source == nullptr) return system_error(kOriginSource, ENOENT, "this program was built without it");
   auto view = open_view(reference);
   if (!view) return view.error();
+  if (view->view->os() != source->os) {
+    return Error{.code = ErrorCode::kVersion, .source = {}, .path = {}, .detail = "origins are counted on Linux only"};
+  }
   std::unique_ptr<SlabOrigins> origins(new SlabOrigins(*std::move(view), *source));
   auto opened = source->steps.open(*origins->view_.view, origins->raw_, *origins->state_);
   if (!opened) return opened.error();

@@ -63,5 +63,11 @@ TEST_F(SlabOriginsOfACapture, SayThatThereIsNoSuchCapture) {
   EXPECT_TRUE(fails(SlabOrigins::open(directory_.file("missing")), ErrorCode::kNotPresent));
 }
 
+TEST(SlabOriginsOfAnotherSystem, SayThatThereAreNone) {
+  const auto opened = SlabOrigins::open(fixture_path("captures/freebsd-15.0-amd64-4cpu.tar.zst"));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(to_string(opened.error()), "origins are counted on Linux only");
+}
+
 }  // namespace
 }  // namespace memstat::events
