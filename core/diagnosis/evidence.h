@@ -78,7 +78,7 @@ struct SourceEvidence {
 /// A process that the kernel killed, from its log.
 struct KillEvidence {
   std::string command;
-  std::string constraint;        ///< "none", "memcg", "cpuset", "memory_policy"; "": not in the log
+  std::string constraint;        ///< "none", "memcg", "cpuset", "memory_policy"; on FreeBSD the reason; "": not in the log
   std::string group;             ///< the victim's control group
   std::string limit_group = {};  ///< the control group at its limit; "": all memory was used up, or not in the log
   std::uint64_t pid = 0;

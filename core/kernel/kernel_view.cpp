@@ -35,6 +35,9 @@ void KernelView::read_numbers(std::span<const std::string> names, Buffer& scratc
 Result<void> KernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& /*names*/) {
   return system_error(prefix, ENOENT);
 }
+Result<void> TextTableSource::open_on(KernelView& /*machine*/) { return open(); }
+Result<void> TextTableSource::read_on(KernelView& /*machine*/, Buffer& out) { return read(out); }
+
 Result<void> KernelView::open_table(std::string_view source, TextTableSource& /*table*/) {
   return system_error(source, ENOENT);
 }

@@ -29,6 +29,8 @@ inline constexpr char kEndOfName = '\0';
 /// "linux", "freebsd" or "other", as in the manifest of a capture.
 std::string_view to_string(OperatingSystem os);
 
+class KernelView;
+
 /// A data source that is neither a file nor a sysctl (counters, events): a table, which its source makes from its own
 /// descriptors. Live views call it; captures have the table as text. Thread safety: none; the view's caller ensures one
 /// reader per table.
@@ -43,6 +45,11 @@ class TextTableSource {
   virtual Result<void> open() = 0;
   /// Writes the current table to `out`. Errors: those of open().
   virtual Result<void> read(Buffer& out) = 0;
+  /// open() and read() of a table that is made from what the calling live view reads, of which a recording keeps only the
+  /// table. open_on() reads everything that read_on() will, because a reader process learns the names then. The defaults are
+  /// for tables with descriptors of their own.
+  virtual Result<void> open_on(KernelView& machine);
+  virtual Result<void> read_on(KernelView& machine, Buffer& out);
   /// Converts the result of read() to text for a recording, replacing `text`. The default is for tables that are text
   /// already.
   virtual void write_text(std::string_view table, Buffer& text) const { text.assign(table); }

@@ -17,8 +17,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 
 #include "core/base/fixed_path.h"
+#include "core/base/text.h"
 #include "core/kernel/posix_files.h"
 #include "core/kernel/reader_process.h"
 #include "core/kernel/sysctl_mib_cache.h"
@@ -72,6 +74,22 @@ bool starts_with(const Mib& mib, const Mib& prefix) {
                     mib.numbers.begin());
 }
 
+/// As sysctlnametomib(3), also of "vm.swap_info.0", whose last number is an argument and no name. 0 or an errno.
+int numbers_of(std::string_view name, Mib& path) {
+  FixedPath terminated;
+  if (!terminated.assign(name)) return EINVAL;
+  path.length = path.numbers.size();
+  if (::sysctlnametomib(terminated.c_str(), path.numbers.data(), &path.length) == 0) return 0;
+  const int failure = errno;
+  const std::size_t dot = name.rfind('.');
+  const auto argument = dot == std::string_view::npos ? std::nullopt : parse_u64(name.substr(dot + 1));
+  if (failure != ENOENT || !argument || *argument > INT_MAX || !terminated.assign(name.substr(0, dot))) return failure;
+  path.length = path.numbers.size() - 1;
+  if (::sysctlnametomib(terminated.c_str(), path.numbers.data(), &path.length) != 0) return errno;
+  path.numbers[path.length++] = static_cast<int>(*argument);
+  return 0;
+}
+
 std::uint64_t system_page_size() {
   const long size = ::sysconf(_SC_PAGESIZE);
   return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
@@ -107,19 +125,16 @@ class FreeBsdKernelView final : public KernelView {
   Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
     return files_.list_directory(path, names);
   }
-  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open(); }
-  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override { return table.read(out); }
+  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open_on(*this); }
+  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override {
+    return table.read_on(*this, out);
+  }
   Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
   [[nodiscard]] std::size_t kept_count() const override { return files_.kept_count(); }
   void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
-    FixedPath terminated;
-    if (!terminated.assign(name)) return system_error(name.substr(0, 200), EINVAL, "not a sysctl name");
-    const auto look_up = [&terminated](Mib& path) {
-      path.length = path.numbers.size();
-      return ::sysctlnametomib(terminated.c_str(), path.numbers.data(), &path.length) == 0 ? 0 : errno;
-    };
+    const auto look_up = [name](Mib& path) { return numbers_of(name, path); };
     return grow_and_retry(name, out, size_hint, [&](void* to, std::size_t* length) {
       const std::size_t room = *length;
       return numbers_.read(name, look_up, [to, length, room](const Mib& path) {

@@ -62,8 +62,10 @@ class LinuxKernelView final : public KernelView {
     names.clear();
     return no_sysctls(prefix);
   }
-  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open(); }
-  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override { return table.read(out); }
+  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open_on(*this); }
+  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override {
+    return table.read_on(*this, out);
+  }
   Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
   [[nodiscard]] std::size_t kept_count() const override { return files_.kept_count(); }
   void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }

@@ -549,9 +549,9 @@ void ReaderView::read_numbers(std::span<const std::string> names, Buffer& scratc
 Result<void> ReaderView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   return list(ReadRequest::kSysctls, prefix, names);
 }
-Result<void> ReaderView::open_table(std::string_view /*source*/, TextTableSource& table) { return table.open(); }
+Result<void> ReaderView::open_table(std::string_view /*source*/, TextTableSource& table) { return table.open_on(*this); }
 Result<void> ReaderView::read_table(std::string_view /*source*/, TextTableSource& table, Buffer& out) {
-  return table.read(out);
+  return table.read_on(*this, out);
 }
 
 Result<void> ReaderView::keep_open(std::string_view path) {

@@ -4,9 +4,15 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/model/freebsd_log.h"
+#include "core/model/log_fields.h"
 
 namespace memstat {
 namespace {
+
+using log_text::between;
+using log_text::between_last;
+using log_text::digits_behind;
 
 constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill",
                                                                       "page_allocation_failure",
@@ -20,7 +26,16 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "orphans_full",
                                                                       "memory_error",
                                                                       "page_pool_stalled",
-                                                                      "suppressed"};
+                                                                      "suppressed",
+                                                                      "processes_full",
+                                                                      "threads_full",
+                                                                      "zone_full",
+                                                                      "pipes_full",
+                                                                      "accept_queue_full",
+                                                                      "swap_full",
+                                                                      "swap_table_full",
+                                                                      "swap_reservation_refused",
+                                                                      "paging_error"};
 
 /// Maximum length of the program name, colon and blank before a message.
 constexpr std::size_t kMaxCommandSize = 4 * 15 + 2;  // a byte may be written as \xNN
@@ -61,48 +76,10 @@ std::size_t place_behind_command(std::string_view line, std::string_view pattern
   return line.substr(0, kMaxCommandSize + pattern.size()).find(pattern);
 }
 
-/// The text of a line between `begin` and `end`; "" if either is missing. An empty `end` means up to the end of the line.
-std::string_view between(std::string_view line, std::string_view begin, std::string_view end) {
-  const std::size_t at = line.find(begin);
-  if (at == std::string_view::npos) return {};
-  line.remove_prefix(at + begin.size());
-  const std::size_t stop = end.empty() ? line.size() : line.find(end);
-  return stop == std::string_view::npos ? std::string_view() : line.substr(0, stop);
-}
-/// Like between(), but after the last `begin`.
-std::string_view between_last(std::string_view line, std::string_view begin, std::string_view end) {
-  const std::size_t at = line.rfind(begin);
-  return at == std::string_view::npos ? std::string_view() : between(line.substr(at), begin, end);
-}
-std::string_view digits_behind(std::string_view line, std::string_view begin) {
-  const std::size_t at = line.find(begin);
-  if (at == std::string_view::npos) return {};
-  line.remove_prefix(at + begin.size());
-  return line.substr(0, std::min(line.find_first_not_of("0123456789"), line.size()));
-}
-
-/// Collects the fields that a line has; missing ones are omitted.
-class FieldList {
- public:
-  void add(std::string_view name, std::string_view text) {
-    if (!text.empty()) fields_.push_back({.name = name, .value = std::string(text)});
-  }
-  void add_number(std::string_view name, std::string_view text, std::uint64_t unit = 1) {
-    const auto number = parse_u64(text);
-    std::uint64_t value = 0;
-    if (!number || __builtin_mul_overflow(*number, unit, &value)) return;
-    fields_.push_back({.name = name, .value = std::to_string(value), .is_number = true});
-  }
-  std::vector<LogField> take() { return std::move(fields_); }
-
- private:
-  std::vector<LogField> fields_;
-};
-
 /// Parses "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=..,cpuset=..,mems_allowed=..,oom_memcg=PATH,task_memcg=PATH,
 /// task=COMMAND, pid=N,uid=N"; "global_oom" instead of oom_memcg if the whole machine was out of memory (mm/oom_kill.c,
 /// dump_oom_victim).
-void add_oom_context(std::string_view line, FieldList& fields) {
+void add_oom_context(std::string_view line, LogFieldList& fields) {
   std::string constraint(between(line, "constraint=CONSTRAINT_", ","));
   for (char& letter : constraint) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 'a' - 'A') : letter;
   fields.add("constraint", constraint);
@@ -112,7 +89,7 @@ void add_oom_context(std::string_view line, FieldList& fields) {
 
 /// "...: Killed process 12 (COMMAND) total-vm:1kB, anon-rss:2kB, file-rss:3kB, shmem-rss:4kB, UID:0 pgtables:5kB
 /// oom_score_adj:0".
-void add_oom_kill(const LoggedEvent& event, FieldList& fields) {
+void add_oom_kill(const LoggedEvent& event, LogFieldList& fields) {
   const std::string_view line = event.text;
   fields.add("scope", line.starts_with("Memory cgroup") ? "group" : "machine");
   fields.add_number("pid", digits_behind(line, ": Killed process "));
@@ -131,7 +108,7 @@ void add_oom_kill(const LoggedEvent& event, FieldList& fields) {
 }
 
 /// "COMMAND: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL), nodemask=..".
-void add_page_failure(std::string_view line, FieldList& fields) {
+void add_page_failure(std::string_view line, LogFieldList& fields) {
   const std::string_view pattern = kCommandPatterns[0].prefix;
   const std::size_t at = place_behind_command(line, pattern);
   if (at == std::string_view::npos) return;
@@ -146,13 +123,19 @@ bool take_word(std::string_view line, std::string_view word, std::string_view& r
   return true;
 }
 
-/// Parses "EVENT N". Nothing if there is no number. An unknown event, from another version, gives kLogEventCount.
-std::optional<std::pair<std::size_t, std::uint64_t>> counted(std::string_view rest) {
+/// "EVENT N".
+struct NumberedEvent {
+  std::size_t event = kLogEventCount;   ///< kLogEventCount: unknown, from another version.
+  std::optional<std::uint64_t> number;  ///< Nothing: "-".
+};
+/// Nothing if there is no number.
+std::optional<NumberedEvent> read_numbered_event(std::string_view rest) {
   const std::size_t blank = rest.find(' ');
-  const auto number = blank == std::string_view::npos ? std::nullopt : parse_u64(rest.substr(blank + 1));
-  if (!number) return std::nullopt;
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::string_view number = rest.substr(blank + 1);
   const auto* const place = std::find(kEventNames.begin(), kEventNames.end(), rest.substr(0, blank));
-  return std::pair(static_cast<std::size_t>(place - kEventNames.begin()), *number);
+  const NumberedEvent read{.event = static_cast<std::size_t>(place - kEventNames.begin()), .number = parse_u64(number)};
+  return read.number || number == "-" ? std::optional(read) : std::nullopt;
 }
 
 class TableParser {
@@ -163,9 +146,11 @@ class TableParser {
     std::string_view rest;
     if (take_word(line, "lost ", rest)) return parse_u64(rest) && (table_.lost = *parse_u64(rest), true);
     if (take_word(line, "count ", rest)) {
-      const auto count = counted(rest);
-      if (count && count->first < kLogEventCount) table_.counts[count->first] = count->second;
-      return count.has_value();
+      const auto count = read_numbered_event(rest);
+      if (!count || !count->number) return false;
+      if (count->event < kLogEventCount) table_.counts[count->event] = *count->number;
+      if (count->event < kLogEventCount) table_.has_count.set(count->event);
+      return true;
     }
     if (take_word(line, "event ", rest)) return begin_event(rest);
     if (take_word(line, "text ", rest)) return set_text(rest, has_event_ && is_known_ ? &last().text : nullptr);
@@ -176,14 +161,17 @@ class TableParser {
  private:
   [[nodiscard]] LoggedEvent& last() { return table_.events[table_.size - 1]; }
   bool begin_event(std::string_view rest) {
-    const auto event = counted(rest);
+    const auto event = read_numbered_event(rest);
     if (!event) return false;
     has_event_ = true;
-    is_known_ = event->first < kLogEventCount;
+    is_known_ = event->event < kLogEventCount;
     if (!is_known_) return true;
     if (table_.size == table_.events.size()) return false;
-    table_.events[table_.size++] = {
-        .event = static_cast<LogEvent>(event->first), .time_us = event->second, .text = {}, .more = {}};
+    table_.events[table_.size++] = {.event = static_cast<LogEvent>(event->event),
+                                    .time_us = event->number.value_or(0),
+                                    .has_time = event->number.has_value(),
+                                    .text = {},
+                                    .more = {}};
     return true;
   }
   bool set_text(std::string_view text, std::string_view* place) {
@@ -234,13 +222,15 @@ std::optional<LogRecord> read_log_record(std::string_view bytes) {
 std::optional<std::size_t> read_log_table(std::string_view text, LogTable& table) {
   table.lost = 0;
   table.counts = {};
+  table.has_count.reset();
   table.size = 0;
   TableParser parser(table);
   return for_each_table_line(text, "kernel_log 1", [&](std::string_view line) { return parser.take(line); });
 }
 
 std::vector<LogField> fields_of(const LoggedEvent& event) {
-  FieldList fields;
+  LogFieldList fields;
+  if (add_freebsd_fields(event, fields)) return fields.take();
   const std::string_view line = event.text;
   switch (event.event) {
     case LogEvent::kOomKill: add_oom_kill(event, fields); break;

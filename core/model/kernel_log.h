@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Out-of-memory and table-full lines of Linux's log, and the text table that stores and records them:
+// Events of a kernel's log, and the text table that stores and records them:
 //
 //   kernel_log 1                  the version
 //   lost N                        records that the kernel overwrote before they were read
 //   count EVENT N                 events of each kind since boot, as far back as the log goes
-//   event EVENT MICROSECONDS      one of the last 64, oldest first, with its time since boot
+//   event EVENT MICROSECONDS      one of the last 64, oldest first, with its time since boot; "-": not known
 //   text LINE                     its line
 //   more LINE                     a second line that belongs to it; optional
 //   end
 //
-// A record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", followed by
-// lines that begin with a blank. The kernel writes bytes that are not printable ASCII as \xNN. Programs may write records
-// too; theirs have a facility other than 0 in the priority. Users choose program names (15 bytes) and group paths, which may
-// contain anything. So a line is recognized by its beginning, never by text after such a name.
+// core/model/freebsd_log.h describes FreeBSD's lines. On Linux a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg) is
+// "PRIORITY,SEQUENCE,MICROSECONDS,FLAGS;TEXT", followed by lines that begin with a blank. The kernel writes bytes that are
+// not printable ASCII as \xNN. Programs may write records too; theirs have a facility other than 0 in the priority. Users
+// choose program names (15 bytes) and group paths, which may contain anything. So a line is recognized by its beginning,
+// never by text after such a name.
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,12 +41,41 @@ enum class LogEvent : std::uint8_t {
   kMemoryError,
   kPagePoolStalled,
   kSuppressed,  ///< Lines that the kernel suppressed because they came too often.
+  kProcessesFull,
+  kThreadsFull,
+  kZoneFull,
+  kPipesFull,
+  kAcceptQueueFull,
+  kSwapFull,
+  kSwapTableFull,
+  kSwapReservationRefused,
+  kPagingError,
 };
-inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kSuppressed) + 1;
+inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kPagingError) + 1;
+inline constexpr std::array kLinuxLogEvents{LogEvent::kOomKill,
+                                            LogEvent::kPageAllocationFailure,
+                                            LogEvent::kSlabAllocationFailure,
+                                            LogEvent::kVmallocFailure,
+                                            LogEvent::kConntrackFull,
+                                            LogEvent::kNeighboursFull,
+                                            LogEvent::kFilesFull,
+                                            LogEvent::kPidsFull,
+                                            LogEvent::kTcpMemoryFull,
+                                            LogEvent::kOrphansFull,
+                                            LogEvent::kMemoryError,
+                                            LogEvent::kPagePoolStalled,
+                                            LogEvent::kSuppressed};
+inline constexpr std::array kFreeBsdLogEvents{LogEvent::kOomKill,         LogEvent::kFilesFull,
+                                              LogEvent::kProcessesFull,   LogEvent::kThreadsFull,
+                                              LogEvent::kZoneFull,        LogEvent::kPipesFull,
+                                              LogEvent::kAcceptQueueFull, LogEvent::kSwapFull,
+                                              LogEvent::kSwapTableFull,   LogEvent::kSwapReservationRefused,
+                                              LogEvent::kPagingError};
 
 /// The event's name: "oom_kill", "page_allocation_failure", ...
 std::string_view to_string(LogEvent event);
 
+/// The event of a line of Linux.
 std::optional<LogEvent> event_of_line(std::string_view line);
 
 /// One record of /dev/kmsg. Borrows the bytes.
@@ -59,7 +90,8 @@ std::optional<LogRecord> read_log_record(std::string_view bytes);
 /// One event of a table. Borrows the table's text.
 struct LoggedEvent {
   LogEvent event{};
-  std::uint64_t time_us = 0;
+  std::uint64_t time_us = 0;  ///< Since boot.
+  bool has_time = true;       ///< False: the log does not say when it was, and time_us is 0.
   std::string_view text;
   std::string_view more;
 };
@@ -70,6 +102,7 @@ inline constexpr std::size_t kKeptLogEvents = 64;
 struct LogTable {
   std::uint64_t lost = 0;
   std::array<std::uint64_t, kLogEventCount> counts{};
+  std::bitset<kLogEventCount> has_count;
   std::array<LoggedEvent, kKeptLogEvents> events;  ///< The first `size` are valid.
   std::size_t size = 0;
 };

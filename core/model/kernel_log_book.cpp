@@ -48,22 +48,22 @@ void KernelLogBook::add(std::string_view bytes) {
   if (record->text.starts_with(kContext)) {
     assign_line(context_, record->text);
   } else if (const auto event = event_of_line(record->text)) {
-    add_event(*event, *record);
+    add(*event, record->time_us, record->text);
   } else if (record->text.starts_with(kCacheLine) && size_ > 0 && last().more.empty() &&
              last().event == LogEvent::kSlabAllocationFailure) {
     assign_line(last().more, record->text);
   }
 }
 
-void KernelLogBook::add_event(LogEvent event, const LogRecord& record) {
+void KernelLogBook::add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line) {
   std::uint64_t& count = counts_[static_cast<std::size_t>(event)];
   count = saturating_sum(count, std::uint64_t{1});
   Entry& entry = kept_[next_];
   next_ = (next_ + 1) % kept_.size();
   size_ = std::min(size_ + 1, kept_.size());
   entry.event = event;
-  entry.time_us = record.time_us;
-  assign_line(entry.text, record.text);
+  entry.time_us = time_us;
+  assign_line(entry.text, line);
   entry.more.clear();
   if (event == LogEvent::kOomKill && is_context_of(context_, entry.text)) entry.more = context_;
 }
@@ -71,17 +71,17 @@ void KernelLogBook::add_event(LogEvent event, const LogRecord& record) {
 void KernelLogBook::write(Buffer& out) const {
   out.assign("kernel_log 1\n");
   append_number(out, "lost ", lost_);
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
+  for (const LogEvent event : events_) {
     out.append("count ");
-    out.append(to_string(static_cast<LogEvent>(i)));
-    append_number(out, " ", counts_[i]);
+    out.append(to_string(event));
+    append_number(out, " ", counts_[static_cast<std::size_t>(event)]);
   }
   for (std::size_t i = 0; i < size_; ++i) {
     const Entry& entry = kept_[(next_ + kept_.size() - size_ + i) % kept_.size()];
     out.append("event ");
     out.append(to_string(entry.event));
-    append_number(out, " ", entry.time_us);
-    out.append("text ");
+    if (entry.time_us) append_number(out, " ", *entry.time_us);
+    out.append(entry.time_us ? "text " : " -\ntext ");
     out.append(entry.text);
     out.append("\n");
     if (entry.more.empty()) continue;

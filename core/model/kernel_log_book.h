@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,21 +20,26 @@ class KernelLogBook {
   /// Longer lines are truncated to this many bytes. The kernel's longest group path is 4096.
   static constexpr std::size_t kMaxLine = 1024;
 
+  /// `events`: those that the table counts, a constant.
+  explicit KernelLogBook(std::span<const LogEvent> events = kLinuxLogEvents) : events_(events) {}
+
   /// Adds one record as read from /dev/kmsg. Ignores anything else.
   void add(std::string_view bytes);
+  /// Adds an event with its line. `time_us`: since boot; nothing: not known.
+  void add(LogEvent event, std::optional<std::uint64_t> time_us, std::string_view line);
   /// Replaces `out` with the table. Throws std::bad_alloc.
   void write(Buffer& out) const;
 
  private:
   struct Entry {
     LogEvent event{};
-    std::uint64_t time_us = 0;
+    std::optional<std::uint64_t> time_us;
     std::string text;
     std::string more;
   };
-  void add_event(LogEvent event, const LogRecord& record);
   [[nodiscard]] Entry& last() { return kept_[(next_ + kept_.size() - 1) % kept_.size()]; }
 
+  std::span<const LogEvent> events_;
   std::array<std::uint64_t, kLogEventCount> counts_{};
   std::array<Entry, kKeptLogEvents> kept_;  // a ring
   std::size_t next_ = 0;                    // next place in the ring

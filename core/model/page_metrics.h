@@ -31,4 +31,17 @@ inline constexpr SystemMetric kReclaimedPages =
                    "the kernel thread (kswapd), or FreeBSD's page daemon.",
                    {"by"});
 
+inline constexpr SystemMetric kZoneLargestFreeBlock =
+    gauge_metric("memstat_zone_largest_free_block_bytes", Tier::kDefault,
+                 "Bytes of the largest free block in the zone now; 0 if none is free.", {"node", "zone"});
+
+inline constexpr SystemMetric kBuddyFreeBlocks = gauge_metric(
+    "memstat_buddy_free_blocks", Tier::kFull, "Free blocks of 2^order pages in the zone now.", {"node", "zone", "order"});
+
+inline constexpr SystemMetric kSwapTotalBytes =
+    gauge_metric("memstat_swap_total_bytes", Tier::kDefault, "Bytes of swap space in use or free now.");
+
+inline constexpr SystemMetric kSwapFreeBytes =
+    gauge_metric("memstat_swap_free_bytes", Tier::kDefault, "Bytes of free swap space now.");
+
 }  // namespace memstat

@@ -6,18 +6,13 @@
 #include "core/collect/kernel_messages.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
+#include "core/model/log_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_kernel_log {
 namespace {
 
 constexpr std::string_view kName = "linux_kernel_log";
-
-constexpr SystemMetric kKernelLogEvents =
-    counter_metric("memstat_kernel_log_events_total", Tier::kDefault,
-                   "Kernel log lines that report a kill, a failed allocation, a full table or a memory error, since boot as "
-                   "far as the log goes back, by event.",
-                   {"event"});
 
 constexpr SystemMetric kKernelLogLost =
     counter_metric("memstat_kernel_log_lost_records_total", Tier::kDefault,
@@ -70,8 +65,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     return data_error(KernelMessages::kPath, *offset, "the table of events is truncated or malformed");
   }
   StagedStatistics& statistics = staging.statistics();
-  for (std::size_t i = 0; i < table.counts.size(); ++i) {
-    statistics.add(kKernelLogEvents, table.counts[i], {to_string(static_cast<LogEvent>(i))});
+  for (const LogEvent event : kLinuxLogEvents) {
+    statistics.add(kKernelLogEvents, table.counts[static_cast<std::size_t>(event)], {to_string(event)});
   }
   statistics.add(kKernelLogLost, table.lost);
   staging.set_kernel_log(text);

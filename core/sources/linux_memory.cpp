@@ -40,6 +40,7 @@
 #include "core/collect/file_list.h"
 #include "core/collect/listed_name.h"
 #include "core/model/accounts.h"
+#include "core/model/page_metrics.h"
 #include "core/parse/key_values.h"
 #include "core/parse/leading_numbers.h"
 #include "core/source.h"
@@ -47,11 +48,6 @@
 namespace memstat::sources::linux_memory {
 namespace {
 
-constexpr SystemMetric kSwapTotalBytes =
-    gauge_metric("memstat_swap_total_bytes", Tier::kDefault, "Bytes of swap space in use or free now.");
-
-constexpr SystemMetric kSwapFreeBytes =
-    gauge_metric("memstat_swap_free_bytes", Tier::kDefault, "Bytes of free swap space now.");
 
 constexpr SystemMetric kCommitLimitBytes =
     gauge_metric("memstat_commit_limit_bytes", Tier::kDefault,

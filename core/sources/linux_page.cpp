@@ -27,9 +27,6 @@
 namespace memstat::sources::linux_page {
 namespace {
 
-constexpr SystemMetric kZoneLargestFreeBlock =
-    gauge_metric("memstat_zone_largest_free_block_bytes", Tier::kDefault,
-                 "Bytes of the largest free block in the zone now; 0 if none is free.", {"node", "zone"});
 
 constexpr SystemMetric kZoneBoost = gauge_metric(
     "memstat_zone_boost_bytes", Tier::kDefault,
@@ -72,9 +69,6 @@ constexpr SystemMetric kNumaEvents =
                    "Page allocations since boot by outcome: on this node as requested (hit), on this node instead of "
                    "another (miss), on another node instead of this one (foreign), and others.",
                    {"node", "kind"});
-
-constexpr SystemMetric kBuddyFreeBlocks = gauge_metric(
-    "memstat_buddy_free_blocks", Tier::kFull, "Free blocks of 2^order pages in the zone now.", {"node", "zone", "order"});
 
 constexpr SystemMetric kBuddyFreeBlocksByType =
     gauge_metric("memstat_buddy_free_blocks_by_type", Tier::kFull,

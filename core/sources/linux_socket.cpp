@@ -25,6 +25,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
+#include "core/model/socket_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/source.h"
 
@@ -43,10 +44,6 @@ constexpr SystemMetric kSocketPressureSeconds =
     counter_metric("memstat_socket_pressure_seconds_total", Tier::kDefault,
                    "Seconds of memory pressure of the protocol since boot, counted when a period of pressure ends.",
                    {"type"}, ValueFormat::kDouble);
-
-constexpr SystemMetric kSocketEvents = counter_metric(
-    "memstat_socket_events_total", Tier::kDefault,
-    "Protocol events since boot caused by lack of memory or full queues, by the kernel's name.", {"type", "kind"});
 
 constexpr SystemMetric kSocketsAllocated = gauge_metric("memstat_socket_allocated_objects", Tier::kDefault,
                                                         "Sockets of the protocol now, in all network namespaces.", {"type"});

@@ -269,7 +269,7 @@ KillEvidence kill_of(const LoggedEvent& event) {
     if (field.name == "pid") kill.pid = number;
     if (field.name == "anonymous_bytes") kill.program_bytes = static_cast<double>(number);
     if (field.name == "command") kill.command = make_label_text(field.value);
-    if (field.name == "constraint") kill.constraint = make_label_text(field.value);
+    if (field.name == "constraint" || field.name == "reason") kill.constraint = make_label_text(field.value);
     if (field.name == "group") kill.limit_group = make_label_text(field.value);
     if (field.name == "victim_group") kill.group = make_label_text(field.value);
   }

@@ -44,8 +44,11 @@ TEST(SysctlCalls, OfASteadyPollAreFew) {
   std::vector<std::unique_ptr<SourceReader>> readers;
   for (const SourceDescriptor* source : in_reading_order(all_sources())) {
     if (source->os != OperatingSystem::kFreeBsd || !source->is_on_by_default) continue;
-    readers.push_back(std::make_unique<SourceReader>(*source));
-    ASSERT_TRUE(open_source(*readers.back(), view)) << source->name;
+    auto reader = std::make_unique<SourceReader>(*source);
+    const auto opened = open_source(*reader, view);
+    if (!opened && opened.error().code == ErrorCode::kNotPresent) continue;  // newer than the recording
+    ASSERT_TRUE(opened) << source->name;
+    readers.push_back(std::move(reader));
   }
   EXPECT_EQ(readers.size(), 5U);
   std::uint64_t generation = 0;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as records of /dev/kmsg, each behind a line of its own "---", and as a table of events. What
-// was kept of records is a table that is read back, and fields never outlive their line.
+// libFuzzer target: any bytes as records of /dev/kmsg, each behind a line of its own "---", as a table of events, and as
+// contents of kern.msgbuf, one after the other. What was kept of records is a table that is read back, and fields never
+// outlive their line.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
+#include "core/model/freebsd_log.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
 
@@ -18,6 +20,14 @@ void read_fields(const memstat::LogTable& table) {
       }
     }
   }
+}
+
+void read_back(const memstat::KernelLogBook& book) {
+  memstat::Buffer text;
+  book.write(text);
+  memstat::LogTable table;
+  if (memstat::read_log_table(text.view(), table)) std::abort();
+  read_fields(table);
 }
 
 }  // namespace
@@ -34,9 +44,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     book.add(rest.substr(0, end));
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + kSeparator.size());
   }
-  Buffer text;
-  book.write(text);
-  if (read_log_table(text.view(), table)) std::abort();
-  read_fields(table);
+  read_back(book);
+  KernelLogBook freebsd(kFreeBsdLogEvents);
+  std::string_view known;
+  for (std::string_view rest = bytes; !rest.empty();) {
+    const std::size_t end = rest.find(kSeparator);
+    std::string_view lines = lines_behind(known, rest.substr(0, end));
+    known = rest.substr(0, end);
+    if (!known.ends_with(lines)) std::abort();
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + kSeparator.size());
+    while (!lines.empty()) {
+      const FreeBsdLogLine line = read_freebsd_log_line(lines.substr(0, lines.find('\n')));
+      if (const auto event = event_of_line(line)) freebsd.add(*event, line.time_us, line.text);
+      lines.remove_prefix(lines.find('\n') == std::string_view::npos ? lines.size() : lines.find('\n') + 1);
+    }
+  }
+  read_back(freebsd);
   return 0;
 }

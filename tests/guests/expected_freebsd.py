@@ -302,11 +302,49 @@ def pages(sysctls, add):
             add("memstat_paged_pages_total", sysctls(f"vm.stats.vm.v_{pager}pgs{direction}"), pager=pager, direction=direction)
 
 
+# Places in struct tcpstat (sys/netinet/tcp_var.h) of 15.0, which has 125 counters; of 13.0, which has 113, they are one lower.
+TCP = {"tcps_rcvreassfull": 33, "tcps_listendrop": 63, "tcps_sc_dropped": 68, "tcps_sc_bucketoverflow": 70, "tcps_sc_cacheoverflow": 71,
+       "tcps_sc_zonefail": 77, "tcps_sc_sendcookie": 78}
+TCP_STATES = "closed listen syn_sent syn_received established close_wait fin_wait_1 closing last_ack fin_wait_2 time_wait".split()
+
+
+def tcp(sysctls, add):
+    counters = [number for number, in struct.iter_unpack("<Q", sysctls.values["net.inet.tcp.stats"])]
+    for kind, place in TCP.items():
+        if len(counters) in (113, 125):
+            add("memstat_socket_events_total", counters[place - (len(counters) == 113)], type="TCP", kind=kind)
+    for state, (count,) in zip(TCP_STATES, struct.iter_unpack("<q", sysctls.values["net.inet.tcp.states"])):
+        add("memstat_tcp_connections", max(0, count), state=state)
+
+
+def memory(sysctls, add):
+    """Free blocks as sysctl_vm_phys_free() prints them, and devices of struct xswdev of 32 bytes."""
+    size = sysctls.page_size
+    for domain, lists in re.findall(r"DOMAIN (\d+):\n(.*?)(?=\nDOMAIN|\Z)", sysctls.text("vm.phys_free"), re.S):
+        for number, rows in re.findall(r"FREE LIST (\d+):\n(.*?)(?=\nFREE LIST|\Z)", lists, re.S):
+            largest = 0
+            for order, pools in re.findall(r"^ *(\d+) \( *\d+K\)((?: *\| *\d+)+)", rows, re.M):
+                blocks = sum(map(int, re.findall(r"\d+", pools)))
+                add("memstat_buddy_free_blocks", blocks, node=domain, zone=number, order=order)
+                largest = max(largest, blocks and size << int(order))
+            add("memstat_zone_largest_free_block_bytes", largest, node=domain, zone=number)
+    devices = [struct.unpack_from("<ii", content, 20) for name, content in sorted(sysctls.values.items()) if name.startswith("vm.swap_info.")]
+    for device, (blocks, used) in enumerate(devices):
+        add("memstat_swap_device_bytes", blocks * size, device=str(device))
+        add("memstat_swap_device_used_bytes", used * size, device=str(device))
+    add("memstat_swap_total_bytes", sum(blocks for blocks, _ in devices) * size)
+    add("memstat_swap_free_bytes", sum(blocks - used for blocks, used in devices) * size)
+    for leaf, name in (("size", ""), ("c", "target_"), ("c_min", "min_")):
+        add(f"memstat_zfs_arc_{name}bytes", sysctls(f"kstat.zfs.misc.arcstats.{leaf}"))
+
+
 def expect(sysctls, add, release):
     cpus = sysctls("kern.smp.maxid") + 1
     for name, source, rule in (("kern.malloc_stats", "freebsd_malloc", lambda: malloc(sysctls, add, cpus)),
                                ("vm.zone_stats", "freebsd_uma", lambda: zones(sysctls, add, cpus)),
                                ("vm.stats.vm.v_page_count", "freebsd_vm", lambda: pages(sysctls, add)),
+                               ("vm.phys_free", "freebsd_memory", lambda: memory(sysctls, add)),
+                               ("net.inet.tcp.stats", "freebsd_tcp", lambda: tcp(sysctls, add)),
                                ("kern.maxfiles", "freebsd_table", lambda: tables(sysctls, add))):
         if name in sysctls.values:
             rule()

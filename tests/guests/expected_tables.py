@@ -285,22 +285,24 @@ def malloc_events(table, _):
         table.add.type("malloc", name, failures_total=number)
 
 
-def kernel_log(table, _):
+def kernel_log(table, _, known=None):
     """Events of the kernel's log, which the capture holds as counts and lines."""
+    known = known or LOG_LINES
     if table.lines[0] != "kernel_log 1":
         table.unknown(table.lines[0])
-    lines = dict.fromkeys(LOG_LINES, 0)
+    lines = dict.fromkeys(known, 0)
     counts, event = {}, None
     for line in table.lines[1:]:
         word, _, rest = line.partition(" ")
         if word == "lost":
-            table.add("memstat_kernel_log_lost_records_total", int(rest))
+            if known is LOG_LINES:
+                table.add("memstat_kernel_log_lost_records_total", int(rest))
         elif word == "count":
             counts[rest.split()[0]] = int(rest.split()[1])
         elif word == "event":
             event = rest.split()[0]
         elif word == "text":
-            if not re.match(LOG_LINES[event], rest):
+            if not re.match(known[event], rest):
                 raise AssertionError(f"{table.source}: no {event}: {rest}")
             lines[event] += 1
         elif word == "more":
@@ -313,6 +315,10 @@ def kernel_log(table, _):
         if count < lines[event]:
             raise AssertionError(f"{table.source}: {count} {event}, with {lines[event]} lines")
         table.add("memstat_kernel_log_events_total", count, event=event)
+
+
+def freebsd_kernel_log(table, by_cpu):
+    kernel_log(table, by_cpu, FREEBSD_LOG_LINES)
 
 
 def tmpfs(table, _):
@@ -337,8 +343,16 @@ LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "
              "neighbours_full": "neighbour: ", "files_full": "VFS: file-max limit", "pids_full": "cgroup: fork rejected by pids controller in ",
              "tcp_memory_full": "TCP: out of memory", "orphans_full": "TCP: too many orphaned", "memory_error": "Memory failure: |mce: |EDAC MC",
              "page_pool_stalled": "page_pool_release_retry", "suppressed": ".* callbacks suppressed$"}
+# Of FreeBSD (kern/kern_sig.c, kern_descrip.c, kern_fork.c, kern_thread.c, sys_pipe.c, uipc_socket.c, vm/swap_pager.c, uma_core.c, vm_fault.c).
+FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a thread waited too long to allocate a page|out of swap space)$",
+                     "files_full": r"kern\.maxfiles limit exceeded by uid \d+, ", "processes_full": r"maxproc limit exceeded by uid \d+ ",
+                     "threads_full": r"maxthread limit exceeded by uid \d+ ", "zone_full": r"\[zone: .*\] .* limit reached$",
+                     "pipes_full": r"kern\.ipc\.maxpipekva exceeded", "accept_queue_full": "sonewconn: pcb .*: Listen queue overflow: ",
+                     "swap_full": r"swap_pager: out of swap space|swp_pager_getswapspace\(\d+\): failed",
+                     "swap_table_full": "swap (blk|pctrie) zone exhausted, ", "swap_reservation_refused": r"uid \d+, pid \d+: swap reservation ",
+                     "paging_error": "vm_fault: pager read error, |swap_pager: I/O error - "}
 READERS = {"linux_slab_events": slab_events, "linux_vm_events": vm_events, "linux_call_sites": call_sites, "cpu_counters": cpu_counters,
-           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "linux_tmpfs": tmpfs}
+           "freebsd_dtmalloc": malloc_events, "linux_kernel_log": kernel_log, "freebsd_kernel_log": freebsd_kernel_log, "linux_tmpfs": tmpfs}
 
 
 def tables(texts, add, cpus, page_size):

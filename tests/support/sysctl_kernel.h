@@ -48,6 +48,10 @@ class SysctlKernel final : public KernelView {
     out.assign(found->second);
     return {};
   }
+  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open_on(*this); }
+  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override {
+    return table.read_on(*this, out);
+  }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     ++listings;
     names.clear();

@@ -48,9 +48,8 @@ Report events_report(ReportSource& source, const ReportView& view, std::optional
   report.missing = sample.missing;
   EventsAnswer answer = source.events();
   report.problem = std::move(answer.problem);
-  const bool is_refused = std::any_of(report.missing.begin(), report.missing.end(), [](const std::string& line) {
-    return line.find("linux_kernel_log") != std::string::npos;
-  });
+  const bool is_refused = std::any_of(report.missing.begin(), report.missing.end(),
+                                      [](const std::string& line) { return line.find("_kernel_log") != std::string::npos; });
   if (report.problem.empty() && !answer.has_log && is_refused) return report;
   if (report.problem.empty() && !answer.has_log) {
     report.problem = sample.is_failed() ? sample.problem : "the kernel's log was not read; memstatctl doctor says why";
@@ -61,7 +60,7 @@ Report events_report(ReportSource& source, const ReportView& view, std::optional
     const std::optional<std::int64_t> time_ns =
         row.time ? std::optional(static_cast<std::int64_t>(*row.time * 1e9)) : std::nullopt;
     if (since_ns && time_ns && *time_ns < sample.time_ns - *since_ns) continue;
-    table.add({cell_of(time_ns), row.since_boot, row.event, cell_of_text(field_of(row, "command")),
+    table.add({cell_of(time_ns), cell_of(row.since_boot), row.event, cell_of_text(field_of(row, "command")),
                cell_of_text(field_of(row, "group")), cell_of_text(row.lines.empty() ? "" : row.lines.front()),
                cell_of_text(row.lines.size() < 2 ? "" : row.lines[1])});
   }

@@ -222,7 +222,7 @@ SourceTrial trial_of(const Document& source, std::string_view opened_as, bool is
 
 EventRow event_of_document(const Document& one) {
   EventRow row{.time = number_of(one, "time"),
-               .since_boot = number_of(one, "seconds_since_boot").value_or(0),
+               .since_boot = number_of(one, "seconds_since_boot"),
                .event = text_of(one, "event"),
                .fields = {},
                .lines = texts_of(one, "lines")};

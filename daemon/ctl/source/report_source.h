@@ -100,9 +100,9 @@ bool parse_growth_answer(std::string_view json, GrowthAnswer& answer);
 
 /// An event in the kernel's log.
 struct EventRow {
-  std::optional<double> time;  ///< Seconds since 1970; empty: the boot time is unknown.
-  double since_boot = 0;       ///< s
-  std::string event;           ///< "oom_kill"
+  std::optional<double> time;        ///< Seconds since 1970; empty: unknown.
+  std::optional<double> since_boot;  ///< s; empty: the log has no time, and the line was there at the first read.
+  std::string event;                 ///< "oom_kill"
   std::vector<std::pair<std::string, std::string>> fields;
   std::vector<std::string> lines;
 };

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Takes fields out of lines of a kernel's log.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/model/kernel_log.h"
+
+namespace memstat {
+
+/// Collects the fields that a line has; missing ones are omitted. Thread safety: none.
+class LogFieldList {
+ public:
+  void add(std::string_view name, std::string_view text) {
+    if (!text.empty()) fields_.push_back({.name = name, .value = std::string(text)});
+  }
+  void add_number(std::string_view name, std::string_view text, std::uint64_t unit = 1) {
+    const auto number = parse_u64(text);
+    std::uint64_t value = 0;
+    if (!number || __builtin_mul_overflow(*number, unit, &value)) return;
+    fields_.push_back({.name = name, .value = std::to_string(value), .is_number = true});
+  }
+  std::vector<LogField> take() { return std::move(fields_); }
+
+ private:
+  std::vector<LogField> fields_;
+};
+
+namespace log_text {
+
+/// The text of a line between `begin` and `end`; "" if either is missing. An empty `end` means up to the end of the line.
+inline std::string_view between(std::string_view line, std::string_view begin, std::string_view end) {
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + begin.size());
+  const std::size_t stop = end.empty() ? line.size() : line.find(end);
+  return stop == std::string_view::npos ? std::string_view() : line.substr(0, stop);
+}
+
+/// Like between(), but after the last `begin`.
+inline std::string_view between_last(std::string_view line, std::string_view begin, std::string_view end) {
+  const std::size_t at = line.rfind(begin);
+  return at == std::string_view::npos ? std::string_view() : between(line.substr(at), begin, end);
+}
+
+inline std::string_view digits_behind(std::string_view line, std::string_view begin) {
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + begin.size());
+  return line.substr(0, std::min(line.find_first_not_of("0123456789"), line.size()));
+}
+
+}  // namespace log_text
+}  // namespace memstat

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What of FreeBSD's memory is no plain number: swap devices (vm.swap_info.N, struct xswdev of sys/vm/vm_param.h, in pages),
+// free blocks by order (core/parse/phys_free.h), and the size of ZFS's cache (kstat.zfs.misc.arcstats, of which the kernel
+// computes all at each leaf, so only three are read).
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "core/base/arithmetic.h"
+#include "core/base/text.h"
+#include "core/collect/sysctl_list.h"
+#include "core/model/page_metrics.h"
+#include "core/parse/phys_free.h"
+#include "core/source.h"
+
+namespace memstat::sources::freebsd_memory {
+namespace {
+
+constexpr SystemMetric kSwapDeviceBytes =
+    gauge_metric("memstat_swap_device_bytes", Tier::kDefault, "Bytes of a swap device, in use or free.", {"device"});
+
+constexpr SystemMetric kSwapDeviceUsedBytes = gauge_metric("memstat_swap_device_used_bytes", Tier::kDefault,
+                                                           "Bytes of a swap device that are in use now.", {"device"});
+
+constexpr SystemMetric kArcBytes =
+    gauge_metric("memstat_zfs_arc_bytes", Tier::kDefault, "Bytes that the cache of ZFS, the ARC, holds now.");
+
+constexpr SystemMetric kArcTargetBytes = gauge_metric("memstat_zfs_arc_target_bytes", Tier::kDefault,
+                                                      "Bytes that the ARC should hold; above them it gives memory back.");
+
+constexpr SystemMetric kArcMinBytes = gauge_metric("memstat_zfs_arc_min_bytes", Tier::kDefault,
+                                                   "Bytes below which the ARC gives nothing back when memory is short.");
+
+constexpr std::string_view kOrigin = "sysctl vm.phys_free, vm.swap_info, kstat.zfs.misc.arcstats";
+constexpr std::string_view kPhysFree = "vm.phys_free";
+constexpr std::string_view kSwapDevices = "vm.nswapdev";
+constexpr std::string_view kSwapInfo = "vm.swap_info";
+constexpr std::uint64_t kMaxSwapDevices = 32;
+constexpr std::size_t kBundlePart = 0;
+
+struct ArcLeaf {
+  std::string_view name;
+  const SystemMetric* metric;
+};
+constexpr ArcLeaf kArcLeaves[] = {{"kstat.zfs.misc.arcstats.size", &kArcBytes},
+                                  {"kstat.zfs.misc.arcstats.c", &kArcTargetBytes},
+                                  {"kstat.zfs.misc.arcstats.c_min", &kArcMinBytes}};
+
+/// The bytes before xsw_nblks, which xsw_used follows. Nothing: no known kernel has such a structure.
+std::optional<std::size_t> place_of_blocks(std::size_t size) {
+  switch (size) {
+    case 20: return 12;  // before 12.0, with a device number of 32 bits
+    case 24: return 16;  // 32-bit machines that align 64 bits to 4 bytes
+    case 32: return 20;
+    default: return std::nullopt;
+  }
+}
+
+/// Pages of swap.
+struct Swap {
+  std::uint64_t total = 0;
+  std::uint64_t used = 0;
+  bool is_complete = true;  ///< No device has an unknown structure.
+};
+
+/// False if `name` is no device's.
+bool take_device(std::string_view name, std::string_view bytes, std::uint64_t page_size, Swap& swap,
+                 StagedStatistics& statistics) {
+  if (!name.starts_with(kSwapInfo) || name.size() <= kSwapInfo.size() + 1) return false;
+  const auto device = parse_u64(name.substr(kSwapInfo.size() + 1));
+  const auto place = place_of_blocks(bytes.size());
+  if (!device || *device >= kMaxSwapDevices) return false;
+  if (!place) swap.is_complete = false;
+  if (!place) return true;
+  const auto pages_at = [&](std::size_t at) {
+    return static_cast<std::uint64_t>(std::max<std::int32_t>(load<std::int32_t>(bytes, at), 0));
+  };
+  const std::uint64_t total = pages_at(*place);
+  const std::uint64_t used = std::min(pages_at(*place + sizeof(std::int32_t)), total);
+  swap.total = saturating_sum(swap.total, total);
+  swap.used = saturating_sum(swap.used, used);
+  statistics.add(kSwapDeviceBytes, saturating_product(total, page_size), {*device});
+  statistics.add(kSwapDeviceUsedBytes, saturating_product(used, page_size), {*device});
+  return true;
+}
+
+/// The offset of a malformed line, or nothing.
+std::optional<std::size_t> add_free_blocks(std::string_view text, std::uint64_t page_size, StagedStatistics& statistics) {
+  PhysFreeReader reader(text);
+  PhysFreeList list;
+  while (reader.next(list)) {
+    statistics.add(kZoneLargestFreeBlock, saturating_product(list.largest_block(), page_size), {list.domain, list.list});
+    for (std::size_t order = 0; order < list.orders; ++order) {
+      statistics.add(kBuddyFreeBlocks, list.blocks[order], {list.domain, list.list, order});
+    }
+  }
+  return reader.error();
+}
+
+Result<void> parse(const RawBytes& raw, Staging& staging) {
+  staging.reset({}, 0);
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  StagedStatistics& statistics = staging.statistics();
+  Swap swap;
+  bool knows_swap = false;
+  const auto take = [&](std::string_view name, std::string_view bytes) {
+    if (name == kPhysFree) return !add_free_blocks(bytes, raw.page_size, statistics);
+    if (name == kSwapDevices) return knows_swap = sysctl_number(bytes).has_value();
+    for (const ArcLeaf& leaf : kArcLeaves) {
+      const auto number = sysctl_number(bytes);
+      if (name == leaf.name && number) statistics.add(*leaf.metric, *number);
+      if (name == leaf.name) return number.has_value();
+    }
+    return take_device(name, bytes, raw.page_size, swap, statistics);
+  };
+  if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
+  if (!knows_swap || !swap.is_complete) return {};
+  statistics.add(kSwapTotalBytes, saturating_product(swap.total, raw.page_size));
+  statistics.add(kSwapFreeBytes, saturating_product(swap.total - swap.used, raw.page_size));
+  return {};
+}
+
+struct State final : ReaderState {
+  SysctlList list;  ///< Those that this kernel has, without the devices.
+  Buffer scratch;
+  std::string device_name;
+};
+
+Result<void> find_sysctls(KernelView& view, State& state) {
+  state.list.clear();
+  const auto find = [&](std::string_view name) {
+    auto result = list_sysctl(view, name, state.scratch, state.list);
+    return result ? result : Result<void>(as_error_of(kOrigin, result.error()));
+  };
+  for (const std::string_view name : {kPhysFree, kSwapDevices}) {
+    if (auto result = find(name); !result) return result;
+  }
+  for (const ArcLeaf& leaf : kArcLeaves) {
+    if (auto result = find(leaf.name); !result) return result;
+  }
+  // A reader process then knows that later reads are of devices. The live kernel lists nothing here.
+  std::vector<std::string> devices;
+  static_cast<void>(view.list_sysctls(kSwapInfo, devices));
+  return state.list.empty() ? system_error(kOrigin, ENOENT) : Result<void>();
+}
+
+Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
+
+/// Devices may be removed while they are read, so a missing one is none.
+Result<void> read_devices(KernelView& view, std::uint64_t count, State& state, FileBundleWriter& writer) {
+  for (std::uint64_t device = 0; device < std::min(count, kMaxSwapDevices); ++device) {
+    state.device_name.assign(kSwapInfo).append(".").append(std::to_string(device));
+    const auto result = writer.add_sysctl(view, state.device_name, 32);
+    if (!result && result.error().code != ErrorCode::kNotPresent) return result;
+  }
+  return {};
+}
+
+Result<void> read(KernelView& view, RawBytes& raw, State& state) {
+  if (state.list.empty()) {
+    if (auto result = find_sysctls(view, state); !result) return result;
+  }
+  constexpr std::size_t kExpected = 4096;
+  FileBundleWriter writer(raw.parts[kBundlePart], state.scratch);
+  for (const std::string& name : state.list) {
+    auto result = writer.add_sysctl(view, name, name == kPhysFree ? kExpected : sizeof(std::uint64_t));
+    if (result && name == kSwapDevices) {
+      result = read_devices(view, sysctl_number(state.scratch.view()).value_or(0), state, writer);
+    }
+    if (!result && result.error().code != ErrorCode::kNotPresent) return as_error_of(kOrigin, result.error());
+  }
+  return writer.add(kEndOfListedSysctls, {});
+}
+
+constexpr MetricOrigin kOrigins[] = {
+    {kZoneLargestFreeBlock, "the highest order with a free block, of vm.phys_free, the zone is the free list's number"},
+    {kBuddyFreeBlocks, "vm.phys_free, of all pools, the zone is the free list's number"},
+    {kSwapTotalBytes, "sum of xsw_nblks of all vm.swap_info x page size"},
+    {kSwapFreeBytes, "sum of xsw_nblks - xsw_used of all vm.swap_info x page size"},
+    {kSwapDeviceBytes, "xsw_nblks of vm.swap_info.DEVICE x page size"},
+    {kSwapDeviceUsedBytes, "xsw_used of vm.swap_info.DEVICE x page size"},
+    {kArcBytes, "kstat.zfs.misc.arcstats.size"},
+    {kArcTargetBytes, "kstat.zfs.misc.arcstats.c"},
+    {kArcMinBytes, "kstat.zfs.misc.arcstats.c_min"},
+};
+
+}  // namespace
+
+extern const SourceDescriptor descriptor;
+const SourceDescriptor descriptor{
+    .name = "freebsd_memory",
+    .origin = kOrigin,
+    .os = OperatingSystem::kFreeBsd,
+    .allocator = Allocator::kUnknown,
+    .is_roster = false,
+    .origins = kOrigins,
+    .notes =
+        "no privilege needed; the kernel numbers swap devices in the order of swapinfo(8); the figures of ZFS are missing "
+        "where it was loaded after memstatd started",
+    .steps = source_steps<State, open, read, parse>(),
+};
+
+}  // namespace memstat::sources::freebsd_memory

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Lines of kern.msgbuf, from what kernels print and from what users could make of it.
+#include "core/model/freebsd_log.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/model/log_fields.h"
+
+namespace memstat {
+namespace {
+
+constexpr const char* kFreeBsdKill = "<3>pid 812 (a b), jid 2, uid 1001, was killed: failed to reclaim memory";
+
+std::string event_in(std::string_view line) {
+  const auto event = event_of_line(read_freebsd_log_line(line));
+  return event ? std::string(to_string(*event)) : "";
+}
+
+std::string fields_in(std::string_view line) {
+  const FreeBsdLogLine read = read_freebsd_log_line(line);
+  const auto event = event_of_line(read);
+  if (!event) return "no event";
+  std::string words;
+  for (const LogField& field : fields_of({.event = *event, .time_us = 0, .text = read.text, .more = {}})) {
+    words += (words.empty() ? "" : " ") + std::string(field.name) + "=" + field.value;
+  }
+  return words;
+}
+
+TEST(FreeBsdLog, ReadsPriorityAndTime) {
+  const auto printed = read_freebsd_log_line("[zone: x] y");
+  EXPECT_FALSE(printed.priority);
+  EXPECT_FALSE(printed.time_us);
+  EXPECT_EQ(printed.text, "[zone: x] y");
+  const auto logged = read_freebsd_log_line("<118>[12.000345] [7] text");
+  EXPECT_EQ(logged.priority, 118U);
+  EXPECT_EQ(logged.time_us, 12000345U);
+  EXPECT_EQ(logged.text, "[7] text");
+  EXPECT_EQ(read_freebsd_log_line("[12] x").time_us, 12000000U);
+  for (const char* line : {"", "<", "<>x", "<3x", "[", "[]", "[1]x", "[1.] x", "[1.5] x", "[1.0000001] x", "<-1>x", "[-1] x",
+                           "[18446744073709551615] x", "[99999999999999999999] x"}) {
+    const auto read = read_freebsd_log_line(line);
+    EXPECT_FALSE(read.priority) << line;
+    EXPECT_FALSE(read.time_us) << line;
+    EXPECT_EQ(read.text, line);
+  }
+}
+
+TEST(FreeBsdLog, KnowsTheLinesOfKernels) {
+  EXPECT_EQ(event_in(kFreeBsdKill), "oom_kill");
+  EXPECT_EQ(event_in("<3>[5] pid 1 (x), jid 0, uid 0, was killed: a thread waited too long to allocate a page"), "oom_kill");
+  EXPECT_EQ(event_in("<3>pid 1 (x), uid 0, was killed: out of swap space"), "oom_kill") << "before 13.0";
+  EXPECT_EQ(event_in("kern.maxfiles limit exceeded by uid 1001, (fill) please see tuning(7)."), "files_full");
+  EXPECT_EQ(event_in("maxproc limit exceeded by uid 1001 (pid 9); see tuning(7) and login.conf(5)"), "processes_full");
+  EXPECT_EQ(event_in("maxthread limit exceeded by uid 0 (pid 9); consider increasing kern.maxthread"), "threads_full");
+  EXPECT_EQ(event_in("[zone: mbuf_cluster] kern.ipc.nmbclusters limit reached"), "zone_full");
+  EXPECT_EQ(event_in("kern.ipc.maxpipekva exceeded; see tuning(7)"), "pipes_full");
+  EXPECT_EQ(event_in("swap_pager: out of swap space"), "swap_full");
+  EXPECT_EQ(event_in("swp_pager_getswapspace(32): failed"), "swap_full");
+  EXPECT_EQ(event_in("swap blk zone exhausted, increase kern.maxswzone"), "swap_table_full");
+  EXPECT_EQ(event_in("swap pctrie zone exhausted, increase kern.maxswzone"), "swap_table_full");
+  EXPECT_EQ(event_in("uid 5, pid 6: swap reservation for 4096 bytes failed"), "swap_reservation_refused");
+  EXPECT_EQ(event_in("vm_fault: pager read error, pid 7 (cc)"), "paging_error");
+  EXPECT_EQ(event_in("swap_pager: I/O error - pagein failed; blkno 8,size 4096, error 5"), "paging_error");
+  EXPECT_EQ(
+      event_in("<7>sonewconn: pcb 0xfffff8000397c000 (0.0.0.0:80 (proto 6)): Listen queue overflow: 193 already in queue "
+               "awaiting acceptance (5 occurrences), euid 1001, rgid 1001, jail 0"),
+      "accept_queue_full");
+}
+
+TEST(FreeBsdLog, PassesOverWhatOnlyLooksAlike) {
+  for (const char* line :
+       {"", "x", "pid 1 (x), jid 0, uid 0, was killed: failed to reclaim memory",  // printf(9) does not write it
+        "<118>pid 1 (x), jid 0, uid 0, was killed: failed to reclaim memory",      // a program did
+        "<11>swap_pager: out of swap space", "<3>swap_pager: out of swap space",   //
+        "<7>kern.maxfiles limit exceeded by uid 0, (x) please see tuning(7).",     // in a socket's path
+        "<3>pid 1 (x), jid 0, uid 0, was killed: exceeded maximum CPU limit",      //
+        "<3>pid 1 (, was killed: out of swap space), jid 0, uid 0, was killed: text file modification",
+        "<6>pid 1 (x), jid 0, uid 0: exited on signal 9 (core dumped)", "[zone: x] limit reached.", "swblk zone ok"}) {
+    EXPECT_EQ(event_in(line), "") << line;
+  }
+}
+
+TEST(FreeBsdLog, CountsAKillWhoseProgramHasANewlineInItsName) {
+  EXPECT_EQ(event_in("<3>pid 812 (a"), "");
+  EXPECT_EQ(fields_in("<3>b), jid 0, uid 1001, was killed: out of swap space"),
+            "scope=machine uid=1001 jail=0 reason=out of swap space");
+}
+
+TEST(FreeBsdLog, HasFields) {
+  EXPECT_EQ(fields_in(kFreeBsdKill), "scope=machine pid=812 command=a b uid=1001 jail=2 reason=failed to reclaim memory");
+  EXPECT_EQ(fields_in("<3>pid 7 (x), jid 9), jid 0, uid 3, was killed: out of swap space"),
+            "scope=machine pid=7 command=x), jid 9 uid=3 jail=0 reason=out of swap space");
+  EXPECT_EQ(fields_in("<3>pid 7 (x), uid 3, was killed: out of swap space"),
+            "scope=machine pid=7 command=x uid=3 reason=out of swap space");
+  EXPECT_EQ(fields_in("kern.maxfiles limit exceeded by uid 1001, (fi) (ll) please see tuning(7)."),
+            "uid=1001 command=fi) (ll");
+  EXPECT_EQ(fields_in("maxproc limit exceeded by uid 1001 (pid 9); see tuning(7) and login.conf(5)"), "uid=1001 pid=9");
+  EXPECT_EQ(fields_in("[zone: mbuf_cluster] kern.ipc.nmbclusters limit reached"),
+            "zone=mbuf_cluster limit=kern.ipc.nmbclusters");
+  EXPECT_EQ(fields_in("swp_pager_getswapspace(32): failed"), "pages=32");
+  EXPECT_EQ(fields_in("uid 5, pid 6: swap reservation for 4096 bytes failed"), "uid=5 pid=6 bytes=4096");
+  EXPECT_EQ(fields_in("vm_fault: pager read error, pid 7 (cc)"), "pid=7 command=cc");
+  EXPECT_EQ(
+      fields_in("<7>sonewconn: pcb 0xf (local:/a: Listen queue overflow: 1): Listen queue overflow: 193 already in queue "
+                "awaiting acceptance (5 occurrences), euid 1001, rgid 1001, jail 0"),
+      "socket=local:/a: Listen queue overflow: 1 queued=193 times=5 uid=1001");
+  EXPECT_EQ(
+      fields_in("<7>sonewconn: pcb 0xf: Listen queue overflow: 8 already in queue awaiting acceptance (1 occurrences)"),
+      "queued=8 times=1");
+}
+
+TEST(FreeBsdLog, SurvivesLinesThatAreCutAnywhere) {
+  for (const std::string& line : {std::string(kFreeBsdKill),
+                                  std::string("<7>sonewconn: pcb 0xf (0.0.0.0:80): Listen queue overflow: 193 already in "
+                                              "queue awaiting acceptance (5 occurrences), euid 1001"),
+                                  std::string("kern.maxfiles limit exceeded by uid 1001, (fill) please see tuning(7).")}) {
+    for (std::size_t size = 0; size <= line.size(); ++size) {
+      static_cast<void>(fields_in(line.substr(0, size)));
+      const std::string_view text = std::string_view(line).substr(size);
+      for (const LogEvent event : kFreeBsdLogEvents) {
+        LogFieldList fields;
+        add_freebsd_fields({.event = event, .time_us = 0, .text = text, .more = {}}, fields);
+      }
+    }
+  }
+}
+
+TEST(FreeBsdLog, KnowsTheFirstLinesOfAKernel) {
+  const auto tag = read_freebsd_log_line("---<<BOOT>>---");
+  EXPECT_TRUE(is_start_of_boot(tag, read_freebsd_log_line("Copyright (c) 1992-2025 The FreeBSD Project.")));
+  EXPECT_FALSE(is_start_of_boot(tag, read_freebsd_log_line(") please see tuning(7).")))
+      << "a program's name may hold the first line, and not both";
+  EXPECT_FALSE(is_start_of_boot(read_freebsd_log_line("<7>---<<BOOT>>---"),
+                                read_freebsd_log_line("<7>Copyright (c) 1992-2025 The FreeBSD Project.")));
+}
+
+TEST(LinesBehind, AreThoseSinceTheLastRead) {
+  EXPECT_EQ(lines_behind("", "a\nb\n"), "a\nb\n");
+  EXPECT_EQ(lines_behind("a\nb\n", "a\nb\n"), "");
+  EXPECT_EQ(lines_behind("a\nb\n", "a\nb\nc\n"), "c\n");
+  EXPECT_EQ(lines_behind("a\nb\nc\n", "c\nd\n"), "d\n") << "the ring overwrote a and b";
+  EXPECT_EQ(lines_behind("a\nb\nc\n", "x\ny\n"), "x\ny\n") << "and here all of it";
+  EXPECT_EQ(lines_behind("a\na\nb\n", "a\nb\na\n"), "a\n") << "the first match does not go on as the buffer does";
+  EXPECT_EQ(lines_behind("long line\nb\nc\n", "b\n"), "b\n") << "cleared";
+  EXPECT_EQ(lines_behind("a\n", ""), "");
+}
+
+TEST(LinesBehind, CountEachLineOnceHoweverTheRingTurns) {
+  std::string ring;
+  std::string known;
+  std::string seen;
+  std::string printed;
+  for (int line = 0; line < 2000; ++line) {
+    const std::string text = "line " + std::to_string(line * line % 97) + " of " + std::to_string(line) + "\n";
+    printed += text;
+    ring += text;
+    while (ring.size() > 4096) ring.erase(0, ring.find('\n') + 1);
+    if (line % 7 != 0) continue;
+    seen += lines_behind(known, ring);
+    known = ring;
+  }
+  EXPECT_EQ(seen, printed.substr(0, seen.size()));
+  EXPECT_GT(seen.size() + 200, printed.size());
+}
+
+}  // namespace
+}  // namespace memstat

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/parse/phys_free.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace memstat {
+namespace {
+
+constexpr std::string_view kTwoLists =
+    "\nDOMAIN 0:\n\nFREE LIST 0:\n\n  ORDER (SIZE)  |  NUMBER\n                |  POOL 0  |  POOL 1\n"
+    "--            -- --      -- --      --\n   2 (    16K)  |       3  |       4\n   1 (     8K)  |       0  |       0\n"
+    "   0 (     4K)  |      11  |       0\n\nDOMAIN 1:\n\nFREE LIST 0:\n\n  12 ( 16384K)  |       0\n   0 (     4K)  |      "
+    " 5\n";
+
+TEST(PhysFree, HasEachListOfEachDomain) {
+  PhysFreeReader reader(kTwoLists);
+  PhysFreeList list;
+  ASSERT_TRUE(reader.next(list));
+  EXPECT_EQ(list.domain, 0U);
+  EXPECT_EQ(list.orders, 3U);
+  EXPECT_EQ(list.blocks[2], 7U) << "of both pools";
+  EXPECT_EQ(list.blocks[1], 0U);
+  EXPECT_EQ(list.blocks[0], 11U);
+  EXPECT_EQ(list.largest_block(), 4U);
+  ASSERT_TRUE(reader.next(list));
+  EXPECT_EQ(list.domain, 1U);
+  EXPECT_EQ(list.orders, 13U);
+  EXPECT_EQ(list.largest_block(), 1U);
+  EXPECT_FALSE(reader.next(list));
+  EXPECT_FALSE(reader.error());
+}
+
+TEST(PhysFree, KnowsASecondListAndKernelsWithoutDomains) {
+  const std::string text = std::string("\nFREE LIST 0:\n  1 (8K) | 2\nFREE LIST 1:\n  1 (8K) | 0\n") + '\0' + "x";
+  PhysFreeReader reader(text);
+  PhysFreeList list;
+  ASSERT_TRUE(reader.next(list));
+  EXPECT_EQ(list.list, 0U);
+  ASSERT_TRUE(reader.next(list));
+  EXPECT_EQ(list.list, 1U);
+  EXPECT_EQ(list.largest_block(), 0U);
+  EXPECT_FALSE(reader.next(list));
+  EXPECT_FALSE(reader.error());
+}
+
+TEST(PhysFree, RefusesWhatIsNoRow) {
+  for (const char* wrong : {"FREE LIST 0:\n12 (16K)\n", "FREE LIST 0:\n12 (16K) |\n", "FREE LIST 0:\n12 (16K) | x\n",
+                            "FREE LIST 0:\n32 (16K) | 1\n", "FREE LIST 0:\n1x (16K) | 1\n", "FREE LIST 0:\n1 (16K) | 1 |\n",
+                            "FREE LIST 0:\n1 (16K) | -1\n", "1 (16K) | 1\n", "FREE LIST x:\n", "DOMAIN 65536:\n",
+                            "FREE LIST 0:\n1 (16K) | 99999999999999999999\n"}) {
+    PhysFreeReader reader(wrong);
+    PhysFreeList list;
+    EXPECT_FALSE(reader.next(list)) << wrong;
+    EXPECT_TRUE(reader.error()) << wrong;
+    EXPECT_FALSE(reader.next(list)) << "for good";
+  }
+}
+
+TEST(PhysFree, SurvivesTextThatIsCutAnywhere) {
+  for (std::size_t size = 0; size <= kTwoLists.size(); ++size) {
+    PhysFreeReader reader(kTwoLists.substr(0, size));
+    PhysFreeList list;
+    int lists = 0;
+    while (reader.next(list)) ++lists;
+    EXPECT_LE(lists, 2);
+  }
+}
+
+}  // namespace
+}  // namespace memstat

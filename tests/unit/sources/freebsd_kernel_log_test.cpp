@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// FreeBSD's log as a source: of tables and message buffers made by hand, and of a recording.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "core/model/kernel_log.h"
+#include "core/query.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/source_reading.h"
+#include "tests/support/staged_statistics.h"
+#include "tests/support/stream_builder.h"
+#include "tests/support/sysctl_kernel.h"
+
+namespace memstat::freebsd_kernel_log_test {
+namespace {
+
+constexpr std::string_view kFilesLine = "kern.maxfiles limit exceeded by uid 7, (x) please see tuning(7).\n";
+
+const SourceDescriptor& source() { return *find_source("freebsd_kernel_log"); }
+
+/// A kernel whose tables are made of its own sysctls, as a live view's are.
+class FreeBsdKernelLog : public testing::Test {
+ protected:
+  void print(std::string_view lines) {
+    messages_ += lines;
+    kernel_.set("kern.msgbuf", messages_ + '\0');
+  }
+  /// The events of one kind after another read.
+  std::uint64_t count(const std::string& event) {
+    EXPECT_TRUE(refresh(reader_, kernel_, list_, 1));
+    return statistics_of(reader_.staging).at("kernel_log_events_total{" + event + "}");
+  }
+
+  std::string messages_;
+  SysctlKernel kernel_;
+  SourceReader reader_{source()};
+  MemoryTypeList list_;
+};
+
+TEST_F(FreeBsdKernelLog, CountsEachLineOnce) {
+  print("Copyright\n" + std::string(kFilesLine));
+  EXPECT_EQ(count("files_full"), 1U);
+  EXPECT_EQ(count("files_full"), 1U);
+  EXPECT_EQ(count("processes_full"), 0U) << "a rate needs the value before the first event";
+  print(kFilesLine);
+  EXPECT_EQ(count("files_full"), 2U);
+  const std::string& table = reader_.staging.kernel_log();
+  EXPECT_NE(table.find("event files_full -\ntext kern.maxfiles"), std::string::npos)
+      << "nobody knows when it was: " << table;
+  EXPECT_EQ(table.find("count oom_kill"), table.find("count ")) << "and no events of other systems: " << table;
+  EXPECT_EQ(table.find("conntrack"), std::string::npos);
+  LogTable parsed;
+  ASSERT_FALSE(read_log_table(table, parsed));
+  ASSERT_EQ(parsed.size, 2U);
+  EXPECT_FALSE(parsed.events[0].has_time);
+  EXPECT_GT(parsed.events[1].time_us, 0U);
+}
+
+TEST_F(FreeBsdKernelLog, WaitsForTheEndOfALine) {
+  print(kFilesLine.substr(0, 40));
+  EXPECT_EQ(count("files_full"), 0U);
+  print(kFilesLine.substr(40));
+  EXPECT_EQ(count("files_full"), 1U);
+}
+
+TEST_F(FreeBsdKernelLog, GoesOnWhereTheRingWasOverwrittenOrCleared) {
+  print(std::string(kFilesLine) + "a\nb\n");
+  EXPECT_EQ(count("files_full"), 1U);
+  messages_ = "b\n";
+  print(kFilesLine);
+  EXPECT_EQ(count("files_full"), 2U);
+  messages_ = "";
+  print("");
+  EXPECT_EQ(count("files_full"), 2U) << "a counter does not go back";
+  print(kFilesLine);
+  EXPECT_EQ(count("files_full"), 3U);
+}
+
+TEST_F(FreeBsdKernelLog, ForgetsTheKernelBeforeAWarmReboot) {
+  print(std::string(kFilesLine) + "---<<BOOT>>---\nCopyright (c) 1992-2025 The FreeBSD Project.\n" +
+        std::string(kFilesLine));
+  EXPECT_EQ(count("files_full"), 1U);
+}
+
+TEST_F(FreeBsdKernelLog, TakesTheTimeOfTheLog) {
+  print("[12] " + std::string(kFilesLine));
+  EXPECT_EQ(count("files_full"), 1U);
+  EXPECT_NE(reader_.staging.kernel_log().find("event files_full 12000000\ntext kern.maxfiles"), std::string::npos);
+}
+
+TEST_F(FreeBsdKernelLog, SaysWhichSysctlIsRefused) {
+  kernel_.failures["kern.msgbuf"] = EPERM;
+  const auto refused = refresh(reader_, kernel_, list_, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kPermission);
+  EXPECT_EQ(refused.error().path, "kern.msgbuf");
+}
+
+TEST_F(FreeBsdKernelLog, RefusesATableThatIsCut) {
+  RawBytes raw;
+  Staging staging;
+  constexpr std::string_view kTable = "kernel_log 1\nlost 0\ncount oom_kill 4\nevent oom_kill -\ntext x\nend\n";
+  raw.parts[0].assign(kTable);
+  EXPECT_TRUE(parse_bytes(source(), raw, staging));
+  EXPECT_EQ(statistics_of(staging).at("kernel_log_events_total{oom_kill}"), 4U);
+  for (std::size_t size = 0; size < kTable.size(); ++size) {
+    raw.parts[0].assign(kTable.substr(0, size));
+    const auto refused = parse_bytes(source(), raw, staging);
+    ASSERT_FALSE(refused) << size;
+    EXPECT_EQ(refused.error().path, "kern.msgbuf");
+  }
+}
+
+}  // namespace
+}  // namespace memstat::freebsd_kernel_log_test
