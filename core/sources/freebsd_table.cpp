@@ -112,8 +112,9 @@ struct Table {
   Leaf allocations = {};
   KeptBack kept_back = {};
 };
-constexpr std::uint64_t file_limit_of_users(std::uint64_t limit) { return limit - limit / 20; }
-constexpr std::uint64_t process_limit_of_users(std::uint64_t limit) { return limit - std::min<std::uint64_t>(limit, 10); }
+// Users are refused at a lower bound than root, in both cases when the new entry would reach the bound.
+constexpr std::uint64_t file_limit_of_users(std::uint64_t limit) { return limit - std::min(limit, limit / 20 + 1); }
+constexpr std::uint64_t process_limit_of_users(std::uint64_t limit) { return limit - std::min<std::uint64_t>(limit, 12); }
 constexpr std::uint64_t thread_limit_of_users(std::uint64_t limit) { return limit - std::min<std::uint64_t>(limit, 101); }
 constexpr Table kTables[] = {
     {.type = "files",
@@ -411,7 +412,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kTableEvents, "kern.ipc.piperesizefail, kern.ipc.pipefragretry"},
     {kSharedUnattached, "segments of kern.ipc.shmsegs whose shm_nattch is 0"},
     {kTableSoftLimit,
-     "files: kern.maxfiles - kern.maxfiles / 20, processes: kern.maxproc - 10, threads: kern.maxthread - 101"},
+     "files: kern.maxfiles - kern.maxfiles / 20 - 1, processes: kern.maxproc - 12, threads: kern.maxthread - 101"},
 };
 
 }  // namespace

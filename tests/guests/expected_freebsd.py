@@ -229,7 +229,7 @@ def tables(sysctls, add):
         add.type("table", name, objects=max(0, number - (spare or 0)), free_objects=spare, limit_objects=bound - kept_back if bound else None,
                  failures_total=sysctls(failures), sleeps_total=sysctls(sleeps), allocations_total=sysctls(allocations))
         if bound and kept_back:
-            add("memstat_table_soft_limit_objects", bound - {"files": bound // 20, "processes": 10, "threads": 101}[name], type=name)
+            add("memstat_table_soft_limit_objects", bound - {"files": bound // 20 + 1, "processes": 12, "threads": 101}[name], type=name)
     for name, (used, limit, free, failures, allocations) in BYTES_TABLES.items():
         number = sysctls(used)
         if number is not None:

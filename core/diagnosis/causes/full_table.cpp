@@ -282,9 +282,8 @@ constexpr std::string_view kSoftLimit = "memstat_table_soft_limit_objects";
 bool is_full_for_users(const Evidence& evidence, const Table& table, const LimitState& state) {
   if (evidence.system != EvidenceSystem::kFreeBsd) return false;
   if (state.is_bytes) return state.share >= table.full_share;
-  constexpr double kCounted = 2;  // the kernel also counts the requested entry and process 0
   const auto limit = evidence.value(kSoftLimit, table.type);
-  return limit && state.used >= *limit - kCounted;
+  return limit && state.used >= *limit;
 }
 
 constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";

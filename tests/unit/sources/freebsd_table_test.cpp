@@ -210,8 +210,8 @@ TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndTellsWhereItRefusesUsers) {
   EXPECT_EQ(type("processes"), "count 5998 countlimit 5998");
   EXPECT_EQ(type("threads"), "count 8999 countlimit 8999");
   const auto statistics = statistics_of(reader_->staging);
-  EXPECT_EQ(statistics.at("table_soft_limit_objects{files}"), 2850U);
-  EXPECT_EQ(statistics.at("table_soft_limit_objects{processes}"), 5990U);
+  EXPECT_EQ(statistics.at("table_soft_limit_objects{files}"), 2849U);
+  EXPECT_EQ(statistics.at("table_soft_limit_objects{processes}"), 5988U);
   EXPECT_EQ(statistics.at("table_soft_limit_objects{threads}"), 8899U);
 }
 

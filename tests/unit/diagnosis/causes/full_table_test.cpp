@@ -56,12 +56,12 @@ TEST(FullTable, EachTableIsFullNearlyFullOrNeither) {
 
 TEST(FullTable, WhatFreeBsdKeepsForRootIsFullForTheOthers) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
-  TypeEvidence& files = machine.limited(Allocator::kTable, "files", 567, 599);
-  machine.metric("memstat_table_soft_limit_objects", 570, {"files"});
+  TypeEvidence& files = machine.limited(Allocator::kTable, "files", 568, 599);
+  machine.metric("memstat_table_soft_limit_objects", 569, {"files"});
   EXPECT_EQ(machine.words(), "notable files_full");
-  files.objects = 568;
+  files.objects = 569;
   EXPECT_EQ(machine.words(), "now files_full");
-  EXPECT_EQ(machine.find().at(0).headline, "The table of open files is full except for root: 568 of 599 (95 %)");
+  EXPECT_EQ(machine.find().at(0).headline, "The table of open files is full except for root: 569 of 599 (95 %)");
   machine.evidence.system = EvidenceSystem::kLinux;
   EXPECT_EQ(machine.words(), "notable open_files_full") << "no limit of users";
 }
