@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What FreeBSD reports nowhere but in its log: why it killed a process, and whom it refused. And what its TCP refused.
+#include <algorithm>
+#include <array>
+
+#include "core/diagnosis/growth_ranking.h"
+#include "core/diagnosis/limit_state.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::freebsd_log {
+namespace {
+
+constexpr std::string_view kLogged = "memstat_kernel_log_events_total";
+constexpr std::string_view kRefused = "memstat_socket_events_total";
+
+double moved_by(const Evidence& evidence, std::string_view metric, std::string_view first, std::string_view second = {}) {
+  for (const MetricEvidence& one : evidence.samples(metric)) {
+    if (one.labels[0] == first && (second.empty() || one.labels[1] == second)) return std::max(one.change.recent, 0.0);
+  }
+  return 0;
+}
+
+Fact fact_of(const Evidence& evidence, double moved, std::string_view thing, std::string_view metric) {
+  return {.text = counted(moved, thing) + " in " + duration_words(evidence.recent_seconds),
+          .source = std::string(metric),
+          .value = moved,
+          .window_seconds = evidence.recent_seconds};
+}
+
+struct Reason {
+  std::string_view name;
+  std::string_view text;
+  std::string_view what;
+  std::string_view effect;
+  std::string_view next;
+};
+constexpr std::array kReasons{
+    Reason{.name = "freebsd_oom_reclaim",
+           .text = "failed to reclaim memory",
+           .what = "the page daemon found nothing to free",
+           .effect = "The largest program was killed, which need not be the cause.",
+           .next = "top -b -o res 10"},
+    Reason{.name = "freebsd_oom_page_wait",
+           .text = "a thread waited too long to allocate a page",
+           .what = "a thread waited too long for a page",
+           .effect = "Swap is slow or missing; sysctl vm.pfault_oom_attempts=-1 lets threads wait.",
+           .next = "swapinfo; gstat -b"},
+    Reason{.name = "freebsd_oom_swap_metadata",
+           .text = "out of swap space",
+           .what = "the kernel's table of swapped pages is full",
+           .effect = "The disk need not be full: kern.maxswzone bounds this table.",
+           .next = "vmstat -z | grep -E 'swblk|swpctrie'; sysctl vm.swap_maxpages"}};
+
+void look_at_kills(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double kills = moved_by(evidence, kLogged, "oom_kill");
+  const Reason& reason = kReasons[cause.row];
+  if (kills <= 0 || evidence.kills.empty() || evidence.kills.back().constraint != reason.text) return;
+  const KillEvidence& last = evidence.kills.back();
+  Finding& finding =
+      add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+                  "The kernel killed " + counted(kills, "process", "processes") + ": " + std::string(reason.what));
+  finding.is_about(kAccountAllocator, "active");
+  finding.fact(fact_of(evidence, kills, "kill", kLogged));
+  finding.fact({.text = "the last victim was " + short_name(last.command) + " (pid " + std::to_string(last.pid) + ")",
+                .source = "freebsd_kernel_log"});
+  finding.by("process", short_name(last.command) + " (pid " + std::to_string(last.pid) + ")");
+  finding.leads_to(reason.effect).then("memstatctl events").then(reason.next);
+}
+
+/// Lines about tables. `table`: its type, whose own cause judges it while it is full.
+struct Refusal {
+  std::string_view event;
+  std::string_view table;
+  std::string_view headline;
+  std::string_view effect;
+};
+constexpr Refusal kRefusals[] = {
+    {"files_full", "files", "Files could not be opened: the table of open files was full", "open failed with ENFILE."},
+    {"processes_full", "processes", "fork was refused: there were as many processes as may be", "fork failed with EAGAIN."},
+    {"threads_full", "threads", "Threads were refused: there were as many as may be", "pthread_create failed with EAGAIN."},
+    {"pipes_full", "pipe_buffers", "Pipes were refused: their buffers were full", "pipe failed with ENOMEM."},
+    {"swap_reservation_refused", "", "Memory was refused: swap reservations were at their limit",
+     "mmap and fork failed with ENOMEM."},
+    {"swap_table_full", "", "The kernel's table of swapped pages was full", "Pages could not be swapped out."},
+    {"paging_error", "", "Pages could not be read from or written to disk", "Programs got SIGBUS or SIGSEGV."},
+};
+
+bool is_table_seen_full(const Evidence& evidence, std::string_view table) {
+  const TypeEvidence* const type = table.empty() ? nullptr : evidence.type(Allocator::kTable, table);
+  return type != nullptr && type->limit_used.value_or(0) >= kNearShare;
+}
+
+void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const Refusal& refusal : kRefusals) {
+    const double lines = moved_by(evidence, kLogged, refusal.event);
+    if (lines <= 0 || is_table_seen_full(evidence, refusal.table)) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed, std::string(refusal.headline));
+    if (!refusal.table.empty()) finding.is_about("table", refusal.table);
+    finding.fact(fact_of(evidence, lines, "line", kLogged));
+    finding.refused = lines;
+    finding.leads_to(refusal.effect).then("memstatctl events");
+  }
+}
+
+/// Counters of struct tcpstat. Below the rate it is chance.
+struct TcpRefusal {
+  std::string_view name;
+  std::string_view kind;
+  Severity severity;
+  double least_per_second;
+  std::string_view headline;
+  std::string_view effect;
+  std::string_view next;
+};
+constexpr std::array kTcpRefusals{
+    TcpRefusal{.name = "accept_queue_full",
+               .kind = "tcps_listendrop",
+               .severity = Severity::kNow,
+               .least_per_second = 0.1,
+               .headline = " connections refused: a program accepts too slowly, its queue is full",
+               .effect = "Clients wait and try again.",
+               .next = "netstat -Lan"},
+    TcpRefusal{.name = "syn_cache_full",
+               .kind = "tcps_sc_cacheoverflow",
+               .severity = Severity::kNotable,
+               .least_per_second = 1.0 / 60,
+               .headline = " half-open connections dropped: the SYN cache is full",
+               .effect = "Cookies answer unless net.inet.tcp.syncookies is 0; it may be an attack.",
+               .next = "netstat -s -p tcp | grep -A20 syncache"},
+    TcpRefusal{.name = "syn_cache_no_memory",
+               .kind = "tcps_sc_zonefail",
+               .severity = Severity::kNow,
+               .least_per_second = 0.1,
+               .headline = " half-open connections dropped: the SYN cache got no memory",
+               .effect = "New connections fail.",
+               .next = "vmstat -z | grep syncache"},
+    TcpRefusal{.name = "tcp_segments_waiting_full",
+               .kind = "tcps_rcvreassfull",
+               .severity = Severity::kNotable,
+               .least_per_second = 1,
+               .headline = " TCP segments dropped: as many wait for missing ones as may",
+               .effect = "They are sent again.",
+               .next = "sysctl net.inet.tcp.reass"}};
+
+void look_at_tcp(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TcpRefusal& refusal = kTcpRefusals[cause.row];
+  const double moved = moved_by(evidence, kRefused, "TCP", refusal.kind);
+  if (moved <= 0 || evidence.rate(moved) < refusal.least_per_second) return;
+  Finding& finding =
+      add_finding(found, cause, refusal.severity, Certainty::kConfirmed, count_text(moved) + std::string(refusal.headline));
+  finding.fact(fact_of(evidence, moved, refusal.kind, kRefused));
+  finding.refused = moved;
+  finding.leads_to(refusal.effect).then(refusal.next);
+}
+
+constexpr std::string_view kLogNeeds[] = {kLogged};
+constexpr std::string_view kTcpNeeds[] = {kRefused};
+constexpr std::string_view kKillExplains[] = {"memory_low", "page_daemon_short", "domain_exhausted", "swap_full",
+                                              "swap_thrash"};
+
+constexpr auto kCauses = [] {
+  std::array<Cause, kReasons.size() + 1 + kTcpRefusals.size()> causes{};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kReasons.size(); ++i) {
+    causes[next++] = {.name = kReasons[i].name,
+                      .looks_for = "The kernel killed a process for lack of memory, and its log says why.",
+                      .system = CauseSystem::kFreeBsd,
+                      .watches = Watches::kChange,
+                      .needs = kLogNeeds,
+                      .explains = kKillExplains,
+                      .runbook = "MemstatOutOfMemoryKill",
+                      .look = look_at_kills,
+                      .row = i};
+  }
+  causes[next++] = {.name = "refused_in_freebsd_log",
+                    .looks_for = "The kernel logged a refusal that no table shows.",
+                    .system = CauseSystem::kFreeBsd,
+                    .watches = Watches::kChange,
+                    .needs = kLogNeeds,
+                    .runbook = "MemstatNearLimit",
+                    .look = look_at_refusals};
+  for (std::size_t i = 0; i < kTcpRefusals.size(); ++i) {
+    causes[next++] = {.name = kTcpRefusals[i].name,
+                      .looks_for = "TCP refused connections or dropped segments for lack of room.",
+                      .system = CauseSystem::kFreeBsd,
+                      .watches = Watches::kChange,
+                      .needs = kTcpNeeds,
+                      .runbook = "MemstatSocketPressure",
+                      .look = look_at_tcp,
+                      .row = i};
+  }
+  return causes;
+}();
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::freebsd_log

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "tests/support/evidence.h"
+
+namespace memstat::causes::freebsd_log {
+namespace {
+
+TEST(FreeBsdLogCauses, AKillHasTheReasonOfItsLine) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_kernel_log_events_total", 2, {"oom_kill"});
+  EXPECT_EQ(machine.words(), "") << "no line says why";
+  for (const auto& [reason, cause] : {std::pair("failed to reclaim memory", "freebsd_oom_reclaim"),
+                                      std::pair("a thread waited too long to allocate a page", "freebsd_oom_page_wait"),
+                                      std::pair("out of swap space", "freebsd_oom_swap_metadata")}) {
+    KillEvidence kill;
+    kill.command = "hog";
+    kill.pid = 812;
+    kill.constraint = reason;
+    machine.evidence.kills = {kill};
+    EXPECT_EQ(machine.words(), std::string("now ") + cause);
+    EXPECT_EQ(machine.find().at(0).who.at(0).name, "hog (pid 812)");
+  }
+  machine.evidence.metrics[0].change.recent = 0;
+  EXPECT_EQ(machine.words(), "") << "kills of before";
+}
+
+TEST(FreeBsdLogCauses, ARefusalIsNewsWhereItsTableIsNotFull) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.moved("memstat_kernel_log_events_total", 3, {"files_full"});
+  EXPECT_EQ(machine.words(), "now refused_in_freebsd_log");
+  machine.limited(Allocator::kTable, "files", 995, 1000);
+  EXPECT_EQ(machine.words(), "now files_full");
+}
+
+TEST(FreeBsdLogCauses, AcceptQueuesOverflowByRate) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.evidence.recent_seconds = 60;
+  MetricEvidence& drops = machine.moved("memstat_socket_events_total", 60, {"TCP", "tcps_listendrop"});
+  EXPECT_EQ(machine.words(), "now accept_queue_full");
+  drops.change.recent = 2;
+  EXPECT_EQ(machine.words(), "") << "a few are lost on healthy machines";
+}
+
+TEST(FreeBsdLogCauses, TheSynCacheIsNotable) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.evidence.recent_seconds = 60;
+  machine.moved("memstat_socket_events_total", 600, {"TCP", "tcps_sc_cacheoverflow"});
+  EXPECT_EQ(machine.words(), "notable syn_cache_full");
+  machine.evidence.metrics.clear();
+  machine.moved("memstat_socket_events_total", 600, {"TCP", "tcps_rcvreassfull"});
+  EXPECT_EQ(machine.words(), "notable tcp_segments_waiting_full");
+  machine.evidence.metrics.clear();
+  machine.moved("memstat_socket_events_total", 600, {"TCP", "tcps_sc_zonefail"});
+  EXPECT_EQ(machine.words(), "now syn_cache_no_memory");
+}
+
+}  // namespace
+}  // namespace memstat::causes::freebsd_log
