@@ -27,6 +27,9 @@ constexpr std::string_view kEnd(&kNul, 1);
 constexpr std::uint32_t kReadsOfParts = 2;
 static_assert(kReadsBetweenLooks % kReadsOfParts == 0);
 
+/// Directories are listed at every second read. Removed groups are noticed because their files are missing.
+constexpr std::uint32_t kReadsOfListings = 2;
+
 /// Maximum number of directories visited in one read, whatever the bounds are: a huge tree must not delay the other sources.
 constexpr std::size_t kMaxVisits = 16384;
 
@@ -46,6 +49,14 @@ constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", 
                                                          "memory.memsw.failcnt"};
 // All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often.
 constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
+/// A group without a limit that has used the same for kReadsBeforeSleep reads sleeps: all its files were read meanwhile.
+/// Until that changes it is asked for its usage at every second read, and for the rest at every kReadsOfSleepers-th.
+constexpr std::uint32_t kReadsBeforeSleep = 8;
+constexpr std::uint32_t kReadsOfSleepersUsage = 2;
+constexpr std::uint32_t kReadsOfSleepers = 16;
+static_assert(kReadsBeforeSleep >= kReadsOfRareFiles && kReadsOfSleepers % kReadsOfRareFiles == 0);
+/// Not a file: in one byte, for how many reads a group has used the same.
+constexpr std::string_view kStillReads = "still";
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";
 constexpr std::string_view kKills1 = "memory.oom_control";
@@ -131,11 +142,21 @@ bool is_limit(std::string_view file) {
 /// Files with the parts of a group's memory.
 bool has_parts_in(std::string_view file) { return file == kStat || file == kKernel1; }
 
-/// Spreads groups over kReadsOfRareFiles reads. A group keeps its place when others come and go.
+/// Files that may limit a group's memory.
+bool may_bound(std::string_view file) { return file == "memory.max" || file == "memory.high" || file == kLimit1; }
+
+/// Whether such a file sets a limit. True if the content is unknown.
+bool is_bound(std::string_view content) {
+  const std::string_view bound = trim(content);
+  const auto number = parse_u64(bound);
+  return bound != "max" && (!number || *number < kNoGroupLimit);
+}
+
+/// Spreads groups over kReadsOfSleepers reads. A group keeps its place when others come and go.
 std::uint32_t turn_of(std::string_view group) {
   std::uint32_t hash = 2166136261U;
   for (const char byte : group) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
-  return (hash >> 16U) % kReadsOfRareFiles;
+  return (hash >> 16U) % kReadsOfSleepers;
 }
 
 /// Finds records of the previous bundle, in the order in which they were added.
@@ -155,6 +176,13 @@ class LastFiles {
       return content;
     }
     return std::nullopt;
+  }
+  /// The next record, if it is of this group.
+  bool next_of(std::string_view group, std::string_view& name, std::string_view& content) {
+    FileBundleReader ahead = next_;
+    if (!ahead.next(name, content) || name.substr(0, name.rfind('/')) != group || name.empty()) return false;
+    next_ = ahead;
+    return true;
   }
 
  private:
@@ -184,17 +212,36 @@ class Walk {
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
         may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
+        lists_(!may_be_old_ || state.reads % kReadsOfListings == 0 || state.queue.empty()),
         last_(state.last.view()),
         root_size_(state.hierarchy.root.size()) {
-    state.queue.clear();
     (void)path_.assign(state.hierarchy.root.view());  // fits: it comes from a FixedPath
   }
 
   Result<void> run() {
+    auto result = read_groups();
+    if (!result) state_.queue.clear();
+    return result;
+  }
+  /// Whether there were any groups, be they wanted or not.
+  [[nodiscard]] bool has_seen_any() const { return has_seen_any_; }
+
+ private:
+  enum class Outcome : std::uint8_t { kRead, kNone, kRefused };
+  /// A bit for each slow file that was looked for, and that was there.
+  struct SlowFiles {
+    std::uint32_t looked_for = 0;
+    std::uint32_t seen = 0;
+  };
+
+  Result<void> read_groups() {
     if (auto added = bundle_.add(path_.view(), is_version_1_ ? "1\n" : "2\n"); !added) return added;
     Buffer& queue = state_.queue;
     std::size_t next = 0;
-    queue.append(kEnd);  // the root
+    if (lists_) {
+      state_.unlisted = 0;
+      queue.assign(kEnd);  // the root
+    }
     while (next < queue.size()) {
       const std::string_view rest = queue.view().substr(next);
       const std::string_view group = rest.substr(0, rest.find('\0'));
@@ -208,18 +255,8 @@ class Walk {
     }
     // Only if all groups were read: the root, for example, lacks files that the others have.
     if (!may_be_old_) state_.hierarchy.absent |= slow_.looked_for & ~slow_.seen;
-    return bundle_.add("", std::to_string(left_out_) + "\n");  // short enough to need no allocation
+    return bundle_.add("", std::to_string(left_out_ + state_.unlisted) + "\n");  // short enough to need no allocation
   }
-  /// Whether any group exists, wanted or not.
-  [[nodiscard]] bool has_seen_any() const { return has_seen_any_; }
-
- private:
-  enum class Outcome : std::uint8_t { kRead, kNone, kRefused };
-  /// A bit for each slow file.
-  struct SlowFiles {
-    std::uint32_t looked_for = 0;
-    std::uint32_t seen = 0;
-  };
 
   /// Whether to read files that could be repeated from the previous read: at every `each`-th turn.
   [[nodiscard]] bool is_due(std::uint32_t turn, std::uint32_t each) const { return !may_be_old_ || turn % each == 0; }
@@ -251,13 +288,13 @@ class Walk {
     }
     const std::string_view group = below_root();
     const auto depth = static_cast<std::uint64_t>(std::count(group.begin(), group.end(), '/'));
-    return has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
+    return lists_ && has_groups_below && depth < bounds_.depth ? queue_groups_below() : Result<void>();
   }
 
   /// Whether the previous content can be used: only an administrator changes the file, or a change would also show
   /// elsewhere.
   [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) const {
-    if (!is_due(state_.reads, kReadsBetweenLooks)) {
+    if (is_asleep_ ? !is_turn_ : !is_due(state_.reads, kReadsBetweenLooks)) {
       if (is_limit(file)) return true;
       if (file == kHits1) return !has_limit_;
       if (file == kSockets1) return last == "0\n";  // zero until the group's sockets have a limit
@@ -275,30 +312,63 @@ class Walk {
     const auto result = is_taken ? bundle_.add(below_root(), *last) : bundle_.add_file(view_, path_.view(), below_root());
     path_.truncate(directory_size);
     const std::string_view content = is_taken ? *last : state_.file.view();
-    if (file == kLimit1) {
-      const auto limit = parse_u64(trim(content));
-      has_limit_ = !result || !limit || *limit < kNoGroupLimit;
-    }
+    if (may_bound(file)) has_limit_ = has_limit_ || !result || is_bound(content);
     if (file == kHits1 || file == kEvents2) is_still_ = is_still_ && result && last && content == *last;
-    if (file == kPresence1 || file == kPresence2) is_still_ = !is_turn_ && result && last && content == *last;
+    if (file == kPresence1 || file == kPresence2) note_usage(result && last && content == *last);
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
     if (is_refused || result.error().code == ErrorCode::kNotPresent) return false;
     return result.error();
   }
 
+  void note_usage(bool is_same) {
+    still_reads_ = is_same ? std::min(still_reads_ + 1, kReadsBeforeSleep) : 0;
+    if (!is_same) is_asleep_ = false;
+    is_turn_ = is_due(turn_, is_asleep_ ? kReadsOfSleepers : kReadsBetweenLooks);
+    is_still_ = is_same && !is_turn_;
+  }
+
+  /// Takes up what is known of the group from the read before, and repeats all of it, if nothing of it is read now.
+  Result<bool> repeat_sleeper() {
+    const std::string_view group = below_root();
+    const std::size_t size = path_.size();
+    if (!may_be_old_ || !path_.append_component(kStillReads)) return false;
+    const auto last = last_.find(below_root());
+    still_reads_ = last && last->size() == 1 ? static_cast<unsigned char>(last->front()) : 0;
+    is_asleep_ = still_reads_ >= kReadsBeforeSleep && !state_.are_kills_new;
+    const char byte = static_cast<char>(still_reads_);
+    auto added = bundle_.add(below_root(), std::string_view(&byte, 1));
+    path_.truncate(size);
+    if (!added) return added.error();
+    if (!is_asleep_ || is_due(turn_, kReadsOfSleepersUsage)) return false;
+    std::string_view name;
+    std::string_view content;
+    while (last_.next_of(group, name, content)) {
+      if (added = bundle_.add(name, content); !added) return added.error();
+    }
+    return true;
+  }
+
   Result<Outcome> read_group() {
     if (is_root() && !is_version_1_ && !has_more_) return Outcome::kNone;
     const std::size_t begin = bundle_bytes_.size();
     bool is_refused = false;
-    const std::uint32_t turn = state_.reads + turn_of(below_root());
-    is_turn_ = is_due(turn, kReadsBetweenLooks);
-    is_turn_of_parts_ = is_due(turn, kReadsOfParts);
-    is_turn_of_rare_files_ = is_due(turn, kReadsOfRareFiles);
+    turn_ = state_.reads + turn_of(below_root());
+    is_turn_of_parts_ = is_due(turn_, kReadsOfParts);
+    is_turn_of_rare_files_ = is_due(turn_, kReadsOfRareFiles);
+    has_limit_ = is_asleep_ = false;
+    still_reads_ = 0;
+    const auto is_repeated = repeat_sleeper();
+    if (!is_repeated) return is_repeated.error();
+    if (*is_repeated) return Outcome::kRead;
+    const std::size_t head_end = bundle_bytes_.size();
     const std::string_view presence = is_version_1_ ? kPresence1 : kPresence2;
     const auto is_present = add_file(presence, is_refused);
     if (!is_present) return is_present.error();
-    if (!*is_present) return is_refused ? Outcome::kRefused : Outcome::kNone;
+    if (!*is_present) {
+      bundle_bytes_.resize(begin);
+      return is_refused ? Outcome::kRefused : Outcome::kNone;
+    }
     bool is_complete = true;
     const auto add = [&](std::string_view file) -> Result<void> {
       const auto added = add_file(file, is_refused);
@@ -326,12 +396,16 @@ class Walk {
         if (auto kernel = add(file); !kernel) return kernel.error();
       }
     }
-    if (is_complete) {
-      slow_.looked_for |= slow.looked_for;
-      slow_.seen |= slow.seen;
-      return Outcome::kRead;
-    }
-    // The group may have been removed in the meantime. If it still exists, the files that can be read are kept.
+    if (head_end != begin) bundle_bytes_.data()[head_end - 1] = static_cast<char>(has_limit_ ? 0 : still_reads_);
+    if (!is_complete) return keep_what_is_there(presence, begin);
+    slow_.looked_for |= slow.looked_for;
+    slow_.seen |= slow.seen;
+    return Outcome::kRead;
+  }
+
+  /// Removes the record of a group that was removed in the meantime. If it still exists, the files that can be read are
+  /// kept.
+  Result<Outcome> keep_what_is_there(std::string_view presence, std::size_t begin) {
     const auto is_still_there = is_there(view_, path_.view(), presence, state_.file);
     if (is_still_there && *is_still_there) return Outcome::kRead;
     bundle_bytes_.resize(begin);
@@ -378,7 +452,7 @@ class Walk {
     if (auto listed = view_.list_directories(path_.view(), directories); !listed) {
       const bool is_refused = listed.error().code == ErrorCode::kPermission;
       if (is_root() || (!is_refused && listed.error().code != ErrorCode::kNotPresent)) return listed;
-      left_out_ += is_refused ? 1 : 0;  // the number of groups below is unknown
+      state_.unlisted += is_refused ? 1 : 0;  // the number of groups below is unknown
       return {};
     }
     if (directories.empty()) return {};
@@ -396,7 +470,7 @@ class Walk {
     Buffer& queue = state_.queue;
     const std::size_t queued = std::min(names.size(), kMaxVisits - visit_count_);
     visit_count_ += queued;
-    left_out_ += names.size() - queued;
+    state_.unlisted += names.size() - queued;
     for (std::size_t i = 0; i < queued; ++i) {
       queue.append(below_root());
       queue.append("/");
@@ -414,6 +488,7 @@ class Walk {
   bool has_more_;
   FileBundleWriter bundle_;
   bool may_be_old_;  // whether the previous content of files may be repeated
+  bool lists_;       // whether directories are listed; otherwise the groups are those of the previous read
   LastFiles last_;
   FixedPath path_;  // of the visited group
   std::size_t root_size_;
@@ -426,8 +501,11 @@ class Walk {
   bool is_turn_ = true;  // all its files are read
   bool is_turn_of_parts_ = true;
   bool is_turn_of_rare_files_ = true;
-  bool is_still_ = false;   // its usage and its hits of limits are unchanged since the previous read
-  bool has_limit_ = false;  // version 1
+  bool is_still_ = false;  // its usage and its hits of limits are unchanged since the previous read
+  bool has_limit_ = false;
+  bool is_asleep_ = false;
+  std::uint32_t turn_ = 0;
+  std::uint32_t still_reads_ = 0;  // number of reads in which its usage was unchanged
 };
 
 }  // namespace
@@ -436,7 +514,7 @@ Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bou
                                  Buffer& bundle) {
   ++state.reads;
   bundle.swap(state.last);
-  if (state.hierarchy.is_version_1) look_for_kills(view, state);
+  look_for_kills(view, state);
   if (!state.hierarchy.root.empty()) {
     Walk walk(view, bounds, state, bundle);
     auto result = walk.run();
@@ -444,6 +522,7 @@ Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bou
   }
   // First read, or no groups are left, perhaps because they were mounted elsewhere.
   state.hierarchy.root.truncate(0);
+  state.queue.clear();
   bundle.clear();
   if (auto result = find_hierarchy(view, state); !result) return result;
   return Walk(view, bounds, state, bundle).run();

@@ -52,10 +52,11 @@ struct ControlGroupState {
   std::optional<std::uint64_t> kills;  ///< of the whole machine, at the previous read
   bool were_kills_same = false;        ///< since the read before the previous one
   bool are_kills_new = true;           ///< some may not be visible in their groups yet
+  Buffer queue;                        ///< groups to visit as last listed, each with a NUL
+  std::uint64_t unlisted = 0;          ///< groups that the last listing left out
   // Scratch space of one walk, unspecified between walks.
   Buffer file;         ///< one file
   Buffer directories;  ///< names of the groups below one group, each with a NUL
-  Buffer queue;        ///< groups to visit, each with a NUL
   std::vector<std::string_view> names;
 };
 
@@ -73,6 +74,9 @@ struct ControlGroupState {
 ///   alternate reads if the group's usage or its hits of limits have changed.
 /// * memory.oom_control of version 1: as pressure; and whenever the kernel has counted a kill at this read or the previous
 ///   one.
+/// * A group without a limit whose usage was the same for eight reads: its usage at every second read, and the rest at every
+///   sixteenth, until the usage changes or the kernel counts a kill.
+/// New groups are seen within two reads.
 /// Errors: kNotPresent if no hierarchy has the memory controller, and those of KernelView, with an incomplete bundle. Throws
 /// std::bad_alloc.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,

@@ -383,8 +383,23 @@ TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   remove("/a");
   make2("/c");
   write("/c/memory.max", "3\n");
-  EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group at once";
-  EXPECT_EQ(content_of("/a/memory.max"), "none");
+  EXPECT_EQ(content_of("/a/memory.max"), "none") << "at once";
+  EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group when it is listed";
+}
+
+TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
+  make_root2();
+  make2("/a");
+  for (int round = 0; round < 3; ++round) {
+    const std::string fresh = "/new" + std::to_string(round);
+    make2(fresh);
+    int reads = 1;
+    while (content_of(fresh + "/memory.max") == "none") ASSERT_LE(++reads, 2);
+    EXPECT_NE(content_of(fresh + "/memory.max"), "none") << "it stays";
+    remove(fresh);
+    EXPECT_EQ(content_of(fresh + "/memory.max"), "none") << "it went, and is noticed at once";
+    EXPECT_NE(content_of("/a/memory.max"), "none");
+  }
 }
 
 /// How many of that many reads see what memory.stat holds by then.
@@ -481,6 +496,70 @@ TEST_F(LiveControlGroups, KeepTheirTurnsWhicheverOthersComeAndGo) {
     ASSERT_LT(reads, 3);
     make2("/g" + std::to_string(reads));
   }
+}
+
+class SleepingControlGroups : public LiveControlGroups {
+ protected:
+  static constexpr const char* kGroup = "/memory/a";
+
+  void SetUp() override {
+    LiveControlGroups::SetUp();
+    count_kills("1");
+    make1("/memory");
+    make1(kGroup);
+    limit("9223372036854771712\n");
+  }
+  void count_kills(const std::string& kills) { write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n"); }
+  void limit(const std::string& bytes) { write(std::string(kGroup) + "/memory.limit_in_bytes", bytes); }
+  void use(const std::string& bytes) { write(std::string(kGroup) + "/memory.usage_in_bytes", bytes); }
+  /// How often this file of the group is read in so many reads.
+  int reads_of(const std::string& file, int reads) {
+    int seen = 0;
+    const std::string path = "/sys/fs/cgroup" + std::string(kGroup) + "/" + file;
+    view_->before = [&](std::string_view about) { seen += about == path ? 1 : 0; };
+    for (int i = 0; i < reads; ++i) EXPECT_NE(content_of("/a/memory.failcnt"), "none");
+    view_->before = nullptr;
+    return seen;
+  }
+};
+
+TEST_F(SleepingControlGroups, AreAskedForTheirUsageAtEachSecondReadAndForTheRestAtEachSixteenth) {
+  EXPECT_EQ(reads_of("memory.usage_in_bytes", 9), 9);
+  EXPECT_EQ(reads_of("memory.usage_in_bytes", 32), 16);
+  for (const char* file : {"memory.stat", "memory.limit_in_bytes", "memory.failcnt", "memory.oom_control"}) {
+    EXPECT_EQ(reads_of(file, 32), 2) << file;
+  }
+}
+
+TEST_F(SleepingControlGroups, WakeWithinTwoReadsOnceTheyUseMore) {
+  static_cast<void>(reads_of("memory.stat", 20));
+  use("2\n");
+  write(std::string(kGroup) + "/memory.stat", "total_rss 2\n");
+  int reads = 1;
+  while (content_of("/a/memory.usage_in_bytes") != "2\n") ASSERT_LE(++reads, 2);
+  const std::string_view bundle = bundle_.view();
+  EXPECT_NE(bundle.find("total_rss 2\n"), std::string_view::npos) << "its parts are of the same moment";
+  EXPECT_EQ(reads_of("memory.usage_in_bytes", 8), 8);
+}
+
+TEST_F(SleepingControlGroups, AreReadOnceTheKernelCountsAKill) {
+  static_cast<void>(reads_of("memory.stat", 20));
+  count_kills("2");
+  EXPECT_EQ(reads_of("memory.oom_control", 2), 2) << "the group counts after the kernel";
+  EXPECT_LE(reads_of("memory.oom_control", 8), 1) << "it sleeps on";
+}
+
+TEST_F(SleepingControlGroups, AreNoneThatHaveALimit) {
+  limit("4096\n");
+  static_cast<void>(reads_of("memory.stat", 20));
+  EXPECT_EQ(reads_of("memory.usage_in_bytes", 16), 16);
+  remove("/memory");
+  make_root2();
+  make2("/a");
+  write("/a/memory.max", "max\n");
+  for (int i = 0; i < 20; ++i) ASSERT_NE(content_of("/a/memory.high"), "none");
+  write("/a/memory.current", "2\n");
+  EXPECT_EQ(content_of("/a/memory.current"), "2\n") << "memory.high is one";
 }
 
 TEST_F(LiveControlGroups, OfVersion1WithoutALimitCountNoHits) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups are listed anew at every read, and still that allocates nothing while the same groups are there.
+// Control groups are listed anew at every read of a captured kernel, and still that allocates nothing while the same groups are there.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,6 +19,7 @@ TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
   const auto write = [&](const std::string& path, const std::string& text) {
     write_text(directory.file("sys/fs/cgroup" + path), text);
   };
+  write_text(directory.file("proc/vmstat"), "oom_kill 1\n");
   write("/cgroup.controllers", "cpu memory pids\n");
   write("/cgroup.subtree_control", "memory\n");
   std::vector<std::string> groups;
