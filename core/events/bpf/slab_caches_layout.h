@@ -11,9 +11,9 @@
 #define MEMSTAT_CACHE_LONGEST_LIST                                                                                       \
   10000                                /* partial slabs of a node that are looked at, as many as /proc/slabinfo looks at \
                                         */
-#define MEMSTAT_CACHE_LONG_LIST 256    /* partial slabs of a node; a longer list is not counted at each pass */
+#define MEMSTAT_CACHE_LONG_LIST 64     /* partial slabs of a node; a longer list is not counted at each pass */
 #define MEMSTAT_CACHE_LIST_PASSES 6    /* passes from one count of a long list to the next */
-#define MEMSTAT_CACHE_MOST_PASSES 24   /* the same of the longest lists */
+#define MEMSTAT_CACHE_MOST_PASSES 48   /* the same of the longest lists */
 #define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */
 
 /* Objects of one cache that are free, though not given back to the system, and where. */
