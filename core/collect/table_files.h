@@ -17,12 +17,10 @@
 
 namespace memstat::sources::linux_table {
 
-// Frequently changing counts first. The rest, rarely changing counts and settings, are read only at every fourth read.
+// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read only at
+// every fourth read.
 inline constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
-    "/proc/sys/fs/inode-state",
-    "/proc/sys/fs/dentry-state",
-    "/proc/sys/net/netfilter/nf_conntrack_count",
     "/proc/net/stat/nf_conntrack",
     "/proc/net/stat/arp_cache",
     "/proc/net/stat/ndisc_cache",
@@ -30,6 +28,9 @@ inline constexpr std::string_view kPaths[] = {
     "/proc/net/sockstat",
     "/proc/net/netstat",
     "/proc/meminfo",
+    "/proc/sys/fs/inode-state",
+    "/proc/sys/fs/dentry-state",
+    "/proc/sys/net/netfilter/nf_conntrack_count",
     "/proc/key-users",
     "/proc/sys/fs/aio-nr",
     "/proc/sys/kernel/pty/nr",
@@ -64,7 +65,7 @@ inline constexpr std::string_view kPaths[] = {
 };
 using File = ListedName<kPaths>;
 inline constexpr std::span kTablePaths = std::span(kPaths).first(File("/proc/meminfo"));
-inline constexpr std::span kCountPaths = std::span(kPaths).first(File("/proc/key-users"));
+inline constexpr std::span kCountPaths = std::span(kPaths).first(File("/proc/sys/fs/inode-state"));
 inline constexpr std::span kSettingPaths = std::span(kPaths).subspan(kCountPaths.size());
 
 using Number = std::optional<std::uint64_t>;

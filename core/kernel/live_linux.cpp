@@ -75,6 +75,11 @@ class LinuxKernelView final : public KernelView {
   /// record is as long as half a page.
   static ReadManner manner_of(std::string_view path) {
     if (path.starts_with("/proc/sys/")) return ReadManner::kInOne;
+    // One record, or short ones (fs/seq_file.c fills a page with whole records).
+    for (const std::string_view short_one :
+         {"/proc/meminfo", "/proc/buddyinfo", "/proc/loadavg", "/proc/pressure/", "/proc/net/sockstat", "/proc/net/stat/"}) {
+      if (path.starts_with(short_one)) return ReadManner::kToAShort;
+    }
     const bool is_kernfs =
         path.starts_with("/sys/") && !path.starts_with("/sys/kernel/debug/") && !path.starts_with("/sys/kernel/tracing/");
     return is_kernfs ? ReadManner::kToAShort : ReadManner::kToTheEnd;

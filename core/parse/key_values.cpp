@@ -18,7 +18,8 @@ std::optional<std::size_t> read_keyed_numbers(std::string_view text, std::span<K
     if (!next_word(line, key)) continue;
     if (key.ends_with(':')) key.remove_suffix(1);
     for (std::size_t tried = 0; tried < numbers.size(); ++tried) {
-      const std::size_t index = (expected + tried) % numbers.size();
+      const std::size_t place = expected + tried;
+      const std::size_t index = place < numbers.size() ? place : place - numbers.size();
       if (numbers[index].key != key) continue;
       expected = index + 1;
       if (numbers[index].value) break;

@@ -558,16 +558,13 @@ const SourceDescriptor descriptor{
         "a type is a control group, named by its path, and includes the groups below it; limit_bytes is the group's own "
         "hard limit (memory.high is memstat_memcg_high_bytes), sleeps count hits of a limit, failures count that it ran out "
         "of memory (v1: processes killed in the group itself); hierarchies must be below /sys/fs/cgroup; new groups are "
-        "seen within two reads; "
-        "new limits, and in version 1 their first hits, are seen within four reads; pressure, swap, local events and dying "
-        "descendants are "
-        "read at every fourth read, (v1) limits and hits of memory and swap, and hits of kernel memory, at every eighth; "
-        "the parts and (v1) kernel memory are read at every second read if the usage or the hits of limits have changed, "
-        "otherwise at every fourth, (v1) kills also if /proc/vmstat has counted one; "
-        "a group without a limit whose usage was the same for eight reads is asked for it at every second read, and for the "
-        "rest at every sixteenth, until it changes or a kill is counted; "
-        "a read takes about 15 us per group, "
-        "and with hundreds of CPUs memory.stat (option parts) can take milliseconds",
+        "seen within two reads; new limits, and in version 1 their first hits, are seen within four reads; pressure, swap, "
+        "local events and dying descendants are read at every fourth read, (v1) limits and hits of memory and swap, and "
+        "hits of kernel memory, at every eighth; the parts and (v1) kernel memory are read at every second read if the "
+        "usage or the hits of limits have changed, otherwise at every fourth, (v1) kills also if /proc/vmstat has counted "
+        "one; a group without a limit whose usage was the same for eight reads is asked for it at every second read, and "
+        "for the rest at every sixteenth, until it changes or a kill is counted; a read takes about 15 us per group, and "
+        "with hundreds of CPUs memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

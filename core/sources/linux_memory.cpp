@@ -48,7 +48,6 @@
 namespace memstat::sources::linux_memory {
 namespace {
 
-
 constexpr SystemMetric kCommitLimitBytes =
     gauge_metric("memstat_commit_limit_bytes", Tier::kDefault,
                  "Maximum bytes that programs may commit in total; enforced only with vm.overcommit_memory=2.");
@@ -114,6 +113,7 @@ constexpr std::string_view kZramFiles[] = {"/sys/block/zram0/mm_stat", "/sys/blo
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kVmstatPart = 1;
 constexpr std::size_t kFilesPart = 2;  // the files of the list
+constexpr std::size_t kSeldomPart = 3;
 
 /// Where the kernel allocates thread stacks.
 enum class Stacks : std::uint8_t {
@@ -126,6 +126,7 @@ enum class Stacks : std::uint8_t {
 struct State final : ReaderState {
   Stacks stacks = Stacks::kNotAsked;  ///< kNotAsked: the files are not known either
   FileList list;                      ///< files to read
+  SettingFiles seldom;                ///< settings, and what is opened by name: opening costs more than reading
   Buffer scratch;
 };
 
@@ -243,9 +244,7 @@ struct Files {
   std::string_view zpool;  ///< allocator of the zswap pool; empty if not reported
 };
 
-Files parse_files(std::string_view bundle) {
-  Files files;
-  CmaPages cma;
+void parse_files(std::string_view bundle, CmaPages& cma, Files& files) {
   FileBundleReader records(bundle);
   std::string_view path;
   std::string_view content;
@@ -267,6 +266,12 @@ Files parse_files(std::string_view bundle) {
       cma.take(area, file, parse_u64(trim(content)));
     }
   }
+}
+
+Files files_of(const RawBytes& raw) {
+  Files files;
+  CmaPages cma;
+  for (const std::size_t part : {kFilesPart, kSeldomPart}) parse_files(raw.parts[part].view(), cma, files);
   files.cma_pages = cma.finish();
   return files;
 }
@@ -417,11 +422,11 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   }
   Accounts accounts(staging.statistics());
   const Counters counters = read_counters(raw.parts[kVmstatPart].view());
-  const Files files = parse_files(raw.parts[kFilesPart].view());
+  const Files files = files_of(raw);
   add_parts(files, raw.page_size, state.stacks, lines, counters, accounts);
   if (files.overcommit_mode) staging.statistics().add(kOvercommitMode, *files.overcommit_mode);
   add_views(lines, counters, raw.page_size, staging.statistics());
-  add_zram(raw.parts[kFilesPart].view(), staging.statistics());
+  add_zram(raw.parts[kSeldomPart].view(), staging.statistics());
   accounts.finish(*lines[Line("MemTotal")].value, *lines[Line("MemFree")].value);
   return {};
 }
@@ -449,12 +454,13 @@ void find_files(KernelView& view, ListTime when, State& state) {
       }
     }
   }
-  for (const std::string_view path : {kZpool, kZswapPool, kZoneinfo, kTracing}) {
+  for (const std::string_view path : {kZswapPool, kZoneinfo, kTracing}) {
     static_cast<void>(list_file(view, when, path, list));
   }
-  if (view.read_file(kOvercommit, areas_text)) list.emplace_back(kOvercommit);  // linux_table reads it by name, too
+  static_cast<void>(list_file(view, when, kZpool, state.seldom.list));
+  if (view.read_file(kOvercommit, areas_text)) state.seldom.list.emplace_back(kOvercommit);
   for (const std::string_view path : kZramFiles) {
-    if (view.read_file(path, areas_text)) list.emplace_back(path);  // rare, so not worth a descriptor each
+    if (view.read_file(path, areas_text)) state.seldom.list.emplace_back(path);  // rare, so not worth a descriptor each
   }
   list.emplace_back(kSockstat);
 }
@@ -465,6 +471,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   // A file that cannot be read is a missing part, which is exported.
   const auto is_error = [](std::string_view, ErrorCode) { return false; };
   if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
+  Buffer& seldom = raw.parts[kSeldomPart];
+  if (!read_settings(view, state.parse_count, state.seldom, state.scratch, seldom)) seldom.clear();  // a missing part, too
   if (!view.read_file(kVmstat, raw.parts[kVmstatPart])) raw.parts[kVmstatPart].clear();
   return view.read_file(kMeminfo, raw.parts[kMeminfoPart]);
 }
@@ -553,7 +561,7 @@ const SourceDescriptor descriptor{
         "needs no privilege; as root it can also determine whether kernel stacks are vmalloc areas, and the trace buffer if "
         "tracefs is mounted; unaccounted bytes are pages allocated directly by drivers, those of pipes, Unix sockets, "
         "packet rings and RAM disks, before Linux 6.14 the upper levels of page tables, and the few that change while the "
-        "files are read",
+        "files are read; zram devices, the overcommit mode and the allocator of zswap's pool are read at every fourth read",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -5,7 +5,8 @@
 //   files           fs/file-nr "allocated free max" (fs/file_table.c); free has been 0 since 2.6
 //   inodes          fs/inode-state "all unused ..." (fs/inode.c)
 //   dentries        fs/dentry-state "all unused age want negative ..." (fs/dcache.c); negative is 0 before 5.0
-//   conntrack       net/netfilter/nf_conntrack_count, and net/stat/nf_conntrack (nf_conntrack_standalone.c)
+//   conntrack       net/stat/nf_conntrack, whose column entries is the whole table's in each line, and where a kernel is
+//                   without it net/netfilter/nf_conntrack_count (nf_conntrack_standalone.c)
 //   arp_cache, ndisc_cache  net/stat/*: a line of names, then a line per CPU in hexadecimal (net/core/neighbour.c); entries
 //                   is of the whole table, repeated in each line
 //   threads         loadavg "0.00 0.00 0.00 running/all last" (fs/proc/loadavg.c)
@@ -135,9 +136,10 @@ void add_conntrack(TableFiles& files, Staging& staging) {
   set(type, Field::kCount, count);
   if (const Number limit = files.number("/proc/sys/net/netfilter/nf_conntrack_max"); limit && *limit != 0)
     set_limit(type, Field::kCountLimit, limit);
-  std::array<ColumnTotal, 3> columns = {ColumnTotal{"insert_failed"}, {"drop"}, {"early_drop"}};
+  std::array<ColumnTotal, 4> columns = {ColumnTotal{"insert_failed"}, {"drop"}, {"early_drop"}, {"entries"}};
   std::size_t rows = 0;
   if (!sum_file(files, "/proc/net/stat/nf_conntrack", Digits::kHexadecimal, columns, rows)) return;
+  if (columns[3].is_present && rows != 0) set(type, Field::kCount, columns[3].first);  // read at each poll
   if (columns[1].is_present) set(type, Field::kFailures, columns[1].sum);
   add_event(kName, columns[0], staging);
   add_event(kName, columns[2], staging);
@@ -467,7 +469,7 @@ constexpr std::string_view kReopened[] = {"/proc/key-users", "/proc/loadavg", "/
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,
-     "file-nr, inode-state, dentry-state, nf_conntrack_count, entries of arp_cache and ndisc_cache, loadavg, key-users, "
+     "file-nr, inode-state, dentry-state, entries of nf_conntrack, arp_cache and ndisc_cache, loadavg, key-users, "
      "aio-nr, pty/nr, sysvipc/*, orphan and tw of sockstat"},
     {Field::kFree, "unused ones of inode-state and dentry-state"},
     {Field::kBytes, "bytes of key-users, size of sysvipc/shm, resident or not, cbytes of sysvipc/msg, Committed_AS"},
@@ -517,11 +519,11 @@ const SourceDescriptor descriptor{
     .notes =
         "needs no privilege; tables of the network, of System V IPC and of keys are those of the daemon's namespaces; root "
         "may exceed some limits, and permanent neighbours do not count against theirs; tables of modules that are loaded "
-        "later are seen within four reads, and so are new limits, keys, AIO events, ptys and objects of System V IPC; the "
-        "kernel does not report the number of epoll, inotify and fanotify watches of a user: only their limits are here, "
-        "and the watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark and "
-        "fanotify_*_mark; it does not report the connections of a listener, the mappings of a process and the bytes of a "
-        "socket either: accept_queues, process_maps and socket_*_buffers have only the limit; in a container whose devpts "
+        "later are seen within four reads, and so are inodes, dentries, new limits, keys, AIO events, ptys and objects of "
+        "System V IPC; the kernel does not report the number of epoll, inotify and fanotify watches of a user: only their "
+        "limits are here, and the watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark "
+        "and fanotify_*_mark; it does not report the connections of a listener, the mappings of a process and the bytes of "
+        "a socket either: accept_queues, process_maps and socket_*_buffers have only the limit; in a container whose devpts "
         "has no reserve, pty/max is 1024 more than it may have",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -280,7 +280,7 @@ def tables(reading, add, _):
     add("memstat_negative_dentries", number("/proc/sys/fs/dentry-state", 4))
     if "/proc/sys/net/netfilter/nf_conntrack_count" in reading:
         rows = reading.columns("/proc/net/stat/nf_conntrack", 16)
-        add.type("table", "conntrack", objects=number("/proc/sys/net/netfilter/nf_conntrack_count"),
+        add.type("table", "conntrack", objects=rows[0]["entries"] if rows else number("/proc/sys/net/netfilter/nf_conntrack_count"),
                  limit_objects=number("/proc/sys/net/netfilter/nf_conntrack_max") or None,
                  failures_total=sum(row["drop"] for row in rows) if rows else None)
         for kind in ("insert_failed", "early_drop"):
