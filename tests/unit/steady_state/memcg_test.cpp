@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups are listed anew at every read of a captured kernel, and still that allocates nothing while the same groups are there.
+// Control groups are listed anew at every read of a captured kernel, and still that allocates nothing while the same groups
+// are there.
 #include <gtest/gtest.h>
 
 #include <filesystem>
