@@ -6,13 +6,13 @@
 namespace memstat {
 namespace {
 
-const std::string kHead =
+const std::string kSlabinfoHead =
     "slabinfo - version: 2.1\n# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables "
     "<limit> <batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n";
 
 TEST(SlabinfoReader, TakesNameSlotsSizeAndSlabs) {
   const std::string text =
-      kHead +
+      kSlabinfoHead +
       "dentry             5000   5124    192   21    1 : tunables    0    0    0 : slabdata    244    245      0\n"
       "a : b c               1      2     64   64    1 : tunables    0    0    0 : slabdata      3      4      0\n";
   SlabinfoReader reader(text);
@@ -30,7 +30,7 @@ TEST(SlabinfoReader, TakesNameSlotsSizeAndSlabs) {
 
 TEST(SlabinfoReader, LeavesOutLinesThatAreWrong) {
   const std::string text =
-      kHead +
+      kSlabinfoHead +
       "nonsense\n : \n1 2 3 : x\nfilp   1 x 18446744073709551616 1 1 : tunables 0 0 0 : slabdata 1 1 0\n"
       "filp   1 1 1 1 1 : tunables 0 0 0 : slabdata 1 y 0\n"
       "dentry 1 2 3 4 5 : tunables 0 0 0 : slabdata 6 7 8\n";
@@ -52,7 +52,8 @@ TEST(SlabinfoReader, HasNoLinesWithoutItsColumns) {
 
 TEST(SlabinfoReader, StaysWithinTextThatIsCutAnywhere) {
   const std::string text =
-      kHead + "dentry             5000   5124    192   21    1 : tunables    0    0    0 : slabdata    244    245      0\n";
+      kSlabinfoHead +
+      "dentry             5000   5124    192   21    1 : tunables    0    0    0 : slabdata    244    245      0\n";
   for (std::size_t size = 0; size < text.size(); ++size) {
     const std::string cut = text.substr(0, size);  // on the heap, where a sanitizer sees what is beyond
     SlabinfoReader reader(cut);
