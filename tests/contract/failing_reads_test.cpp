@@ -30,9 +30,9 @@ std::size_t after(std::size_t nth) {
 /// The same, with the last of `total` calls among them: the first ones may only find out which files there are.
 std::size_t after(std::size_t nth, std::size_t total) { return nth < total ? std::min(after(nth), total) : after(nth); }
 
-/// Whether each type comes from sysctls of its own: a kernel that lacks these lacks the type, which is no fault.
+/// Whether each type or figure comes from sysctls of its own: a kernel that lacks these lacks it, which is no fault.
 bool has_optional_types(const SourceDescriptor& source) {
-  return source.name == "freebsd_table" || source.name == "freebsd_vm";
+  return source.name == "freebsd_table" || source.name == "freebsd_vm" || source.name == "freebsd_memory";
 }
 
 /// The first call that may fail so: linux_cma takes other types from another file where its first directory is missing.
