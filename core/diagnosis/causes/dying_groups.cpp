@@ -35,8 +35,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kDying};
-constexpr std::string_view kExplains[] = {"percpu_growth", "percpu_large", "memory_growth",     "slab_leak",
-                                          "kmalloc_leak",  "vfs_pinned",   "kmalloc_large_leak"};
+constexpr std::string_view kExplains[] = {"percpu_growth", "percpu_large", "memory_growth",
+                                          "slab_leak",     "kmalloc_leak", "vfs_pinned"};
 constexpr std::array kCauses{
     Cause{.name = "cgroup_dying",
           .looks_for = "Removed control groups remain in memory because cached files or tmpfs pages still belong to them.",

@@ -127,13 +127,6 @@ constexpr std::array kKinds{
          .effect = "Its objects are created and not freed, and the kernel cannot reclaim them.",
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
-    Kind{.name = "kmalloc_large_leak",
-         .allocator = "account",
-         .types = {"slab_unreclaimable"},
-         .what = "",
-         .effect = "No slab cache explains it: kmalloc above 8 KiB, or many caches at once.",
-         .next = "memstatctl origins --limit 10",
-         .runbook = "MemstatLeakSuspected"},
     Kind{.name = "percpu_growth",
          .allocator = "vmalloc",
          .types = {"pcpu_create_chunk", "pcpu_get_vm_areas*"},
@@ -379,23 +372,24 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 /// Growth in the same control group that growth of another kind explains. Each kind explains the first few: namespaces all,
-/// threads all but the last two, open files the first nine, and any other kind the growth of the group itself.
-constexpr std::array<std::string_view, 15> kSymptoms{
-    "cgroup_growth",      "slab_leak",  "kmalloc_leak",         "page_table_growth", "table_growth",   "memory_growth",
-    "kmalloc_large_leak", "vfs_pinned", "socket_memory_growth", "percpu_growth",     "vmalloc_growth", "anonymous_growth",
-    "bpf_memory",         "file_leak",  "thread_growth"};
+/// threads all but the last two, open files the first eight, and any other kind the growth of the group itself.
+constexpr std::array<std::string_view, 14> kSymptoms{
+    "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth",
+    "table_growth",  "memory_growth",  "vfs_pinned",       "socket_memory_growth",
+    "percpu_growth", "vmalloc_growth", "anonymous_growth", "bpf_memory",
+    "file_leak",     "thread_growth"};
 /// Pages of packets are unaccounted.
 constexpr std::array<std::string_view, 2> kPacketSymptoms{"cgroup_growth", "unaccounted_growth"};
 /// A map is also an open file.
-constexpr std::array<std::string_view, 6> kMapSymptoms{"cgroup_growth",  "file_leak",     "percpu_growth",
-                                                       "vmalloc_growth", "memory_growth", "kmalloc_large_leak"};
+constexpr std::array<std::string_view, 5> kMapSymptoms{"cgroup_growth", "file_leak", "percpu_growth", "vmalloc_growth",
+                                                       "memory_growth"};
 /// In any group, because the group that creates control groups is not charged for them.
 constexpr std::array<std::string_view, 2> kDirectorySymptoms{"percpu_growth", "vfs_pinned"};
 constexpr std::span<const std::string_view> symptoms_of(std::string_view kind) {
   const std::span<const std::string_view> all = kSymptoms;
   if (kind == "network_namespace_growth") return all;
-  if (kind == "thread_growth") return all.first(13);
-  if (kind == "file_leak") return all.first(9);
+  if (kind == "thread_growth") return all.first(12);
+  if (kind == "file_leak") return all.first(8);
   if (kind == "bpf_memory") return kMapSymptoms;
   if (kind == "packets_held") return kPacketSymptoms;
   return kind == "cgroup_growth" ? all.first(0) : all.first(1);

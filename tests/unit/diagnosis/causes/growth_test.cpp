@@ -168,11 +168,5 @@ TEST(Growth, NamesNoGroupThatGainedLittle) {
   EXPECT_TRUE(machine.find().at(0).who.empty());
 }
 
-TEST(Growth, OfKernelMemoryInNoCacheIsOfLargeBlocks) {
-  EvidenceOfMachine machine;
-  machine.growing("account", "slab_unreclaimable", 900e6, 600e6, 300);
-  EXPECT_EQ(machine.words(), "notable kmalloc_large_leak");
-}
-
 }  // namespace
 }  // namespace memstat::causes::growth
