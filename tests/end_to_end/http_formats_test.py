@@ -143,16 +143,6 @@ class Answers(OneDaemon):
                     self.assertEqual(int(done.stderr) < len(done.stdout), bool(options), "compressed on the way")
                 self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
 
-    def test_gzip_is_refused_by_a_q_of_0_and_identity_by_none(self):
-        for accepts, coding in (("gzip;q=0", None), ("gzip; q=0.000, *;q=1", None), ("*;q=0", None), ("x-gzip;q=0", None),
-                                ("gzip;q=0.001, identity;q=0.5", None), ("br, zstd", None), ("", None),
-                                ("gzip", "gzip"), ("x-gzip", "gzip"), ("deflate, gzip;q=0.5", "gzip"), ("*", "gzip"),
-                                ("identity;q=0, gzip", "gzip"), ("identity;q=0, gzip;q=0", None)):
-            with self.subTest(accepts):
-                status, headers, body = self.ask(("Accept-Encoding", accepts))
-                self.assertEqual((status, dict(headers).get("content-encoding")), (200, coding))
-                documents.read_text(documents.plain(headers, body))
-
     def test_several_lines_of_one_header_count_as_one(self):
         openmetrics, text, protobuf = (documents.ACCEPT[form] for form in ("openmetrics", "text", "protobuf"))
         for lines, form in (([text + ";q=0.5", openmetrics + ";q=0.7"], "openmetrics"),
@@ -167,12 +157,6 @@ class Answers(OneDaemon):
                 self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
                 self.assertEqual(dict(headers)["content-encoding"], "gzip")
                 documents.read(form, documents.plain(headers, body))
-
-    def test_nothing_that_we_have_is_answered_with_text_and_never_refused(self):
-        for accepts in ("image/png", "text/plain;q=0", ";;,", "*/*;q=0", ""):
-            status, headers, body = self.ask(("Accept", accepts))
-            self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE["text"]), accepts)
-            documents.read_text(body)
 
     def test_requests_sent_behind_each_other_are_answered_in_order(self):
         wanted = [(form, coding, method) for (form, coding), method in itertools.product(PAGES, ("GET", "HEAD"))] * 3

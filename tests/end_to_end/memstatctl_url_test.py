@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """memstatctl reads a running memstatd: the same figures as from the capture that it replays, or a reason why it cannot."""
-import csv
-import io
 import json
 import os
 import shutil
@@ -24,14 +22,6 @@ LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 def run(*arguments, **environment):
     return subprocess.run([MEMSTATCTL, *arguments], capture_output=True, text=True, timeout=program.PATIENCE, check=False,
                           env={**os.environ, **environment})
-
-
-def table(text):
-    """{(allocator, type): row} of names that one type has."""
-    rows = {}
-    for row in csv.DictReader(io.StringIO(text)):
-        rows.setdefault((row["allocator"], row["type"]), []).append(row)
-    return {key: found[0] for key, found in rows.items() if len(found) == 1}
 
 
 class Answers:
@@ -101,23 +91,11 @@ class TlsFront:
 
 
 class OfADaemon(unittest.TestCase):
-    def test_figures_are_those_of_the_capture_that_it_replays(self):
+    def test_limits_and_changes_are_those_of_the_capture_that_it_replays(self):
         capture = captures.fixtures()[LIMITS]
         with program.Daemon("--replay", capture, "--polls", "1") as daemon:
             program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
             url = f"http://127.0.0.1:{daemon.port}"
-            served, read = (run("types", "--csv", "--from", source) for source in (url, capture + "@0"))
-            self.assertEqual((served.returncode, served.stderr, read.returncode), (0, "", 0))
-            served, read = table(served.stdout), table(read.stdout)
-            compared = 0
-            for key, row in read.items():
-                if key in served and served[key]["held_bytes"] == row["held_bytes"]:
-                    for column in ("bytes", "objects", "free_objects", "failures", "limit_used_ratio"):
-                        self.assertEqual(served[key][column], row[column], (key, column))
-                    compared += 1
-            self.assertGreater(compared, 200)
-            self.assertIn(("page", "wired"), served)
-
             limits = json.loads(run("limits", "--json", "--from", url).stdout)["limits"]
             devctl = next(row for row in limits if row["type"] == "DEVCTL")
             self.assertEqual((devctl["counted_objects"], devctl["limit_objects"], devctl["of"], devctl["used_ratio"]), (96, 1000, "objects", 0.096))

@@ -126,25 +126,8 @@ class Target(Recording):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(sorted(os.listdir(self.path("out"))), ["a.tar.zst", "b.tar"])
 
-    def test_a_missing_directory_is_said_to_be_missing(self):
-        done = self.once(self.path("missing/a.tar.zst"))
-        self.assertEqual((done.returncode, done.stdout), (1, b""))
-        self.assertIn("No such file or directory", done.stderr)
-
 
 class Restart(Recording):
-    def test_archives_of_restarts_are_numbered(self):
-        os.chmod(self.directory, 0o755)
-        os.mkdir(self.path("out"))
-        names = ["a.tar.zst", "a-2.tar.zst", "a-3.tar.zst"]
-        for name in names:
-            log = self.serve(self.path("out/a.tar.zst"))
-            self.assertEqual(name != names[0], f"recording to {self.path('out/' + name)}" in log, log)
-            self.assert_recorded(self.path("out/" + name))
-        self.assertEqual({name for name in os.listdir(self.path("out")) if not name.startswith(".")}, set(names))
-        # --once says no: who names a file wants that file.
-        self.assertEqual(self.once(self.path("out/a.tar.zst")).returncode, 1)
-
     def test_numbered_archives_stay_within_the_bounds(self):
         os.mkdir(self.path("out"))
         for name, size, age in (("a.tar", 5000, 0), ("a-2.tar", 5000, 0), ("a-5.tar", 5000, 10**6), ("a-7.tar", 3000, 0),
