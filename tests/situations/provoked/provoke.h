@@ -129,6 +129,17 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(close_wait, leave_in_close_wait)                \
   KIND(netlink_overrun, netlink_overrun)               \
   KIND(descriptor, send_descriptor)                    \
+  KIND(syn, flood_with_syn)                            \
+  KIND(fragment6, send_fragment6)                      \
+  KIND(udp6_slow_reader, udp6_slow_reader)             \
+  KIND(tcp_slow_client, tcp_slow_client)               \
+  KIND(pinned, pin_buffer)                             \
+  KIND(broken, break_memory)                           \
+  KIND(peak, open_and_close)                           \
+  KIND(prefork, make_prefork)                          \
+  KIND(random, take_random_memory)                     \
+  KIND(mapped, read_mapped)                            \
+  KIND(bpf_hash, bpf_hash)                             \
   KIND(nothing, do_nothing)
 
 #define PROVOKE_DECLARE(name, make) int make(long i);
