@@ -27,7 +27,6 @@
 namespace memstat::sources::linux_page {
 namespace {
 
-
 constexpr SystemMetric kZoneBoost = gauge_metric(
     "memstat_zone_boost_bytes", Tier::kDefault,
     "Bytes by which the zone's watermarks are raised now because allocations of different mobility shared a page block.",

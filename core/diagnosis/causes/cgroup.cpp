@@ -89,8 +89,8 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
                                    : is_full  ? Certainty::kLikely
                                               : Certainty::kPossible,
                                    "Control group " + short_name(limit.labels[0], 36) +
-                                       (is_full ? " has reached its limit of tasks: " : " is near its limit of tasks: ") + count_text(*tasks) +
-                                       " of " + count_text(limit.value));
+                                       (is_full ? " has reached its limit of tasks: " : " is near its limit of tasks: ") +
+                                       count_text(*tasks) + " of " + count_text(limit.value));
     finding.fact(
         {.text = count_text(*tasks) + " tasks", .source = "memstat_memcg_tasks", .value = tasks, .limit = limit.value});
     finding.by("group", limit.labels[0]).leads_to("New processes and threads in it fail with EAGAIN.");

@@ -25,12 +25,11 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                                  mode ? Certainty::kLikely : Certainty::kPossible,
                                  "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
                                      (mode ? " that they may reserve" : ", which may be enforced"));
-  finding.fact(
-      {.text = percent_text(*committed / *limit) + (mode ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
-                                                         : " of CommitLimit; whether it is enforced is not known"),
-       .source = std::string(kCommitted),
-       .value = committed,
-       .limit = limit});
+  finding.fact({.text = percent_text(*committed / *limit) + (mode ? " of CommitLimit, which vm.overcommit_memory=2 enforces"
+                                                                  : " of CommitLimit; whether it is enforced is not known"),
+                .source = std::string(kCommitted),
+                .value = committed,
+                .limit = limit});
   if (mode && evidence.available_bytes) {
     finding.fact({.text = bytes_text(*evidence.available_bytes) + " are available, but may not be reserved",
                   .source = "memstat_memory_available_bytes",

@@ -22,9 +22,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   // A slow disk limits the rate, but not the time for which programs wait.
   const double least = full >= 0.1 ? 100 : 1000;
   if (pages < least || (full < 0.05 && some < 0.2)) return;
-  Finding& finding =
-      add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
-                  "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
+  Finding& finding = add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
+                                 "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
   finding.fact(
       {.text = percent_text(some) + " of the time some program waited for memory, " + percent_text(full) + " all of them",
        .source = std::string(kRefaults),

@@ -25,7 +25,7 @@ TEST(KernelLog, LinesOfTheLastMinutesBeforeTheFirstPollAreWorthAWord) {
   machine.metric("memstat_kernel_log_events_total", 3, {"page_allocation_failure"});
   machine.evidence.logged = {{.event = "page_allocation_failure", .seconds_ago = 120}};
   ASSERT_EQ(machine.words(), "notable page_allocation_failed");
-  EXPECT_EQ(machine.find()[0].headline, "The kernel got no pages, 2 min ago");
+  EXPECT_EQ(machine.find()[0].headline, "The kernel failed to allocate pages, 2 min ago");
   EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
 }
 
