@@ -19,8 +19,8 @@ from replayed_systems import SYSTEMS  # noqa: E402
 
 def says_why_empty(panel, system):
     """Whether a reader knows why: not on this system, or not when all is well, or not within the first day."""
-    words = (system, "Nothing is shown when", "yesterday", "nothing where it does not grow")
-    return any(word in grafana.said(panel) for word in words)
+    words = (system.lower(), "empty if", "yesterday")
+    return any(word in grafana.said(panel).lower() for word in words)
 
 
 def needs_history(expression):

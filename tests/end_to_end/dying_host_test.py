@@ -66,7 +66,7 @@ class DyingHost(unittest.TestCase):
         # On a machine that is busy a page may come too late, and memstatd be missed for a moment.
         self.assertEqual({name for (name, _), alert in found.items() if alert["labels"]["cause"] != "daemon"}, {name for name, _ in DYING})
         self.assertRegex(found["MemstatMemoryVeryLow", None]["annotations"]["description"],
-                         r"^lin1:8947: only 2% of the memory is available, of which the kernel itself holds [23]\d\d(\.\d+)?MiB\. Programs will be killed when it goes on\.$")
+                         r"^lin1:8947: only 2% of the memory is available, of which the kernel itself holds [23]\d\d(\.\d+)?MiB\. Programs will be killed if this continues\.$")
         self.assertLessEqual(NOT_NEWS, {name for (name, _), alert in found.items() if alert["status"]["state"] == "suppressed"})
         sent = [(name, {labels["alertname"] for labels in alerts if labels["cause"] != "daemon"}) for name, alerts in receiver.notifications]
         self.assertEqual([(name, alerts) for name, alerts in sent if alerts], [("night", {name for name, _ in DYING} - NOT_NEWS)])

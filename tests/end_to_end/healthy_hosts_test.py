@@ -20,7 +20,7 @@ FULL_SOCKETS = {"MemstatNearLimit", "MemstatSocketPressure"}  # TCP, UDP and con
 HUGE_PAGES = {"MemstatMemoryLow", "MemstatMemoryVeryLow"}  # nearly all memory was set aside for them
 PROBLEMS = {
     "freebsd-15.0-amd64-2cpu-limits": {"MemstatAllocationFailures", "MemstatLimitHit", "MemstatLimitWaits"},
-    "freebsd-15.0-amd64-2cpu-files-full": {"MemstatFileHandles", "MemstatNearLimit"},
+    "freebsd-15.0-amd64-2cpu-files-full": {"MemstatFileHandles", "MemstatNearLimit", "MemstatSoftLimit"},
     "freebsd-15.0-amd64-2cpu-pipes-full": {"MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-tables-full": {"MemstatLimitHit", "MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-dtmalloc-live": {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
