@@ -142,7 +142,7 @@ class Examples(unittest.TestCase):
             "alert_rule_test": [{"alertname": alert["alert"], "eval_time": "3m", "exp_alerts": [{
                 "exp_labels": {"job": "memstatd", "instance": "n1", "group": container, "pod_uid": UID, "container_id": CONTAINER, **alert["labels"]},
                 "exp_annotations": {"description": f"n1: 80% of the limit of control group {container} (container app of pod shop/cart-7d9) is memory that the "
-                                    "kernel took for it (slab, page tables, sockets), which sizes of its programs do not show."}}]}]}]}
+                                    "kernel uses for it (slab, page tables, sockets), which sizes of its programs do not show."}}]}]}]}
         self.assertEqual({rule["record"] for rule in group["rules"]}, {name.partition("{")[0] for name in expected})
         if not shutil.which("promtool"):
             self.skipTest("promtool is not installed (Debian package prometheus)")

@@ -38,7 +38,7 @@ class Process(unittest.TestCase):
         self.assertEqual(lines[-1].split()[0], str(pids[-1]))
         done = run("process", "--from", path)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("numbers", done.stderr)
+        self.assertIn("process IDs", done.stderr)
 
     @unittest.skipUnless(IS_LINUX, "processes are those of Linux")
     def test_by_name_and_all_without_memstatctl_itself(self):
