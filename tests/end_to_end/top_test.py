@@ -97,13 +97,13 @@ class Screens(unittest.TestCase):
             terminal.keys("Escape", "h")
             seen.append(terminal.wait("memstatctl top: keys", "growth, failures, limit, name"))
             terminal.keys("q")
-            terminal.wait("487 types")
+            terminal.wait("490 types")
             terminal.keys("Home")
             terminal.tmux("resize-window", "-x", "40", "-y", "10")
             seen.append(terminal.wait("2026-11-20", "mbuf_cluster", "q quit", gone=("ALLOC ",)))
             for width, height in ((1, 1), (2, 3), (300, 90), (10, 2), (100, 24)):
                 terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
-            terminal.wait("487 types", "ALLOC ")
+            terminal.wait("490 types", "ALLOC ")
             terminal.keys("q")
             terminal.wait("ready$", gone=("ALLOC ",))
         text = "\n".join("".join(line.rstrip() + "\n" for line in screen.splitlines()) + "-" * 100 for screen in seen) + "\n"
@@ -160,7 +160,7 @@ class Lines(unittest.TestCase):
             found = [line.split("; poll ")[1] for line in done.stdout.splitlines() if "; poll " in line]
             self.assertEqual(found, [f"{poll} of 3" for poll in polls])
         rows = [line.split() for line in done.stdout.split("poll 3 of 3")[1].splitlines()[2:]]
-        self.assertEqual(len(rows), 487)
+        self.assertEqual(len(rows), 490)
         self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "1.6M", "100%", "4096", "400", "+80K", "100%", "1532", "\u2581\u2588\u2588"])
 
     def test_a_source_that_cannot_be_read_is_a_failure(self):
