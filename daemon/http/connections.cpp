@@ -7,19 +7,8 @@
 #include <utility>
 
 namespace memstat {
-namespace {
 
 using State = ConnectionState;
-
-// A larger buffer is not kept for the entry's next connection.
-constexpr std::size_t kKeptBytes = 1024;
-
-void clear(std::string& text) {
-  if (text.capacity() > kKeptBytes) text = std::string();
-  text.clear();
-}
-
-}  // namespace
 
 IpAddress client_of(const IpAddress& address) {
   return address.is_v4() || is_loopback(address) ? address : address.masked(64);
@@ -53,23 +42,15 @@ void HttpConnections::remove(HttpConnection& connection) {
   live_.back()->place = connection.place;
   live_[connection.place] = live_.back();
   live_.pop_back();
-  HttpConnection blank;
-  std::swap(blank.input, connection.input);
-  std::swap(blank.head, connection.head);
-  std::swap(blank.outgoing, connection.outgoing);
-  clear(blank.input);
-  clear(blank.head);
-  blank.outgoing.clear();
-  connection = std::move(blank);
+  std::destroy_at(&connection);  // an assignment would keep the buffers' memory
+  std::construct_at(&connection);
   free_.push_back(&connection);
 }
 
 void HttpConnections::change(HttpConnection& connection, State state, TimePoint now) {
-  if (connection.state == State::kReady) --ready_;
   if (connection.state == State::kAnswering) std::erase(answering_, &connection);
   connection.state = state;
   connection.since = now;
-  if (state == State::kReady) ++ready_;
   if (state == State::kAnswering) answering_.push_back(&connection);
 }
 
@@ -89,12 +70,9 @@ HttpConnection* HttpConnections::largest_unsent() const {
   std::size_t found_bytes = 0;
   for (HttpConnection* const connection : live_) {
     if (connection->unsent == 0 || connection->state != State::kWriting) continue;
-    if (found != nullptr && connection->client == found->client) {
-      if (connection->since < found->since) found = connection;
-      continue;
-    }
-    const std::size_t bytes = unsent_of(connection->client);
-    if (found == nullptr || bytes > found_bytes) {
+    const bool is_same = found != nullptr && connection->client == found->client;
+    const std::size_t bytes = is_same ? found_bytes : unsent_of(connection->client);
+    if (bytes > found_bytes || (is_same && connection->since < found->since)) {
       found = connection;
       found_bytes = bytes;
     }
@@ -131,18 +109,12 @@ HttpConnection* HttpConnections::too_many(const IpAddress& client) const {
 }
 
 HttpConnection* HttpConnections::next_request() const {
-  if (ready_ == 0) return nullptr;
   HttpConnection* found = nullptr;
   std::ptrdiff_t found_workers = 0;
   for (HttpConnection* const connection : live_) {
     if (connection->state != State::kReady) continue;
-    const IpAddress& client = connection->client;
-    if (found != nullptr && client == found->client) {
-      if (connection->since > found->since) found = connection;
-      continue;
-    }
-    const auto workers =
-        std::count_if(answering_.begin(), answering_.end(), [&](const auto* other) { return other->client == client; });
+    const auto workers = std::count_if(answering_.begin(), answering_.end(),
+                                       [&](const auto* other) { return other->client == connection->client; });
     if (found == nullptr || workers < found_workers || (workers == found_workers && connection->since > found->since)) {
       found = connection;
       found_workers = workers;

@@ -74,7 +74,6 @@ class HttpConnections {
   /// All connections, in no order. Invalidated by add() and remove().
   [[nodiscard]] const std::vector<HttpConnection*>& all() const { return live_; }
   [[nodiscard]] bool full() const { return live_.size() >= capacity_; }
-  [[nodiscard]] std::size_t ready() const { return ready_; }
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
 
   /// The next request to answer, or nullptr. Chooses the client with the fewest busy workers, and its newest request:
@@ -101,7 +100,6 @@ class HttpConnections {
   std::vector<HttpConnection*> live_;
   std::vector<HttpConnection*> free_;
   std::vector<HttpConnection*> answering_;
-  std::size_t ready_ = 0;
   std::size_t unsent_bytes_ = 0;
 };
 
