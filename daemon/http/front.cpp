@@ -53,11 +53,7 @@ HttpFront::HttpFront(HttpServerOptions options, HttpListeners listeners)
 
 Result<void> HttpFront::start() {
   int ends[2];
-  if (::pipe(ends) != 0) return system_error("HTTP server", errno, "cannot make a pipe");
-  for (const int end : ends) {
-    ::fcntl(end, F_SETFD, FD_CLOEXEC);
-    ::fcntl(end, F_SETFL, O_NONBLOCK);
-  }
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return system_error("HTTP server", errno, "cannot make a pipe");
   wake_read_ = UniqueFd(ends[0]);
   wake_write_ = UniqueFd(ends[1]);
   try {

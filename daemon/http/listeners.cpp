@@ -105,11 +105,8 @@ void SpareFiles::fill() {
   while (!full()) {
     // A pipe needs no path and no permission, so this works within the sandbox, too.
     int ends[2];
-    if (::pipe(ends) != 0) return;
-    for (const int end : ends) {
-      ::fcntl(end, F_SETFD, FD_CLOEXEC);
-      files_.emplace_back(end);
-    }
+    if (::pipe2(ends, O_CLOEXEC) != 0) return;
+    for (const int end : ends) files_.emplace_back(end);
   }
 }
 
