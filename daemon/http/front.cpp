@@ -224,7 +224,7 @@ void HttpFront::serve(HttpConnection& connection) {
   if (connection.descriptor < 0) return;  // closed since it was polled
   switch (connection.state) {
     case State::kWriting: send(connection); break;
-    case State::kSent: connection.closes ? drop_input(connection) : receive(connection); break;
+    case State::kSent:
     case State::kReading:
     case State::kIdle: receive(connection); break;
     case State::kReady:
@@ -294,39 +294,26 @@ void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener) {
 
 // ---- one connection -----------------------------------------------------------------------------------------------------
 
+// Also what a client sends while it gets its last response, which is discarded.
 void HttpFront::receive(HttpConnection& connection) {
-  const std::size_t seen = connection.input.size();
+  const bool discards = connection.state == State::kSent && connection.closes;
+  const std::size_t seen = discards ? 0 : connection.input.size();
   const ssize_t got = ::recv(connection.descriptor, received_.data(), kMaxHeaderBytes - seen, MSG_DONTWAIT);
   if (would_block(got)) return;
-  if (got <= 0) {
-    end_of_input(connection, got < 0);
-    return;
-  }
-  connection.input.append(received_.data(), static_cast<std::size_t>(got));
-  if (connection.state != State::kReading) connections_.change(connection, State::kReading, options_.clock.now());
-  examine(connection, seen);
-}
-
-// While a response is unacknowledged, only the acknowledgement ends the connection.
-void HttpFront::end_of_input(HttpConnection& connection, bool is_reset) {
-  if (is_reset || connection.state != State::kSent || unacknowledged_bytes(connection.descriptor) == 0) {
+  if (got == 0 && connection.state == State::kSent && unacknowledged_bytes(connection.descriptor) != 0) {
+    // Only the acknowledgement of the response ends the connection.
+    ::shutdown(connection.descriptor, SHUT_WR);
+    connection.closes = connection.ended = true;
+  } else if (got <= 0) {
     drop(connection);
-    return;
+  } else if (discards) {
+    connection.dropped += static_cast<std::size_t>(got);
+    if (connection.dropped > kMaxDropped) drop(connection, true);
+  } else {
+    connection.input.append(received_.data(), static_cast<std::size_t>(got));
+    if (connection.state != State::kReading) connections_.change(connection, State::kReading, options_.clock.now());
+    examine(connection, seen);
   }
-  ::shutdown(connection.descriptor, SHUT_WR);
-  connection.closes = true;
-  connection.ended = true;
-}
-
-void HttpFront::drop_input(HttpConnection& connection) {
-  const ssize_t got = ::recv(connection.descriptor, received_.data(), received_.size(), MSG_DONTWAIT);
-  if (would_block(got)) return;
-  if (got <= 0) {
-    end_of_input(connection, got < 0);
-    return;
-  }
-  connection.dropped += static_cast<std::size_t>(got);
-  if (connection.dropped > kMaxDropped) drop(connection, true);
 }
 
 // Searches the received bytes for a complete header; the first `seen` bytes contain no end.
@@ -410,7 +397,8 @@ void HttpFront::expire(TimePoint now) {
 void HttpFront::expire(HttpConnection& connection, TimePoint now) {
   switch (connection.state) {
     case State::kReading:
-      refuse_now(connection.descriptor, kLate);
+      // What the client sent has been read, so closing does not discard this.
+      (void)::send(connection.descriptor, kLate.data(), kLate.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       drop(connection);
       break;
     case State::kSent:

@@ -62,8 +62,6 @@ class HttpFront {
   void accept_from(std::size_t listener);
   void take(int descriptor, Endpoint peer, std::size_t listener);
   void receive(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
-  void end_of_input(HttpConnection& connection, bool is_reset) MEMSTAT_REQUIRES(mutex_);
-  void drop_input(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void examine(HttpConnection& connection, std::size_t seen) MEMSTAT_REQUIRES(mutex_);
   void send(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   bool finish(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);

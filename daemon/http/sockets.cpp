@@ -23,7 +23,6 @@ constexpr std::size_t kBytesPerTurn = 1024 * 1024;
 constexpr std::size_t kPiecesPerWrite = 16;
 constexpr int kSmallSendBuffer = 16 * 1024;
 constexpr std::uint32_t kSmallWindow = 8192;
-constexpr std::size_t kMaxDropped = 64 * 1024;
 
 }  // namespace
 
@@ -135,17 +134,6 @@ void use_small_send_buffer(int descriptor) {
 void reset_on_close(int descriptor) {
   const linger now{1, 0};
   ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-}
-
-void refuse_now(int descriptor, std::string_view response) {
-  (void)::send(descriptor, response.data(), response.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  ::shutdown(descriptor, SHUT_WR);
-  std::array<char, 4096> dropped;
-  for (std::size_t total = 0; total < kMaxDropped;) {
-    const ssize_t got = ::recv(descriptor, dropped.data(), dropped.size(), MSG_DONTWAIT);
-    if (got <= 0) return;
-    total += static_cast<std::size_t>(got);
-  }
 }
 
 bool has_small_window(int descriptor) {

@@ -66,10 +66,6 @@ void use_small_send_buffer(int descriptor);
 /// Makes the following close discard unacknowledged data and reset the connection.
 void reset_on_close(int descriptor);
 
-/// Sends as much of `response` as fits into the send buffer, and discards what the client sent. Close the socket
-/// afterwards.
-void refuse_now(int descriptor, std::string_view response);
-
 /// Whether the client's receive window is so small that a response would mostly wait here. No system's default is that
 /// small. False if unknown, and for sockets other than TCP.
 bool has_small_window(int descriptor);
