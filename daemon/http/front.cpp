@@ -90,6 +90,13 @@ bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
   return true;
 }
 
+void HttpFront::log(std::string_view line) const noexcept {
+  try {
+    if (options_.log) options_.log(line);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no one is left to report to
+  }
+}
+
 void HttpFront::wake() const {
   [[maybe_unused]] const ssize_t ignored = ::write(wake_write_.get(), "", 1);  // a full pipe also wakes it
 }
@@ -266,7 +273,7 @@ void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener) {
   const bool is_unix = endpoints()[listener].is_unix();
   if (!is_unix && !may_connect(peer.address, options_.allow)) {
     ::close(descriptor);
-    if (options_.log) options_.log(format_ip(peer.address) + " is not allowed to connect");
+    log(format_ip(peer.address) + " is not allowed to connect");
     return;
   }
   if (is_unix) peer.address = peer_process(descriptor);

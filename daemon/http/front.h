@@ -54,6 +54,7 @@ class HttpFront {
 
   [[nodiscard]] const std::vector<Endpoint>& endpoints() const { return listeners_.endpoints(); }
   [[nodiscard]] std::size_t evictions() const { return evictions_; }
+  void log(std::string_view line) const noexcept;
 
  private:
   void run();

@@ -182,7 +182,7 @@ class CivetwebServer final : public HttpServer {
   CivetwebServer(HttpServerOptions options, HttpListeners listeners, HttpHandler handler)
       : options_(std::move(options)),
         handler_(std::move(handler)),
-        front_(with_log(options_), std::move(listeners)),
+        front_(options_, std::move(listeners)),
         links_(options_.threads, [this] { front_.release_a_file(); }),
         worker_data_(options_.threads) {}
   ~CivetwebServer() override { shut_down(); }
@@ -216,12 +216,6 @@ class CivetwebServer final : public HttpServer {
     mg_disable_keep_alive(connection);
     worker.link_closes = true;
   }
-  void log(std::string_view line) noexcept;
-  /// Sets the front's log function to log().
-  HttpServerOptions with_log(HttpServerOptions options) {
-    options.log = [this](std::string_view line) { log(line); };
-    return options;
-  }
   // A web page's host name may resolve to loopback, but a web page cannot reach a unix socket.
   [[nodiscard]] bool checks_host(const HttpConnection& connection) const {
     return is_loopback(front_.endpoints()[connection.listener].address);
@@ -239,9 +233,6 @@ class CivetwebServer final : public HttpServer {
   CivetwebLinks links_;
   std::vector<WorkerData> worker_data_;
   std::atomic<std::size_t> threads_started_{0};
-  std::atomic<bool> started_{false};
-  Mutex start_log_mutex_;
-  std::string start_log_ MEMSTAT_GUARDED_BY(start_log_mutex_);
   bool library_ready_ = false;
   mg_context* context_ = nullptr;
 };
@@ -289,8 +280,7 @@ Result<void> CivetwebServer::begin() {
     context_ = mg_start2(&init, &error);
   }
   if (context_ == nullptr) {
-    const MutexLock lock(start_log_mutex_);
-    Error failure = option_error("HTTP server", "", "cannot start: " + start_log_ + text.data());
+    Error failure = option_error("HTTP server", "", std::string("cannot start: ") + text.data());
     failure.code = ErrorCode::kIo;
     return failure;
   }
@@ -298,7 +288,6 @@ Result<void> CivetwebServer::begin() {
     return option_error("HTTP server", "",
                         "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
   }
-  started_.store(true, std::memory_order_release);
   return front_.start();
 }
 
@@ -380,9 +369,9 @@ int CivetwebServer::on_request(mg_connection* connection) noexcept {
       server.respond(worker, server.ask_handler(validated.request), validated.head_only, keep_alive);
     }
   } catch (const std::exception& error) {
-    server.log(error.what());
+    server.front_.log(error.what());
   } catch (...) {
-    server.log("unknown exception while a request was answered");
+    server.front_.log("unknown exception while a request was answered");
   }
   return 200;  // answered; civetweb does nothing more
 }
@@ -399,7 +388,7 @@ int CivetwebServer::on_error(mg_connection* connection, int status, const char* 
   try {
     if (worker.connection != nullptr) server.refuse(worker, status, message);
   } catch (...) {
-    server.log("no memory to refuse a request");
+    server.front_.log("no memory to refuse a request");
   }
   return 0;
 }
@@ -422,7 +411,7 @@ void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
       if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads the end of the link
       if (worker.connection == nullptr || pass_on(worker)) return;
     } catch (...) {
-      log("no memory to read a request");
+      front_.log("no memory to read a request");
     }
     if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
   }
@@ -462,28 +451,17 @@ bool CivetwebServer::pass_on(WorkerData& worker) {
 }
 
 int CivetwebServer::on_log(const mg_connection* connection, const char* message) noexcept {
-  of(connection).log(message);
+  of(connection).front_.log(message);
   return 1;
-}
-
-void CivetwebServer::log(std::string_view line) noexcept {
-  try {
-    if (!started_) {
-      const MutexLock lock(start_log_mutex_);
-      start_log_.append(line).append("; ");
-    }
-    if (options_.log) options_.log(line);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): no one is left to report to
-  }
 }
 
 HttpResponse CivetwebServer::ask_handler(const HttpRequest& request) {
   try {
     return handler_(request);
   } catch (const std::exception& error) {
-    log(std::string("the handler of ") + std::string(request.path) + " failed: " + error.what());
+    front_.log(std::string("the handler of ") + std::string(request.path) + " failed: " + error.what());
   } catch (...) {
-    log("the handler of " + std::string(request.path) + " failed");
+    front_.log("the handler of " + std::string(request.path) + " failed");
   }
   return short_answer(500, "the page could not be made; see the log");
 }
