@@ -21,7 +21,6 @@
 #include <exception>
 
 #include "core/base/ascii.h"
-#include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "core/base/thread_name.h"
 #include "core/base/unique_fd.h"
@@ -32,9 +31,6 @@
 
 namespace memstat {
 namespace {
-
-// civetweb counts initializations, but not thread-safely.
-Mutex library_mutex;
 
 // A worker thread's own data.
 struct WorkerData {
@@ -185,12 +181,10 @@ class CivetwebServer final : public HttpServer {
         front_(options_, std::move(listeners)),
         links_(options_.threads, [this] { front_.release_a_file(); }),
         worker_data_(options_.threads) {}
-  ~CivetwebServer() override { shut_down(); }
-  CivetwebServer(const CivetwebServer&) = delete;
-  CivetwebServer& operator=(const CivetwebServer&) = delete;
+  ~CivetwebServer() override { CivetwebServer::stop(); }
 
   Result<void> begin();
-  void stop() override { shut_down(); }
+  void stop() override;
   [[nodiscard]] std::vector<std::string> addresses() const override;
   [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience) override;
   [[nodiscard]] std::size_t evictions() const override { return front_.evictions(); }
@@ -220,7 +214,6 @@ class CivetwebServer final : public HttpServer {
   [[nodiscard]] bool checks_host(const HttpConnection& connection) const {
     return is_loopback(front_.endpoints()[connection.listener].address);
   }
-  void shut_down();
   void wait_for_request(WorkerData& worker) noexcept;
   bool pass_on(WorkerData& worker);
   HttpResponse ask_handler(const HttpRequest& request);
@@ -233,17 +226,13 @@ class CivetwebServer final : public HttpServer {
   CivetwebLinks links_;
   std::vector<WorkerData> worker_data_;
   std::atomic<std::size_t> threads_started_{0};
-  bool library_ready_ = false;
   mg_context* context_ = nullptr;
 };
 
 Result<void> CivetwebServer::begin() {
   std::signal(SIGPIPE, SIG_IGN);
-  {
-    const MutexLock lock(library_mutex);
-    mg_init_library(MG_FEATURES_DEFAULT);  // returns 0 for "no feature", which is success here
-    library_ready_ = true;
-  }
+  // Once, since civetweb's count of initializations is not thread-safe.
+  [[maybe_unused]] static const unsigned features = mg_init_library(MG_FEATURES_DEFAULT);
   const std::string threads = std::to_string(options_.threads);
   const std::string bytes = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
   // Alternating names and values. The port is never bound: civetweb_calls.cpp intercepts that.
@@ -291,17 +280,12 @@ Result<void> CivetwebServer::begin() {
   return front_.start();
 }
 
-void CivetwebServer::shut_down() {
+void CivetwebServer::stop() {
   front_.stop();
   links_.stop();
   if (context_ != nullptr) {
     mg_stop(context_);
     context_ = nullptr;
-  }
-  if (library_ready_) {
-    const MutexLock lock(library_mutex);
-    mg_exit_library();
-    library_ready_ = false;
   }
 }
 
