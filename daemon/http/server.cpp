@@ -7,7 +7,6 @@
 #include <civetweb.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
@@ -37,6 +36,7 @@ struct WorkerData {
   HttpConnection* connection = nullptr;  // of the current request
   UniqueFd link;                         // this end of the link
   bool link_closes = false;              // after the current request
+  Outgoing request;                      // to civetweb
   std::optional<std::string> authority;  // of a request in absolute form
   std::string path;
   std::string remote_address;
@@ -214,6 +214,9 @@ class CivetwebServer final : public HttpServer {
   [[nodiscard]] bool checks_host(const HttpConnection& connection) const {
     return is_loopback(front_.endpoints()[connection.listener].address);
   }
+  void give_up(WorkerData& worker) {
+    if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
+  }
   void wait_for_request(WorkerData& worker) noexcept;
   bool pass_on(WorkerData& worker);
   HttpResponse ask_handler(const HttpRequest& request);
@@ -352,10 +355,8 @@ int CivetwebServer::on_request(mg_connection* connection) noexcept {
       const bool keep_alive = validated.keep_alive && server.options_.keep_alive_idle.count() > 0;
       server.respond(worker, server.ask_handler(validated.request), validated.head_only, keep_alive);
     }
-  } catch (const std::exception& error) {
-    server.front_.log(error.what());
   } catch (...) {
-    server.front_.log("unknown exception while a request was answered");
+    server.front_.log("no memory to answer a request");
   }
   return 200;  // answered; civetweb does nothing more
 }
@@ -380,16 +381,15 @@ int CivetwebServer::on_error(mg_connection* connection, int status, const char* 
 void CivetwebServer::on_close(const mg_connection* connection) noexcept {
   WorkerData& worker = worker_of(connection);
   CivetwebServer& server = of(connection);
-  if (worker.connection != nullptr) server.front_.abandon(*std::exchange(worker.connection, nullptr));
+  server.give_up(worker);
   worker.link = UniqueFd();
   server.links_.renew();
 }
 
 // Blocks until this worker's link has a request for civetweb, or the link ends when stopping.
 void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
-  // Left over from a request that could not be answered for lack of memory.
-  if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
   for (;;) {
+    give_up(worker);  // a request that could not be answered for lack of memory
     try {
       worker.connection = front_.next_request();
       if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads the end of the link
@@ -397,7 +397,6 @@ void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
     } catch (...) {
       front_.log("no memory to read a request");
     }
-    if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
   }
 }
 
@@ -407,12 +406,9 @@ bool CivetwebServer::pass_on(WorkerData& worker) {
   HttpConnection& connection = *worker.connection;
   const std::string_view header = std::string_view(connection.input).substr(0, connection.header_bytes);
   worker.authority.reset();
-  if (header.size() >= kMaxHeaderBytes) {
-    refuse(worker, 431, "the header has more than 8 KiB");
-    return false;
-  }
-  if (!is_strict_header(header)) {
-    refuse(worker, 400, "malformed request");
+  const bool is_too_long = header.size() >= kMaxHeaderBytes;
+  if (is_too_long || !is_strict_header(header)) {
+    refuse(worker, is_too_long ? 431 : 400, is_too_long ? "the header has more than 8 KiB" : "malformed request");
     return false;
   }
   const std::size_t target = header.find(' ') + 1;
@@ -423,15 +419,13 @@ bool CivetwebServer::pass_on(WorkerData& worker) {
     path = std::min(header.find('/', target + kScheme.size()), header.find(' ', target));
     worker.authority = header.substr(target + kScheme.size(), path - target - kScheme.size());
   }
-  std::array<iovec, 4> parts{};
-  std::size_t count = 0;
-  std::size_t bytes = 0;
+  worker.request.clear();
   for (const std::string_view part :
-       {header.substr(0, target), header.substr(path, rest - path), kStay, header.substr(rest)}) {
-    parts[count++] = {const_cast<char*>(part.data()), part.size()};  // iovec has no const; writev only reads
-    bytes += part.size();
-  }
-  return ::writev(worker.link.get(), parts.data(), static_cast<int>(count)) == static_cast<ssize_t>(bytes);
+       {header.substr(0, target), header.substr(path, rest - path), kStay, header.substr(rest)})
+    worker.request.add(part);
+  // After a part of a request, civetweb gets the end of the link and refuses it.
+  if (worker.request.send(worker.link.get()) != Outgoing::Status::kDone) worker.link = UniqueFd();
+  return true;
 }
 
 int CivetwebServer::on_log(const mg_connection* connection, const char* message) noexcept {

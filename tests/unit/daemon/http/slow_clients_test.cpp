@@ -15,14 +15,18 @@
 
 namespace {
 
-// While it is set the kernel refuses to take anything, as it does when the memory of all sockets is used up.
+// While it is set the kernel refuses to take anything from TCP sockets, as it does when the memory of all of them is used
+// up.
 std::atomic<bool> kernel_refuses{false};
 std::atomic<int> refused_calls{0};
 
 }  // namespace
 
 extern "C" ssize_t sendmsg(int descriptor, const msghdr* message, int flags) {
-  if (kernel_refuses) {
+  sockaddr_in own{};
+  socklen_t length = sizeof own;
+  ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &length);
+  if (kernel_refuses && own.sin_family == AF_INET) {
     ++refused_calls;
     errno = EAGAIN;
     return -1;
