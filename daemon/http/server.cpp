@@ -238,24 +238,15 @@ Result<void> CivetwebServer::begin() {
   [[maybe_unused]] static const unsigned features = mg_init_library(MG_FEATURES_DEFAULT);
   const std::string threads = std::to_string(options_.threads);
   const std::string bytes = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
-  // Alternating names and values. The port is never bound: civetweb_calls.cpp intercepts that.
-  std::array<const char*, 17> settings = {"listening_ports",
-                                          "127.0.0.1:0",
-                                          "num_threads",
-                                          threads.c_str(),
-                                          "enable_keep_alive",
-                                          "yes",
-                                          "max_request_size",
-                                          bytes.c_str(),
-                                          "decode_url",
-                                          "no",
-                                          "decode_query_string",
-                                          "no",
-                                          "enable_directory_listing",
-                                          "no",
-                                          "enable_auth_domain_check",
-                                          "no",
-                                          nullptr};
+  // The port is never bound: civetweb_calls.cpp intercepts that.
+  const char* settings[][2] = {{"listening_ports", "127.0.0.1:0"},
+                               {"num_threads", threads.c_str()},
+                               {"enable_keep_alive", "yes"},
+                               {"max_request_size", bytes.c_str()},
+                               {"decode_url", "no"},
+                               {"decode_query_string", "no"},
+                               {"enable_auth_domain_check", "no"},
+                               {nullptr, nullptr}};
   mg_callbacks callbacks{};
   callbacks.init_thread = on_thread;
   callbacks.init_connection = on_link;
@@ -264,7 +255,7 @@ Result<void> CivetwebServer::begin() {
   callbacks.http_error = on_error;
   callbacks.connection_close = on_close;
   callbacks.log_message = on_log;
-  mg_init_data init{&callbacks, this, settings.data()};
+  mg_init_data init{&callbacks, this, settings[0]};
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
   {
