@@ -45,7 +45,4 @@ std::size_t header_length(std::string_view bytes, std::size_t seen);
 /// these, and each has been used to make two parsers see different requests (request smuggling).
 bool is_strict_header(std::string_view header);
 
-/// The reason phrase of a status ("Not Found"); "Unknown" for one that this server does not use.
-std::string_view status_words(int status);
-
 }  // namespace memstat

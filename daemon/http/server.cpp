@@ -143,7 +143,10 @@ void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& respo
   std::string& head = worker.connection->head;
   head.assign("HTTP/1.1 ");
   append_number(head, static_cast<std::uint64_t>(response.status));
-  head.append(" ").append(status_words(response.status)).append("\r\nDate: ").append(date_of_now(clock, worker));
+  head.append(" ")
+      .append(mg_get_response_code_text(nullptr, response.status))
+      .append("\r\nDate: ")
+      .append(date_of_now(clock, worker));
   if (!response.content_type.empty()) head.append("\r\nContent-Type: ").append(response.content_type);
   if (response.status != 304) {  // 304 ends with its header
     head.append("\r\nContent-Length: ");
@@ -159,7 +162,7 @@ void make_head(const Clock& clock, WorkerData& worker, const HttpResponse& respo
 }
 
 HttpResponse short_answer(int status, std::string_view why) {
-  return plain(status, std::string(status_words(status)).append(": ").append(why).append("\n"));
+  return plain(status, std::string(mg_get_response_code_text(nullptr, status)).append(": ").append(why).append("\n"));
 }
 
 }  // namespace

@@ -131,23 +131,5 @@ TEST(HttpServer, ListensOnSeveralAddresses) {
   for (const std::string& address : addresses) EXPECT_TRUE(HttpClient(address).request("GET", "/metrics"));
 }
 
-TEST(HttpRules, EachStatusHasItsWords) {
-  const std::pair<int, std::string_view> words[] = {{200, "OK"},
-                                                    {304, "Not Modified"},
-                                                    {400, "Bad Request"},
-                                                    {401, "Unauthorized"},
-                                                    {403, "Forbidden"},
-                                                    {404, "Not Found"},
-                                                    {405, "Method Not Allowed"},
-                                                    {408, "Request Timeout"},
-                                                    {413, "Content Too Large"},
-                                                    {431, "Request Header Fields Too Large"},
-                                                    {500, "Internal Server Error"},
-                                                    {503, "Service Unavailable"},
-                                                    {505, "HTTP Version Not Supported"},
-                                                    {299, "Unknown"}};
-  for (const auto& [status, text] : words) EXPECT_EQ(status_words(status), text);
-}
-
 }  // namespace
 }  // namespace memstat
