@@ -15,11 +15,10 @@
 namespace memstat {
 namespace {
 
-thread_local CivetwebLinks* starting = nullptr;
-thread_local CivetwebLinks* accepting = nullptr;
+thread_local CivetwebLinks* links = nullptr;
 
-// The links, if the call comes from civetweb.
-CivetwebLinks* links_for(CivetwebLinks* links, const void* return_address) {
+// The thread's links, if the call comes from civetweb.
+CivetwebLinks* links_for(const void* return_address) {
   Dl_info caller{};
   Dl_info civetweb{};
   if (links == nullptr) return nullptr;
@@ -32,31 +31,25 @@ CivetwebLinks* links_for(CivetwebLinks* links, const void* return_address) {
 
 }  // namespace
 
-CivetwebStart::CivetwebStart(CivetwebLinks& links) { starting = &links; }
-CivetwebStart::~CivetwebStart() { starting = nullptr; }
-
-void become_accepting_thread(CivetwebLinks& links) {
-  links.ring();
-  accepting = &links;
-}
+void use_for_civetweb(CivetwebLinks* of_thread) { links = of_thread; }
 
 }  // namespace memstat
 
-#define LINKS(of) memstat::links_for(memstat::of, __builtin_return_address(0))
+#define LINKS() memstat::links_for(__builtin_return_address(0))
 #define SAME_AS(call) noexcept(noexcept(call))  // the declarations differ between systems
 #define EXPORTED __attribute__((visibility("default")))
 
 extern "C" {
 EXPORTED int bind(int descriptor, const sockaddr* address, socklen_t length) SAME_AS(::bind(0, nullptr, 0)) {
-  return LINKS(starting) != nullptr ? 0 : static_cast<int>(::syscall(SYS_bind, descriptor, address, length));
+  return LINKS() != nullptr ? 0 : static_cast<int>(::syscall(SYS_bind, descriptor, address, length));
 }
 EXPORTED int listen(int descriptor, int backlog) SAME_AS(::listen(0, 0)) {
-  if (memstat::CivetwebLinks* const links = LINKS(starting)) return links->listen(descriptor) ? 0 : -1;
+  if (memstat::CivetwebLinks* const links = LINKS()) return links->listen(descriptor);
   return static_cast<int>(::syscall(SYS_listen, descriptor, backlog));
 }
 EXPORTED int accept(int descriptor, sockaddr* __restrict address, socklen_t* __restrict length)
     SAME_AS(::accept(0, nullptr, nullptr)) {
-  if (memstat::CivetwebLinks* const links = LINKS(accepting)) return links->next(address, length);
+  if (memstat::CivetwebLinks* const links = LINKS()) return links->next(address, length);
   return ::accept4(descriptor, address, length, 0);
 }
 }

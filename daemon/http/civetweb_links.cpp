@@ -2,24 +2,18 @@
 #include "daemon/http/civetweb_links.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "daemon/http/sockets.h"
 
 namespace memstat {
-bool CivetwebLinks::listen(int descriptor) {
-  if (listener_ >= 0) return false;
-  listener_ = descriptor;
-  return true;
-}
-
 // Waits for free descriptors. Returns false when stopping.
 bool CivetwebLinks::make_pair(std::array<int, 2>& ends) {
   while (!stopping_) {
@@ -33,7 +27,7 @@ bool CivetwebLinks::make_pair(std::array<int, 2>& ends) {
 void CivetwebLinks::ring() {
   const MutexLock lock(mutex_);
   std::array<int, 2> ends{};
-  if (listener_ < 0 || !make_pair(ends)) return;
+  if (!make_pair(ends)) return;
   ::dup3(ends[0], listener_, O_CLOEXEC);
   for (const int end : ends) ::close(end);  // at end of file, and so always readable
 }
@@ -48,12 +42,9 @@ int CivetwebLinks::next(sockaddr* address, socklen_t* length) {
   }
   --missing_;
   unclaimed_ = UniqueFd(ends[0]);
-  sockaddr_in from{};
-  from.sin_family = AF_INET;
-  from.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::copy_n(reinterpret_cast<const char*>(&from), std::min<std::size_t>(*length, sizeof from),
-              reinterpret_cast<char*>(address));
-  *length = sizeof from;
+  const SocketAddress from({kLoopbackAddress, 0});
+  std::memcpy(address, from.get(), std::min(*length, from.length));
+  *length = from.length;
   return ends[1];
 }
 

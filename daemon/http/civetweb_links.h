@@ -31,8 +31,11 @@ class CivetwebLinks {
 
   // For civetweb_calls.cpp.
 
-  /// civetweb listens on `descriptor`. Returns false if it already has a listener.
-  bool listen(int descriptor);
+  /// Like listen(2): civetweb's listener, of which it has one.
+  int listen(int descriptor) {
+    listener_ = descriptor;
+    return 0;
+  }
   /// Makes civetweb's listener always ready for poll(2). Called by the accepting thread.
   void ring();
   [[nodiscard]] bool has_listener() const { return listener_ >= 0; }
@@ -51,16 +54,8 @@ class CivetwebLinks {
   bool stopping_ MEMSTAT_GUARDED_BY(mutex_) = false;
 };
 
-/// While an instance exists, civetweb's calls for a listener on this thread go to `links`. Use it around mg_start2.
-class CivetwebStart {
- public:
-  explicit CivetwebStart(CivetwebLinks& links);
-  ~CivetwebStart();
-  CivetwebStart(const CivetwebStart&) = delete;
-  CivetwebStart& operator=(const CivetwebStart&) = delete;
-};
-
-/// Called first by civetweb's accepting thread: from then on its accept(2) uses `links`.
-void become_accepting_thread(CivetwebLinks& links);
+/// civetweb's bind(2), listen(2) and accept(2) on this thread use `of_thread`; nullptr: the system. For mg_start2 and the
+/// accepting thread.
+void use_for_civetweb(CivetwebLinks* of_thread);
 
 }  // namespace memstat

@@ -261,10 +261,9 @@ Result<void> CivetwebServer::begin() {
   mg_init_data init{&callbacks, this, settings[0]};
   std::array<char, 256> text{};
   mg_error_data error{nullptr, text.data(), text.size()};
-  {
-    const CivetwebStart calls(links_);
-    context_ = mg_start2(&init, &error);
-  }
+  use_for_civetweb(&links_);
+  context_ = mg_start2(&init, &error);
+  use_for_civetweb(nullptr);
   if (context_ == nullptr) {
     Error failure = option_error("HTTP server", "", std::string("cannot start: ") + text.data());
     failure.code = ErrorCode::kIo;
@@ -319,7 +318,10 @@ std::vector<std::string> CivetwebServer::addresses() const {
 void* CivetwebServer::on_thread(const mg_context* context, int type) noexcept {
   auto& server = *static_cast<CivetwebServer*>(mg_get_user_data(context));
   name_thread(type == 1 ? "memstatd-http" : "memstatd-links");
-  if (type == 0) become_accepting_thread(server.links_);
+  if (type == 0) {
+    server.links_.ring();
+    use_for_civetweb(&server.links_);
+  }
   if (type != 1) return nullptr;  // only workers serve connections
   return &server.worker_data_[server.threads_started_++];
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "config/values.h"
-#include "daemon/http/rules.h"
 #include "daemon/http/server.h"
 #include "daemon/http/sockets.h"
 #include "tests/support/fixtures.h"
