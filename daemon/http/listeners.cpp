@@ -21,32 +21,25 @@ constexpr std::size_t kMaxAddresses = 64;
 // The kernel takes the smaller of this and its own limit (net.core.somaxconn, kern.ipc.soacceptqueue).
 constexpr int kBacklog = 4096;
 
-Error bind_error(const Endpoint& endpoint, int system_errno) {
-  std::string_view advice = "cannot listen";
-  if (system_errno == EADDRINUSE) {
-    advice = endpoint.is_unix()
-                 ? "cannot listen; stop the program that listens there (ss -xlp or sockstat -ul names it), or "
-                   "choose another path"
-                 : "cannot listen; stop the program that uses this address (ss -ltnp or sockstat -l names it) "
-                   "or choose another port";
-  } else if (system_errno == EADDRNOTAVAIL) {
-    advice = "cannot listen; no interface of this host has this address";
-  } else if (system_errno == EAFNOSUPPORT) {
-    advice = "cannot listen; this kernel has no IPv6";
-  } else if (system_errno == EACCES) {
-    advice = endpoint.is_unix()
-                 ? "cannot listen; the account may not make files in this directory"
-                 : "cannot listen; a port below 1024 needs root: start memstatd as root or choose a higher one";
-  } else if (system_errno == ENOTSOCK) {
-    advice = "cannot listen; the file there is not a socket: move it, or choose another path";
+std::string_view bind_advice(bool is_unix, int system_errno) {
+  switch (system_errno) {
+    case EADDRINUSE:
+      return is_unix ? "; stop the program that listens there (ss -xlp or sockstat -ul names it), or choose another path"
+                     : "; stop the program that uses this address (ss -ltnp or sockstat -l names it) or choose another port";
+    case EADDRNOTAVAIL: return "; no interface of this host has this address";
+    case EAFNOSUPPORT: return "; this kernel has no IPv6";
+    case EACCES:
+      return is_unix ? "; the account may not make files in this directory"
+                     : "; a port below 1024 needs root: start memstatd as root or choose a higher one";
+    case ENOTSOCK: return "; the file there is not a socket: move it, or choose another path";
+    default: return "";
   }
-  return system_error(format_endpoint(endpoint), system_errno, advice);
 }
 
 // Removes a unix socket that no process listens on. Returns 0, or an errno if it is still there.
 int remove_stale(const Endpoint& endpoint) {
   struct stat file {};
-  if (::lstat(endpoint.path.c_str(), &file) != 0) return errno;
+  if (::lstat(endpoint.path.c_str(), &file) != 0) return errno == ENOENT ? 0 : errno;
   if (!S_ISSOCK(file.st_mode)) return ENOTSOCK;
   const SocketAddress address(endpoint);
   const UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -62,13 +55,10 @@ int bind_unix(int descriptor, const Endpoint& endpoint, const UnixSocketFile& fi
   const auto user = static_cast<uid_t>(file.user);  // -1: unchanged
   const auto group = static_cast<gid_t>(file.group);
   if (::mkdir(directory.c_str(), 0755) == 0 && file.user >= 0 && ::chown(directory.c_str(), user, group) != 0) return errno;
+  if (const int status = remove_stale(endpoint); status != 0) return status;
   const SocketAddress address(endpoint);
   const mode_t mask = ::umask(0777);
-  int status = ::bind(descriptor, address.get(), address.length) == 0 ? 0 : errno;
-  if (status == EADDRINUSE) {
-    status = remove_stale(endpoint);
-    if (status == 0 && ::bind(descriptor, address.get(), address.length) != 0) status = errno;
-  }
+  const int status = ::bind(descriptor, address.get(), address.length) == 0 ? 0 : errno;
   ::umask(mask);
   if (status != 0) return status;
   if ((file.user >= 0 || file.group >= 0) && ::lchown(endpoint.path.c_str(), user, group) != 0) return errno;
@@ -124,7 +114,8 @@ Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints, const
   for (Endpoint& endpoint : listeners.endpoints_) {
     const Endpoint wanted = endpoint;
     if (const int status = open_listener(endpoint, file, listeners.descriptors_); status != 0)
-      return bind_error(wanted, status);
+      return system_error(format_endpoint(wanted), status,
+                          std::string("cannot listen").append(bind_advice(wanted.is_unix(), status)));
     if (endpoint.is_unix()) listeners.files_.emplace_back(endpoint.path);
   }
   listeners.spare_.fill();

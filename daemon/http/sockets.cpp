@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/http/sockets.h"
 
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,40 +25,30 @@ constexpr std::uint32_t kSmallWindow = 8192;
 
 SocketAddress::SocketAddress(const Endpoint& endpoint) {
   if (endpoint.is_unix()) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    endpoint.path.copy(address.sun_path, sizeof address.sun_path - 1);
-    length = sizeof address;
-    std::memcpy(&storage_, &address, length);
+    unix_.sun_family = AF_UNIX;
+    endpoint.path.copy(unix_.sun_path, sizeof unix_.sun_path - 1);
+    length = sizeof unix_;
   } else if (endpoint.address.is_v4()) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    std::memcpy(&address.sin_addr, &endpoint.address.bytes[12], sizeof address.sin_addr);
-    address.sin_port = htons(endpoint.port);
-    length = sizeof address;
-    std::memcpy(&storage_, &address, length);
+    v4_.sin_family = AF_INET;
+    v4_.sin_port = htons(endpoint.port);
+    std::memcpy(&v4_.sin_addr, &endpoint.address.bytes[12], sizeof v4_.sin_addr);
+    length = sizeof v4_;
   } else {
-    sockaddr_in6 address{};
-    address.sin6_family = AF_INET6;
-    std::memcpy(&address.sin6_addr, endpoint.address.bytes.data(), sizeof address.sin6_addr);
-    address.sin6_port = htons(endpoint.port);
-    length = sizeof address;
-    std::memcpy(&storage_, &address, length);
+    v6_.sin6_family = AF_INET6;
+    v6_.sin6_port = htons(endpoint.port);
+    std::memcpy(&v6_.sin6_addr, endpoint.address.bytes.data(), sizeof v6_.sin6_addr);
+    length = sizeof v6_;
   }
 }
 
 Endpoint SocketAddress::endpoint() const {
   Endpoint endpoint;
-  if (storage_.ss_family == AF_INET) {
-    sockaddr_in address{};
-    std::memcpy(&address, &storage_, sizeof address);
-    endpoint.address = IpAddress::v4(ntohl(address.sin_addr.s_addr));
-    endpoint.port = ntohs(address.sin_port);
-  } else if (storage_.ss_family == AF_INET6) {
-    sockaddr_in6 address{};
-    std::memcpy(&address, &storage_, sizeof address);
-    std::memcpy(endpoint.address.bytes.data(), &address.sin6_addr, sizeof address.sin6_addr);
-    endpoint.port = ntohs(address.sin6_port);
+  if (any_.sa_family == AF_INET) {
+    endpoint.address = IpAddress::v4(ntohl(v4_.sin_addr.s_addr));
+    endpoint.port = ntohs(v4_.sin_port);
+  } else if (any_.sa_family == AF_INET6) {
+    std::memcpy(endpoint.address.bytes.data(), &v6_.sin6_addr, sizeof v6_.sin6_addr);
+    endpoint.port = ntohs(v6_.sin6_port);
   }
   return endpoint;
 }

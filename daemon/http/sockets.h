@@ -2,7 +2,9 @@
 // Socket calls of the HTTP server: addresses, and responses sent in pieces without ever blocking.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <chrono>
 #include <cstddef>
@@ -23,14 +25,20 @@ class SocketAddress {
   SocketAddress() = default;
   explicit SocketAddress(const Endpoint& endpoint);
   /// For calls that fill it in.
-  [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage_); }
-  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  [[nodiscard]] sockaddr* get() { return &any_; }
+  [[nodiscard]] const sockaddr* get() const { return &any_; }
   socklen_t length = sizeof(sockaddr_storage);
   /// The client or address; for a unix socket, an empty endpoint.
   [[nodiscard]] Endpoint endpoint() const;
 
  private:
-  sockaddr_storage storage_{};
+  union {
+    sockaddr_storage storage_{};
+    sockaddr any_;
+    sockaddr_un unix_;
+    sockaddr_in v4_;
+    sockaddr_in6 v6_;
+  };
 };
 
 /// The unsent part of a response. Does not own the bytes.
