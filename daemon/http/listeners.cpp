@@ -12,8 +12,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/http/rules.h"
-
 namespace memstat {
 namespace {
 
@@ -107,8 +105,8 @@ bool SpareFiles::give() {
 }
 
 Result<HttpListeners> HttpListeners::open(std::vector<Endpoint> endpoints, const UnixSocketFile& file) {
-  if (endpoints.empty()) return option_error("listen", "", "no address; write one as 127.0.0.1:8947");
-  if (endpoints.size() > kMaxAddresses) return option_error("listen", "", "more than 64 addresses");
+  if (endpoints.empty()) return make_error(ErrorCode::kData, "listen", "no address; write one as 127.0.0.1:8947");
+  if (endpoints.size() > kMaxAddresses) return make_error(ErrorCode::kData, "listen", "more than 64 addresses");
   HttpListeners listeners;
   listeners.endpoints_ = std::move(endpoints);
   for (Endpoint& endpoint : listeners.endpoints_) {

@@ -8,14 +8,6 @@
 
 namespace memstat {
 
-Error option_error(std::string_view key, std::string_view value, std::string_view why) {
-  Error error;
-  error.code = ErrorCode::kData;
-  error.path.append(key).append(value.empty() ? "" : ": ").append(value);
-  error.detail = why;
-  return error;
-}
-
 bool may_connect(const IpAddress& address, std::span<const IpNetwork> allow) {
   return is_loopback(address) ||
          std::any_of(allow.begin(), allow.end(), [&](const IpNetwork& network) { return network.holds(address); });

@@ -8,13 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/error.h"
 #include "core/base/ip_address.h"
 
 namespace memstat {
-
-/// An error of code kData about a configured value: "key: value: why".
-Error option_error(std::string_view key, std::string_view value, std::string_view why);
 
 /// Whether a client may connect: loopback always may, others from these networks.
 bool may_connect(const IpAddress& address, std::span<const IpNetwork> allow);

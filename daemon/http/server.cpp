@@ -265,13 +265,11 @@ Result<void> CivetwebServer::begin() {
   context_ = mg_start2(&init, &error);
   use_for_civetweb(nullptr);
   if (context_ == nullptr) {
-    Error failure = option_error("HTTP server", "", std::string("cannot start: ") + text.data());
-    failure.code = ErrorCode::kIo;
-    return failure;
+    return make_error(ErrorCode::kIo, "HTTP server", std::string("cannot start: ") + text.data());
   }
   if (!links_.has_listener()) {
-    return option_error("HTTP server", "",
-                        "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
+    return make_error(ErrorCode::kData, "HTTP server",
+                      "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
   }
   return front_.start();
 }
@@ -464,7 +462,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpListeners listeners,
                                                       HttpHandler handler) {
-  if (options.threads == 0) return option_error("HTTP server", "", "needs at least one thread");
+  if (options.threads == 0) return make_error(ErrorCode::kData, "HTTP server", "needs at least one thread");
   auto server = std::make_unique<CivetwebServer>(std::move(options), std::move(listeners), std::move(handler));
   if (auto started = server->begin(); !started) return started.error();
   return std::unique_ptr<HttpServer>(std::move(server));

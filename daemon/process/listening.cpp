@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "daemon/http/rules.h"
 #include "daemon/privileges/account.h"
 
 namespace memstat {
@@ -20,7 +19,8 @@ Result<HttpListeners> open_listeners(const Config& config) {
     }
     if (const std::string& name = config.unix_socket.group; !name.empty()) {
       file.group = group_number(name);
-      if (file.group < 0) return option_error("unix_socket.group", name, "this machine has no such group");
+      if (file.group < 0)
+        return make_error(ErrorCode::kData, "unix_socket.group: " + name, "this machine has no such group");
     }
   }
   return HttpListeners::open(config.listen, file);
