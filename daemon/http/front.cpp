@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -81,13 +80,28 @@ void HttpFront::stop() {
   listeners_.close();
 }
 
-bool HttpFront::adopt(UniqueFd& connection, Endpoint peer) {
+bool HttpFront::adopt(UniqueFd connection, Endpoint peer) {
   const MutexLock lock(mutex_);
-  if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) evict(*excess);
-  if (stopping_ || connections_.full()) return false;
-  connections_.add(connection.release(), peer, 0, options_.clock.now()).is_own = true;
+  HttpConnection* const added = add(std::move(connection), peer, 0);
+  if (added == nullptr) return false;
+  added->is_own = true;
   wake();
   return true;
+}
+
+HttpConnection* HttpFront::add(UniqueFd descriptor, Endpoint peer, std::size_t listener) {
+  if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {
+    // Clients that do not read are equally worthless, and the newest costs least.
+    if (has_small_window(descriptor.get())) {
+      ++evictions_;
+      reset_on_close(descriptor.get());
+      return nullptr;
+    }
+    evict(*excess);
+  }
+  if (stopping_ || connections_.full()) return nullptr;
+  if (is_crowded()) use_small_send_buffer(descriptor.get());
+  return &connections_.add(descriptor.release(), peer, listener, options_.clock.now());
 }
 
 void HttpFront::log(std::string_view line) const noexcept {
@@ -215,10 +229,8 @@ void HttpFront::wait_until(TimePoint wake) {
   if (::poll(polled_.data(), static_cast<nfds_t>(polled_.size()), wait) < 0) {
     for (pollfd& entry : polled_) entry.revents = 0;
   }
-  std::array<char, 64> drained;
   if (polled_[0].revents != 0) {
-    while (::read(wake_read_.get(), drained.data(), drained.size()) == static_cast<ssize_t>(drained.size())) {
-    }
+    [[maybe_unused]] const ssize_t ignored = ::read(wake_read_.get(), received_.data(), received_.size());
   }
   const TimePoint now = options_.clock.now();
   if (now >= refill_ && !listeners_.spare().full()) {
@@ -245,7 +257,7 @@ void HttpFront::accept_from(std::size_t listener) {
     const int descriptor =
         ::accept4(listeners_.descriptors()[listener].get(), from.get(), &from.length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor >= 0) {
-      take(descriptor, from.endpoint(), listener);
+      take(UniqueFd(descriptor), from.endpoint(), listener);
       const MutexLock lock(mutex_);
       if (!is_crowded()) return;
       continue;
@@ -269,32 +281,16 @@ bool HttpFront::release_a_file() {
   return true;
 }
 
-void HttpFront::take(int descriptor, Endpoint peer, std::size_t listener) {
-  const bool is_unix = endpoints()[listener].is_unix();
-  if (!is_unix && !may_connect(peer.address, options_.allow)) {
-    ::close(descriptor);
+void HttpFront::take(UniqueFd descriptor, Endpoint peer, std::size_t listener) {
+  if (endpoints()[listener].is_unix()) {
+    peer.address = peer_process(descriptor.get());
+  } else if (!may_connect(peer.address, options_.allow)) {
     log(format_ip(peer.address) + " is not allowed to connect");
     return;
   }
-  if (is_unix) peer.address = peer_process(descriptor);
   {
     const MutexLock lock(mutex_);
-    if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {
-      // Clients that do not read are equally worthless, and the newest costs least.
-      if (has_small_window(descriptor)) {
-        ++evictions_;
-        reset_on_close(descriptor);
-        ::close(descriptor);
-        return;
-      }
-      evict(*excess);
-    }
-    if (stopping_ || connections_.full()) {
-      ::close(descriptor);
-      return;
-    }
-    if (is_crowded()) use_small_send_buffer(descriptor);
-    receive(connections_.add(descriptor, peer, listener, options_.clock.now()));
+    if (HttpConnection* const added = add(std::move(descriptor), peer, listener)) receive(*added);
   }
   call_workers();
 }
@@ -409,14 +405,11 @@ void HttpFront::expire(HttpConnection& connection, TimePoint now) {
       drop(connection);
       break;
     case State::kSent:
-      if (unacknowledged_bytes(connection.descriptor) == 0) {
-        if (connection.closes) {
-          drop(connection);
-        } else {
-          connections_.change(connection, State::kIdle, connection.since);
-        }
-      } else if (now >= connection.since + options_.write_deadline) {
-        drop(connection, true);
+      if (const bool is_acknowledged = unacknowledged_bytes(connection.descriptor) == 0;
+          is_acknowledged && !connection.closes) {
+        connections_.change(connection, State::kIdle, connection.since);
+      } else if (is_acknowledged || now >= connection.since + options_.write_deadline) {
+        drop(connection, !is_acknowledged);
       } else {
         connection.retry = now + kAcknowledgedPause;
       }

@@ -38,7 +38,7 @@ class HttpFront {
 
   /// Adds a connection that was not accepted, as if it came from `peer` to the first listener. Returns false if there
   /// is no room, or when stopping. Thread safety: safe.
-  bool adopt(UniqueFd& connection, Endpoint peer);
+  bool adopt(UniqueFd connection, Endpoint peer);
 
   // For workers. Thread safety: safe.
 
@@ -61,7 +61,9 @@ class HttpFront {
   void wait_until(TimePoint wake);
   void serve(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void accept_from(std::size_t listener);
-  void take(int descriptor, Endpoint peer, std::size_t listener);
+  void take(UniqueFd descriptor, Endpoint peer, std::size_t listener);
+  // Makes room for the connection and adds it. Returns nullptr if it is not worth that, or when stopping.
+  HttpConnection* add(UniqueFd descriptor, Endpoint peer, std::size_t listener) MEMSTAT_REQUIRES(mutex_);
   void receive(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);
   void examine(HttpConnection& connection, std::size_t seen) MEMSTAT_REQUIRES(mutex_);
   void send(HttpConnection& connection) MEMSTAT_REQUIRES(mutex_);

@@ -293,7 +293,7 @@ bool CivetwebServer::answers(std::string_view path, std::chrono::milliseconds pa
   UniqueFd others(ends[1]);
   const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   if (::send(own.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return false;
-  if (!front_.adopt(others, kOwnPeer)) return false;
+  if (!front_.adopt(std::move(others), kOwnPeer)) return false;
   constexpr std::string_view kGood = "HTTP/1.1 200 ";
   std::array<char, kGood.size()> status{};
   for (std::size_t have = 0; have < status.size();) {
