@@ -140,6 +140,7 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(random, take_random_memory)                     \
   KIND(mapped, read_mapped)                            \
   KIND(bpf_hash, bpf_hash)                             \
+  KIND(no_segments, remove_segments)                   \
   KIND(nothing, do_nothing)
 
 #define PROVOKE_DECLARE(name, make) int make(long i);
