@@ -25,7 +25,7 @@ function(c, g)
       ] },
       { title: 'Sources', panels: [
         { title: 'Sources over time', kind: 'states', unit: 'short', base: 'red', mappings: [[0, 'down', 'red'], [1, 'up', 'green']], thresholds: [[1, 'green']], description: 'Whether the last read of each source worked. Sources that this kernel does not have are omitted.', empty: 'not scraped', queries: [[of('memstat_source_up'), host + ' {{source}}']] },
-        { title: 'Sources', kind: 'table', unit: 'short', sort: 'source', descending: false, description: 'The result and the time of the last read of each source.', empty: 'not scraped',
+        { title: 'Sources', kind: 'table', unit: 'short', sort: 'source', descending: false, description: 'The result and the time of each source\'s last read.', empty: 'not scraped',
           queries: [['max by (instance, source) (%s)' % of('memstat_source_up'), ''], ['max by (instance, source) (%s)' % of('memstat_source_types'), ''], ['max by (instance, source) (%s)' % of('memstat_source_read_bytes'), ''],
                     ['time() - max by (instance, source) (%s)' % of('memstat_source_last_success_timestamp_seconds'), '']],
           columns: [['instance', 'host'], ['source', 'source'], ['Value #A', 'up'], ['Value #B', 'types'], ['Value #C', 'read'], ['Value #D', 'last success ago']],
