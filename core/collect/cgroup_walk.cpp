@@ -49,13 +49,13 @@ constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", 
                                                          "memory.memsw.failcnt"};
 // All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often.
 constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
-/// A group without a limit that has used the same for kReadsBeforeSleep reads sleeps: all its files were read meanwhile.
-/// Until that changes it is asked for its usage at every second read, and for the rest at every kReadsOfSleepers-th.
+/// A group without a limit sleeps once its usage was the same for kReadsBeforeSleep reads, in which all its files were
+/// read. Until its usage changes, that is read at every second read, and the rest at every kReadsOfSleepers-th.
 constexpr std::uint32_t kReadsBeforeSleep = 8;
 constexpr std::uint32_t kReadsOfSleepersUsage = 2;
 constexpr std::uint32_t kReadsOfSleepers = 16;
 static_assert(kReadsBeforeSleep >= kReadsOfRareFiles && kReadsOfSleepers % kReadsOfRareFiles == 0);
-/// Not a file: in one byte, for how many reads a group has used the same.
+/// Not a file but one byte: for how many reads the group's usage was the same.
 constexpr std::string_view kStillReads = "still";
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";
@@ -223,12 +223,12 @@ class Walk {
     if (!result) state_.queue.clear();
     return result;
   }
-  /// Whether there were any groups, be they wanted or not.
+  /// Whether there were any groups, selected or not.
   [[nodiscard]] bool has_seen_any() const { return has_seen_any_; }
 
  private:
   enum class Outcome : std::uint8_t { kRead, kNone, kRefused };
-  /// A bit for each slow file that was looked for, and that was there.
+  /// A bit for each slow file.
   struct SlowFiles {
     std::uint32_t looked_for = 0;
     std::uint32_t seen = 0;
@@ -328,7 +328,7 @@ class Walk {
     is_still_ = is_same && !is_turn_;
   }
 
-  /// Takes up what is known of the group from the read before, and repeats all of it, if nothing of it is read now.
+  /// Restores the group's state from the previous read. Repeats its files and returns true if none of them is read now.
   Result<bool> repeat_sleeper() {
     const std::string_view group = below_root();
     const std::size_t size = path_.size();

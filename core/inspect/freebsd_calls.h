@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What FreeBSD's kernel tells by system calls only: loaded modules, and what mounts of tmpfs hold.
+// What FreeBSD's kernel reports only through system calls: loaded modules, and what mounts of tmpfs hold.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ struct NamedAmount {
   std::string name;
 };
 
-/// A line "bytes count name" for each module, the kernel included (kldstat(2)). Thread safety: none.
+/// A line "bytes count name" for each module, the kernel included (kldstat(2)).
 class ModulesTable final : public TextTableSource {
  public:
   Result<void> open() override { return {}; }
   Result<void> read(Buffer& out) override;
 };
 
-/// The same for each mount of tmpfs that this jail sees (getfsstat(2)). Thread safety: none.
+/// The same for each mount of tmpfs that this jail sees (getfsstat(2)).
 class TmpfsMountsTable final : public TextTableSource {
  public:
   Result<void> open() override { return {}; }
   Result<void> read(Buffer& out) override;
 };
 
-/// Damaged lines are left out.
+/// Skips damaged lines.
 std::vector<NamedAmount> parse_amounts(std::string_view text);
 
 }  // namespace memstat

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The processes of a FreeBSD machine and their descriptors: kern.proc.proc and kern.file, which have all of them at once.
-// The kernel takes its time for such a table and cannot be stopped; what is in it is then read to the end, since a
-// descriptor costs nanoseconds. So the number of processes is bounded, and the time is that of two reads.
+// The processes of a FreeBSD machine and their descriptors, from kern.proc.proc and kern.file. Each is one read of a whole
+// table, which cannot be interrupted. Its records are all examined, since one costs nanoseconds. So the bound is on the
+// number of processes, and the time is that of the two reads.
 #pragma once
 
 #include <functional>
@@ -14,24 +14,24 @@
 
 namespace memstat {
 
-/// The privilege (priv(9)) without which a kernel hides the processes of others, if security.bsd.see_other_uids is 0.
+/// The privilege (priv(9)) without which the kernel hides other users' processes, if security.bsd.see_other_uids is 0.
 inline constexpr std::string_view kSeeOthers = "PRIV_SEEOTHERUIDS";
 
 /// Holders without figures, by pid.
 using ProcessHolders = std::map<std::uint64_t, Holder>;
 
-/// Every process that may be seen, within the bounds; `visit` is called for each. Hidden ones are counted as refused.
-/// Errors: those of the sysctl and of for_each_process().
+/// Every visible process, within the bounds; calls `visit` for each. Hidden ones are counted as refused. Errors: those of
+/// the sysctl and of for_each_process().
 Result<ProcessHolders> exported_processes(Inspector& inspector,
                                           const std::function<void(const ExportedProcess&)>& visit = nullptr);
 
 /// Calls `visit` for each descriptor.
 Result<void> visit_exported_files(Inspector& inspector, const std::function<void(const ExportedFile&)>& visit);
 
-/// What is known of the process with that number; of one that began only now, its number and user.
+/// The process with that number. If it began after the processes were read, only its number and user are known.
 Holder holder_of(const ProcessHolders& processes, std::uint64_t pid, std::uint32_t uid);
 
-/// The number of descriptors of each process that has any, of that type; nothing: of all.
+/// Adds the number of descriptors of that type for each process that has any; nothing: of all types.
 Result<void> count_exported_files(Inspector& inspector, std::optional<DescriptorType> type);
 
 }  // namespace memstat

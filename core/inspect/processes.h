@@ -44,9 +44,10 @@ std::optional<std::uint64_t> soft_limit(Inspector& inspector, std::uint64_t pid,
 /// The number in a file of /proc/sys.
 std::optional<std::uint64_t> setting(Inspector& inspector, std::string_view path);
 
-/// A process of each namespace of that kind, such as "mnt", in their order. The first is Process{} for this one's.
+/// One process for each namespace of that kind, such as "mnt", in the order of `processes`. The first is Process{}, for
+/// memstatd's own namespace.
 std::vector<Process> one_of_each(Inspector& inspector, const std::vector<Process>& processes, std::string_view kind);
-/// "/proc/812/", or "/proc/self/" of Process{}.
+/// "/proc/812/", or "/proc/self/" for Process{}.
 std::string directory_of(const Process& process);
 
 Holder holder_of(const Process& process);

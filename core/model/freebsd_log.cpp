@@ -14,7 +14,7 @@ using log_text::between;
 using log_text::between_last;
 using log_text::digits_behind;
 
-constexpr std::uint64_t kLevels = 8;  // of a facility; facility 0 is the kernel's
+constexpr std::uint64_t kLevels = 8;  // per facility; facility 0 is the kernel's
 constexpr std::uint64_t kError = 3;   // LOG_ERR
 
 constexpr std::string_view kKilled = ", was killed: ";
@@ -49,8 +49,8 @@ bool is_like(std::string_view text, const FreeBsdPattern& pattern) {
          text.substr(pattern.prefix.size()).ends_with(pattern.end);
 }
 
-/// The reason at the end of a line about a kill; "" for other lines and reasons. The program's name comes before it, and may
-/// have split the line.
+/// The reason at the end of a line about a kill; "" for other lines and reasons. A newline in the program's name may have
+/// split the line before it.
 std::string_view kill_reason(std::string_view text) {
   for (const std::string_view reason : kKillReasons) {
     if (!text.ends_with(reason)) continue;
@@ -173,7 +173,7 @@ bool add_freebsd_fields(const LoggedEvent& event, LogFieldList& fields) {
 std::string_view lines_behind(std::string_view known, std::string_view now) {
   if (now.starts_with(known)) return now.substr(known.size());
   if (now.size() < known.size() / 2) return now;  // cleared; overwriting loses no more than a line at a time
-  // The kernel may have overwritten the beginning. The first line of `now` tells where it continues.
+  // The kernel may have overwritten the beginning: find where the first line of `now` is in `known`.
   const std::string_view first = now.substr(0, now.find('\n') + 1);
   constexpr int kMaxTries = 4096;  // of the same line, repeated
   std::size_t at = known.find(first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Takes fields out of lines of a kernel's log.
+// Extracts fields from lines of a kernel's log.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// Collects the fields that a line has; missing ones are omitted. Thread safety: none.
+/// Collects the fields that a line has; missing ones are omitted.
 class LogFieldList {
  public:
   void add(std::string_view name, std::string_view text) {

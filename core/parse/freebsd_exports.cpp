@@ -29,7 +29,7 @@ struct Xfile {
   static constexpr std::size_t kObjectAt = 56;  // xf_data
 };
 
-/// struct xsocket (sys/sys/socketvar.h), which stands in each structure of a socket.
+/// struct xsocket (sys/sys/socketvar.h), which is part of each record of a socket.
 struct Xsocket {
   static constexpr std::size_t kSize = 240;
   static constexpr std::size_t kObjectAt = 8;
@@ -41,11 +41,10 @@ struct Xsocket {
   static constexpr std::uint32_t kInet6 = 28;      // AF_INET6
 };
 
-/// How a table of sockets is laid out.
 struct SocketLayout {
   std::size_t ends;  ///< Size of the structure at both ends.
   std::size_t record;
-  std::size_t socket;  ///< Where the record has its xsocket.
+  std::size_t socket;  ///< Offset of the xsocket in a record.
 };
 
 constexpr SocketLayout layout_of(SocketTable table) {

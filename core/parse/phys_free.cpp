@@ -9,7 +9,7 @@
 namespace memstat {
 namespace {
 
-/// "TITLE N:"; false for other lines. Nothing in `number` if N is none.
+/// Parses "TITLE N:". Returns false for other lines. `number` is empty if N is not a number.
 bool take_title(std::string_view line, std::string_view title, std::optional<std::uint32_t>& number) {
   if (!line.starts_with(title) || !line.ends_with(':')) return false;
   line.remove_prefix(title.size());
@@ -57,7 +57,7 @@ bool PhysFreeReader::next(PhysFreeList& list) {
     const bool is_domain = take_title(line, "DOMAIN ", number);
     const bool is_list = !is_domain && take_title(line, "FREE LIST ", number);
     if (is_domain || is_list) {
-      if (has_rows) return true;  // the title is read again
+      if (has_rows) return true;  // the next call reads the title again
       if (!number) error_ = at_;
       if (is_domain) domain_ = number.value_or(0);
       if (is_domain) list_.reset();

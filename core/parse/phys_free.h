@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The sysctl vm.phys_free of FreeBSD (sysctl_vm_phys_free() in sys/vm/vm_phys.c): free blocks of the buddy allocator by
-// domain, free list and order, a row each order, with a column each pool:
+// domain, free list and order, with a row for each order and a column for each pool:
 //
 //   DOMAIN 0:
 //
@@ -11,7 +11,7 @@
 //   --            -- --      -- --      --
 //     12 ( 16384K)  |       3  |       0
 //
-// Kernels before 10.0 have no line of the domain. Other lines are passed over.
+// Kernels before 10.0 print no line with the domain. Other lines are skipped.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace memstat {
 
-/// One free list of one domain. A block of order n is 2^n pages. Thread safety: a plain value.
+/// One free list of one domain. A block of order n is 2^n pages.
 struct PhysFreeList {
   static constexpr std::size_t kMaxOrders = 32;
 
@@ -35,15 +35,16 @@ struct PhysFreeList {
   [[nodiscard]] std::uint64_t largest_block() const;
 };
 
-/// Reads the free lists one after another. Allocates nothing. Thread safety: none.
+/// Reads the free lists one after another. Allocates nothing.
 class PhysFreeReader {
  public:
   /// `text` is borrowed. A NUL ends it.
   explicit PhysFreeReader(std::string_view text) : text_(text.substr(0, text.find('\0'))) {}
 
-  /// The next free list; false after the last, and at a malformed line, which error() then has.
+  /// Reads the next free list. Returns false after the last one, and at a malformed line, whose offset error() then
+  /// returns.
   bool next(PhysFreeList& list);
-  /// The offset of the malformed line; nothing if all is well.
+  /// The offset of the malformed line; nothing if there was none.
   [[nodiscard]] std::optional<std::size_t> error() const { return error_; }
 
  private:

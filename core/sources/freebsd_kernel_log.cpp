@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kills for lack of memory, full tables and full swap in FreeBSD's log. Reads kern.msgbuf, which is a ring of 96 KiB as
-// text; core/model/freebsd_log.h describes its lines, core/model/kernel_log.h the table. The kernel gives all of it or its
-// oldest part, so each read copies all and looks for the new lines.
+// Kills for lack of memory, full tables and full swap in FreeBSD's log. Reads kern.msgbuf, a ring of 96 KiB, as text;
+// core/model/freebsd_log.h describes its lines, core/model/kernel_log.h the table. The kernel returns all of it or its
+// oldest part, so each read copies all and finds the new lines.
 //
-// /dev/klog gives only new lines, but only to one program, which is syslogd.
+// /dev/klog returns only new lines, but only one program can open it, and that is syslogd.
 #include <cerrno>
 #include <memory>
 #include <utility>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kName = "freebsd_kernel_log";
 constexpr std::string_view kMessages = "kern.msgbuf";
 
-/// The log read so far. Thread safety: as TextTableSource.
+/// The log read so far.
 class MessageReader final : public TextTableSource {
  public:
   Result<void> open() override { return system_error(kMessages, ENOENT); }
@@ -99,7 +99,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 constexpr MetricOrigin kOrigins[] = {
-    {kKernelLogEvents, "lines of the kernel in kern.msgbuf, by how they begin or end, with their level"},
+    {kKernelLogEvents, "kernel lines in kern.msgbuf, by their level and how they begin or end"},
 };
 
 }  // namespace
@@ -115,11 +115,9 @@ const SourceDescriptor descriptor{
     .needs = "root",
     .notes =
         "needs no privilege unless security.bsd.unprivileged_read_msgbuf is 0; lines that programs write to the console do "
-        "not "
-        "count; the time of a line is when it was read, unless kern.msgbuf_show_timestamp is set, and is not known for "
-        "lines "
-        "that were there before the first read; the last 64 events with their lines are in /api/v1/events, in memstatctl "
-        "events, and in recordings",
+        "not count; the time of a line is when it was read, unless kern.msgbuf_show_timestamp is set, and is not known for "
+        "lines that were there before the first read; the last 64 events with their lines are in /api/v1/events, in "
+        "memstatctl events, and in recordings",
     .steps = source_steps<State, open, read, parse>(),
 };
 

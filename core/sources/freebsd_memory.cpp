@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What of FreeBSD's memory is no plain number: swap devices (vm.swap_info.N, struct xswdev of sys/vm/vm_param.h, in pages),
-// free blocks by order (core/parse/phys_free.h), and the size of ZFS's cache (kstat.zfs.misc.arcstats, of which the kernel
-// computes all at each leaf, so only three are read).
+// Memory statistics of FreeBSD that are not plain numbers: swap devices (vm.swap_info.N, struct xswdev of
+// sys/vm/vm_param.h, in pages), free blocks by order (core/parse/phys_free.h), and the size of the ARC, ZFS's cache
+// (kstat.zfs.misc.arcstats; the kernel computes them all for each leaf, so only three are read).
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -24,13 +24,13 @@ constexpr SystemMetric kSwapDeviceUsedBytes = gauge_metric("memstat_swap_device_
                                                            "Bytes of a swap device that are in use now.", {"device"});
 
 constexpr SystemMetric kArcBytes =
-    gauge_metric("memstat_zfs_arc_bytes", Tier::kDefault, "Bytes that the cache of ZFS, the ARC, holds now.");
+    gauge_metric("memstat_zfs_arc_bytes", Tier::kDefault, "Bytes that the ARC, the cache of ZFS, holds now.");
 
 constexpr SystemMetric kArcTargetBytes = gauge_metric("memstat_zfs_arc_target_bytes", Tier::kDefault,
-                                                      "Bytes that the ARC should hold; above them it gives memory back.");
+                                                      "Target size of the ARC in bytes now; a larger ARC shrinks.");
 
 constexpr SystemMetric kArcMinBytes = gauge_metric("memstat_zfs_arc_min_bytes", Tier::kDefault,
-                                                   "Bytes below which the ARC gives nothing back when memory is short.");
+                                                   "Minimum size of the ARC in bytes, even when memory is short.");
 
 constexpr std::string_view kOrigin = "sysctl vm.phys_free, vm.swap_info, kstat.zfs.misc.arcstats";
 constexpr std::string_view kPhysFree = "vm.phys_free";
@@ -47,7 +47,7 @@ constexpr ArcLeaf kArcLeaves[] = {{"kstat.zfs.misc.arcstats.size", &kArcBytes},
                                   {"kstat.zfs.misc.arcstats.c", &kArcTargetBytes},
                                   {"kstat.zfs.misc.arcstats.c_min", &kArcMinBytes}};
 
-/// The bytes before xsw_nblks, which xsw_used follows. Nothing: no known kernel has such a structure.
+/// The offset of xsw_nblks, which xsw_used follows. Nothing: no known kernel has a structure of that size.
 std::optional<std::size_t> place_of_blocks(std::size_t size) {
   switch (size) {
     case 20: return 12;  // before 12.0, with a device number of 32 bits
@@ -64,7 +64,7 @@ struct Swap {
   bool is_complete = true;  ///< No device has an unknown structure.
 };
 
-/// False if `name` is no device's.
+/// Returns false if `name` is not that of a device.
 bool take_device(std::string_view name, std::string_view bytes, std::uint64_t page_size, Swap& swap,
                  StagedStatistics& statistics) {
   if (!name.starts_with(kSwapInfo) || name.size() <= kSwapInfo.size() + 1) return false;
@@ -85,7 +85,7 @@ bool take_device(std::string_view name, std::string_view bytes, std::uint64_t pa
   return true;
 }
 
-/// The offset of a malformed line, or nothing.
+/// Returns the offset of a malformed line, or nothing.
 std::optional<std::size_t> add_free_blocks(std::string_view text, std::uint64_t page_size, StagedStatistics& statistics) {
   PhysFreeReader reader(text);
   PhysFreeList list;
@@ -122,7 +122,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
 }
 
 struct State final : ReaderState {
-  SysctlList list;  ///< Those that this kernel has, without the devices.
+  SysctlList list;  ///< The sysctls that this kernel has, except those of devices.
   Buffer scratch;
   std::string device_name;
 };
@@ -139,7 +139,7 @@ Result<void> find_sysctls(KernelView& view, State& state) {
   for (const ArcLeaf& leaf : kArcLeaves) {
     if (auto result = find(leaf.name); !result) return result;
   }
-  // A reader process then knows that later reads are of devices. The live kernel lists nothing here.
+  // Announces the reads of devices to a reader process. The live kernel lists nothing here.
   std::vector<std::string> devices;
   static_cast<void>(view.list_sysctls(kSwapInfo, devices));
   return state.list.empty() ? system_error(kOrigin, ENOENT) : Result<void>();
@@ -147,7 +147,7 @@ Result<void> find_sysctls(KernelView& view, State& state) {
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
 
-/// Devices may be removed while they are read, so a missing one is none.
+/// A device may be removed meanwhile, so a missing one is not an error.
 Result<void> read_devices(KernelView& view, std::uint64_t count, State& state, FileBundleWriter& writer) {
   for (std::uint64_t device = 0; device < std::min(count, kMaxSwapDevices); ++device) {
     state.device_name.assign(kSwapInfo).append(".").append(std::to_string(device));
@@ -197,7 +197,7 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .notes =
         "no privilege needed; the kernel numbers swap devices in the order of swapinfo(8); the figures of ZFS are missing "
-        "where it was loaded after memstatd started",
+        "if it was loaded after memstatd started",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // FreeBSD's TCP: what it refused or dropped for lack of memory or room, and its connections by state. net.inet.tcp.stats is
-// struct tcpstat of 64-bit counters (sys/netinet/tcp_var.h), to which kernels added some in the middle, so its size
-// determines where each is; of unknown sizes the counters are left out. net.inet.tcp.states is a counter for each state
-// (tcp_fsm.h). Both are of this VNET.
+// struct tcpstat of 64-bit counters (sys/netinet/tcp_var.h). Releases inserted counters in the middle, so the structure's
+// size determines where each is; the counters of a structure of unknown size are omitted. net.inet.tcp.states has a counter
+// for each state (tcp_fsm.h). Both are of this VNET.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 11> kStateNames = {"closed",      "listen
                                                           "established", "close_wait", "fin_wait_1", "closing",
                                                           "last_ack",    "fin_wait_2", "time_wait"};
 
-/// A counter by its place in the structure of 13.0.
+/// A counter, and its index in the structure of 13.0.
 struct TcpCounter {
   std::string_view name;
   std::size_t place;
@@ -39,7 +39,7 @@ constexpr TcpCounter kTcpCounters[] = {
     {"tcps_sc_zonefail", 76},  {"tcps_sc_sendcookie", 77},
 };
 
-/// How many counters stand before these that 13.0 does not have. Nothing: no known kernel has a structure of that size.
+/// How many counters a structure of that size has before these that 13.0 lacks. Nothing: no known kernel has that size.
 std::optional<std::size_t> added_before(std::size_t counters) {
   switch (counters) {
     case 113: return 0;  // 13.0 to 13.2
@@ -48,7 +48,7 @@ std::optional<std::size_t> added_before(std::size_t counters) {
   }
 }
 
-/// False if the bytes are not counters.
+/// Returns false if the bytes are not counters.
 bool take_stats(std::string_view bytes, StagedStatistics& statistics) {
   constexpr std::size_t kSize = sizeof(std::uint64_t);
   if (bytes.empty() || bytes.size() % kSize != 0) return false;
@@ -60,7 +60,7 @@ bool take_stats(std::string_view bytes, StagedStatistics& statistics) {
   return true;
 }
 
-/// The counters of CPUs are added up without a lock, so that a sum may be below 0 for a moment.
+/// The kernel adds up the counters of CPUs without a lock, so a sum may be below 0 for a moment.
 bool take_states(std::string_view bytes, StagedStatistics& statistics) {
   constexpr std::size_t kSize = sizeof(std::int64_t);
   if (bytes.size() != kStateNames.size() * kSize) return bytes.size() % kSize == 0 && !bytes.empty();
@@ -120,8 +120,8 @@ const SourceDescriptor descriptor{
     .is_roster = false,
     .origins = kOrigins,
     .notes =
-        "no privilege needed; counts this network stack (VNET) only; a kernel whose structure of counters has another "
-        "size has no memstat_socket_events_total",
+        "no privilege needed; counts this network stack (VNET) only; if the kernel's structure of counters has another "
+        "size, memstat_socket_events_total is missing",
     .steps = source_steps<State, open, read, parse>(),
 };
 

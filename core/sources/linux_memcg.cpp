@@ -562,8 +562,8 @@ const SourceDescriptor descriptor{
         "local events and dying descendants are read at every fourth read, (v1) limits and hits of memory and swap, and "
         "hits of kernel memory, at every eighth; the parts and (v1) kernel memory are read at every second read if the "
         "usage or the hits of limits have changed, otherwise at every fourth, (v1) kills also if /proc/vmstat has counted "
-        "one; a group without a limit whose usage was the same for eight reads is asked for it at every second read, and "
-        "for the rest at every sixteenth, until it changes or a kill is counted; a read takes about 15 us per group, and "
+        "one; if a group has no limit and its usage was the same for eight reads, its usage is read at every second read, "
+        "and the rest at every sixteenth, until it changes or a kill is counted; a read takes about 15 us per group, and "
         "with hundreds of CPUs memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -97,7 +97,8 @@ const SourceDescriptor descriptor{
     .max_files = 1,
     .notes =
         "needs no privilege; sees the mounts of memstatd's mount namespace, so a service with PrivateTmp= has a /tmp of its "
-        "own; memstatctl who tmpfs asks all namespaces; a file system that is mounted in several places counts once, at the "
+        "own; memstatctl who tmpfs examines all namespaces; a file system that is mounted in several places counts once, at "
+        "the "
         "first; a path is as in mountinfo, with \\040 for a blank; the kernel does not report the content of a mount "
         "without a size limit",
     .steps = source_steps<State, open, read, parse>(),

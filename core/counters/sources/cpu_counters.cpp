@@ -30,8 +30,8 @@ constexpr SystemMetric kEvents =
 
 constexpr SystemMetric kRunningRatio =
     gauge_metric("memstat_cpu_event_running_ratio", Tier::kDefault,
-                 "Part of the time since the poll before in which the CPU's counters counted the set that had them "
-                 "least. Below 1, sets took turns and the events are estimates.",
+                 "Share of the time since the previous poll in which the CPU counted the set that had its counters "
+                 "least; below 1, sets took turns and the events are estimates.",
                  {"cpu"}, ValueFormat::kDouble);
 
 constexpr std::string_view kName = "cpu_counters";
@@ -212,7 +212,7 @@ const SourceDescriptor descriptor{
     .max_files = SourceDescriptor::kFilesVary,
     .needs = "CAP_PERFMON",
     .notes =
-        "counts what key counters of the configuration says, and nothing without it, because most CPUs have four to "
+        "counts the events of key counters of the configuration, and nothing without it, because most CPUs have four to "
         "eight counters, which perf(1) and the NMI watchdog want, too; needs CAP_PERFMON (before Linux 5.8 "
         "CAP_SYS_ADMIN) or kernel.perf_event_paranoid of 0 when memstatd starts, and no privilege afterwards; events "
         "that the machine lacks are left out, and the status page says why; a CPU that comes online later is counted "

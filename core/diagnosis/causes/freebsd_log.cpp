@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What FreeBSD reports nowhere but in its log: why it killed a process, and whom it refused. And what its TCP refused.
+// What FreeBSD reports only in its log: why it killed a process, and what it refused. Also what its TCP refused.
 #include <algorithm>
 #include <array>
 
@@ -102,7 +102,7 @@ void look_at_refusals(const Evidence& evidence, const Cause& cause, Findings& fo
   }
 }
 
-/// Counters of struct tcpstat. Below the rate it is chance.
+/// Counters of struct tcpstat. Rates below these are normal.
 struct TcpRefusal {
   std::string_view name;
   std::string_view kind;

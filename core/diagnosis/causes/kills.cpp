@@ -174,7 +174,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
 }
 
-/// The log has kills of before the first poll: who asks why a program is gone asks after that.
+/// The log also has kills from before the first poll, which explain why a program is gone.
 void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (evidence.kills.empty() || evidence.moved(kKills) > 0) return;
   const KillEvidence& kill = evidence.kills.back();

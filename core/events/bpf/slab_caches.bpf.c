@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 // Looks at every slab cache of the kernel in one pass of its iterator over them (Linux 6.13, 4971266e1595): slabs and
 // objects of each node, and the free objects on lists of partial slabs, in slabs and sheaves that CPUs hold, and in the
-// nodes' barns of full sheaves. What this kernel has of these is asked of its types (CO-RE), never of its version.
+// nodes' barns of full sheaves. What this kernel has of these is found in its types (CO-RE), never by its version.
 //
-// It takes no lock, so that it holds no allocation up. What it looks at may be given back meanwhile, so every address that
-// came out of a slab is checked before it is followed: a slab must still be the cache's, a free object lie in its slab.
-// Reads that fault give 0. Counters are whole each, their sum is of no one moment.
+// It takes no lock, so no allocation waits for it. Memory may be freed while it is read, so every address from a slab is
+// checked before it is followed: a slab must still belong to the cache, and a free object must lie in its slab. Reads that
+// fault return 0. Each counter is exact, but their sum is not that of any one moment.
 #include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>

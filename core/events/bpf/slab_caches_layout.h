@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The records that one pass over the kernel's slab caches writes and memstatd reads: C for both of them. A cache is a struct
- * memstat_cache, cut behind its name, then `node_count` nodes, then `cpu_count` CPUs; what has nothing is left out.
- * Thread safety: types only. */
+ * memstat_cache that ends after its name, then `node_count` nodes, then `cpu_count` CPUs. Nodes without slabs and CPUs
+ * that hold nothing are omitted. */
 #pragma once
 
-#define MEMSTAT_CACHE_NAME_SIZE 256   /* B, with the NUL; what is longer is cut */
+#define MEMSTAT_CACHE_NAME_SIZE 256   /* B, with the NUL; longer ones are truncated */
 #define MEMSTAT_CACHE_NODES 128       /* nodes of one cache that have slabs of it; further ones are in the sums only */
-#define MEMSTAT_CACHE_CPUS 1024       /* the same of CPUs that hold free objects: 16 KiB, of the kernel's 32 a cache */
+#define MEMSTAT_CACHE_CPUS 1024       /* the same for CPUs that hold free objects: 16 KiB of the kernel's 32 per cache */
 #define MEMSTAT_CACHE_KNOWN_LISTS 512 /* caches of which a CPU's free objects are remembered: 12 KiB a CPU */
-#define MEMSTAT_CACHE_LONGEST_LIST                                                                                       \
-  10000                                /* partial slabs of a node that are looked at, as many as /proc/slabinfo looks at \
+#define MEMSTAT_CACHE_LONGEST_LIST                                                                                \
+  10000                                /* partial slabs of a node that are examined, as many as by /proc/slabinfo \
                                         */
 #define MEMSTAT_CACHE_LONG_LIST 64     /* partial slabs of a node; a longer list is not counted at each pass */
 #define MEMSTAT_CACHE_LIST_PASSES 6    /* passes from one count of a long list to the next */
-#define MEMSTAT_CACHE_MOST_PASSES 48   /* the same of the longest lists */
+#define MEMSTAT_CACHE_MOST_PASSES 48   /* the same for the longest lists */
 #define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */
 
 /* Objects of one cache that are free, though not given back to the system, and where. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux slab caches from one pass of the kernel's iterator over them, with the objects that are free wherever they are,
-// so that those in use are true: linux_slabinfo counts what lies in CPU slabs and in sheaves as used. The text, in this
-// order:
+// Linux slab caches, from one pass of the kernel's iterator over them. Free objects are counted wherever they are, so the
+// number in use is exact; linux_slabinfo counts free objects in CPU slabs and sheaves as used. The text, in this order:
 //
 //   slab_caches 1                 the version
 //   type SIZE OBJECT_SIZE PAGES SLABS OBJECTS ON_LISTS IN_BARNS IN_SLABS IN_SHEAVES NAME
@@ -13,8 +12,8 @@
 //   cpu N SLABS FREE IN_SHEAVES   of the type above on CPU N; FREE: in slabs that it holds
 //   end
 //
-// Nodes without slabs and CPUs that hold nothing are left out. Caches of one name are types of one name, in the order of
-// linux_slabinfo, which is read where this source is not up.
+// Nodes without slabs and CPUs that hold nothing are left out. Caches of the same name are types of the same name, in the
+// order of linux_slabinfo, which is read if this source is not available.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Resident memory: ki_rssize of kern.proc.proc. This kernel does not tell anonymous pages from those of files that a process
-// maps, and shared pages count in each process.
+// Resident memory: ki_rssize of kern.proc.proc. This kernel does not count anonymous pages apart from those of mapped
+// files, and shared pages count in each process.
 #include "core/base/arithmetic.h"
 #include "core/inspect/freebsd_processes.h"
 
@@ -23,7 +23,7 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "anonymous",
-                            .question = "Which processes have resident memory, files that they map included",
+                            .question = "Which processes have resident memory, including files that they map",
                             .kind = "process",
                             .things = "of resident memory",
                             .needs = kSeeOthers,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Descriptors that eventfd(2) gave.
+// Descriptors from eventfd(2).
 #include "core/inspect/freebsd_processes.h"
 
 namespace memstat::inspections::freebsd_eventfds {

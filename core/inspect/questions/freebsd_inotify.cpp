@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Instances of inotify: descriptors that inotify_init(2) gave, since 15.0. The kernel does not tell their watches.
+// Instances of inotify: descriptors from inotify_init(2), which exists since 15.0. The kernel does not report their
+// watches.
 #include "core/inspect/freebsd_processes.h"
 
 namespace memstat::inspections::freebsd_inotify {

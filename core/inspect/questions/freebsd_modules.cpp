@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Loaded modules and the kernel itself, as kldstat(2) has them. Count is what refers to it.
+// Loaded modules and the kernel itself, from kldstat(2). The count is the number of references.
 #include "core/inspect/freebsd_calls.h"
 #include "core/inspect/inspection.h"
 
@@ -25,7 +25,7 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "modules",
-                            .question = "Which modules of the kernel are loaded; of a recording: since its first poll",
+                            .question = "Which kernel modules are loaded; in a recording: since its first poll",
                             .kind = "module",
                             .things = "references",
                             .needs = "",

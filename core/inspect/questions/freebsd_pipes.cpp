@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Ends of pipes without a name: each counts once in a process, however many descriptors it has. The kernel does not tell
-// which two are of one pipe.
+// Ends of unnamed pipes: each counts once in a process, however many descriptors it has. The kernel does not report which
+// two belong together.
 #include <set>
 
 #include "core/inspect/freebsd_processes.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sockets with bytes that nobody has read, or that are not sent or acknowledged: so_rcv.sb_cc and so_snd.sb_cc of the tables
-// *.pcblist, of this network stack (VNET) only. Of a listening socket the connections that wait to be accepted. Bytes sent
-// to a unix socket are in the receiver's buffer.
+// Sockets with unread, unsent or unacknowledged bytes: so_rcv.sb_cc and so_snd.sb_cc of the tables *.pcblist, of this
+// network stack (VNET) only. For a listening socket: connections that wait to be accepted. Bytes sent to a unix socket are
+// in the receiver's buffer.
 #include <array>
 #include <string>
 
@@ -72,7 +72,7 @@ Result<void> look(Inspector& inspector) {
   for (const Table& table : kTables) {
     if (auto walked = find_full_sockets(inspector, table, found); !walked) return walked;
   }
-  std::map<std::uint64_t, Holder> holders;  // by the socket's address; of a shared socket the first
+  std::map<std::uint64_t, Holder> holders;  // by the socket's address; the first process that has it
   for (const FullSocket& one : found) {
     if (one.socket.object != 0) holders[one.socket.object].user = std::to_string(one.socket.uid);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// System V segments that no process is attached to: they keep their memory until somebody removes them. Bytes are the size,
-// since the kernel does not say how much of it is in memory.
+// System V segments that no process has attached: they keep their memory until they are removed. Bytes are the size, since
+// the kernel does not report how much of it is in memory.
 #include <string>
 
 #include "core/inspect/inspection.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mounts of tmpfs and what they hold, as getfsstat(2) has them: of a jail its own.
+// Mounts of tmpfs and what they hold, from getfsstat(2). A jail sees only its own.
 #include "core/inspect/freebsd_calls.h"
 #include "core/inspect/inspection.h"
 

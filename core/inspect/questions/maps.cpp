@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mappings of large processes: lines of /proc/PID/maps, against vm.max_map_count. A process whose address space is too small
-// for a tenth of that many pages is left out, since reading the maps of all takes long.
+// Mappings of large processes: lines of /proc/PID/maps, against vm.max_map_count. Skips processes whose address space has
+// fewer pages than a tenth of that limit, since reading the maps of all is slow.
 #include <algorithm>
 
 #include "core/inspect/processes.h"

@@ -30,7 +30,7 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "modules",
-                            .question = "Which modules of the kernel are loaded; of a recording: since its first poll",
+                            .question = "Which kernel modules are loaded; in a recording: since its first poll",
                             .kind = "module",
                             .things = "references",
                             .needs = "",

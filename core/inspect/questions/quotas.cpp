@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What users have of what the kernel bounds for each user, and counts in no file: pages of pipes, watches of epoll, marks of
-// fanotify; and namespaces, whose maker is not known, of all users together. The process is the one that has most.
+// What the kernel limits for each user but counts in no file: pages of pipes, watches of epoll, marks of fanotify. Also
+// namespaces, of all users together, because their creators are not known. The process named is the one that has most.
 #include <array>
 #include <map>
 #include <set>
@@ -12,12 +12,12 @@ namespace memstat::inspections::quotas {
 namespace {
 
 constexpr std::uint64_t kPagesOfPipe = 16;
-/// Of a pipe that a user makes who has more than fs.pipe-user-pages-soft (fs/pipe.c, alloc_pipe_info).
+/// For a pipe of a user who already has fs.pipe-user-pages-soft pages (fs/pipe.c, alloc_pipe_info).
 constexpr std::uint64_t kPagesOfSmallPipe = 2;
 
 constexpr std::array<std::string_view, 8> kSpaces = {"cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts"};
 
-/// What one user, or all, have of one thing.
+/// Use of one thing, by one user or by all.
 struct Use {
   std::uint64_t count = 0;
   std::uint64_t most = 0;  ///< Of one process.
@@ -32,7 +32,7 @@ struct Use {
   }
 };
 
-/// Of the process that is walked now.
+/// Counts for the process that is walked now.
 struct Current {
   std::uint64_t pipes = 0;
   std::uint64_t watches = 0;
@@ -90,7 +90,7 @@ void leave_process(Inspector& inspector, const Process& process, Machine& machin
   for (std::size_t i = 0; i < kSpaces.size(); ++i) machine.spaces[i].add(process, current.spaces[i]);
 }
 
-/// Namespaces that a mount holds, as ip-netns(8) makes them: "36 35 0:4 net:[4026532281] /run/netns/a rw - nsfs nsfs rw".
+/// Namespaces that a mount keeps, as ip-netns(8) makes them: "36 35 0:4 net:[4026532281] /run/netns/a rw - nsfs nsfs rw".
 void see_mounts(Inspector& inspector, Machine& machine) {
   std::string_view rest = inspector.read("/proc/self/mountinfo");
   std::string_view line;
@@ -158,7 +158,7 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "quotas",
-                            .question = "How much of their quotas of pipes, epoll, fanotify and namespaces users have",
+                            .question = "How much of their quotas for pipes, epoll, fanotify and namespaces users use",
                             .kind = "user",
                             .things = "in use",
                             .needs = "CAP_SYS_PTRACE",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Buffers of the kernel that processes have mapped, whose pages are in no part of the account: rings of io_uring, perf
-// events, packet sockets and BPF. A ring that processes share counts in each of them.
+// Kernel buffers that processes have mapped, whose pages are in no part of the account: rings of io_uring, perf events,
+// packet sockets and BPF. A ring that processes share counts in each of them.
 #include <array>
 #include <limits>
 

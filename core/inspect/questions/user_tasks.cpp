@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What each user has of the limits that processes have in common: tasks, threads and zombies included, against the smallest
-// RLIMIT_NPROC (kernel/fork.c, copy_process); queued signals, which POSIX timers are as well, against RLIMIT_SIGPENDING, as
-// SigQ of /proc/PID/status has both. The kernel counts a user's in all containers. The process is the one with most threads.
+// Use of the limits that all processes of a user share. Tasks, including threads and zombies, against the smallest
+// RLIMIT_NPROC (kernel/fork.c, copy_process). Queued signals, including POSIX timers, against RLIMIT_SIGPENDING; SigQ of
+// /proc/PID/status has both. The kernel counts a user across all containers. The process named is the one with most
+// threads.
 #include <algorithm>
 #include <map>
 #include <vector>

@@ -17,7 +17,7 @@ Result<void> look(Inspector& inspector) {
   if (!walked) return walked;
   for (const auto& [parent, count] : children) {
     auto process = parse_status(inspector.read("/proc/" + std::to_string(parent) + "/status"), {});
-    if (!process) continue;  // has ended since, and somebody else waits for them
+    if (!process) continue;  // has ended since; another process now waits for them
     process->pid = parent;
     inspector.add(holder_of(*process)).count = count;
   }
