@@ -43,7 +43,7 @@ std::uint64_t size(std::size_t index) { return known_sizes[index].load(std::memo
 
 namespace {
 
-/// A program asks when it likes, so "within four reads" may be any time: each query reads what seldom changes, too.
+/// Programs query at any interval, so "within four reads" could take hours: each query also reads what seldom changes.
 class QueryView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;

@@ -77,7 +77,7 @@ class QueriedList {
 
   // Recording of this machine's kernel; see memstat.h.
   bool begin_recording(const std::string& output, std::uint64_t max_bytes);
-  /// `with_answers`: what every inspection answers is recorded, too.
+  /// `with_answers`: also records the answer of every inspection.
   bool record_poll(std::string_view label, bool with_answers = false);
   bool end_recording();
 

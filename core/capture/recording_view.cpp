@@ -250,7 +250,7 @@ Result<std::string> RecordingKernelView::read_link(std::string_view path) {
   auto result = inner_.read_link(path);
   if (result) {
     record(generation, Kind::kLink, path, *result, 0);
-  } else if (result.error().system_errno != EINVAL) {  // EINVAL: no link, which is no failure
+  } else if (result.error().system_errno != EINVAL) {  // EINVAL: not a link, which is not a failure
     record_error(generation, Kind::kFileError, path, result.error());
   }
   return result;

@@ -17,7 +17,7 @@ namespace memstat {
 /// valid for as long as the list holds it, whatever the sources do.
 ///
 /// Identity is (allocator, name, ordinal), because real kernels have duplicate names. Ordinals count from the oldest type of
-/// a name. When the number of types of a name changes, nothing tells which is which, so all of them count as seen for the
+/// a name. When the number of types of a name changes, they cannot be told apart, so all of them count as seen for the
 /// first time (first_seen_generation). Thread safety: confined to the thread that owns the list.
 class MemoryType {
  public:

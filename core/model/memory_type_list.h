@@ -19,7 +19,7 @@
 
 namespace memstat {
 
-/// Whose commit it is: the allocator, and the figures that the source owns.
+/// The author of a commit: its allocator, and the figures that the source owns.
 struct CommitScope {
   std::string_view source;  ///< Must outlive the list (a string literal).
   Allocator allocator = Allocator::kUnknown;

@@ -205,7 +205,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Seven files a size and three more a node, for limits of pools that nobody uses.
+/// Seven files a size and three more a node, for limits of unused pools.
 constexpr std::uint32_t kReadsBetweenSettings = 16;
 
 struct State final : ReaderState {

@@ -13,13 +13,13 @@ struct LimitWord {
   std::string_view type;       ///< The name; '*' stands for any characters.
   std::string_view tunable;    ///< "kern.ipc.nmbclusters"
   std::string_view where;      ///< Where it is set: "sysctl", "loader.conf", ...
-  std::string_view note;       ///< What else holds, for the end of a line; "" for nothing.
+  std::string_view note;       ///< What else applies, for the end of a line; "" for nothing.
 };
 
 /// limit_words.txt, embedded.
 std::string_view limit_words_text();
 
-/// nullptr where nothing is known of the type's limit, or the system is not known.
+/// nullptr if the type's limit or the system is unknown.
 const LimitWord* limit_word(std::string_view os, std::string_view allocator, std::string_view type);
 
 }  // namespace memstat

@@ -9,7 +9,7 @@
 // - First sight gives no delta, either of a type or of a figure that a type gets later (from another source).
 // - A vanished type, and a figure that is temporarily missing, keep their slots, so that nothing is lost if they return
 //   within the retention time.
-// - When the number of types of one name changes, nothing tells which is which: their total is kept, and each is seen for
+// - When the number of types of one name changes, they cannot be told apart: their total is kept, and each is seen for
 //   the first time.
 #pragma once
 

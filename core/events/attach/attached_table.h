@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all tables of events share for loading and attaching programs. Only with libbpf (MEMSTAT_HAVE_LIBBPF).
+// Loading and attaching of programs, shared by all tables of events. Only with libbpf (MEMSTAT_HAVE_LIBBPF).
 #pragma once
 
 #include <cstddef>

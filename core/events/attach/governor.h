@@ -34,7 +34,7 @@ class EventBudget {
   };
   /// Registers a table. Returns its number for settle().
   std::size_t add_table();
-  /// Time over which rates are averaged if looks come more often, so that a short burst is not taken for load.
+  /// Minimum time over which rates are averaged, so that a short burst is not taken for load.
   [[nodiscard]] double rate_seconds() const { return seconds_ / 2; }
   /// The table no longer uses CPU time.
   void leave(std::size_t table);

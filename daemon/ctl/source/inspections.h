@@ -14,8 +14,8 @@ namespace memstat::ctl {
 /// Remembers the answers of a capture, so that following its polls parses each once.
 class AnswerFinder {
  public:
-  /// Asks a machine; of a capture the poll that is selected, else the last one before it that has the answer. `capture`: the
-  /// same view where it is a capture, whose selected poll stays. Errors: those of ask().
+  /// Asks a machine. For a capture, returns the answer of the selected poll, or of the last one before it that has an
+  /// answer. `capture`: the same view if it is a capture; its selected poll does not change. Errors: those of ask().
   Result<InspectionAnswer> find(KernelView& view, ReplayKernelView* capture, const Inspection& inspection);
 
  private:

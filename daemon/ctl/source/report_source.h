@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where reports have their figures from: a kernel, a capture or a running memstatd, alike.
+// The origin of the figures in reports: a kernel, a capture or a running memstatd.
 #pragma once
 
 #include <cstddef>
@@ -144,8 +144,8 @@ class ReportSource {
   /// Selects the poll for read(), below poll_count(). Returns "" or an error.
   virtual std::string select_poll(std::size_t /*poll*/) { return "this is not a capture, so it has no polls to select"; }
 
-  /// What a daemon, or the polls so far of a capture, has for each type in the last `seconds`: `points` amounts in the
-  /// order of the last read()'s types, empty for a type without. Empty if nothing is remembered.
+  /// The history of each type in the last `seconds`, from a daemon or from the polls of a capture so far: `points` amounts
+  /// in the order of the last read()'s types, empty for a type without. Empty if there is no history.
   virtual std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) { return {}; }
 
   /// What has grown within the last `seconds`, in the polls of read() or those that a memstatd remembers.
