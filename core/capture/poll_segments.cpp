@@ -75,7 +75,7 @@ std::string_view after_first_part(std::string_view path) {
 
 Result<std::string> content_of(TarReader& tar, std::uint64_t size, const std::string& name) {
   std::string bytes;
-  if (size > kMaxMember) return refused(name, "a file in it is larger than a poll's may be");
+  if (size > kMaxMember) return refused(name, "contains a file that is larger than a poll may have");
   while (true) {
     const auto piece = tar.content();
     if (!piece) return piece.error();

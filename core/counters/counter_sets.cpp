@@ -41,7 +41,7 @@ std::vector<CounterSet> parse_counter_sets(std::string_view text) {
 }
 
 std::string problem_with_event(std::string_view event) {
-  if (!is_plain(event)) return "is no name of an event: 1 to 512 characters without blanks";
+  if (!is_plain(event)) return "is not the name of an event: 1 to 512 characters without blanks";
   // CPU-specific events and tracepoints may belong to another machine that shares the configuration.
   const bool is_of_kernel = find_kernel_event(event) != nullptr || event == kPageWalks || parse_raw_code(event) ||
                             parse_tracepoint(event) || parse_pmu_event(event);
@@ -50,8 +50,8 @@ std::string problem_with_event(std::string_view event) {
   for (const NamedEvent& one : kernel_events()) known.push_back({.name = one.name, .description = {}});
   known.push_back({.name = std::string(kPageWalks), .description = {}});
   const std::vector<std::string> near = nearest_names(event, known);
-  if (near.empty()) return "is no event that is known here; memstatctl counters --list prints those of this machine";
-  return "is no event; is it " + join_words(std::vector<std::string_view>(near.begin(), near.end()), " or ") + "?";
+  if (near.empty()) return "is not an event of this machine; memstatctl counters --list prints those that are";
+  return "is not an event; is it " + join_words(std::vector<std::string_view>(near.begin(), near.end()), " or ") + "?";
 }
 
 }  // namespace memstat::counters

@@ -193,7 +193,7 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
   const auto type = parse_u64(trim(text.view()));
   constexpr std::uint64_t kMaxTypes = 0xFFFFFFFFU;
   if (!type || *type > kMaxTypes)
-    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/type is no number");
+    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/type is not a number");
   EventCode code{.type = static_cast<std::uint32_t>(*type),
                  .needs_counter = std::find(std::begin(kSoftPmus), std::end(kSoftPmus), parts->pmu) == std::end(kSoftPmus)};
   std::vector<PmuEvent::Term> terms = parts->terms;
@@ -228,7 +228,7 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
       return refuse<EventCode>(
           Refusal::kAttributeOutOfRange, EINVAL,
           name + std::string(term.name) +
-              (placement == Placement::kTooLarge ? " is larger than its field" : " has a format that is not known"));
+              (placement == Placement::kTooLarge ? " is larger than its field" : " has an unknown format"));
     }
   }
   return {.value = code};

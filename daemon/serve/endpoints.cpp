@@ -234,7 +234,7 @@ std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
            (more == 0 ? "" : " " + counted(more, "more finding") + ": memstatctl why.");
   }
   if (!has_types) return "There are no memory types: no source has reported any.";
-  return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " looked at, " +
+  return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " examined, " +
          std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
 }
 

@@ -136,7 +136,7 @@ function drawGrowth() {
       : growth.enough ? 'Nothing grows steadily.' : 'Growth is told from chance after eight polls.'));
   }
   const aside = (growth?.set_aside ?? []).slice(0, Math.max(0, 5 - rows.length));
-  if (aside.length > 0) rows.push(empty('Larger than before, for a reason that is no leak:'), ...aside.map(asideRow));
+  if (aside.length > 0) rows.push(empty('Larger than before, for a reason other than a leak:'), ...aside.map(asideRow));
   at('growth-list').replaceChildren(...rows);
 }
 

@@ -124,7 +124,7 @@ export function verdict({types, findings}) {
   }
   if (types.length === 0) return {state: 'warn', text: 'There are no memory types: no source has reported any.'};
   const looked = findings.ruled_out.length;
-  return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} looked at, ${findings.not_checked.length} could not be checked.`};
+  return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} examined, ${findings.not_checked.length} could not be checked.`};
 }
 
 /** The parts of all memory, largest first, with unaccounted and free memory: they add up to the total. */

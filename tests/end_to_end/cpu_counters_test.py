@@ -91,7 +91,7 @@ class Counters(unittest.TestCase):
     def test_a_wrong_event_is_refused_with_its_place_and_the_nearest_name(self):
         done = program.run("--check-config", "--config", self.config("counters:\n  - {set: memory, events: [minor-fault]}\n"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn(":2:28: counters[0].events[0]: \"minor-fault\" is no event; is it minor-faults or major-faults?", done.stderr)
+        self.assertIn(":2:28: counters[0].events[0]: \"minor-fault\" is not an event; is it minor-faults or major-faults?", done.stderr)
 
     def test_who_may_not_count_is_told_which_permission_is_missing(self):
         if os.geteuid() != 0:

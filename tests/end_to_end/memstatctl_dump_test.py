@@ -149,7 +149,7 @@ class Dump(unittest.TestCase):
         self.assertIn("shares its slabs with shared again", shared.stderr)
         kegless = run("objects", "vm pgcache", *named)
         self.assertEqual((kegless.returncode, kegless.stdout), (1, ""))
-        self.assertIn("keeps what another allocator gave", kegless.stderr)
+        self.assertIn("caches items of another allocator", kegless.stderr)
         # A recording of it is read without the kernel.
         recording = os.path.join(self.directory, "freebsd-recording")
         os.environ["MEMSTAT_KERNEL"] = path + ".kernel"

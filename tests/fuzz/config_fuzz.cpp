@@ -22,7 +22,7 @@ constexpr memstat::SourceOption kOptions[] = {
     {.name = "counters",
      .kind = Kind::kKey,
      .default_pattern = "page-faults minor-faults",
-     .problem_with = [](std::string_view word) { return std::string(word.size() > 20 ? "is no event" : ""); }},
+     .problem_with = [](std::string_view word) { return std::string(word.size() > 20 ? "is not an event" : ""); }},
 };
 
 }  // namespace

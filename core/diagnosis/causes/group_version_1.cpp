@@ -32,7 +32,7 @@ constexpr std::array kTroubles{
             .is_state = true,
             .looks_for = "Tasks of a control group of version 1 wait for memory, and nothing is killed.",
             .headline = " is out of memory and its tasks wait: its OOM killer is off",
-            .effect = "They wait until somebody frees memory in it or raises its limit.",
+            .effect = "They wait until memory in it is freed or its limit is raised.",
             .file = "/memory.oom_control",
             .needs = {"memstat_memcg_oom_waiting"}}};
 

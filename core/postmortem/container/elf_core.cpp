@@ -56,7 +56,7 @@ class ElfCore final : public PhysicalMemory {
       if (auto read = file_.read(section_offset, section.data(), section.size()); !read) return read;
       count = number_at<std::uint32_t>({section.data(), section.size()}, 44);
     }
-    if (count == 0 || count > kMaxHeaders) return wrong(56, "names " + std::to_string(count) + " program headers");
+    if (count == 0 || count > kMaxHeaders) return wrong(56, "has " + std::to_string(count) + " program headers");
     for (std::uint64_t i = 0; i < count; ++i) {
       if (auto taken = take_program_header(offset + i * kProgramHeaderBytes); !taken) return taken;
     }

@@ -49,7 +49,7 @@ Result<std::size_t> take_machine(std::string_view header, std::string_view file,
   layout.direct_end = number_at<std::uint64_t>(header, at + 8);
   if (is_arm64 && layout.version >= 3) {
     const auto kind = number_at<std::uint32_t>(header, at + 20) & 3U;
-    if (kind > 1) return data_error(file, at + 20, "has pages of a size that is not known", ErrorCode::kVersion);
+    if (kind > 1) return data_error(file, at + 20, "has pages of unknown size", ErrorCode::kVersion);
     layout.page_bytes = kind == 1 ? 16384 : 4096;
   }
   return at + 16;
@@ -61,7 +61,7 @@ bool is_minidump(std::string_view head) { return head.starts_with(kMinidumpMagic
 
 Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::string_view file) {
   if (!holds(header, 0, MinidumpLayout::kHeaderBytes)) return data_error(file, header.size(), "ends within its header");
-  if (!is_minidump(header)) return data_error(file, 0, "is no minidump");
+  if (!is_minidump(header)) return data_error(file, 0, "is not a minidump");
   MinidumpLayout layout;
   const auto ranges_field = take_machine(header, file, layout);
   if (!ranges_field) return ranges_field.error();
@@ -71,7 +71,7 @@ Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::strin
   layout.tables_bytes = number_at<std::uint32_t>(header, 36);
   layout.ranges_bytes = has_ranges ? number_at<std::uint32_t>(header, *ranges_field) : 0;
   const auto too_much = [&](std::size_t at, std::uint64_t bytes, std::string_view of) {
-    return data_error(file, at, "has " + std::to_string(bytes) + " bytes of " + std::string(of) + ", which cannot be");
+    return data_error(file, at, "has " + std::to_string(bytes) + " bytes of " + std::string(of) + ", which is impossible");
   };
   if (layout.bitmap_bytes == 0 || layout.bitmap_bytes % 8 != 0 || layout.bitmap_bytes > kMaxMinidumpBitmap) {
     return too_much(32, layout.bitmap_bytes, "bitmap");

@@ -83,7 +83,7 @@ Result<void> unpack_page(std::uint32_t packing, std::string_view bytes, std::spa
     if (known.unpack(bytes, page) == page.size()) return {};
     return data_error(dump, at, std::string("has a page that cannot be unpacked by ") + known.name);
   }
-  return data_error(dump, at, "has a page that is packed in way " + std::to_string(packing) + ", which is not known");
+  return data_error(dump, at, "has a page that is compressed by unknown method " + std::to_string(packing));
 }
 
 }  // namespace memstat::postmortem

@@ -60,9 +60,8 @@ class WholeImage final : public FreeBsdKernel {
     const auto symbol = file().symbol(name_of_tables);
     if (!symbol) return symbol.error();
     if (symbol->address < kernel_map) {
-      return make_error(
-          ErrorCode::kData, name(),
-          std::string(name_of_tables) + " is at " + hex(symbol->address) + ", which is no address of a kernel");
+      return make_error(ErrorCode::kData, name(),
+                        std::string(name_of_tables) + " is at " + hex(symbol->address) + ", which is not a kernel address");
     }
     for (std::uint64_t step = 0; step < most_steps; ++step) {
       for (const bool is_below : {false, true}) {
@@ -74,7 +73,7 @@ class WholeImage final : public FreeBsdKernel {
     }
     return make_error(ErrorCode::kKvmShortRead, name(),
                       "the kernel's page tables were not found by " + std::string(name_of_tables) +
-                          ": the kernel file is of another build, or the dump holds no whole memory");
+                          ": the kernel file is of another build, or the dump does not have all memory");
   }
 
  private:

@@ -53,7 +53,7 @@ FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel) {
   if (!highest) {
     note(to_string(highest.error()) + ", so one CPU is shown");
   } else if (*highest >= kMaxCpuSlots) {
-    note("mp_maxid is " + std::to_string(*highest) + ", which cannot be, so one CPU is shown");
+    note("mp_maxid is " + std::to_string(*highest) + ", which is impossible, so one CPU is shown");
   } else {
     machine.cpu_slots = *highest + 1;
   }
@@ -70,7 +70,7 @@ FreeBsdMachine read_freebsd_machine(FreeBsdKernel& kernel) {
   if (!domains) {
     note(to_string(domains.error()) + ", so one domain is shown");
   } else if (*domains == 0 || *domains > kMaxDomains) {
-    note("vm_ndomains is " + std::to_string(*domains) + ", which cannot be, so one domain is shown");
+    note("vm_ndomains is " + std::to_string(*domains) + ", which is impossible, so one domain is shown");
   } else {
     machine.domains = *domains;
   }

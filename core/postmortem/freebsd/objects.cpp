@@ -122,7 +122,7 @@ class ItemReader {
   void take_bucket(std::uint64_t address, std::uint64_t count) {
     if (address == 0 || count == 0) return;
     if (count > kMaxInBucket) return note("the bucket at " + hex(address) + " has more items than any can");
-    if (cached_.size() > kMaxCached) return note("its buckets have more items than are looked at");
+    if (cached_.size() > kMaxCached) return note("its buckets have more items than are examined");
     const std::size_t before = cached_.size();
     cached_.resize(before + static_cast<std::size_t>(count));
     auto read = kernel_.read(address + *items_at_, reinterpret_cast<char*>(cached_.data() + before),
@@ -337,7 +337,7 @@ Result<SlabObjects> read_uma_objects(FreeBsdKernel& kernel, const FreeBsdMachine
                                      std::uint64_t most) {
   if (zone.keg == 0) {
     return make_error(ErrorCode::kNotPresent, kernel.name(),
-                      "zone " + make_label_text(zone.name) + " has no slabs: it keeps what another allocator gave");
+                      "zone " + make_label_text(zone.name) + " has no slabs: it caches items of another allocator");
   }
   auto found = ItemReader(kernel, machine, zone, most).run();
   if (found && !zone.names_in_common.empty()) {

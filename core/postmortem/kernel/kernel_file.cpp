@@ -63,7 +63,7 @@ class KernelFile::Reader {
   Result<std::string> bytes_of(const Section& section, std::uint64_t most, std::string_view what) {
     if (section.size > std::min(most, file_.size())) {
       return wrong(section.offset,
-                   "has " + std::to_string(section.size) + " bytes of " + std::string(what) + ", which cannot be");
+                   "has " + std::to_string(section.size) + " bytes of " + std::string(what) + ", which is impossible");
     }
     std::string bytes(static_cast<std::size_t>(section.size), '\0');
     if (auto read = file_.read(section.offset, bytes.data(), bytes.size()); !read) return read.error();
@@ -96,7 +96,7 @@ class KernelFile::Reader {
                            .size = number_at<std::uint64_t>(at, 32),
                            .link = number_at<std::uint32_t>(at, 40)});
     }
-    auto names = bytes_of(sections_[names_in], kMaxStrings, "names of sections");
+    auto names = bytes_of(sections_[names_in], kMaxStrings, "section names");
     if (!names) return names.error();
     names_ = *std::move(names);
     return {};
@@ -110,9 +110,9 @@ class KernelFile::Reader {
                    ErrorCode::kKvmNoSymbol);
     }
     if (table->link >= sections_.size() || table->size / kElfSymbolBytes > kMaxSymbols) {
-      return wrong(table->offset, "has a table of symbols that cannot be");
+      return wrong(table->offset, "has an invalid symbol table");
     }
-    const auto strings = bytes_of(sections_[table->link], kMaxStrings, "names of symbols");
+    const auto strings = bytes_of(sections_[table->link], kMaxStrings, "symbol names");
     if (!strings) return strings.error();
     std::array<char, kElfSymbolBytes> bytes;
     const std::string_view symbol(bytes.data(), bytes.size());

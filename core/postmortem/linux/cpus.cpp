@@ -20,7 +20,7 @@ std::uint32_t small_number(KernelImage& image, std::string_view name, std::uint3
   const auto value = image.read_number<std::uint32_t>(*address);
   if (value && *value >= 1 && *value <= most) return *value;
   damage =
-      std::string(name) + (value ? " says " + std::to_string(*value) + ", which cannot be" : ": " + value.error().detail);
+      std::string(name) + (value ? " is " + std::to_string(*value) + ", which is impossible" : ": " + value.error().detail);
   return 1;
 }
 

@@ -222,7 +222,8 @@ Result<void> KernelImage::load_types() {
                      "variables (CONFIG_KALLSYMS_ALL)");
   }
   if (*end <= *begin || *end - *begin > Btf::kMaxBytes) {
-    return data_error(name(), 0, "the kernel's types lie from " + hex(*begin) + " to " + hex(*end) + ", which cannot be");
+    return data_error(name(), 0,
+                      "the kernel's types lie from " + hex(*begin) + " to " + hex(*end) + ", which is impossible");
   }
   std::string bytes(static_cast<std::size_t>(*end - *begin), '\0');
   if (auto result = read(*begin, bytes.data(), bytes.size()); !result) return result;

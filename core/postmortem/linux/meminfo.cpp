@@ -185,7 +185,7 @@ class MeminfoReader {
     std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < *count; ++i) {
       if (auto read = state.load(*states + i * stride); !read) return note("huge pages", read.error().detail);
-      if (state.get(order) > kMaxHugeOrder) return note("huge pages", "a pool has pages of an order that cannot be");
+      if (state.get(order) > kMaxHugeOrder) return note("huge pages", "a pool has pages of an impossible order");
       const std::uint64_t kilobytes = page_bytes_ / 1024 << state.get(order);
       total = saturating_sum(total, saturating_product(state.get(pages), kilobytes));
       if (i != *usual) continue;

@@ -76,7 +76,7 @@ class ObjectReader {
     if (address == 0 || !objects_at) return;
     if (auto read = sheaf_.load(address); !read) return note("a sheaf: " + read.error().detail);
     const std::uint64_t size = std::min(sheaf_.get(sheaf_size_), kMaxInSheaf);
-    if (cpu_free_.size() > kMaxCpuFree) return note("the sheaves have more objects than are looked at");
+    if (cpu_free_.size() > kMaxCpuFree) return note("the sheaves have more objects than are examined");
     const auto objects = read_words(image_, address + *objects_at, static_cast<std::size_t>(size));
     if (!objects) return note("a sheaf: " + objects.error().detail);
     cpu_free_.insert(cpu_free_.end(), objects->begin(), objects->end());
@@ -110,7 +110,8 @@ class ObjectReader {
     const std::uint64_t fewest = kmem_cache_.get(cache_fewest_) & kMaxInSlab;
     if (objects != cache_.objects_per_slab && objects != fewest) {
       // KFENCE's pages look like slabs with one object, but no cache counts them.
-      if (objects != 1) note("the slab at " + hex(memory) + " has " + std::to_string(objects) + " objects, which cannot be");
+      if (objects != 1)
+        note("the slab at " + hex(memory) + " has " + std::to_string(objects) + " objects, which is impossible");
       return;
     }
     begin_ = memory + kmem_cache_.get(cache_left_);

@@ -38,7 +38,7 @@ Result<PageMap> PageMap::find(KernelImage& image) {
   }
   if (*bits <= map.page_shift_ || *bits > 40 || map.struct_bytes_ < sizeof(std::uint64_t) ||
       map.struct_bytes_ > kMaxPageStruct) {
-    return unknown_model(image.name(), "has pages and sections of sizes that cannot be");
+    return unknown_model(image.name(), "has pages and sections of impossible sizes");
   }
   map.roots_ = *roots;
   map.root_count_ = std::min(*count, kMaxRoots);
@@ -90,7 +90,7 @@ std::string PageMap::for_each(const Visit& visit) {
       const std::uint64_t number = (root * sections + i) << section_bits_;
       if ((section.get(map) & kHasPages) == 0) continue;
       if (!visit_section(number, (section.get(map) & ~kFlags) + number * struct_bytes_, visit)) {
-        return "memory has more pages than are looked at";
+        return "memory has more pages than are examined";
       }
     }
   }

@@ -140,7 +140,7 @@ class SlabWalker {
     cache.objects_per_slab = cache_.get(cache_.order) & kMaxObjectsPerSlab;
     cache.order = cache_.get(cache_.order) >> 16U;
     if (cache.order > kMaxOrder) {
-      note(cache, "its slabs have 2^" + std::to_string(cache.order) + " pages, which cannot be");
+      note(cache, "its slabs have 2^" + std::to_string(cache.order) + " pages, which is impossible");
       cache.order = 0;
     }
     auto name = image_.read_string(cache_.get(cache_.name), kMaxCacheName);

@@ -110,7 +110,7 @@ Report run_replay(const CommandLine& options) {
   const OpenedSource opened = open_source(options.capture);
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   const std::size_t count = opened.source->poll_count();
-  if (count == 0) return {.output = {}, .problem = printable_bytes(options.capture) + " is no capture"};
+  if (count == 0) return {.output = {}, .problem = printable_bytes(options.capture) + " is not a capture"};
   if (options.is_list) return list_of_polls(options);
   StopSignals signals;
   const std::int64_t start_ns = system_clock().monotonic_ns();

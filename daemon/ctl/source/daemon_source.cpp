@@ -66,7 +66,7 @@ class DaemonSource final : public ReportSource {
     }
     etag_ = answer.etag;
     if (sample.types.empty() && !has_source()) {
-      sample.problem = url_.for_logs + ": no source of it is up; memstatctl doctor says what they lack";
+      sample.problem = url_.for_logs + ": no source of it is up; memstatctl doctor shows what they lack";
     }
     (void)ask("/api/v1/memory", [&](auto body) { return parse_memory_answer(body, machine_, sample.memory); });
     if (!missing_) missing_ = missing_sources_of();

@@ -75,7 +75,7 @@ std::string read_head(std::string_view bytes, Head& head) {
       return "the answer has a transfer coding that was not asked for";
     if (!is_named("content-length")) continue;
     head.length = parse_length(value, 10);
-    if (!head.length) return "the answer has no possible size";
+    if (!head.length) return "the answer has no valid size";
     if (*head.length > kMaxHttpBody) return kTooLarge;
   }
   if (head.is_chunked) head.length.reset();

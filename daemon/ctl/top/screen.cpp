@@ -98,7 +98,7 @@ TopScreen::TopScreen() {
   }
   screen_ = ::newterm(nullptr, stdout, stdin);
   if (screen_ == nullptr) {
-    problem_ = "this terminal is none that a full screen works on (TERM)";
+    problem_ = "this terminal (TERM) cannot show a full screen";
     return;
   }
   take_signals();

@@ -71,7 +71,7 @@ TEST(SourceOptions, ThatAreWrongAreToldWithPlaceAndAdvice) {
 }
 
 /// Stands for the events of a machine.
-std::string problem_with(std::string_view word) { return word == "slip" ? "is no event; is it slap?" : ""; }
+std::string problem_with(std::string_view word) { return word == "slip" ? "is not an event; is it slap?" : ""; }
 
 constexpr SourceOption kCounters[] = {
     {.name = "counters", .kind = Kind::kKey, .default_pattern = "one two", .problem_with = problem_with, .help = "Sets."}};
@@ -101,7 +101,7 @@ TEST(CountersKey, NamesSetsOfEventsAndCpus) {
 
 TEST(CountersKey, RefusesWhatCannotBeCounted) {
   EXPECT_EQ(counters_problem("counters:\n  - {set: memory, events: [one, slip]}"),
-            "f.yaml:2:33: counters[0].events[1]: \"slip\" is no event; is it slap?");
+            "f.yaml:2:33: counters[0].events[1]: \"slip\" is not an event; is it slap?");
   EXPECT_EQ(counters_problem("counters: [{set: a}]"),
             "f.yaml:1:12: counters[0]: has no events; only set: memory has some of its own");
   EXPECT_EQ(counters_problem("counters: [{events: [x]}]"), "f.yaml:1:12: counters[0]: has no name; write set: memory");

@@ -210,8 +210,8 @@ TEST(CounterSets, NamesOfEventsAreRefusedWithTheNearest) {
                             "MEM_LOAD_RETIRED:L3_MISS", "DTLB_WALK"}) {
     EXPECT_EQ(problem_with_event(event), "") << event;
   }
-  EXPECT_EQ(problem_with_event("page-fault"), "is no event; is it page-faults?");
-  EXPECT_EQ(problem_with_event("dTLB-walk"), "is no event; is it dTLB-walks?");
+  EXPECT_EQ(problem_with_event("page-fault"), "is not an event; is it page-faults?");
+  EXPECT_EQ(problem_with_event("dTLB-walk"), "is not an event; is it dTLB-walks?");
   EXPECT_THAT(problem_with_event("zzzzzz"), HasSubstr("memstatctl counters --list"));
   EXPECT_THAT(problem_with_event("a b"), HasSubstr("without blanks"));
   EXPECT_THAT(problem_with_event(""), HasSubstr("1 to 512 characters"));

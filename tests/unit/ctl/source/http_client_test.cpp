@@ -44,7 +44,7 @@ TEST(HttpAnswer, ThatIsHostileIsRefused) {
   EXPECT_EQ(problem_of("HTTP/1.1 2x0 OK\r\n\r\n"), "the answer has no status");
   EXPECT_EQ(problem_of(head + "Content-Length: 67108865\r\n\r\n"), "the answer is larger than 64 MiB");
   EXPECT_EQ(problem_of(head + "Content-Length: 99999999999999999999999\r\n\r\n"), "the answer is larger than 64 MiB");
-  EXPECT_EQ(problem_of(head + "Content-Length: -1\r\n\r\n"), "the answer has no possible size");
+  EXPECT_EQ(problem_of(head + "Content-Length: -1\r\n\r\n"), "the answer has no valid size");
   EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n"),
             "the answer is larger than 64 MiB");
   EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n"), "the answer has a broken chunk");

@@ -60,7 +60,7 @@ TEST(ElfCore, RefusesHeadersThatCannotBe) {
       {with(bytes, 18, std::uint16_t{40}), "ELF machine 40"},
       {with(bytes, 32, most - 3), "cut short"},
       {with(bytes, 54, std::uint16_t{32}), "program headers of another size"},
-      {with(bytes, 56, std::uint16_t{0}), "names 0 program headers"},
+      {with(bytes, 56, std::uint16_t{0}), "has 0 program headers"},
       {with(bytes, 56, std::uint16_t{1}), "no PT_LOAD"},
       {with(bytes, kSecondHeader + 32, most - 3), "more than 2^64"},
       {with(bytes, 64 + 32, std::uint64_t{1} << 40U), "bytes of notes"},

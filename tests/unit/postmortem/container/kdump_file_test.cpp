@@ -96,7 +96,7 @@ TEST(KdumpFile, PagesThatCannotBeUnpackedAreErrorsOfTheirAddresses) {
   const std::size_t first = 7 * 4096;  // the descriptor of the first page
   for (const auto& [dump, says] :
        {std::pair{with(bytes, first + 12, std::uint32_t{4}), "snappy, which this build does not read"},
-        std::pair{with(bytes, first + 12, std::uint32_t{64}), "in way 64"},
+        std::pair{with(bytes, first + 12, std::uint32_t{64}), "by unknown method 64"},
         std::pair{with(bytes, first + 12, std::uint32_t{0x20}), "cannot be unpacked by zstd"},
         std::pair{with(bytes, first + 12, std::uint32_t{0x2}), "cannot be unpacked by lzo"},
         std::pair{with(bytes, first + 12, std::uint32_t{0}), "has a page of"},

@@ -204,8 +204,8 @@ TEST_F(FreeBsdDump, CountsOfCpusAndDomainsThatCannotBeAreNotBelieved) {
   ASSERT_TRUE(opened) << to_string(opened.error());
   EXPECT_EQ(opened->view->cpu_count(), 1U);
   ASSERT_FALSE(opened->notes.empty());
-  EXPECT_THAT(opened->notes[0], HasSubstr("mp_maxid is 4294967295, which cannot be"));
-  EXPECT_THAT(opened->notes[0], HasSubstr("vm_ndomains is 2147483647, which cannot be"));
+  EXPECT_THAT(opened->notes[0], HasSubstr("mp_maxid is 4294967295, which is impossible"));
+  EXPECT_THAT(opened->notes[0], HasSubstr("vm_ndomains is 2147483647, which is impossible"));
 }
 
 TEST_F(FreeBsdDump, CountersBeforeTheyAreSetUpAreZero) {
