@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::string_view kRefaults = "memstat_refaulted_pages_total";
 constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
+constexpr std::string_view kScanned = "memstat_reclaim_scanned_pages_total";
+
+/// Refaults are of all reclaim, also of groups at their limits; the scanned pages are only those of the machine's own.
+bool is_of_groups(const Evidence& evidence, double refaults) {
+  return !evidence.samples(kScanned).empty() && evidence.moved(kScanned) < refaults / 2;
+}
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double pages = evidence.rate(evidence.moved(kRefaults));
@@ -22,6 +28,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   // A slow disk limits the rate, but not the time for which programs wait.
   const double least = full >= 0.1 ? 100 : 1000;
   if (pages < least || (full < 0.05 && some < 0.2)) return;
+  if (is_of_groups(evidence, evidence.moved(kRefaults))) return;
   Finding& finding = add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
                                  "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
   finding.fact(
@@ -41,7 +48,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kRefaults, kStalls};
-constexpr std::string_view kUses[] = {kGroupRefaults};
+constexpr std::string_view kUses[] = {kGroupRefaults, kScanned};
 constexpr std::string_view kExplains[] = {"memory_stalls", "direct_reclaim"};
 constexpr std::array kCauses{Cause{.name = "reclaim_thrash",
                                    .looks_for = "Pages that were just reclaimed are read again, and programs wait for them.",

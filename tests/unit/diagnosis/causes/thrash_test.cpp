@@ -33,5 +33,15 @@ TEST(Thrash, OfASlowDiskHasFewPagesAndLongWaits) {
   EXPECT_EQ(machine.words(), "now reclaim_thrash");
 }
 
+TEST(Thrash, OfAGroupAtItsLimitIsNotTheMachines) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_refaulted_pages_total", 900000, {"file"});
+  machine.moved("memstat_pressure_stall_seconds_total", 18, {"full"});
+  machine.moved("memstat_reclaim_scanned_pages_total", 400000, {"kswapd"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_reclaim_scanned_pages_total", 100000, {"direct"});
+  EXPECT_EQ(machine.words(), "now reclaim_thrash");
+}
+
 }  // namespace
 }  // namespace memstat::causes::thrash
