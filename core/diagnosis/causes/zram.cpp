@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Compressed memory devices (zram) at a configured limit.
+// Compressed memory devices (zram) at a configured limit, or large.
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -36,12 +36,53 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
+/// Memory of devices whose pages take nearly as much room compressed.
+double incompressible_bytes(const Evidence& evidence) {
+  double sum = 0;
+  for (const MetricEvidence& one : evidence.samples(kBytes)) {
+    if (one.labels[1] == "held" && one.value >= 0.9 * bytes_of(evidence, one.labels[0], "original")) sum += one.value;
+  }
+  return sum;
+}
+
+void look_at_size(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto held = evidence.part("zsmalloc");
+  if (!held) return;
+  const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
+  const bool is_large = evidence.share(*held) > 0.3 && available < 0.1;
+  const double for_nothing = incompressible_bytes(evidence);
+  const bool is_for_nothing = evidence.share(for_nothing) > 0.1;
+  if (!is_large && !is_for_nothing) return;
+  Finding& finding = add_finding(
+      found, cause, Severity::kWasteful, Certainty::kLikely,
+      "Compressed memory (zram) takes " + bytes_text(*held) + ", " + percent_text(evidence.share(*held)) + " of all memory");
+  if (is_for_nothing) {
+    finding.fact({.text = bytes_text(for_nothing) + " of it hold pages that do not compress",
+                  .source = std::string(kBytes),
+                  .value = for_nothing,
+                  .limit = 0.1 * evidence.total_bytes});
+  } else {
+    finding.fact({.text = percent_text(available) + " of memory is available",
+                  .source = "memstat_memory_available_bytes",
+                  .value = evidence.available_bytes});
+  }
+  finding.bytes = *held;
+  finding.is_about("account", "zsmalloc").leads_to("Swapping to compressed memory no longer frees memory.").then("zramctl");
+}
+
 constexpr std::string_view kNeeds[] = {kBytes};
+constexpr std::string_view kSizeNeeds[] = {"account/zsmalloc"};
 constexpr std::array kCauses{Cause{.name = "zram_full",
                                    .looks_for = "A device of compressed memory is at the limit that was set for it.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kNeeds,
-                                   .look = look}};
+                                   .look = look},
+                             Cause{.name = "compressed_large",
+                                   .looks_for = "Compressed memory is much larger than usual, or its pages do not compress.",
+                                   .system = CauseSystem::kLinux,
+                                   .needs = kSizeNeeds,
+                                   .uses = kNeeds,
+                                   .look = look_at_size}};
 
 }  // namespace
 extern const std::span<const Cause> causes;

@@ -16,5 +16,16 @@ TEST(Zram, IsFullAtTheLimitThatWasSet) {
   EXPECT_EQ(machine.words(), "wasteful zram_full");
 }
 
+TEST(Zram, OfPagesThatDoNotCompressIsWaste) {
+  EvidenceOfMachine machine;
+  const double held = 0.2 * machine.evidence.total_bytes;
+  machine.part("zsmalloc", held);
+  machine.metric("memstat_zram_bytes", held, {"zram0", "held"});
+  MetricEvidence& original = machine.metric("memstat_zram_bytes", 3 * held, {"zram0", "original"});
+  EXPECT_EQ(machine.words(), "");
+  original.value = held;
+  EXPECT_EQ(machine.words(), "wasteful compressed_large");
+}
+
 }  // namespace
 }  // namespace memstat::causes::zram
