@@ -287,7 +287,6 @@ void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding
   name_holder(evidence, charge_of(is_part ? growth.name : growth.allocator), Holds::kGainedLately, bytes, finding);
 }
 
-constexpr double kBootSeconds = 900;
 /// Smaller growth, below a thousandth of memory or a tenth of the earlier amount, is a finding only if an end is in sight.
 constexpr double kWorthShare = 1e-3;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
+#include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 #include "core/model/type_rules.h"
 
@@ -61,13 +63,25 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
   if (!reclaimable || !fixed || evidence.slab_held_bytes <= 0) return;
   const double hidden = *reclaimable + *fixed - evidence.slab_held_bytes;
   if (evidence.share(hidden) < 0.05) return;
-  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+  const GrowthEvidence* const growth = evidence.growth(kAccountAllocator, "slab_unreclaimable");
+  const bool is_growing = growth != nullptr && hidden >= growth->gain;
+  const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
+  const auto to_end = is_growing && !is_starting ? outlook(*growth, growth->memory_seconds) : std::nullopt;
+  Finding& finding = add_finding(found, cause, to_end ? Severity::kSoon : Severity::kNotable, Certainty::kLikely,
                                  "Slab memory outside of caches: " + bytes_text(hidden) + " of kmalloc above 8 KiB");
   finding.fact(
       {.text = bytes_text(*reclaimable + *fixed) + " of slab, " + bytes_text(evidence.slab_held_bytes) + " in caches",
        .source = "memstat_accounted_bytes",
        .value = hidden,
        .limit = 0.05 * evidence.total_bytes});
+  if (is_growing) {
+    finding.fact({.text = "slab that reclaim cannot take grew by " + bytes_text(growth->gain) + " in " +
+                          duration_words(growth->seconds),
+                  .source = "account/slab_unreclaimable",
+                  .value = growth->gain,
+                  .window_seconds = growth->seconds});
+  }
+  finding.seconds_left = to_end;
   finding.bytes = hidden;
   finding.is_about("account", "slab_unreclaimable")
       .leads_to("A driver or a kernel buffer holds it.")
@@ -135,6 +149,7 @@ constexpr std::string_view kSlabNeeds[] = {"slab/*"};
 constexpr std::string_view kCacheUses[] = {kGroupKernel};
 constexpr std::string_view kZoneNeeds[] = {"uma/*"};
 constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
+constexpr std::string_view kLargeSymptoms[] = {"memory_growth"};
 constexpr std::string_view kNameNeeds[] = {"memstat_negative_dentries", "table/dentries"};
 constexpr std::string_view kRcuNeeds[] = {"table/dentries"};
 
@@ -163,6 +178,7 @@ constexpr std::array kCauses{
           .looks_for = "Large kernel allocations, which no cache shows, hold much memory.",
           .system = CauseSystem::kLinux,
           .needs = kLargeNeeds,
+          .explains = kLargeSymptoms,
           .look = look_at_large},
     Cause{.name = "negative_dentries",
           .looks_for = "Lookups of missing files fill the cache of names.",

@@ -36,6 +36,18 @@ TEST(Slab, MemoryInNoCache) {
   EXPECT_EQ(machine.words(), "notable kmalloc_large");
 }
 
+TEST(Slab, MemoryInNoCacheThatGrowsIsUsedUpSoon) {
+  EvidenceOfMachine machine;
+  machine.part("slab_reclaimable", kGiB);
+  machine.part("slab_unreclaimable", kGiB);
+  machine.evidence.slab_held_bytes = 1.05 * kGiB;
+  GrowthEvidence& growth = machine.growing("account", "slab_unreclaimable", kGiB, 0.9 * kGiB, 300);
+  growth.memory_seconds = 600;
+  EXPECT_EQ(machine.words(), "soon kmalloc_large");
+  growth.gain = 0.99 * kGiB;
+  EXPECT_EQ(machine.words(), "soon memory_growth") << "other memory may have grown";
+}
+
 /// The cache and the table of names: `negative` of `all` entries are of missing files, `objects` are in memory.
 EvidenceOfMachine machine_of_names(double negative, double all, double objects) {
   EvidenceOfMachine machine;
