@@ -287,7 +287,7 @@ void add_log(const Snapshot& snapshot, Evidence& evidence) {
     const LoggedEvent& event = table->events[i];
     const bool is_timed = evidence.uptime_seconds > 0;
     const double ago = std::max(evidence.uptime_seconds - static_cast<double>(event.time_us) / 1e6, 0.0);
-    if (is_timed && ago > kLogSeconds) continue;
+    if (is_timed && (!event.has_time || ago > kLogSeconds)) continue;
     if (event.event == LogEvent::kOomKill) {
       evidence.kills.push_back(kill_of(event));
       if (is_timed) evidence.kills.back().seconds_ago = ago;
