@@ -24,6 +24,7 @@ struct Count {
   double total = 0;        ///< the kernel's value
   double since_start = 0;  ///< since the first poll with this counter
   double recent = 0;       ///< within the last Evidence::recent_seconds
+  double last = 0;         ///< since the poll before, Evidence::poll_seconds ago; 0: there is none
 };
 
 /// A memory type. Amounts that the kernel does not provide are empty.
@@ -43,6 +44,7 @@ struct TypeEvidence {
   Count failures = {};
   Count sleeps = {};
   Count bytes_change = {};
+  Count objects_change = {};  ///< of tables
 };
 
 struct MetricEvidence {
@@ -102,6 +104,7 @@ struct Evidence {
   std::size_t polls = 0;
   double watched_seconds = 0;  ///< from the first poll to this one
   double recent_seconds = 0;   ///< the period of `recent`, at most ten minutes
+  double poll_seconds = 0;     ///< since the poll before; 0: there is none
   double uptime_seconds = 0;   ///< of the kernel; 0: unknown
   double total_bytes = 0;      ///< of memory; 0: unknown
   std::optional<double> available_bytes = {};

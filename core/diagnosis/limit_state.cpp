@@ -12,6 +12,19 @@ std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double
   return seconds;
 }
 
+std::optional<double> quick_outlook(const Evidence& evidence, const Count& change, double used, double limit) {
+  constexpr double kLeastSeconds = 30;
+  constexpr double kMostSeconds = 300;
+  constexpr double kGainedShare = 0.25;
+  if (evidence.recent_seconds < kLeastSeconds || evidence.poll_seconds <= 0) return std::nullopt;
+  if (used < kFillingShare * limit || change.recent < kGainedShare * limit) return std::nullopt;
+  const double pace = change.last / evidence.poll_seconds;
+  const double usual = evidence.rate(change.recent);
+  if (pace < usual / 2 || pace > 2 * usual) return std::nullopt;  // a step
+  const double left = (limit - used) / pace;
+  return left > 0 && left <= std::min(kMostSeconds, evidence.recent_seconds) ? std::optional(left) : std::nullopt;
+}
+
 std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEvidence& type) {
   LimitState state;
   const auto consider = [&](const std::optional<double>& limit, const std::optional<double>& amount, bool is_bytes) {
@@ -34,6 +47,9 @@ std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEviden
   state.sleepers = type.sleepers;
   if (const GrowthEvidence* const growth = evidence.growth(to_string(type.allocator), type.name); growth != nullptr) {
     state.seconds_left = outlook(*growth, growth->limit_seconds);
+  }
+  if (!state.seconds_left && !state.is_bytes) {
+    state.seconds_left = quick_outlook(evidence, type.objects_change, state.used, state.limit);
   }
   return state;
 }

@@ -50,4 +50,9 @@ void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const L
 /// The time left at the rate of growth, up to a day, if the time watched is long enough to predict it.
 std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double> seconds);
 
+/// The share from which quick_outlook() looks.
+inline constexpr double kFillingShare = 0.75;
+/// The time left, up to five minutes, of an amount that fills so fast that growth is not established before its limit.
+std::optional<double> quick_outlook(const Evidence& evidence, const Count& change, double used, double limit);
+
 }  // namespace memstat

@@ -67,7 +67,9 @@ void CounterMemory::begin(std::int64_t now_ns) {
   if (window_ == 0) {
     old_ns_ = middle_ns_ = now_ns;
     window_ = 1;
+    now_ns_ = now_ns;
   }
+  last_ns_ = now_ns_;
   now_ns_ = now_ns;
   if (now_ns - middle_ns_ < kWindowNs) return;
   old_ns_ = middle_ns_;
@@ -80,16 +82,18 @@ Count CounterMemory::change(std::uint64_t number, double value, bool is_counter)
   Series& series = series_[number];
   if (series.window == 0 || series.window + 1 < window_) {  // new, or absent for longer than the memory reaches
     if (series.window == 0) series.first = value;
-    series.old = series.middle = value;
+    series.old = series.middle = series.last = value;
   } else if (series.window < window_) {
     series.old = series.middle;
     series.middle = value;
   }
   series.window = window_;
-  Count count{.total = value, .since_start = value - series.first, .recent = value - series.old};
+  Count count{
+      .total = value, .since_start = value - series.first, .recent = value - series.old, .last = value - series.last};
+  series.last = value;
   if (is_counter && count.recent < 0) {  // reset
     series.first = series.old = series.middle = value;
-    count.since_start = count.recent = 0;
+    count.since_start = count.recent = count.last = 0;
   }
   return count;
 }
@@ -162,6 +166,8 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   const Count failed = failures ? types_.change(number, *failures, true) : Count();
   const Count slept = sleeps ? types_.change(number + 1, *sleeps, true) : Count();
   const Count moved = bytes ? types_.change(number + 2, *bytes, false) : Count();
+  const auto entries = entry.allocator == Allocator::kTable ? figure(Field::kCount) : std::nullopt;
+  const Count added = entries ? types_.change(number + 3, *entries, false) : Count();
   if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += held.value_or(bytes.value_or(0));
   const bool is_large = std::max(bytes.value_or(0), held.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
   const bool has_limit = snapshot.has(TrackedFigure::kLimitUsed, row);
@@ -183,6 +189,7 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   type.failures = failed;
   type.sleeps = slept;
   type.bytes_change = moved;
+  type.objects_change = added;
   out.evidence.types.push_back(type);
 }
 
@@ -203,6 +210,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   evidence.polls = polls_;
   evidence.watched_seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
   evidence.recent_seconds = samples_.recent_seconds();
+  evidence.poll_seconds = samples_.poll_seconds();
   const std::int64_t boot_ns = snapshot.boot_time_ns();
   evidence.uptime_seconds = boot_ns == 0 ? 0 : static_cast<double>(snapshot.realtime_ns - boot_ns) / 1e9;
   evidence.total_bytes = first_value(snapshot, kTotalBytes).value_or(0);

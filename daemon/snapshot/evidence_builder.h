@@ -33,6 +33,8 @@ class CounterMemory {
   void forget(std::uint64_t number);
   void clear() { *this = CounterMemory(); }
 
+  /// Since the poll before; 0 at the first.
+  [[nodiscard]] double poll_seconds() const { return static_cast<double>(now_ns_ - last_ns_) / 1e9; }
   [[nodiscard]] double recent_seconds() const { return static_cast<double>(now_ns_ - old_ns_) / 1e9; }
 
  private:
@@ -40,10 +42,12 @@ class CounterMemory {
     double first = 0;
     double old = 0;
     double middle = 0;
+    double last = 0;
     std::uint32_t window = 0;  ///< Window of the last value, from 1; 0: none.
   };
   std::vector<Series> series_;
   std::int64_t now_ns_ = 0;
+  std::int64_t last_ns_ = 0;
   std::int64_t old_ns_ = 0;
   std::int64_t middle_ns_ = 0;
   std::uint32_t window_ = 0;
@@ -77,7 +81,7 @@ class EvidenceBuilder {
   [[nodiscard]] std::shared_ptr<const PollEvidence> current() const;
 
  private:
-  static constexpr std::uint64_t kCountsOfType = 3;
+  static constexpr std::uint64_t kCountsOfType = 4;
   std::uint64_t number_of_sample(std::size_t metric, std::string_view labels);
   void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out);
   void add_samples(const Snapshot& snapshot, std::size_t wanted, PollEvidence& out);

@@ -21,13 +21,40 @@ std::optional<double> fixed_bytes(const Evidence& evidence, std::string_view gro
          evidence.value("memstat_memcg_reclaimable_kernel_bytes", group).value_or(0);
 }
 
+/// Full of program memory within minutes.
+void look_at_filling(const Evidence& evidence, const Cause& cause, const TypeEvidence& group, double fixed,
+                     Findings& found) {
+  const MetricEvidence* const programs = evidence.sample(kGroupAnonymous, group.name);
+  if (programs == nullptr) return;
+  const auto left = quick_outlook(evidence, programs->change, fixed, *group.limit_bytes);
+  if (!left) return;
+  Finding& finding = add_finding(found, cause, Severity::kSoon, Certainty::kLikely,
+                                 "Control group " + short_name(group.name, 36) + " is full in " + duration_words(*left) +
+                                     ": " + bytes_text(fixed) + " of " + bytes_text(*group.limit_bytes));
+  finding.fact({.text = "program memory grew by " + bytes_text(programs->change.recent) + " in " +
+                        duration_words(evidence.recent_seconds),
+                .source = std::string(kGroupAnonymous),
+                .value = programs->change.recent,
+                .limit = group.limit_bytes,
+                .window_seconds = evidence.recent_seconds});
+  finding.seconds_left = left;
+  finding.bytes = fixed;
+  finding.is_about("memcg", group.name).by("group", group.name);
+  finding.leads_to("When it is used up, the kernel kills a process of the group.");
+  finding.then("cat /sys/fs/cgroup" + std::string(group.name) + "/memory.stat | head");
+}
+
 /// A group full of page cache is healthy, because the cache is reclaimed on demand.
 void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
-    if (*group.bytes < kNearShare * *group.limit_bytes) continue;
+    if (*group.bytes < kFillingShare * *group.limit_bytes) continue;
     const auto fixed = fixed_bytes(evidence, group.name);
-    if (!fixed || *fixed < kNearShare * *group.limit_bytes) continue;
+    if (!fixed) continue;
+    if (*fixed < kNearShare * *group.limit_bytes || *group.bytes < kNearShare * *group.limit_bytes) {
+      look_at_filling(evidence, cause, group, *fixed, found);
+      continue;
+    }
     const bool is_pressed = group.sleeps.recent > 0;
     Finding& finding = add_finding(found, cause, is_pressed ? Severity::kWasteful : Severity::kNotable,
                                    is_pressed ? Certainty::kLikely : Certainty::kPossible,

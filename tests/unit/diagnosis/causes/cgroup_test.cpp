@@ -57,6 +57,22 @@ TEST(Cgroup, AboveHighIsSlowedAndNearItIsNot) {
   EXPECT_EQ(machine.words(), "now cgroup_throttled");
 }
 
+TEST(Cgroup, OfAHeapThatReachesItsLimitWithinTheMinute) {
+  EvidenceOfMachine machine;
+  machine.evidence.recent_seconds = 60;
+  machine.evidence.poll_seconds = 10;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/java");
+  group.bytes = 130 * kMiB;
+  group.limit_bytes = 150 * kMiB;
+  MetricEvidence& heap = machine.metric("memstat_memcg_anonymous_bytes", 126 * kMiB, {"/java"});
+  EXPECT_EQ(machine.words(), "");
+  heap.change = {.total = 126 * kMiB, .since_start = 60 * kMiB, .recent = 60 * kMiB, .last = 10 * kMiB};
+  EXPECT_EQ(machine.words(), "soon cgroup_full");
+  EXPECT_NEAR(machine.find()[0].seconds_left.value_or(0), 24, 0.1);
+  heap.value = 60 * kMiB;
+  EXPECT_EQ(machine.words(), "") << "the rest is page cache";
+}
+
 TEST(Cgroup, TasksAtTheirLimit) {
   EvidenceOfMachine machine;
   machine.metric("memstat_memcg_tasks_limit", 100, {"/a"});

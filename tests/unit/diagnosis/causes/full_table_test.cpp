@@ -54,6 +54,22 @@ TEST(FullTable, EachTableIsFullNearlyFullOrNeither) {
   }
 }
 
+TEST(FullTable, ThatFillsWithinTheMinuteIsFullSoonAndAStepIsNot) {
+  EvidenceOfMachine machine;
+  machine.evidence.recent_seconds = 60;
+  machine.evidence.poll_seconds = 10;
+  TypeEvidence& type = machine.limited(Allocator::kTable, "conntrack", 849, 1000);
+  type.objects_change = {.total = 849, .since_start = 539, .recent = 539, .last = 90};
+  EXPECT_EQ(machine.words(), "soon conntrack_full");
+  EXPECT_NEAR(machine.find()[0].seconds_left.value_or(0), 16.8, 0.1);
+  type.objects_change.last = 500;
+  EXPECT_EQ(machine.words(), "") << "a step";
+  type.objects_change.last = 0;
+  EXPECT_EQ(machine.words(), "") << "it has ended";
+  type.objects_change = {.total = 849, .since_start = 539, .recent = 200, .last = 33};
+  EXPECT_EQ(machine.words(), "") << "it may go up and down";
+}
+
 TEST(FullTable, WhatFreeBsdKeepsForRootIsFullForTheOthers) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   TypeEvidence& files = machine.limited(Allocator::kTable, "files", 568, 599);
