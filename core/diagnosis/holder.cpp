@@ -60,6 +60,15 @@ double charged_to(const Evidence& evidence, std::string_view group, const Charge
   return 0;
 }
 
+bool has_stopped_waiting(const Evidence& evidence, std::string_view group) {
+  constexpr double kFeltShare = 0.05;
+  if (evidence.poll_seconds <= 0) return false;
+  for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {
+    if (one.labels[0] == group && one.change.last >= kFeltShare * evidence.poll_seconds) return false;
+  }
+  return !evidence.samples(kGroupStalls).empty();
+}
+
 const Charge& charge_of(std::string_view part_or_allocator) {
   if (part_or_allocator == "anonymous") return kProgramMemory;
   if (part_or_allocator == "shared") return kSharedMemory;

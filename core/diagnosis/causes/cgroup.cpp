@@ -88,6 +88,9 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
     // A program sleeps for up to two seconds before it meets the bound again.
     const bool is_met = group->sleeps.recent > 0 || (group->sleeps.total > 0 && stalled > 0.1);
     if (!is_met || *group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
+    // Page cache above the bound is reclaimed at once.
+    const bool is_cache = fixed_bytes(evidence, group->name).value_or(*group->bytes) < kNearShare * high.value;
+    if (is_cache && (stalled <= 0.1 || has_stopped_waiting(evidence, group->name))) continue;
     Finding& finding = add_finding(
         found, cause, Severity::kNow, Certainty::kLikely,
         "Control group " + short_name(group->name, 36) + " is slowed down at memory.high, " + bytes_text(high.value));
@@ -141,7 +144,8 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
 constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes",
                                            kGroupParts};
-constexpr std::string_view kHighUses[] = {kGroupStalls};
+constexpr std::string_view kHighUses[] = {kGroupStalls, kGroupAnonymous, kGroupKernel, kGroupParts,
+                                          "memstat_memcg_reclaimable_kernel_bytes"};
 constexpr std::string_view kHighNeeds[] = {"memstat_memcg_high_bytes"};
 constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim", "cgroup_thrash", "reclaim_thrash",
                                               "swap_thrash"};

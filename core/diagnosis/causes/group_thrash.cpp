@@ -34,6 +34,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     const std::string_view group = one.labels[0];
     if (one.labels[1] != kSomeStalled.part || group == "/" || evidence.rate(one.change.recent) <= 0.1) continue;
     if (!is_thrashing(evidence, group) || has_thrashing_child(evidence, group)) continue;
+    if (has_stopped_waiting(evidence, group)) continue;
     const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
                          charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
     const double full = evidence.rate(charged_to(evidence, group, kStalled, Holds::kGainedLately));

@@ -57,6 +57,24 @@ TEST(Cgroup, AboveHighIsSlowedAndNearItIsNot) {
   EXPECT_EQ(machine.words(), "now cgroup_throttled");
 }
 
+TEST(Cgroup, OfPageCacheAboveHighIsHealthyUnlessItWaits) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/backup");
+  group.bytes = 110 * kMiB;
+  group.sleeps.recent = 500;
+  machine.metric("memstat_memcg_high_bytes", 100 * kMiB, {"/backup"});
+  MetricEvidence* const anonymous = &machine.metric("memstat_memcg_anonymous_bytes", 2 * kMiB, {"/backup"});
+  EXPECT_EQ(machine.words(), "");
+  anonymous->value = 100 * kMiB;
+  EXPECT_EQ(machine.words(), "now cgroup_throttled");
+  anonymous->value = 2 * kMiB;
+  MetricEvidence& stalls = machine.moved("memstat_memcg_pressure_stall_seconds_total", 90, {"/backup", "full"});
+  machine.evidence.poll_seconds = 10;
+  EXPECT_EQ(machine.words(), "") << "it waited, and does not any more";
+  stalls.change.last = 3;
+  EXPECT_EQ(machine.words(), "now cgroup_throttled");
+}
+
 TEST(Cgroup, OfAHeapThatReachesItsLimitWithinTheMinute) {
   EvidenceOfMachine machine;
   machine.evidence.recent_seconds = 60;

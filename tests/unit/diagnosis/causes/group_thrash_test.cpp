@@ -18,6 +18,16 @@ TEST(GroupThrash, NeedsRefaultsAndStalls) {
   EXPECT_EQ(machine.words(), "now cgroup_thrash");
 }
 
+TEST(GroupThrash, ThatHasEndedIsNoTrouble) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_memcg_refaulted_pages_total", 90000, {"/a", "file"});
+  MetricEvidence& waits = machine.moved("memstat_memcg_pressure_stall_seconds_total", 60, {"/a", "some"});
+  machine.evidence.poll_seconds = 10;
+  EXPECT_EQ(machine.words(), "");
+  waits.change.last = 2;
+  EXPECT_EQ(machine.words(), "wasteful cgroup_thrash");
+}
+
 TEST(GroupThrash, IsOfTheInnermostGroupAndExplainsTheMachines) {
   EvidenceOfMachine machine;
   for (const char* const group : {"/a", "/a/b"}) {
