@@ -222,6 +222,21 @@ class Who(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
         self.assertRegex(done.stderr, "linux kernels only; .*procstat -v PID")
 
+    def test_a_recording_of_freebsd_names_the_programs_that_held_a_known_number(self):
+        """Question, name of the row, and the figures that the recording's program took; how says which."""
+        for question, name, figures in (("files", None, {"count": 703}), ("pipes", None, {"count": 120}), ("eventfds", None, {"count": 80}),
+                                        ("inotify", None, {"count": 12}), ("sockets", None, {"count": 90}),
+                                        ("queues", "tcp receive", {"count": 1, "bytes": 30000}), ("queues", "tcp accept", {"count": 9}),
+                                        ("queues", "unix receive", {"count": 1, "bytes": 5000})):
+            with self.subTest(question=question, name=name):
+                document = answer(question, "--from", captures.fixtures()["freebsd-15.0-amd64-2cpu-who"])
+                row = next(row for row in document["holders"] if name in (None, row.get("name")))
+                self.assertEqual((row["command"], row["user"]), ("hold", "root"))
+                self.assertLessEqual(figures.items(), row.items())
+        document = answer("segments", "--from", captures.fixtures()["freebsd-15.0-amd64-2cpu-who"])
+        self.assertEqual([(row["name"], row["bytes"]) for row in document["holders"]],
+                         [(f"segment {number} of pid 62", 1 << 20) for number in range(65536, 65539)])
+
     def test_why_names_who_holds_what_is_full(self):
         table = ("memstat who 1\nasked_ns 1764119000000000000 looked_at 2 refused 0 unlisted 0 is_cut 0\n"
                  "812\tleaky\twww\t/web\t\t9012\t\n1\tinit\troot\t/\t\t40\t\nend 2\n")
