@@ -303,8 +303,8 @@ void CallerTable::write(const SiteFacts& facts, Buffer& out) const {
   add_group(rows, kOtherSites, groups_.others());
   constexpr std::string_view kOthers = "other\tother\tother";
   for (const auto& [name, cache] : caches_) {
-    cache.origins.for_each([&, cache = std::string_view(name)](std::string_view origin, const SiteTally& tally) {
-      add_origin(rows, cache, origin, tally);
+    cache.origins.for_each([&, of = std::string_view(name)](std::string_view origin, const SiteTally& tally) {
+      add_origin(rows, of, origin, tally);
     });
     if (!is_nothing(cache.origins.others())) add_origin(rows, name, kOthers, cache.origins.others());
   }
