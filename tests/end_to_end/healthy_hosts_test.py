@@ -24,6 +24,7 @@ PROBLEMS = {
     "freebsd-15.0-amd64-2cpu-pipes-full": {"MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-tables-full": {"MemstatLimitHit", "MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-dtmalloc-live": {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
+    "freebsd-15.0-amd64-2cpu-killed": {"MemstatAllocationFailures", "MemstatMemoryShortfall"},
     "linux-6.1-2cpu-tables": FULL_SOCKETS,
     "linux-7.2-2cpu-tables": FULL_SOCKETS,
     "linux-6.1-2cpu-pools": HUGE_PAGES,
