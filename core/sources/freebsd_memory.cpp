@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <optional>
 
 #include "core/base/arithmetic.h"
@@ -195,6 +196,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
+    .interval = std::chrono::seconds(30),
     .notes =
         "no privilege needed; the kernel numbers swap devices in the order of swapinfo(8); the figures of ZFS are missing "
         "if it was loaded after memstatd started",

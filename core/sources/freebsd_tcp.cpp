@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
@@ -119,6 +120,7 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUnknown,
     .is_roster = false,
     .origins = kOrigins,
+    .interval = std::chrono::seconds(30),
     .notes =
         "no privilege needed; counts this network stack (VNET) only; if the kernel's structure of counters has another "
         "size, memstat_socket_events_total is missing",
