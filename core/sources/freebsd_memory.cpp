@@ -152,7 +152,7 @@ Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysct
 Result<void> read_devices(KernelView& view, std::uint64_t count, State& state, FileBundleWriter& writer) {
   for (std::uint64_t device = 0; device < std::min(count, kMaxSwapDevices); ++device) {
     state.device_name.assign(kSwapInfo).append(".").append(std::to_string(device));
-    const auto result = writer.add_sysctl(view, state.device_name, 32);
+    auto result = writer.add_sysctl(view, state.device_name, 32);
     if (!result && result.error().code != ErrorCode::kNotPresent) return result;
   }
   return {};
