@@ -58,7 +58,9 @@ bool PhysFreeReader::next(PhysFreeList& list) {
     const bool is_list = !is_domain && take_title(line, "FREE LIST ", number);
     if (is_domain || is_list) {
       if (has_rows) return true;  // the next call reads the title again
-      if (!number) error_ = at_;
+      const bool is_in_order = is_domain ? !has_title_ || number > domain_ : !list_ || number > list_;
+      if (!number || !is_in_order) error_ = at_;
+      has_title_ = true;
       if (is_domain) domain_ = number.value_or(0);
       if (is_domain) list_.reset();
       if (is_list) list_ = number;

@@ -35,7 +35,7 @@ struct PhysFreeList {
   [[nodiscard]] std::uint64_t largest_block() const;
 };
 
-/// Reads the free lists one after another. Allocates nothing.
+/// Reads the free lists one after another, in ascending order, as the kernel prints them. Allocates nothing.
 class PhysFreeReader {
  public:
   /// `text` is borrowed. A NUL ends it.
@@ -52,6 +52,7 @@ class PhysFreeReader {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool has_title_ = false;
   std::uint32_t domain_ = 0;
   std::optional<std::uint32_t> list_;  // the one whose title was read last
   std::optional<std::size_t> error_;

@@ -6,7 +6,9 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
@@ -37,7 +39,7 @@ constexpr std::string_view kOrigin = "sysctl vm.phys_free, vm.swap_info, kstat.z
 constexpr std::string_view kPhysFree = "vm.phys_free";
 constexpr std::string_view kSwapDevices = "vm.nswapdev";
 constexpr std::string_view kSwapInfo = "vm.swap_info";
-constexpr std::uint64_t kMaxSwapDevices = 32;
+constexpr std::uint64_t kMaxSwapDevices = 32;  // bits of Swap::devices
 constexpr std::size_t kBundlePart = 0;
 
 struct ArcLeaf {
@@ -60,18 +62,20 @@ std::optional<std::size_t> place_of_blocks(std::size_t size) {
 
 /// Pages of swap.
 struct Swap {
+  std::uint32_t devices = 0;  ///< A bit for each device read.
   std::uint64_t total = 0;
   std::uint64_t used = 0;
   bool is_complete = true;  ///< No device has an unknown structure.
 };
 
-/// Returns false if `name` is not that of a device.
+/// Returns false if `name` is not that of a device, or of one that was taken before.
 bool take_device(std::string_view name, std::string_view bytes, std::uint64_t page_size, Swap& swap,
                  StagedStatistics& statistics) {
   if (!name.starts_with(kSwapInfo) || name.size() <= kSwapInfo.size() + 1) return false;
   const auto device = parse_u64(name.substr(kSwapInfo.size() + 1));
   const auto place = place_of_blocks(bytes.size());
-  if (!device || *device >= kMaxSwapDevices) return false;
+  if (!device || *device >= kMaxSwapDevices || (swap.devices >> *device & 1U) != 0) return false;
+  swap.devices |= 1U << *device;
   if (!place) swap.is_complete = false;
   if (!place) return true;
   const auto pages_at = [&](std::size_t at) {
@@ -105,13 +109,18 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   StagedStatistics& statistics = staging.statistics();
   Swap swap;
   bool knows_swap = false;
+  bool has_free_blocks = false;
+  std::array<bool, std::size(kArcLeaves)> has_leaf{};
   const auto take = [&](std::string_view name, std::string_view bytes) {
-    if (name == kPhysFree) return !add_free_blocks(bytes, raw.page_size, statistics);
+    if (name == kPhysFree)
+      return !std::exchange(has_free_blocks, true) && !add_free_blocks(bytes, raw.page_size, statistics);
     if (name == kSwapDevices) return knows_swap = sysctl_number(bytes).has_value();
-    for (const ArcLeaf& leaf : kArcLeaves) {
+    for (std::size_t i = 0; i < has_leaf.size(); ++i) {
+      if (name != kArcLeaves[i].name) continue;
       const auto number = sysctl_number(bytes);
-      if (name == leaf.name && number) statistics.add(*leaf.metric, *number);
-      if (name == leaf.name) return number.has_value();
+      if (!number || std::exchange(has_leaf[i], true)) return false;
+      statistics.add(*kArcLeaves[i].metric, *number);
+      return true;
     }
     return take_device(name, bytes, raw.page_size, swap, statistics);
   };

@@ -58,6 +58,18 @@ TEST(PhysFree, RefusesWhatIsNoRow) {
   }
 }
 
+TEST(PhysFree, RefusesAListThatComesTwice) {
+  const std::string list = "FREE LIST 0:\n  1 (8K) | 2\n";
+  for (const std::string& wrong : {list + list, "FREE LIST 1:\n  1 (8K) | 2\n" + list,
+                                   "DOMAIN 1:\n" + list + "DOMAIN 1:\n" + list, list + "DOMAIN 0:\n" + list}) {
+    PhysFreeReader reader(wrong);
+    PhysFreeList found;
+    EXPECT_TRUE(reader.next(found)) << wrong;
+    EXPECT_FALSE(reader.next(found)) << wrong;
+    EXPECT_TRUE(reader.error()) << wrong;
+  }
+}
+
 TEST(PhysFree, SurvivesTextThatIsCutAnywhere) {
   for (std::size_t size = 0; size <= kTwoLists.size(); ++size) {
     PhysFreeReader reader(kTwoLists.substr(0, size));
