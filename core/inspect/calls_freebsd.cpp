@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
+#include <vector>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"

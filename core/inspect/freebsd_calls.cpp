@@ -2,23 +2,29 @@
 #include "core/inspect/freebsd_calls.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "core/base/text.h"
 
 namespace memstat {
 
-std::vector<NamedAmount> parse_amounts(std::string_view text) {
-  std::vector<NamedAmount> amounts;
-  for (std::string_view line; next_line(text, line);) {
+Result<void> add_holders(Inspector& inspector, std::string_view name, TextTableSource& table) {
+  Buffer text;
+  if (auto read = inspector.view().read_table(name, table, text); !read) return read;
+  std::string_view rest = text.view();
+  for (std::string_view line; next_line(rest, line);) {
     std::string_view bytes;
     std::string_view count;
     if (!next_word(line, bytes) || !next_word(line, count)) continue;
-    const auto size = parse_u64(bytes);
-    const auto number = parse_u64(count);
-    const std::string_view name = trim(line);
-    if (size && number && !name.empty()) amounts.push_back({.bytes = *size, .count = *number, .name = std::string(name)});
+    Holder holder;
+    holder.bytes = parse_u64(bytes);
+    holder.count = parse_u64(count);
+    holder.name = trim(line);
+    if (!holder.bytes || !holder.count || holder.name.empty()) continue;
+    if (!inspector.take_read()) break;
+    inspector.add(std::move(holder));
   }
-  return amounts;
+  return {};
 }
 
 #if !defined(__FreeBSD__)

@@ -2,21 +2,12 @@
 // What FreeBSD's kernel reports only through system calls: loaded modules, and what mounts of tmpfs hold.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "core/inspect/inspection.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat {
-
-/// A module with its references, or a mount with its files.
-struct NamedAmount {
-  std::uint64_t bytes = 0;
-  std::uint64_t count = 0;
-  std::string name;
-};
 
 /// A line "bytes count name" for each module, the kernel included (kldstat(2)).
 class ModulesTable final : public TextTableSource {
@@ -32,7 +23,7 @@ class TmpfsMountsTable final : public TextTableSource {
   Result<void> read(Buffer& out) override;
 };
 
-/// Skips damaged lines.
-std::vector<NamedAmount> parse_amounts(std::string_view text);
+/// Adds a holder for each line of a table of this form. Damaged lines are skipped. Errors: those of read_table.
+Result<void> add_holders(Inspector& inspector, std::string_view name, TextTableSource& table);
 
 }  // namespace memstat
