@@ -52,15 +52,15 @@ class Inspector {
 };
 
 struct Inspection {
-  std::string_view name;      ///< as typed by users: "page-tables"
-  std::string_view question;  ///< one sentence, without the question mark
-  std::string_view kind;      ///< the kind of holders: "process", "mount", ...
-  std::string_view things;    ///< what `count` or `bytes` counts: "open files"
-  std::string_view needs;     ///< the capability or privilege without which the answer is incomplete; "": none
+  std::string_view name;  ///< as typed by users: "page-tables"
   OperatingSystem os = OperatingSystem::kLinux;
-  bool reads_polled_files = false;  ///< needs only files that any recording has, so it works without a recorded answer
-  bool is_about_new = false;        ///< in a recording, shows only what its first answer lacks
-  std::string_view elsewhere = {};  ///< what helps on the other system, if it has no such inspection; "": nothing
+  std::string_view question;          ///< one sentence, without the question mark
+  std::string_view kind = "process";  ///< the kind of holders: "process", "mount", ...
+  std::string_view things;            ///< what `count` or `bytes` counts: "open files"
+  std::string_view needs = {};        ///< the capability or privilege without which the answer is incomplete; "": none
+  bool reads_polled_files = false;    ///< needs only files that any recording has, so it works without a recorded answer
+  bool is_about_new = false;          ///< in a recording, shows only what its first answer lacks
+  std::string_view elsewhere = {};    ///< what helps on the other system, if it has no such inspection; "": nothing
   /// Adds any number of holders in any order. Errors: nothing could be examined.
   Result<void> (*look)(Inspector& inspector) = nullptr;
 };

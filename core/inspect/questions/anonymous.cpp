@@ -3,18 +3,11 @@
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::anonymous {
-namespace {
-
-Result<void> look(Inspector& inspector) { return look_at_status(inspector, "RssAnon"); }
-
-}  // namespace
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "anonymous",
                             .question = "Which processes have anonymous memory",
-                            .kind = "process",
                             .things = "of anonymous memory",
-                            .needs = "",
-                            .look = look};
+                            .look = [](Inspector& inspector) { return look_at_status(inspector, "RssAnon"); }};
 
 }  // namespace memstat::inspections::anonymous

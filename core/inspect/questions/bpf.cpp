@@ -69,7 +69,6 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection;
 const Inspection inspection{.name = "bpf",
                             .question = "Which processes hold BPF programs and maps",
-                            .kind = "process",
                             .things = "BPF objects",
                             .needs = "CAP_SYS_PTRACE",
                             .elsewhere = "FreeBSD has no BPF maps and programs",

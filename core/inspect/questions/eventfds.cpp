@@ -3,18 +3,13 @@
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::eventfds {
-namespace {
-
-Result<void> look(Inspector& inspector) { return count_descriptors(inspector, "anon_inode:[eventfd]"); }
-
-}  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "eventfds",
-                            .question = "Which processes hold eventfds",
-                            .kind = "process",
-                            .things = "eventfds",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+const Inspection inspection{
+    .name = "eventfds",
+    .question = "Which processes hold eventfds",
+    .things = "eventfds",
+    .needs = "CAP_SYS_PTRACE",
+    .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:[eventfd]"); }};
 
 }  // namespace memstat::inspections::eventfds

@@ -29,7 +29,6 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection;
 const Inspection inspection{.name = "files",
                             .question = "Which processes hold open files",
-                            .kind = "process",
                             .things = "open files",
                             .needs = "CAP_SYS_PTRACE",
                             .look = look};

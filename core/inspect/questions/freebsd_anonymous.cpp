@@ -23,11 +23,10 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "anonymous",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which processes have resident memory, including files that they map",
-                            .kind = "process",
                             .things = "of resident memory",
                             .needs = kSeeOthers,
-                            .os = OperatingSystem::kFreeBsd,
                             .look = look};
 
 }  // namespace memstat::inspections::freebsd_anonymous

@@ -3,19 +3,14 @@
 #include "core/inspect/freebsd_processes.h"
 
 namespace memstat::inspections::freebsd_eventfds {
-namespace {
-
-Result<void> look(Inspector& inspector) { return count_exported_files(inspector, DescriptorType::kEventFd); }
-
-}  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "eventfds",
-                            .question = "Which processes hold eventfds",
-                            .kind = "process",
-                            .things = "eventfds",
-                            .needs = kSeeOthers,
-                            .os = OperatingSystem::kFreeBsd,
-                            .look = look};
+const Inspection inspection{
+    .name = "eventfds",
+    .os = OperatingSystem::kFreeBsd,
+    .question = "Which processes hold eventfds",
+    .things = "eventfds",
+    .needs = kSeeOthers,
+    .look = [](Inspector& inspector) { return count_exported_files(inspector, DescriptorType::kEventFd); }};
 
 }  // namespace memstat::inspections::freebsd_eventfds

@@ -3,19 +3,13 @@
 #include "core/inspect/freebsd_processes.h"
 
 namespace memstat::inspections::freebsd_files {
-namespace {
-
-Result<void> look(Inspector& inspector) { return count_exported_files(inspector, std::nullopt); }
-
-}  // namespace
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "files",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which processes hold open files",
-                            .kind = "process",
                             .things = "open files",
                             .needs = kSeeOthers,
-                            .os = OperatingSystem::kFreeBsd,
-                            .look = look};
+                            .look = [](Inspector& inspector) { return count_exported_files(inspector, std::nullopt); }};
 
 }  // namespace memstat::inspections::freebsd_files

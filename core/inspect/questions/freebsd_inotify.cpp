@@ -4,19 +4,14 @@
 #include "core/inspect/freebsd_processes.h"
 
 namespace memstat::inspections::freebsd_inotify {
-namespace {
-
-Result<void> look(Inspector& inspector) { return count_exported_files(inspector, DescriptorType::kInotify); }
-
-}  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "inotify",
-                            .question = "Which processes hold instances of inotify",
-                            .kind = "process",
-                            .things = "inotify instances",
-                            .needs = kSeeOthers,
-                            .os = OperatingSystem::kFreeBsd,
-                            .look = look};
+const Inspection inspection{
+    .name = "inotify",
+    .os = OperatingSystem::kFreeBsd,
+    .question = "Which processes hold instances of inotify",
+    .things = "inotify instances",
+    .needs = kSeeOthers,
+    .look = [](Inspector& inspector) { return count_exported_files(inspector, DescriptorType::kInotify); }};
 
 }  // namespace memstat::inspections::freebsd_inotify

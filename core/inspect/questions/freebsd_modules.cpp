@@ -14,11 +14,10 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "modules",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which kernel modules are loaded; in a recording: since its first poll",
                             .kind = "module",
                             .things = "references",
-                            .needs = "",
-                            .os = OperatingSystem::kFreeBsd,
                             .is_about_new = true,
                             .look = look};
 

@@ -29,11 +29,10 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "pipes",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which processes hold ends of pipes",
-                            .kind = "process",
                             .things = "ends of pipes",
                             .needs = kSeeOthers,
-                            .os = OperatingSystem::kFreeBsd,
                             .look = look};
 
 }  // namespace memstat::inspections::freebsd_pipes

@@ -99,11 +99,10 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "queues",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which processes have sockets with unread or unsent bytes",
-                            .kind = "process",
                             .things = "sockets",
                             .needs = kSeeOthers,
-                            .os = OperatingSystem::kFreeBsd,
                             .look = look};
 
 }  // namespace memstat::inspections::freebsd_queues

@@ -32,11 +32,10 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "segments",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which System V segments hold memory with nobody attached",
                             .kind = "segment",
                             .things = "processes attached",
-                            .needs = "",
-                            .os = OperatingSystem::kFreeBsd,
                             .reads_polled_files = true,
                             .look = look};
 

@@ -14,11 +14,10 @@ Result<void> look(Inspector& inspector) {
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "tmpfs",
+                            .os = OperatingSystem::kFreeBsd,
                             .question = "Which mounts of tmpfs hold memory",
                             .kind = "mount",
                             .things = "files",
-                            .needs = "",
-                            .os = OperatingSystem::kFreeBsd,
                             .look = look};
 
 }  // namespace memstat::inspections::freebsd_tmpfs

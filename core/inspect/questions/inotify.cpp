@@ -3,18 +3,12 @@
 #include "core/inspect/processes.h"
 
 namespace memstat::inspections::inotify {
-namespace {
-
-Result<void> look(Inspector& inspector) { return count_descriptors(inspector, "anon_inode:inotify"); }
-
-}  // namespace
 
 extern const Inspection inspection;
 const Inspection inspection{.name = "inotify",
                             .question = "Which processes hold instances of inotify",
-                            .kind = "process",
                             .things = "inotify instances",
                             .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+                            .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:inotify"); }};
 
 }  // namespace memstat::inspections::inotify

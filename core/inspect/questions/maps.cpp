@@ -37,7 +37,6 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection;
 const Inspection inspection{.name = "maps",
                             .question = "How many mappings large processes have",
-                            .kind = "process",
                             .things = "mappings",
                             .needs = "CAP_SYS_PTRACE",
                             .look = look};

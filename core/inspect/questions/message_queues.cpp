@@ -43,7 +43,6 @@ const Inspection inspection{.name = "message-queues",
                             .question = "How many POSIX message queues there are",
                             .kind = "mount",
                             .things = "POSIX message queues",
-                            .needs = "",
                             .look = look};
 
 }  // namespace memstat::inspections::message_queues

@@ -33,7 +33,6 @@ const Inspection inspection{.name = "modules",
                             .question = "Which kernel modules are loaded; in a recording: since its first poll",
                             .kind = "module",
                             .things = "references",
-                            .needs = "",
                             .is_about_new = true,
                             .look = look};
 

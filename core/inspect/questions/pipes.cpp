@@ -23,11 +23,7 @@ Result<void> look(Inspector& inspector) {
 }  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "pipes",
-                            .question = "Which processes hold pipes",
-                            .kind = "process",
-                            .things = "pipes",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+const Inspection inspection{
+    .name = "pipes", .question = "Which processes hold pipes", .things = "pipes", .needs = "CAP_SYS_PTRACE", .look = look};
 
 }  // namespace memstat::inspections::pipes

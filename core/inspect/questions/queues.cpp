@@ -133,7 +133,6 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection;
 const Inspection inspection{.name = "queues",
                             .question = "Which processes have sockets with unread or unsent bytes",
-                            .kind = "process",
                             .things = "sockets",
                             .needs = "CAP_SYS_PTRACE",
                             .look = look};

@@ -75,7 +75,6 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection;
 const Inspection inspection{.name = "rings",
                             .question = "Which processes map ring buffers of the kernel",
-                            .kind = "process",
                             .things = "mappings",
                             .needs = "CAP_SYS_PTRACE",
                             .look = look};

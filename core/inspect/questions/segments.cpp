@@ -67,7 +67,6 @@ const Inspection inspection{.name = "segments",
                             .question = "Which System V segments hold memory with nobody attached",
                             .kind = "segment",
                             .things = "processes attached",
-                            .needs = "",
                             .reads_polled_files = true,
                             .look = look};
 

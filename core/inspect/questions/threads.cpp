@@ -18,11 +18,7 @@ Result<void> look(Inspector& inspector) {
 }  // namespace
 
 extern const Inspection inspection;
-const Inspection inspection{.name = "threads",
-                            .question = "Which processes have threads",
-                            .kind = "process",
-                            .things = "threads",
-                            .needs = "",
-                            .look = look};
+const Inspection inspection{
+    .name = "threads", .question = "Which processes have threads", .things = "threads", .look = look};
 
 }  // namespace memstat::inspections::threads

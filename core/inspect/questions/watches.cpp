@@ -33,7 +33,6 @@ extern const Inspection inspection;
 const Inspection inspection{
     .name = "watches",
     .question = "Which processes hold watches of inotify",
-    .kind = "process",
     .things = "inotify watches",
     .needs = "CAP_SYS_PTRACE",
     .elsewhere = "FreeBSD does not tell watches of processes; memstatctl who inotify counts instances",

@@ -29,9 +29,7 @@ Result<void> look(Inspector& inspector) {
 extern const Inspection inspection;
 const Inspection inspection{.name = "zombies",
                             .question = "Which processes do not wait for children that have ended",
-                            .kind = "process",
                             .things = "zombies",
-                            .needs = "",
                             .look = look};
 
 }  // namespace memstat::inspections::zombies
