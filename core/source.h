@@ -168,7 +168,7 @@ struct SourceDescriptor {
   std::string_view name;    ///< Its file name without ".cpp": the label `source` and the key in the configuration.
   std::string_view origin;  ///< The kernel interface, for people: "/proc/slabinfo".
   OperatingSystem os;       ///< The operating system that provides it.
-  Allocator allocator;      ///< The allocator of its types; kUnknown: statistics only.
+  Allocator allocator = Allocator::kUnknown;  ///< The allocator of its types; kUnknown: statistics only.
   bool is_roster =
       false;  ///< Whether it creates and retires the allocator's types. There is one roster per allocator and system.
   /// The origin of each figure that it owns and each system metric that it provides.

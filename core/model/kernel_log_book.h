@@ -11,8 +11,15 @@
 
 #include "core/base/buffer.h"
 #include "core/model/kernel_log.h"
+#include "core/model/system_metric.h"
 
 namespace memstat {
+
+inline constexpr SystemMetric kKernelLogEvents =
+    counter_metric("memstat_kernel_log_events_total", Tier::kDefault,
+                   "Kernel log lines that report a kill, a failed allocation, a full table or a memory error, since boot as "
+                   "far as the log goes back, by event.",
+                   {"event"});
 
 /// Storage is reused.
 class KernelLogBook {

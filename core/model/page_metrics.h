@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Page allocator and reclaim metrics that sources of several systems report.
+// Page allocator and reclaim metrics that sources of several systems report, or that the daemon reads.
 #pragma once
 
 #include "core/model/system_metric.h"
@@ -43,5 +43,9 @@ inline constexpr SystemMetric kSwapTotalBytes =
 
 inline constexpr SystemMetric kSwapFreeBytes =
     gauge_metric("memstat_swap_free_bytes", Tier::kDefault, "Bytes of free swap space now.");
+
+inline constexpr SystemMetric kOomKills =
+    counter_metric("memstat_oom_kills_total", Tier::kMinimal,
+                   "Processes that the kernel killed since boot because memory ran out, including those in control groups.");
 
 }  // namespace memstat

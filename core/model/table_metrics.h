@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Metrics of bounded tables that sources of several systems report.
+// Metrics of bounded tables and of sockets that sources of several systems report.
 #pragma once
 
 #include "core/model/system_metric.h"
@@ -25,5 +25,9 @@ inline constexpr SystemMetric kSharedResident =
 inline constexpr SystemMetric kSharedUnattachedBytes =
     gauge_metric("memstat_sysv_shm_unattached_bytes", Tier::kDefault,
                  "Bytes of memory and swap now that System V shared memory segments hold without an attached process.");
+
+inline constexpr SystemMetric kSocketEvents = counter_metric(
+    "memstat_socket_events_total", Tier::kDefault,
+    "Protocol events since boot caused by lack of memory or full queues, by the kernel's name.", {"type", "kind"});
 
 }  // namespace memstat

@@ -12,7 +12,6 @@
 #include "core/model/freebsd_log.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
-#include "core/model/log_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_kernel_log {
@@ -109,8 +108,6 @@ const SourceDescriptor descriptor{
     .name = "freebsd_kernel_log",
     .origin = "sysctl kern.msgbuf",
     .os = OperatingSystem::kFreeBsd,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .needs = "root",
     .notes =

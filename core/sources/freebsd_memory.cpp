@@ -202,8 +202,6 @@ const SourceDescriptor descriptor{
     .name = "freebsd_memory",
     .origin = kOrigin,
     .os = OperatingSystem::kFreeBsd,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
     .notes =

@@ -11,7 +11,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
-#include "core/model/socket_metrics.h"
+#include "core/model/table_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_tcp {
@@ -120,8 +120,6 @@ const SourceDescriptor descriptor{
     .name = "freebsd_tcp",
     .origin = "sysctl net.inet.tcp",
     .os = OperatingSystem::kFreeBsd,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
     .notes =

@@ -517,7 +517,6 @@ const SourceDescriptor descriptor{
     .origin = "sysctl vm.uma",
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kUma,
-    .is_roster = false,
     .origins = kOrigins,
     .notes =
         "no privilege needed; FreeBSD 13.0 and later; for zones with a limit, bytes by node are the keg's own count, while "

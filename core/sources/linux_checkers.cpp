@@ -251,8 +251,6 @@ const SourceDescriptor descriptor{
         "/proc/sys/kernel/tainted, /sys/kernel/warn_count, /sys/kernel/oops_count, /sys/kernel/debug/kfence/stats, "
         "/sys/kernel/slab",
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .max_files = 1,
     .debugfs_paths = kDebugfs,

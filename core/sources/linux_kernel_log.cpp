@@ -6,7 +6,6 @@
 #include "core/collect/kernel_messages.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
-#include "core/model/log_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_kernel_log {
@@ -85,8 +84,6 @@ const SourceDescriptor descriptor{
     .name = "linux_kernel_log",
     .origin = KernelMessages::kPath,
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .needs = "CAP_SYSLOG",
     .notes =

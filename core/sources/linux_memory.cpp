@@ -42,7 +42,6 @@
 #include "core/model/accounts.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/key_values.h"
-#include "core/parse/leading_numbers.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_memory {
@@ -390,13 +389,26 @@ void add_views(const Lines& lines, const Counters& counters, std::uint64_t page_
   if (const Amount balloon = balloon_bytes(lines, counters, page_size)) statistics.add(kBalloonBytes, *balloon);
 }
 
+constexpr std::array<std::string_view, 5> kZramParts = {"original", "compressed", "held", "limit", "peak"};
+
+/// Nothing if there are fewer numbers, or one of them does not fit in 64 bits.
+std::optional<std::array<std::uint64_t, kZramParts.size()>> zram_amounts(std::string_view text) {
+  std::array<std::uint64_t, kZramParts.size()> amounts{};
+  for (std::uint64_t& amount : amounts) {
+    std::string_view word;
+    const auto parsed = next_word(text, word) ? parse_u64(word) : std::nullopt;
+    if (!parsed) return std::nullopt;
+    amount = *parsed;
+  }
+  return amounts;
+}
+
 /// "original compressed held limit peak ..." of each zram device, B (drivers/block/zram/zram_drv.c, mm_stat_show).
 void add_zram(std::string_view bundle, StagedStatistics& statistics) {
-  constexpr std::string_view kZramParts[] = {"original", "compressed", "held", "limit", "peak"};
   FileBundleReader records(bundle);
   for (std::string_view path, content, file; records.next(path, content);) {
     const std::string_view device = component_after(path, "/sys/block/", file);
-    const auto amounts = read_leading_numbers<std::size(kZramParts)>(content);
+    const auto amounts = zram_amounts(content);
     for (std::size_t i = 0; !device.empty() && amounts && i < amounts->size(); ++i) {
       if (kZramParts[i] != "limit" || (*amounts)[i] != 0) statistics.add(kZramBytes, (*amounts)[i], {device, kZramParts[i]});
     }
@@ -551,8 +563,6 @@ const SourceDescriptor descriptor{
     .name = "linux_memory",
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .max_files = 8,
     .debugfs_paths = kDebugfs,

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/model/oom_metrics.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/pressure.h"
 #include "core/parse/vmstat.h"
@@ -211,8 +210,6 @@ const SourceDescriptor descriptor{
     .name = "linux_oom",
     .origin = "/proc/vmstat, /proc/pressure/memory, /proc/pressure/io",
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .max_files = 1 + std::size(kPressureFiles),
     .notes =

@@ -19,7 +19,6 @@
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/model/page_metrics.h"
-#include "core/parse/buddyinfo.h"
 #include "core/parse/vmstat.h"
 #include "core/parse/zoneinfo.h"
 #include "core/source.h"

@@ -273,8 +273,6 @@ const SourceDescriptor descriptor{
     .name = "linux_resctrl",
     .origin = kRoot,
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
     .reopened_directories = kReopened,

@@ -559,7 +559,6 @@ const SourceDescriptor descriptor{
     .origin = "/sys/kernel/slab, /proc/slabinfo",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
-    .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
     .interval = std::chrono::seconds(60),

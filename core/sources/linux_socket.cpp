@@ -25,7 +25,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
-#include "core/model/socket_metrics.h"
+#include "core/model/table_metrics.h"
 #include "core/parse/header_table.h"
 #include "core/source.h"
 

@@ -90,8 +90,6 @@ const SourceDescriptor descriptor{
     .name = "linux_tmpfs",
     .origin = "/proc/self/mountinfo, statfs(2)",
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
     .max_files = 1,

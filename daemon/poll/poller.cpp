@@ -11,7 +11,6 @@
 #include "core/kernel/boot_time.h"
 #include "core/kernel/merged_slabs.h"
 #include "core/model/accounts.h"
-#include "core/model/oom_metrics.h"
 #include "core/model/page_metrics.h"
 #include "daemon/poll/source_settings.h"
 #include "daemon/snapshot/growth_report.h"

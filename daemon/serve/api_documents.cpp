@@ -9,7 +9,7 @@
 
 #include "core/base/json_writer.h"
 #include "core/model/accounts.h"
-#include "core/model/oom_metrics.h"
+#include "core/model/page_metrics.h"
 #include "core/model/type_rules.h"
 #include "core/source.h"
 #include "daemon/explain/explain.h"

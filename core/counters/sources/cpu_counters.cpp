@@ -205,8 +205,6 @@ const SourceDescriptor descriptor{
     .name = kName,
     .origin = counters::kCounterOrigin,
     .os = OperatingSystem::kLinux,
-    .allocator = Allocator::kUnknown,
-    .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
     .max_files = SourceDescriptor::kFilesVary,

@@ -290,7 +290,6 @@ const SourceDescriptor descriptor{
     .origin = "DTrace provider dtmalloc",
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kMalloc,
-    .is_roster = false,
     .origins = kOrigins,
     .options = kOptions,
     .is_on_by_default = false,

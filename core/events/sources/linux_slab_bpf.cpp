@@ -161,7 +161,6 @@ const SourceDescriptor descriptor{
     .origin = "BPF iterator kmem_cache",
     .os = OperatingSystem::kLinux,
     .allocator = Allocator::kSlab,
-    .is_roster = false,
     .origins = kOriginsOfPass,
     .options = kModeOfPass,
     .is_on_by_default = false,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/parse/buddyinfo.h"
+#include "core/parse/zoneinfo.h"
 
 #include "tests/support/test.h"
 
