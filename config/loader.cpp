@@ -9,7 +9,6 @@
 #include <map>
 #include <new>
 #include <tuple>
-#include <utility>
 
 #include "config/yaml_tree.h"
 #include "core/base/text.h"

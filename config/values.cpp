@@ -5,8 +5,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "core/base/ascii.h"

@@ -19,7 +19,6 @@
 #include "core/base/sanitizer.h"
 #include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
-#include "daemon/http/rules.h"
 #include "daemon/http/server.h"
 #include "daemon/listings.h"
 #include "daemon/options.h"

@@ -7,9 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <utility>
-#include <vector>
 
-#include "core/base/text.h"
 #include "core/capture/archive.h"
 #include "core/kernel/merged_slabs.h"
 

@@ -17,7 +17,6 @@
 #include "core/collect/sysctl_stream.h"
 #include "core/inspect/inspection.h"
 #include "core/kernel/forwarding_view.h"
-#include "core/kernel/open_view.h"
 #include "core/source.h"
 
 namespace memstat {

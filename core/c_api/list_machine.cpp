@@ -3,7 +3,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <utility>
 

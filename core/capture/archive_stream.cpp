@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include "core/capture/archive_error.h"

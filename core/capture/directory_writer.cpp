@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 #include <utility>
 
 #include "core/base/open_directory.h"

@@ -6,7 +6,6 @@
 #include <bit>
 #include <chrono>
 #include <cstdio>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/capture/flat_yaml.h"

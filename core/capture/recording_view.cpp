@@ -12,9 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "core/base/mutex.h"
 #include "core/base/text.h"
-#include "core/capture/files.h"
 #include "core/capture/replay_view.h"
 
 namespace memstat {

@@ -2,7 +2,6 @@
 #include "core/counters/event_names.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/text.h"
 #include "core/counters/perf_event.h"

@@ -2,7 +2,6 @@
 // libcpc.h: handles, events, sets, bindings. Translates calls and lets no exception out.
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <new>
 
 #include "core/base/clock.h"

@@ -2,8 +2,6 @@
 // Error reporting of libcpc.h's functions.
 #pragma once
 
-#include <string>
-
 #include "core/counters/counter_system.h"
 #include "core/include/libcpc.h"
 

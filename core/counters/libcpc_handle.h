@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "core/base/mutex.h"

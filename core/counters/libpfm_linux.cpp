@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <type_traits>
 
 #if defined(MEMSTAT_HAVE_LIBPFM)

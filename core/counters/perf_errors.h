@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "core/counters/counter_system.h"
 #include "core/kernel/kernel_view.h"

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/counters/counter_system.h"
 #include "core/counters/perf_errors.h"

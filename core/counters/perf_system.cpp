@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <vector>
 
 #include "core/base/text.h"
 #include "core/counters/event_names.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/counters/counter_system.h"
-#include "core/counters/perf_errors.h"
 #include "core/counters/perf_event.h"
 #include "core/kernel/kernel_view.h"
 

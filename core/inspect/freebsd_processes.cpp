@@ -5,7 +5,6 @@
 #include <array>
 #include <string>
 
-#include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
 
 namespace memstat {

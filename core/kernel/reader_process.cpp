@@ -10,7 +10,6 @@
 #include <cstring>
 #include <exception>
 #include <optional>
-#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"

@@ -7,7 +7,6 @@
 // Kernel addresses only serve to join the tables. They are never shown or stored.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>

@@ -2,13 +2,11 @@
 // Effects of memory shortage: kills, stalls, reclaim and swap traffic from /proc/vmstat ("name value" lines, mm/vmstat.c),
 // and time lost from /proc/pressure/memory and io (core/parse/pressure.h). io is included because writers that the kernel
 // slows down when too much is dirty wait for io, not for memory.
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <iterator>
 #include <optional>
 
-#include "core/base/text.h"
 #include "core/model/page_metrics.h"
 #include "core/parse/pressure.h"
 #include "core/parse/vmstat.h"

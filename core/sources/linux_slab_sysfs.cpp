@@ -22,7 +22,6 @@
 // kernels do not count bulk allocations. A file ends at 4 KiB, so above about 250 CPUs the figures of the last CPUs are
 // missing, but not TOTAL.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>

@@ -19,7 +19,6 @@
 // by ipfrag_high_thresh and ip6frag_high_thresh, in bytes). Events of our network namespace are in /proc/net/netstat and
 // snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
 #include <array>
-#include <limits>
 #include <optional>
 #include <span>
 

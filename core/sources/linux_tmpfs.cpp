@@ -3,7 +3,6 @@
 // No file reports the sizes, so this source reads a table, which core/collect/tmpfs_table.h describes.
 #include <algorithm>
 #include <memory>
-#include <string>
 
 #include "core/collect/tmpfs_table.h"
 #include "core/source.h"

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <vector>
 
 #include "core/base/text.h"
 #include "daemon/exposition/page_renderer.h"

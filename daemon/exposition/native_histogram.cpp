@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/mutex.h"
-
 namespace memstat {
 namespace {
 

@@ -5,11 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <utility>
 
 #include "daemon/http/sockets.h"
 

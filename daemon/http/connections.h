@@ -3,7 +3,6 @@
 // is evicted if there are too many. Performs no I/O; the caller passes the time.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <vector>
 

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <ctime>
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <string_view>
 
 #include "core/capture/replay_view.h"
 #include "daemon/poll/poll_loop.h"

@@ -2,10 +2,8 @@
 #include "daemon/poll/poll_loop.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 
-#include "core/base/mutex.h"
 #include "core/base/thread_name.h"
 
 namespace memstat {

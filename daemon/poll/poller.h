@@ -2,7 +2,6 @@
 // One poll: read every source, commit, track, build and publish a snapshot.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "daemon/poll/poller.h"
-#include "daemon/snapshot/growth_report.h"
 
 namespace memstat {
 

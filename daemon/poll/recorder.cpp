@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "config/values.h"

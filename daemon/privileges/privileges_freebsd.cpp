@@ -4,7 +4,6 @@
 // process, forked before, reads them (daemon/process/kernel_reader.h); without it, the daemon does not enter the mode.
 // Compiled for FreeBSD 13 to 15, and run in capability mode on 15.0 (amd64, November 2026).
 #if defined(__FreeBSD__)
-#include <sys/types.h>
 
 #include <grp.h>
 #include <link.h>
@@ -18,10 +17,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/sanitizer.h"
 #include "daemon/privileges/account.h"

@@ -22,7 +22,6 @@
 
 #include "core/base/open_directory.h"
 #include "core/base/sanitizer.h"
-#include "core/base/text.h"
 #include "core/base/unique_fd.h"
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/capabilities_linux.h"

@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "daemon/options.h"
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/privileges.h"
 

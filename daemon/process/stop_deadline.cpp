@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "core/base/mutex.h"
 #include "core/base/thread_name.h"
 
 namespace memstat {

@@ -3,7 +3,6 @@
 #include "core/base/text.h"
 
 #include <string_view>
-#include <utility>
 
 namespace memstat {
 namespace {

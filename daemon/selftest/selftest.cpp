@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/kernel/open_view.h"
 #include "core/query.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/base/json_writer.h"
-#include "core/base/mutex.h"
 #include "core/model/field.h"
 #include "daemon/serve/negotiation.h"
 #include "daemon/serve/query.h"

@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #ifdef MEMSTAT_HAVE_ISAL
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
-#include "core/base/mutex.h"
 #endif
 
 namespace memstat {

@@ -2,9 +2,7 @@
 #include "daemon/serve/page_cache.h"
 
 #include <algorithm>
-#include <array>
 
-#include "core/base/mutex.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/snapshot/own_metrics.h"
 

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
-#include "core/base/mutex.h"
 #include "core/base/thread_name.h"
 #include "daemon/exposition/exposition.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/web_pages.h"
 
-#include "core/base/mutex.h"
 #include "daemon/serve/negotiation.h"
 
 namespace memstat {

@@ -2,7 +2,6 @@
 #include "daemon/service/service_watch.h"
 
 #include <exception>
-#include <string>
 #include <utility>
 
 #include "core/base/thread_name.h"

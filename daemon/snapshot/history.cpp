@@ -5,8 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "core/base/mutex.h"
-
 namespace memstat {
 namespace {
 

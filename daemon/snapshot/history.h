@@ -7,13 +7,11 @@
 // change at every poll, the history becomes shorter, never larger.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"

@@ -2,7 +2,6 @@
 #include "daemon/snapshot/kernel_events.h"
 
 #include <memory>
-#include <string>
 
 #include "core/base/text.h"
 #include "core/model/kernel_log.h"

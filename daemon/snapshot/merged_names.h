@@ -2,7 +2,6 @@
 // The other names of a row's objects: those of caches merged into one slab cache.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

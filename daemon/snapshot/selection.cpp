@@ -2,7 +2,6 @@
 #include "daemon/snapshot/selection.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 namespace memstat {

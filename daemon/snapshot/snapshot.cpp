@@ -2,15 +2,12 @@
 #include "daemon/snapshot/snapshot.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <optional>
 
 #include "core/base/no_figure.h"
-#include "daemon/tracking/delta_tracker.h"
 
 namespace memstat {
 namespace {

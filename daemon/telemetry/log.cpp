@@ -10,8 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <climits>
-#include <memory>
 #include <string>
 #include <utility>
 

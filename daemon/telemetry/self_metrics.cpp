@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <map>
 
 #include "core/base/mutex.h"
-#include "core/kernel/kernel_view.h"
 #include "daemon/exposition/exposition.h"
 #include "daemon/exposition/native_histogram.h"
 #include "daemon/snapshot/own_metrics.h"

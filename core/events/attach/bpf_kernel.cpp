@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <string>
 #include <utility>
 
 #include "core/base/text.h"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "core/base/clock.h"
 #include "core/events/bpf/sampling.h"

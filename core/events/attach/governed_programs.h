@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 
 #include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/governor.h"

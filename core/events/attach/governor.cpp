@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/attach/governor.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/events/bpf/sampling.h"

@@ -14,7 +14,6 @@
 #include "core/events/attach/bpf_kernel.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/memuse_layout.h"
-#include "core/events/memuse/control_groups.h"
 
 namespace memstat::events {
 namespace {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <span>
-#include <string>
 
 #include "core/base/clock.h"
 #include "core/events/attach/attached_table.h"

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <span>
-#include <string>
 
 #include "core/events/attach/attached_table.h"
 #include "core/events/attach/embedded_programs.h"

@@ -2,7 +2,6 @@
 #include "core/events/slab/slab_rows.h"
 
 #include <array>
-#include <string>
 #include <string_view>
 
 #include "core/base/arithmetic.h"

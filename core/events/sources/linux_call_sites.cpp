@@ -14,8 +14,6 @@
 //
 // The names are the top ones; "other" is the sum of all others. Numbers never shrink while their name stays listed.
 // Programs choose their own names: two that become equal after invalid bytes are replaced are summed.
-#include <array>
-#include <string>
 
 #include "core/base/arithmetic.h"
 #include "core/events/attach/event_source.h"

@@ -18,7 +18,6 @@
 //
 // A name may occur twice (caches with the same name, a failed kmalloc()); it is one type with the sums. Amounts in use are
 // never derived: bulk frees and frees after a grace period have no event, so allocations less frees drift without bound.
-#include <array>
 #include <string>
 
 #include "core/base/arithmetic.h"

@@ -23,7 +23,6 @@
 //   end
 //
 // A name may occur twice, if two CPUs saw it for the first time at the same moment.
-#include <array>
 #include <memory>
 #include <string>
 

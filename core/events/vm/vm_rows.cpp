@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/vm/vm_rows.h"
 
-#include <array>
-
 #include "core/base/arithmetic.h"
 
 namespace memstat::events {

@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "core/base/text.h"
 #include "core/inspect/processes.h"

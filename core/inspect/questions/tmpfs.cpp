@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Mounts of tmpfs and their content, in every mount namespace with a process. A mount of another namespace is shown with one
 // process that sees it.
-#include <map>
 #include <set>
 
-#include "core/base/text.h"
 #include "core/collect/mount_sizes.h"
 #include "core/inspect/processes.h"
 

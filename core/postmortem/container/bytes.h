@@ -3,7 +3,6 @@
 // little-endian.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>

@@ -7,7 +7,6 @@
 #include <kvm.h>
 #include <nlist.h>
 
-#include <string>
 #include <vector>
 
 namespace memstat::postmortem {

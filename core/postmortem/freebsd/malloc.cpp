@@ -2,7 +2,6 @@
 // The malloc(9) types of a FreeBSD kernel: the list kmemstatistics of struct malloc_type (sys/kern/kern_malloc.c).
 // Since FreeBSD 13 it contains the allocator's own per-CPU data (ks_mti).
 #include <optional>
-#include <utility>
 
 #include "core/postmortem/freebsd/list.h"
 #include "core/postmortem/freebsd/streams.h"

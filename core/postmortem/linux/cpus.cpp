@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/linux/cpus.h"
 
-#include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "core/base/text.h"
 

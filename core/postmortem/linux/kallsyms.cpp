@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/linux/kallsyms.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/postmortem/container/bytes.h"

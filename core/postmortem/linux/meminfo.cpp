@@ -2,7 +2,6 @@
 #include "core/postmortem/linux/statistics.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "core/base/arithmetic.h"

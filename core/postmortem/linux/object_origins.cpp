@@ -2,7 +2,6 @@
 #include "core/postmortem/linux/object_origins.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "core/base/arithmetic.h"

@@ -2,10 +2,7 @@
 #include "core/postmortem/linux/slab.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
-
-#include "core/postmortem/kernel/struct_reader.h"
 
 namespace memstat::postmortem {
 namespace {

@@ -2,6 +2,7 @@
 #include "core/postmortem/linux/zones.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 

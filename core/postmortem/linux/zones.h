@@ -2,7 +2,6 @@
 // The zones of a Linux kernel's page allocator: struct pglist_data and struct zone of each node (include/linux/mmzone.h).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -5,7 +5,6 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/api_answers.h"
 #include "daemon/ctl/source/report_source.h"

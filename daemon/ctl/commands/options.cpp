@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/nearest_words.h"

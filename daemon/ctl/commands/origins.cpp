@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

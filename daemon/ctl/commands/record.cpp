@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <array>
-#include <memory>
-#include <new>
 
 #include "core/base/clock.h"
 #include "core/c_api/run_query.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/commands/reports.h"
 
-#include <algorithm>
 #include <array>
 
 #include "daemon/ctl/commands/commands.h"

@@ -2,7 +2,6 @@
 // Suggestions for an unknown word.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>

@@ -12,7 +12,6 @@
 
 #include "core/base/ascii.h"
 #include "daemon/ctl/output/humanize.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/nearest_words.h"
 
 namespace memstat::ctl {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <ctime>
-#include <iterator>
 #include <utility>
 
 #include "daemon/ctl/output/cells.h"

@@ -2,7 +2,6 @@
 #include "daemon/ctl/top/model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstring>
 #include <cwchar>
 

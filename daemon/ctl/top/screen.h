@@ -2,8 +2,6 @@
 // The terminal of memstatctl top, with ncursesw.
 #pragma once
 
-#include <csignal>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
