@@ -18,18 +18,22 @@ target_link_libraries(memstat_selftest PUBLIC memstat_core memstat_archive Threa
 memstat_library(memstat_catalogue daemon/snapshot/metric_catalogue.cpp daemon/snapshot/own_metrics.cpp)
 target_link_libraries(memstat_catalogue PUBLIC memstat_core)
 file(GLOB EXPLAIN_TABLES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS daemon/explain/*.txt)
-foreach(file dashboards/runbooks.md ${EXPLAIN_TABLES})
-  get_filename_component(name ${file} NAME_WE)
-  set(text ${GENERATED}/${name}_text.cpp)
-  add_custom_command(OUTPUT ${text} DEPENDS ${file} daemon/explain/embed.cmake VERBATIM
-                     COMMAND ${CMAKE_COMMAND} -DINPUT=${CMAKE_SOURCE_DIR}/${file} -DOUTPUT=${text} -DFUNCTION=${name}_text
-                             -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
-  list(APPEND EXPLAIN_TEXTS ${text})
-endforeach()
-# Each declares its function, which headers declare as well.
-set_source_files_properties(${EXPLAIN_TEXTS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# Adds to a target a function for each text file, which returns its bytes: runbooks_text() for runbooks.md.
+function(memstat_embed target)
+  foreach(file IN LISTS ARGN)
+    get_filename_component(name ${file} NAME_WE)
+    set(text ${GENERATED}/${name}_text.cpp)
+    add_custom_command(OUTPUT ${text} DEPENDS ${file} daemon/explain/embed.cmake VERBATIM
+                       COMMAND ${CMAKE_COMMAND} -DINPUT=${CMAKE_SOURCE_DIR}/${file} -DOUTPUT=${text} -DFUNCTION=${name}_text
+                               -P ${CMAKE_SOURCE_DIR}/daemon/explain/embed.cmake)
+    # It declares its function, which headers declare as well.
+    set_source_files_properties(${text} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    target_sources(${target} PRIVATE ${text})
+  endforeach()
+endfunction()
 file(GLOB EXPLAIN_FILES CONFIGURE_DEPENDS daemon/explain/*.cpp)
-memstat_library(memstat_explain ${EXPLAIN_FILES} ${EXPLAIN_TEXTS})
+memstat_library(memstat_explain ${EXPLAIN_FILES})
+memstat_embed(memstat_explain dashboards/runbooks.md ${EXPLAIN_TABLES})
 memstat_quick(memstat_explain)
 target_link_libraries(memstat_explain PUBLIC memstat_catalogue)
 # From the kernel to a snapshot, which memstatd serves and memstatctl prints.

@@ -3,6 +3,8 @@
 file(GLOB_RECURSE CTL_FILES CONFIGURE_DEPENDS daemon/ctl/*.cpp)
 list(FILTER CTL_FILES EXCLUDE REGEX "daemon/ctl/(main|top/screen)\\.cpp$")
 memstat_library(memstat_ctl ${CTL_FILES})
+file(GLOB COMPLETION_TEMPLATES RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS daemon/ctl/commands/*_completion.in)
+memstat_embed(memstat_ctl ${COMPLETION_TEMPLATES})
 memstat_quick(memstat_ctl)
 memstat_unoptimized(daemon/ctl/commands/options.cpp)
 target_link_libraries(memstat_ctl PUBLIC memstat_engine memstat_selftest memstat_explain memstat_events memstat_c_api PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})

@@ -2,6 +2,7 @@
 // Shell completion for memstatctl. The scripts are generated from the table of commands, so they include every option.
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,13 @@
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/explain/explain.h"
+
+namespace memstat {
+// bash_completion.in, ..., embedded.
+std::string_view bash_completion_text();
+std::string_view zsh_completion_text();
+std::string_view fish_completion_text();
+}  // namespace memstat
 
 namespace memstat::ctl {
 namespace {
@@ -82,93 +90,54 @@ std::string questions_of_who() {
 }
 
 /// Shell code that prints, from a list of types, the names of allocator $kind, alone and with the allocator.
-std::string names_of_types() {
-  return R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
+constexpr std::string_view kNamesOfTypes =
+    R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
+
+/// A template beside this file without its first line, the licence, and with values for its words in @.
+std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
+  std::string script(text.substr(text.find('\n') + 1));
+  for (const auto& [name, value] : values) {
+    const std::string word = "@" + std::string(name) + "@";
+    for (std::size_t at = script.find(word); at != std::string::npos; at = script.find(word, at + value.size())) {
+      script.replace(at, word.size(), value);
+    }
+  }
+  return script;
 }
 
 std::string bash_script() {
   std::string names;
-  for (const Command* const command : commands()) names.append(command->name).append(" ");
-  std::string script =
-      "# Completion of memstatctl for bash: source <(memstatctl completion bash)\n"
-      "_memstatctl() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words=\n"
-      "  if [[ $COMP_CWORD -eq 1 ]]; then\n"
-      "    words='" +
-      names +
-      "--help --version'\n"
-      "  elif [[ $before == --format ]]; then\n"
-      "    words='" +
-      std::string(kReleases) +
-      "'\n"
-      "  elif [[ ${COMP_WORDS[1]} == completion && $word != -* ]]; then\n"
-      "    words='" +
-      shell_names() +
-      "'\n"
-      "  elif [[ ${COMP_WORDS[1]} == explain && $word != -* ]]; then\n"
-      "    words='" +
-      words_of_explain() +
-      "'\n"
-      "  elif [[ ${COMP_WORDS[1]} == who && $COMP_CWORD -eq 2 && $word != -* ]]; then\n"
-      "    words='" +
-      questions_of_who() +
-      "'\n"
-      "  elif [[ ${COMP_WORDS[1]} == @(" +
-      commands_of_types() +
-      ") && $word != -* && $before != --* ]]; then\n"
-      "    local from=() i kind='[a-z]*' IFS=$'\\n'\n"
-      "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
-      "      [[ ${COMP_WORDS[i]} != --from ]] || from=(--from \"${COMP_WORDS[i+1]}\")\n"
-      "    done\n"
-      "    [[ ${COMP_WORDS[1]} != @(objects|origins) ]] || kind=slab\n"
-      "    words=$(\"${COMP_WORDS[0]}\" types --csv \"${from[@]}\" 2>/dev/null | " +
-      names_of_types() +
-      ")\n"
-      "  elif [[ $word == -* ]]; then\n"
-      "    case ${COMP_WORDS[1]} in\n";
+  std::string cases;
   for (const Command* const command : commands()) {
+    names.append(names.empty() ? "" : " ").append(command->name);
     std::string options;
     for (const auto& [option, word] : options_of(*command)) options.append(options.empty() ? "" : " ").append(word);
-    script += "    " + std::string(command->name) + ") words='" + options + "' ;;\n";
+    cases += "    " + std::string(command->name) + ") words='" + options + "' ;;\n";
   }
-  return script +
-         "    esac\n"
-         "  fi\n"
-         "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-         "}\n"
-         "complete -o default -F _memstatctl memstatctl\n";  // files for all other words
+  return filled(bash_completion_text(), {{"COMMANDS", names},
+                                         {"RELEASES", std::string(kReleases)},
+                                         {"SHELLS", shell_names()},
+                                         {"WORDS", words_of_explain()},
+                                         {"QUESTIONS", questions_of_who()},
+                                         {"COMMANDS_OF_TYPES", commands_of_types()},
+                                         {"NAMES_OF_TYPES", std::string(kNamesOfTypes)},
+                                         {"OPTIONS", cases}});
+}
+
+/// The argument of a command as zsh's _arguments takes it.
+std::string zsh_argument(const Command& command) {
+  if (takes_argument(command, "SHELL")) return "1:shell:(" + shell_names() + ")";
+  if (takes_argument(command, "WORD")) return "1:word:(" + words_of_explain() + ")";
+  if (takes_argument(command, "QUESTION")) return "1:question:(" + questions_of_who() + ")";
+  return takes_argument(command, "TYPE") ? "1:type:_memstatctl_types" : "*:argument:_files";
 }
 
 std::string zsh_script() {
-  std::string script =
-      "#compdef memstatctl\n"
-      "# Completion of memstatctl for zsh: memstatctl completion zsh > _memstatctl, in a directory of $fpath\n"
-      "_memstatctl_types() {\n"
-      "  local -a from types\n"
-      "  local kind='[a-z]*' at=${words[(i)--from]}\n"
-      "  (( at < CURRENT )) && from=(--from ${(Q)words[at+1]})\n"
-      "  [[ $words[1] == (objects|origins) ]] && kind=slab\n"
-      "  types=(${(f)\"$(memstatctl types --csv $from 2>/dev/null | " +
-      names_of_types() +
-      ")\"})\n"
-      "  compadd -a types\n"
-      "}\n"
-      "_memstatctl() {\n"
-      "  local -a commands=(\n";
+  std::string names;
+  std::string cases;
   for (const Command* const command : commands()) {
-    script += "    " + in_quotes(std::string(command->name) + ":" + command->help) + "\n";
-  }
-  script +=
-      "  )\n"
-      "  if (( CURRENT == 2 )); then\n"
-      "    _describe command commands\n"
-      "    return\n"
-      "  fi\n"
-      "  shift words\n"
-      "  (( CURRENT-- ))\n"
-      "  case $words[1] in\n";
-  for (const Command* const command : commands()) {
-    script += "  " + std::string(command->name) + ") _arguments";
+    names += "    " + in_quotes(std::string(command->name) + ":" + command->help) + "\n";
+    cases += "  " + std::string(command->name) + ") _arguments";
     for (const auto& [option, word] : options_of(*command)) {
       std::string spec = std::string(word) + "[";
       for (const char c : first_line(option->help))
@@ -179,54 +148,37 @@ std::string zsh_script() {
       } else if (option->range.most != 0) {
         spec += word == "--from" || word == "--kernel" ? ":source:_files" : ":value:";
       }
-      script += " \\\n    " + in_quotes(spec);
+      cases += " \\\n    " + in_quotes(spec);
     }
-    script += " \\\n    " +
-              in_quotes(takes_argument(*command, "SHELL")      ? "1:shell:(" + shell_names() + ")"
-                        : takes_argument(*command, "WORD")     ? "1:word:(" + words_of_explain() + ")"
-                        : takes_argument(*command, "QUESTION") ? "1:question:(" + questions_of_who() + ")"
-                        : takes_argument(*command, "TYPE")     ? "1:type:_memstatctl_types"
-                                                               : "*:argument:_files") +
-              " ;;\n";
+    cases += " \\\n    " + in_quotes(zsh_argument(*command)) + " ;;\n";
   }
-  return script +
-         "  esac\n}\nif [[ $funcstack[1] == _memstatctl ]]; then _memstatctl \"$@\"; else compdef _memstatctl memstatctl; "
-         "fi\n";
+  return filled(zsh_completion_text(),
+                {{"NAMES_OF_TYPES", std::string(kNamesOfTypes)}, {"COMMANDS", names}, {"OPTIONS", cases}});
 }
 
 std::string fish_script() {
-  std::string script =
-      "# Completion of memstatctl for fish: memstatctl completion fish | source\n"
-      "function __memstatctl_types\n"
-      "  set -l words (commandline -opc)\n"
-      "  set -l from\n"
-      "  set -l kind '[a-z]*'\n"
-      "  set -l at (contains -i -- --from $words); and set from --from $words[(math $at + 1)]\n"
-      "  contains -- objects $words; or contains -- origins $words; and set kind slab\n"
-      "  $words[1] types --csv $from 2>/dev/null | " +
-      names_of_types() +
-      "\n"
-      "end\n";
+  std::string lines;
   for (const Command* const command : commands()) {
     const std::string name(command->name);
-    script +=
+    lines +=
         "complete -c memstatctl -n __fish_use_subcommand -f -a " + name + " -d " + in_quotes(command->help, "\\") + "\n";
     const std::string within = "complete -c memstatctl -n '__fish_seen_subcommand_from " + name + "' ";
     for (const auto& [option, word] : options_of(*command)) {
-      script += within + "-l " + std::string(word.substr(2));
+      lines += within + "-l " + std::string(word.substr(2));
       if (word == "--format") {
-        script += " -x -a " + in_quotes(std::string(kReleases));
+        lines += " -x -a " + in_quotes(std::string(kReleases));
       } else if (option->range.most != 0) {
-        script += " -r";
+        lines += " -r";
       }
-      script += " -d " + in_quotes(first_line(option->help), "\\") + "\n";
+      lines += " -d " + in_quotes(first_line(option->help), "\\") + "\n";
     }
-    if (takes_argument(*command, "TYPE")) script += within + "-f -a '(__memstatctl_types)'\n";
-    if (takes_argument(*command, "QUESTION")) script += within + "-f -a " + in_quotes(questions_of_who()) + "\n";
-    if (takes_argument(*command, "WORD")) script += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
-    if (takes_argument(*command, "SHELL")) script += within + "-f -a " + in_quotes(shell_names()) + "\n";
+    if (takes_argument(*command, "TYPE")) lines += within + "-f -a '(__memstatctl_types)'\n";
+    if (takes_argument(*command, "QUESTION")) lines += within + "-f -a " + in_quotes(questions_of_who()) + "\n";
+    if (takes_argument(*command, "WORD")) lines += within + "-f -a " + in_quotes(words_of_explain()) + "\n";
+    if (takes_argument(*command, "SHELL")) lines += within + "-f -a " + in_quotes(shell_names()) + "\n";
   }
-  return script;
+  lines.pop_back();  // the template ends the last line
+  return filled(fish_completion_text(), {{"NAMES_OF_TYPES", std::string(kNamesOfTypes)}, {"COMMANDS", lines}});
 }
 
 constexpr std::array kCompletionOptions{
