@@ -30,23 +30,9 @@ struct Member {
   std::string bytes;
 };
 
-/// The path without its first component; nothing if it has only one.
-std::optional<std::string_view> below_top(std::string_view path) {
-  const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  return path.substr(slash + 1);
-}
-
 /// Whether a replay may read this path, relative to the capture.
 bool is_part_of_capture(std::string_view path) {
   return path == "manifest.yaml" || is_poll_directory(path.substr(0, path.find('/')));
-}
-
-/// A link must be in a poll's `fs` and stay inside it.
-bool is_good_link(std::string_view path, std::string_view target) {
-  const auto in_poll = below_top(path);
-  constexpr std::string_view kTree = "fs/";
-  return in_poll && in_poll->substr(0, kTree.size()) == kTree && link_stays_inside(in_poll->substr(kTree.size()), target);
 }
 
 /// Reads the relevant members in order. Can be rewound.
@@ -173,20 +159,12 @@ struct Span {
   std::uint64_t last = 0;
 };
 
-/// What a replay needs for all polls at once. The rest is read when a poll is selected.
-bool is_in_index(std::string_view path) {
-  const auto in_poll = below_top(path);
-  return !in_poll || *in_poll == "poll.yaml" || *in_poll == "errors.yaml";
-}
-
 /// Adds a member to `files`, at its path in the capture.
 Result<void> add_member(MemoryFiles& files, const std::string& archive, std::string_view path, const Member& member,
                         std::string bytes) {
   if (member.kind == FileKind::kDirectory) return files.add_directory(path);
   if (member.kind == FileKind::kFile) return files.add_file(path, std::move(bytes));
-  if (is_good_link(path, member.bytes)) return files.add_link(path, member.bytes);
-  return refused(archive + "/" + member.path,
-                 "a link that leaves the capture is refused; it points to \"" + member.bytes + "\"");
+  return add_poll_link(files, path, member.bytes, archive + "/" + member.path);
 }
 
 /// A possible location of the capture in the archive: the root, or one top directory.
@@ -250,9 +228,8 @@ Result<Candidates::iterator> find_capture(const std::string& name, Candidates& c
                  "holds more than one capture, in " + found[0]->first + " and " + found[1]->first + "; pack each by itself");
 }
 
-/// The files of a capture in an archive. The index of polls is kept in memory. Of the other files only one poll is kept, and
-/// the previous one for reads that are still running. Reading the polls in order costs one pass over the archive.
-class ArchiveFiles final : public CaptureFiles {
+/// The files of a capture in an archive. Reading the polls in order costs one pass over the archive.
+class ArchiveFiles final : public PackedFiles {
  public:
   static Result<std::unique_ptr<CaptureFiles>> open(const std::string& name, UniqueFd fd, const ArchiveLimits& limits) {
     std::unique_ptr<ArchiveFiles> files(new ArchiveFiles(name, std::move(fd), limits));
@@ -261,31 +238,8 @@ class ArchiveFiles final : public CaptureFiles {
   }
 
   [[nodiscard]] const std::string& name() const override { return name_; }
-  Result<FileKind> kind(std::string_view path) const override {
-    const auto files = files_of(path);
-    return files ? (*files)->kind(path) : Result<FileKind>(files.error());
-  }
-  Result<void> read(std::string_view path, Buffer& out) const override {
-    const auto files = files_of(path);
-    return files ? (*files)->read(path, out) : Result<void>(files.error());
-  }
-  Result<std::string> read_link(std::string_view path) const override {
-    const auto files = files_of(path);
-    return files ? (*files)->read_link(path) : Result<std::string>(files.error());
-  }
-  Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
-    const bool is_poll = path.find('/') == std::string_view::npos && polls_.find(path) != polls_.end();
-    const auto files = is_poll ? load(path) : files_of(path);
-    return files ? (*files)->list(path, names) : Result<void>(files.error());
-  }
 
  private:
-  using Files = std::shared_ptr<const MemoryFiles>;
-  struct Loaded {
-    std::string poll;
-    Result<Files> files = Files();
-  };
-
   ArchiveFiles(const std::string& name, UniqueFd fd, const ArchiveLimits& limits)
       : name_(name), fd_(std::move(fd)), reader_(name, limits) {}
 
@@ -317,32 +271,15 @@ class ArchiveFiles final : public CaptureFiles {
     if (!found) return found.error();
     if (const auto& fault = (*found)->second.fault()) return *fault;
     top_ = (*found)->first;
-    index_ = (*found)->second.index();
+    index_ = others_ = (*found)->second.index();
     polls_ = (*found)->second.polls();
-    is_small_ = reader_.total_bytes() <= kSmallArchive;
+    if (reader_.total_bytes() <= kSmallArchive) kept_polls_ = polls_.size() + 1;  // all
     return {};
   }
 
-  Result<Files> files_of(std::string_view path) const {
-    if (is_in_index(path) || polls_.find(path.substr(0, path.find('/'))) == polls_.end()) return index_;
-    return load(path.substr(0, path.find('/')));
-  }
+  [[nodiscard]] bool is_packed(std::string_view poll) const override { return polls_.contains(poll); }
 
-  Result<Files> load(std::string_view poll) const {
-    const MutexLock lock(mutex_);
-    const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& one) { return one.poll == poll; });
-    if (found != loaded_.end()) {
-      std::rotate(loaded_.begin(), found, found + 1);
-      return loaded_.front().files;
-    }
-    // A small archive is kept whole. Otherwise keep only the last poll used, and the one before it.
-    if (!is_small_ && loaded_.size() > 1) loaded_.resize(1);
-    auto files = read_poll(poll);
-    loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .files = std::move(files)});
-    return loaded_.front().files;
-  }
-
-  Result<Files> read_poll(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) {
+  Result<Files> unpack(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) override {
     try {
       const Span span = polls_.find(poll)->second;
       const std::string prefix = top_ + std::string(poll);
@@ -377,14 +314,10 @@ class ArchiveFiles final : public CaptureFiles {
   const std::string name_;
   const UniqueFd fd_;
   std::string top_;
-  std::shared_ptr<const MemoryFiles> index_;
   std::map<std::string, Span, std::less<>> polls_;
   static constexpr std::uint64_t kSmallArchive = 96U << 20U;  // B, unpacked
-  bool is_small_ = false;
-  mutable Mutex mutex_;
   mutable MemberReader reader_ MEMSTAT_GUARDED_BY(mutex_);
   mutable bool is_rewound_ MEMSTAT_GUARDED_BY(mutex_) = false;
-  mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // most recently used first
 };
 
 }  // namespace

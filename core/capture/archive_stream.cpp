@@ -14,32 +14,10 @@
 #include <vector>
 
 #include "core/capture/archive_error.h"
+#include "core/capture/file_pieces.h"
 
 namespace memstat {
 namespace {
-
-constexpr std::size_t kPieceBytes = 128U << 10U;
-
-class FileSource final : public PieceSource {
- public:
-  FileSource(const std::string& name, int fd) : name_(name), fd_(fd) {}
-
-  Result<std::string_view> next() override {
-    ssize_t size = -1;
-    do size = ::pread(fd_, buffer_.data(), buffer_.size(), static_cast<off_t>(offset_));
-    while (size < 0 && errno == EINTR);
-    if (size < 0) return system_error(name_, errno);
-    offset_ += static_cast<std::uint64_t>(size);
-    return std::string_view(buffer_.data(), static_cast<std::size_t>(size));
-  }
-  [[nodiscard]] std::uint64_t offset() const { return offset_; }
-
- private:
-  const std::string name_;
-  const int fd_;
-  std::uint64_t offset_ = 0;
-  std::vector<char> buffer_ = std::vector<char>(kPieceBytes);
-};
 
 class FileSink final : public ArchiveSink {
  public:
@@ -106,7 +84,7 @@ class ZstdSource final : public PieceSource {
   struct Free {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
-  FileSource file_;
+  FilePieces file_;
   std::unique_ptr<ZSTD_DStream, Free> stream_{ZSTD_createDStream()};
   ZSTD_inBuffer in_{.src = nullptr, .size = 0, .pos = 0};
   std::vector<char> buffer_ = std::vector<char>(kPieceBytes);
@@ -174,7 +152,7 @@ Result<std::unique_ptr<PieceSource>> open_archive_stream(const std::string& name
   if (::pread(fd, head.data(), head.size(), 0) < 0) return system_error(name, errno);
   std::unique_ptr<PieceSource> source;
   if (!is_zstd({head.data(), head.size()})) {
-    source = std::make_unique<FileSource>(name, fd);
+    source = std::make_unique<FilePieces>(name, fd);
   } else {
 #if defined(MEMSTAT_HAVE_ZSTD)
     source = std::make_unique<ZstdSource>(name, fd);

@@ -14,6 +14,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/open_directory.h"
+#include "core/capture/archive_error.h"
 #include "core/capture/poll_segments.h"
 #include "core/kernel/read_all.h"
 
@@ -186,6 +187,65 @@ Result<void> MemoryFiles::list(std::string_view path, std::vector<std::string>& 
   names = node->children;
   std::sort(names.begin(), names.end());
   return {};
+}
+
+std::optional<std::string_view> below_top(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  return path.substr(slash + 1);
+}
+
+bool is_in_index(std::string_view path) {
+  const auto in_poll = below_top(path);
+  return !in_poll || *in_poll == "poll.yaml" || *in_poll == "errors.yaml";
+}
+
+Result<void> add_poll_link(MemoryFiles& files, std::string_view path, const std::string& target, const std::string& shown) {
+  constexpr std::string_view kTree = "fs/";
+  const std::string_view in_poll = below_top(path).value_or("");
+  if (in_poll.starts_with(kTree) && link_stays_inside(in_poll.substr(kTree.size()), target)) {
+    return files.add_link(path, target);
+  }
+  return refused(shown, "a link that leaves the capture is refused; it points to \"" + target + "\"");
+}
+
+Result<PackedFiles::Files> PackedFiles::files_of(std::string_view path, bool is_listed) const {
+  const std::string_view poll = path.substr(0, path.find('/'));
+  if (!is_packed(poll)) return others_;
+  return is_in_index(path) && !(is_listed && path == poll) ? index_ : load(poll);
+}
+
+Result<PackedFiles::Files> PackedFiles::load(std::string_view poll) const {
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const Loaded& one) { return one.poll == poll; });
+  if (found != loaded_.end()) {
+    std::rotate(loaded_.begin(), found, found + 1);
+    return loaded_.front().files;
+  }
+  if (loaded_.size() >= kept_polls_) loaded_.resize(kept_polls_ - 1);
+  auto files = unpack(poll);
+  loaded_.insert(loaded_.begin(), {.poll = std::string(poll), .files = std::move(files)});
+  return loaded_.front().files;
+}
+
+Result<FileKind> PackedFiles::kind(std::string_view path) const {
+  const auto files = files_of(path, false);
+  return files ? (*files)->kind(path) : Result<FileKind>(files.error());
+}
+
+Result<void> PackedFiles::read(std::string_view path, Buffer& out) const {
+  const auto files = files_of(path, false);
+  return files ? (*files)->read(path, out) : Result<void>(files.error());
+}
+
+Result<std::string> PackedFiles::read_link(std::string_view path) const {
+  const auto files = files_of(path, false);
+  return files ? (*files)->read_link(path) : Result<std::string>(files.error());
+}
+
+Result<void> PackedFiles::list(std::string_view path, std::vector<std::string>& names) const {
+  const auto files = files_of(path, true);
+  return files ? (*files)->list(path, names) : Result<void>(files.error());
 }
 
 bool link_stays_inside(std::string_view link_path, std::string_view target) {

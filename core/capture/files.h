@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/mutex.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 
@@ -75,6 +77,45 @@ class MemoryFiles final : public CaptureFiles {
   std::string name_;
   std::map<std::string, Node, std::less<>> nodes_;  // by full path; the capture itself is ""
 };
+
+/// Files whose polls are unpacked when they are read. The last ones are kept: reads of the one before may still be running.
+class PackedFiles : public CaptureFiles {
+ public:
+  Result<FileKind> kind(std::string_view path) const override;
+  Result<void> read(std::string_view path, Buffer& out) const override;
+  Result<std::string> read_link(std::string_view path) const override;
+  Result<void> list(std::string_view path, std::vector<std::string>& names) const override;
+
+ protected:
+  using Files = std::shared_ptr<const CaptureFiles>;
+
+  [[nodiscard]] virtual bool is_packed(std::string_view poll) const = 0;
+  virtual Result<Files> unpack(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) = 0;
+
+  Files index_;   // of the files in packed polls those for which is_in_index() is true
+  Files others_;  // what is in no packed poll
+  std::size_t kept_polls_ = 2;
+  mutable Mutex mutex_;
+
+ private:
+  struct Loaded {
+    std::string poll;
+    Result<Files> files = Files();
+  };
+  Result<Files> files_of(std::string_view path, bool is_listed) const;
+  Result<Files> load(std::string_view poll) const;
+
+  mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // most recently used first
+};
+
+/// What a replay needs of all polls at once: poll.yaml and errors.yaml. The rest is read when a poll is selected.
+bool is_in_index(std::string_view path);
+
+/// The path without its first component; nothing if it has only one.
+std::optional<std::string_view> below_top(std::string_view path);
+
+/// Adds a link of a poll, which must be in its `fs` and stay inside it. Otherwise the error names the file as `shown`.
+Result<void> add_poll_link(MemoryFiles& files, std::string_view path, const std::string& target, const std::string& shown);
 
 /// Reads all of `from` into memory, for a process about to lose the right to read it. Errors: those of reading; kData if it
 /// exceeds `max_bytes`.

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/mutex.h"
 #include "core/base/text.h"
 #include "core/capture/archive_error.h"
+#include "core/capture/file_pieces.h"
 #include "core/capture/replay_view.h"
 #include "core/capture/tar.h"
 
@@ -26,31 +26,6 @@ constexpr std::size_t kEndMark = 2 * kTarBlock;
 constexpr std::uint64_t kMaxMember = 1ULL << 30;
 constexpr std::string_view kInfo = "poll.yaml";
 constexpr std::string_view kErrors = "errors.yaml";
-
-class FilePieces final : public PieceSource {
- public:
-  FilePieces(std::string name, int fd, std::uint64_t begin, std::uint64_t end)
-      : name_(std::move(name)), fd_(fd), at_(begin), end_(end) {}
-
-  Result<std::string_view> next() override {
-    const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size(), end_ - at_));
-    while (room != 0) {
-      const ssize_t size = ::pread(fd_, buffer_.data(), room, static_cast<off_t>(at_));
-      if (size < 0 && errno == EINTR) continue;
-      if (size < 0) return system_error(name_, errno);
-      at_ += static_cast<std::uint64_t>(size);
-      return std::string_view(buffer_.data(), static_cast<std::size_t>(size));
-    }
-    return std::string_view();
-  }
-
- private:
-  std::string name_;
-  int fd_;
-  std::uint64_t at_;
-  std::uint64_t end_;
-  std::vector<char> buffer_ = std::vector<char>(std::size_t{256} << 10U);
-};
 
 struct Segment {
   std::string name;  // for messages
@@ -68,10 +43,6 @@ struct Place {
 using Places = std::map<std::string, Place, std::less<>>;
 
 std::string_view first_part(std::string_view path) { return path.substr(0, path.find('/')); }
-std::string_view after_first_part(std::string_view path) {
-  const std::size_t slash = path.find('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
-}
 
 Result<std::string> content_of(TarReader& tar, std::uint64_t size, const std::string& name) {
   std::string bytes;
@@ -110,7 +81,7 @@ Result<void> scan(const Segment& segment, std::size_t number, Places& places) {
       place.segment = number;
       place.begin = begin;
     }
-    const std::string_view inner = after_first_part(path);
+    const std::string_view inner = below_top(path).value_or("");
     if (inner != kInfo && inner != kErrors) continue;
     auto bytes = content_of(tar, member.size, segment.name);
     if (!bytes && tar.is_cut()) return {};
@@ -127,45 +98,18 @@ Result<void> scan(const Segment& segment, std::size_t number, Places& places) {
   }
 }
 
-class SegmentedFiles final : public CaptureFiles {
+class SegmentedFiles final : public PackedFiles {
  public:
-  SegmentedFiles(std::unique_ptr<CaptureFiles> base, std::vector<Segment> segments, Places places)
-      : base_(std::move(base)), segments_(std::move(segments)), places_(std::move(places)) {}
+  SegmentedFiles(std::unique_ptr<CaptureFiles> base, std::unique_ptr<MemoryFiles> index, std::vector<Segment> segments,
+                 Places places)
+      : segments_(std::move(segments)), places_(std::move(places)) {
+    index_ = std::move(index);
+    others_ = std::move(base);
+  }
 
-  [[nodiscard]] const std::string& name() const override { return base_->name(); }
-  Result<FileKind> kind(std::string_view path) const override {
-    const auto place = places_.find(first_part(path));
-    if (place == places_.end()) return base_->kind(path);
-    const std::string_view inner = after_first_part(path);
-    if (inner.empty()) return FileKind::kDirectory;
-    if (inner == kInfo) return FileKind::kFile;
-    if (inner == kErrors) return place->second.has_errors ? FileKind::kFile : FileKind::kAbsent;
-    const auto files = load(*place);
-    return files ? (*files)->kind(path) : Result<FileKind>(files.error());
-  }
-  Result<void> read(std::string_view path, Buffer& out) const override {
-    const auto place = places_.find(first_part(path));
-    if (place == places_.end()) return base_->read(path, out);
-    const std::string_view inner = after_first_part(path);
-    if (inner == kInfo || (inner == kErrors && place->second.has_errors)) {
-      out.assign(inner == kInfo ? place->second.info : place->second.errors);
-      return {};
-    }
-    const auto files = load(*place);
-    return files ? (*files)->read(path, out) : Result<void>(files.error());
-  }
-  Result<std::string> read_link(std::string_view path) const override {
-    const auto place = places_.find(first_part(path));
-    if (place == places_.end()) return base_->read_link(path);
-    const auto files = load(*place);
-    return files ? (*files)->read_link(path) : Result<std::string>(files.error());
-  }
+  [[nodiscard]] const std::string& name() const override { return others_->name(); }
   Result<void> list(std::string_view path, std::vector<std::string>& names) const override {
-    if (const auto place = places_.find(first_part(path)); place != places_.end()) {
-      const auto files = load(*place);
-      return files ? (*files)->list(path, names) : Result<void>(files.error());
-    }
-    if (auto listed = base_->list(path, names); !listed || !path.empty()) return listed;
+    if (auto listed = PackedFiles::list(path, names); !listed || !path.empty()) return listed;
     std::erase_if(names, [](const std::string& name) { return is_segment(name); });
     for (const auto& [poll, place] : places_) names.push_back(poll);
     std::sort(names.begin(), names.end());
@@ -174,26 +118,10 @@ class SegmentedFiles final : public CaptureFiles {
   }
 
  private:
-  using Files = std::shared_ptr<const MemoryFiles>;
-  struct Loaded {
-    std::string poll;
-    Files files;
-  };
+  [[nodiscard]] bool is_packed(std::string_view poll) const override { return places_.contains(poll); }
 
-  /// Loads a poll's files. Keeps the last poll loaded, and the one before it for reads that are still running.
-  Result<Files> load(const Places::value_type& wanted) const {
-    const MutexLock lock(mutex_);
-    for (const Loaded& one : loaded_) {
-      if (one.poll == wanted.first) return one.files;
-    }
-    auto files = read_poll(wanted.second);
-    if (!files) return files;
-    if (loaded_.size() > 1) loaded_.erase(loaded_.begin());
-    loaded_.push_back({.poll = wanted.first, .files = *files});
-    return files;
-  }
-
-  [[nodiscard]] Result<Files> read_poll(const Place& place) const {
+  Result<Files> unpack(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) override {
+    const Place& place = places_.find(poll)->second;
     const Segment& segment = segments_[place.segment];
     FilePieces pieces(segment.name, segment.file.get(), place.begin, place.end);
     TarReader tar(pieces);
@@ -208,13 +136,7 @@ class SegmentedFiles final : public CaptureFiles {
         if (!bytes) return refused(segment.name, "has changed since it was opened; open the capture again");
         added = files->add_file(member.path, *std::move(bytes));
       } else if (member.type == TarType::kLink) {
-        const std::string_view inner = after_first_part(member.path);
-        constexpr std::string_view kTree = "fs/";
-        if (!inner.starts_with(kTree) || !link_stays_inside(inner.substr(kTree.size()), member.target)) {
-          return refused(segment.name + "/" + member.path,
-                         "a link that leaves the capture is refused; it points to \"" + member.target + "\"");
-        }
-        added = files->add_link(member.path, member.target);
+        added = add_poll_link(*files, member.path, member.target, segment.name + "/" + member.path);
       } else if (member.type == TarType::kDirectory) {
         std::string_view path = member.path;
         if (path.ends_with('/')) path.remove_suffix(1);
@@ -226,11 +148,8 @@ class SegmentedFiles final : public CaptureFiles {
     }
   }
 
-  const std::unique_ptr<CaptureFiles> base_;
   const std::vector<Segment> segments_;
   const Places places_;
-  mutable Mutex mutex_;
-  mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
 /// Returns 0 or an errno.
@@ -272,8 +191,14 @@ Result<std::unique_ptr<CaptureFiles>> with_segments(std::unique_ptr<CaptureFiles
     if (auto scanned = scan(segments.back(), segments.size() - 1, places); !scanned) return scanned.error();
   }
   if (segments.empty()) return base;
+  auto index = std::make_unique<MemoryFiles>(base->name());
+  for (auto& [poll, place] : places) {
+    auto added = index->add_file(poll + "/" + std::string(kInfo), std::move(place.info));
+    if (added && place.has_errors) added = index->add_file(poll + "/" + std::string(kErrors), std::move(place.errors));
+    if (!added) return added.error();
+  }
   return std::unique_ptr<CaptureFiles>(
-      std::make_unique<SegmentedFiles>(std::move(base), std::move(segments), std::move(places)));
+      std::make_unique<SegmentedFiles>(std::move(base), std::move(index), std::move(segments), std::move(places)));
 }
 
 void append_member(std::string& out, const std::string& path, std::string_view bytes, std::uint64_t mtime) {
