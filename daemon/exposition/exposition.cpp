@@ -32,7 +32,7 @@ std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) 
     }
   }
   for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
-    size += block.node_count * block.figures.size() * (snapshot.rows()[block.row].label_size + kNameAndValue);
+    size += block.count * block.figures.size() * (snapshot.rows()[block.row].label_size + kNameAndValue);
   }
   for (const Snapshot::Detail& detail : snapshot.details()) size += detail.labels.size + kNameAndValue;
   for (const Snapshot::Row& row : snapshot.rows()) {

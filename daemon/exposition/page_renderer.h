@@ -226,56 +226,30 @@ std::size_t write_size_classes(const MetricDescriptor& metric, const Rows& rows,
   return series;
 }
 
-template <typename Rows, typename Writer>
-std::size_t write_cpus(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
-  const auto figure = static_cast<CpuField>(metric.figure);
+/// A sample for each CPU or node of a row, which `place` labels.
+template <typename Block, typename Rows, typename Writer>
+std::size_t write_places(const MetricDescriptor& metric, const std::vector<Block>& blocks, std::string_view place,
+                         const Rows& rows, const Snapshot& snapshot, Writer& writer) {
+  const auto field = static_cast<typename Block::FieldType>(metric.figure);
   const Beginning beginning(metric, snapshot);
   std::size_t series = 0;
-  for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
-    if (!block.figures.has(figure) || block.cpu_count == 0 || !rows.shows(block.row)) continue;
-    const std::uint64_t* values = snapshot.cpu_values(block, figure);
-    const auto count = block.cpu_count - static_cast<std::size_t>(std::count(values, values + block.cpu_count, kNoFigure));
+  for (const Block& block : blocks) {
+    if (!block.figures.has(field) || block.count == 0 || !rows.shows(block.row)) continue;
+    const std::uint64_t* values = snapshot.values(block, field);
+    const auto count = block.count - static_cast<std::size_t>(std::count(values, values + block.count, kNoFigure));
     if (count == 0) continue;
     const Snapshot::Row& row = snapshot.rows()[block.row];
     const RowLabels labels = row.labels(snapshot.label_bytes().data());
-    const std::size_t label_bytes = block.cpu_count * labels.text.size();
-    if (series == 0) {
-      const std::size_t blocks = snapshot.cpu_blocks().size();
-      writer.begin_family(header_of(metric), block.cpu_count * blocks, label_bytes * blocks);
-    }
-    char* at = writer.need(writer.most_bytes(block.cpu_count, label_bytes));
-    for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
-      if (values[cpu] == kNoFigure) continue;
-      at = writer.template row_sample<ValueFormat::kUnsigned>(at, labels, ExtraLabel{.name = "cpu", .number = cpu},
-                                                              values[cpu], beginning.of(row));
+    const std::size_t label_bytes = block.count * labels.text.size();
+    if (series == 0) writer.begin_family(header_of(metric), block.count * blocks.size(), label_bytes * blocks.size());
+    char* at = writer.need(writer.most_bytes(block.count, label_bytes));
+    for (std::uint32_t i = 0; i < block.count; ++i) {
+      if (values[i] == kNoFigure) continue;
+      const ExtraLabel extra{.name = place, .number = i};
+      at = writer.template row_sample<ValueFormat::kUnsigned>(at, labels, extra, values[i], beginning.of(row));
     }
     writer.written(at);
     series += count;
-  }
-  if (series != 0) writer.end_family();
-  return series;
-}
-
-template <typename Rows, typename Writer>
-std::size_t write_nodes(const MetricDescriptor& metric, const Rows& rows, const Snapshot& snapshot, Writer& writer) {
-  const auto figure = static_cast<NodeField>(metric.figure);
-  std::size_t series = 0;
-  for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
-    if (!block.figures.has(figure) || block.node_count == 0 || !rows.shows(block.row)) continue;
-    const std::uint64_t* values = snapshot.node_values(block, figure);
-    const RowLabels labels = snapshot.rows()[block.row].labels(snapshot.label_bytes().data());
-    const std::size_t label_bytes = block.node_count * labels.text.size();
-    if (series == 0) {
-      const std::size_t blocks = snapshot.node_blocks().size();
-      writer.begin_family(header_of(metric), block.node_count * blocks, label_bytes * blocks);
-    }
-    char* at = writer.need(writer.most_bytes(block.node_count, label_bytes));
-    for (std::uint32_t node = 0; node < block.node_count; ++node) {
-      const ExtraLabel extra{.name = "node", .number = node};
-      at = writer.template row_sample<ValueFormat::kUnsigned>(at, labels, extra, values[node], 0);
-    }
-    writer.written(at);
-    series += block.node_count;
   }
   if (series != 0) writer.end_family();
   return series;
@@ -385,7 +359,7 @@ std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const Rende
         if (options.size_classes) series += write_size_classes(metric, rows, snapshot, writer);
         break;
       case MetricScope::kNode:
-        if (is_of_tier) series += write_nodes(metric, rows, snapshot, writer);
+        if (is_of_tier) series += write_places(metric, snapshot.node_blocks(), "node", rows, snapshot, writer);
         break;
       case MetricScope::kSystem:
         if (is_of_tier && rows.shows_machine()) series += write_machine(metric, snapshot, writer);
@@ -394,7 +368,7 @@ std::size_t write_shown(std::span<const MetricDescriptor> catalogue, const Rende
         if (is_of_tier) series += write_details(metric, rows, snapshot, writer);
         break;
       case MetricScope::kCpu:
-        if (options.per_cpu) series += write_cpus(metric, rows, snapshot, writer);
+        if (options.per_cpu) series += write_places(metric, snapshot.cpu_blocks(), "cpu", rows, snapshot, writer);
         break;
     }
   }

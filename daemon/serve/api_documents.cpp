@@ -143,35 +143,22 @@ void write_values(JsonWriter& json, const std::uint64_t* values, std::uint32_t c
   json.close();
 }
 
-/// Writes a type's per-CPU or per-node figures; `block` is null if it has none.
-template <typename Field, typename Block, typename ValuesOf>
-void write_table(JsonWriter& json, std::string_view key, MetricScope scope, const Block* block, std::uint32_t count,
-                 ValuesOf values_of) {
+/// Writes a type's figures by CPU or node. `place` is the number of its block, from 1; 0: it has none.
+template <typename Block>
+void write_table(JsonWriter& json, std::string_view key, MetricScope scope, const Snapshot& snapshot,
+                 const std::vector<Block>& blocks, std::uint32_t place) {
   json.open_list(key);
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (block == nullptr || metric.scope != scope) continue;
-    const auto field = static_cast<Field>(metric.figure);
-    if (!block->figures.has(field)) continue;
+    if (place == 0 || metric.scope != scope) continue;
+    const Block& block = blocks[place - 1];
+    const auto field = static_cast<typename Block::FieldType>(metric.figure);
+    if (!block.figures.has(field)) continue;
     json.open_object().field("metric", metric.name).field("help", metric.help);
     if (!metric.unit.empty()) json.field("unit", metric.unit);
-    write_values(json, values_of(*block, field), count);
+    write_values(json, snapshot.values(block, field), block.count);
     json.close();
   }
   json.close();
-}
-
-void write_cpus(JsonWriter& json, const Snapshot& snapshot, std::size_t row) {
-  const std::uint32_t place = snapshot.rows()[row].cpu_block;
-  const Snapshot::CpuBlock* const block = place == 0 ? nullptr : &snapshot.cpu_blocks()[place - 1];
-  write_table<CpuField>(json, "cpus", MetricScope::kCpu, block, block == nullptr ? 0 : block->cpu_count,
-                        [&](const Snapshot::CpuBlock& of, CpuField field) { return snapshot.cpu_values(of, field); });
-}
-
-void write_nodes(JsonWriter& json, const Snapshot& snapshot, std::size_t row) {
-  const std::uint32_t place = snapshot.rows()[row].node_block;
-  const Snapshot::NodeBlock* const block = place == 0 ? nullptr : &snapshot.node_blocks()[place - 1];
-  write_table<NodeField>(json, "nodes", MetricScope::kNode, block, block == nullptr ? 0 : block->node_count,
-                         [&](const Snapshot::NodeBlock& of, NodeField field) { return snapshot.node_values(of, field); });
 }
 
 /// The runbook for the type's current trouble, or else for its growth.
@@ -263,8 +250,8 @@ std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<c
     json.close();
   }
   json.close();
-  write_cpus(json, snapshot, row);
-  write_nodes(json, snapshot, row);
+  write_table(json, "cpus", MetricScope::kCpu, snapshot, snapshot.cpu_blocks(), entry.cpu_block);
+  write_table(json, "nodes", MetricScope::kNode, snapshot, snapshot.node_blocks(), entry.node_block);
   return json.finish();
 }
 

@@ -51,7 +51,7 @@ std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, 
   if (options.types && entry.node_block != 0) {
     const Snapshot::NodeBlock& block = snapshot.node_blocks()[entry.node_block - 1];
     const FigureSet shown = block.figures.bits() & kFigures.of_nodes[tier];
-    series += std::uint64_t{block.node_count} * static_cast<unsigned>(std::popcount(shown));
+    series += std::uint64_t{block.count} * static_cast<unsigned>(std::popcount(shown));
   }
   if (options.types && entry.has_detail && kFigures.of_details[tier] != 0) ++series;
   if (options.size_classes && snapshot.has(Field::kSizeMask, row)) {
@@ -61,7 +61,7 @@ std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, 
   }
   if (options.per_cpu && entry.cpu_block != 0) {
     const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[entry.cpu_block - 1];
-    series += std::uint64_t{block.cpu_count} * block.figures.size();
+    series += std::uint64_t{block.count} * block.figures.size();
   }
   return series;
 }

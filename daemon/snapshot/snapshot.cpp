@@ -270,7 +270,7 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
   const bool is_new = entry.cpu_block == 0;
   if (is_new) {
     snapshot.cpu_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
-                                    .cpu_count = type.cpu_count(),
+                                    .count = type.cpu_count(),
                                     .figures = {},
                                     .offset = snapshot.cpu_values_.size()});
     snapshot.cpu_values_.resize(snapshot.cpu_values_.size() + kCpuMetricCount * type.cpu_count());
@@ -279,8 +279,8 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
   Snapshot::CpuBlock& block = snapshot.cpu_blocks_[entry.cpu_block - 1];
   for_each_of(fields & kCpuFieldsWithMetric, [&](CpuField field) {
     block.figures.add(field);
-    std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(field) * block.cpu_count];
-    for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
+    std::uint64_t* values = &snapshot.cpu_values_[block.offset + static_cast<std::size_t>(field) * block.count];
+    for (std::uint32_t cpu = 0; cpu < block.count; ++cpu) {
       const std::uint64_t value =
           kCpuGauges.has(field) ? type.cpu_figure(field, cpu) : DeltaTracker::accumulated(type, cpu, field);
       if (is_new || values[cpu] == kNoFigure) {
@@ -297,27 +297,25 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
   Snapshot::Row& entry = snapshot.rows_[row];
   const std::uint32_t count = type.node_count();
   if (entry.node_block == 0) {
-    snapshot.node_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
-                                     .node_count = count,
-                                     .figures = {},
-                                     .offset = snapshot.node_values_.size()});
+    snapshot.node_blocks_.push_back(
+        {.row = static_cast<std::uint32_t>(row), .count = count, .figures = {}, .offset = snapshot.node_values_.size()});
     snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
     entry.node_block = static_cast<std::uint32_t>(snapshot.node_blocks_.size());
   }
   Snapshot::NodeBlock& block = snapshot.node_blocks_[entry.node_block - 1];
-  if (block.node_count < count) {  // types of one name with different node counts: move the values to a larger block
+  if (block.count < count) {  // types of one name with different node counts: move the values to a larger block
     const Snapshot::NodeBlock old = block;
-    block.node_count = count;
+    block.count = count;
     block.offset = snapshot.node_values_.size();
     snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
     for (std::size_t i = 0; i < kNodeFieldCount; ++i) {
-      std::copy_n(&snapshot.node_values_[old.offset + i * old.node_count], old.node_count,
+      std::copy_n(&snapshot.node_values_[old.offset + i * old.count], old.count,
                   &snapshot.node_values_[block.offset + i * count]);
     }
   }
   block.figures = block.figures | fields;
   for_each_of(fields, [&](NodeField field) {
-    std::uint64_t* values = &snapshot.node_values_[block.offset + static_cast<std::size_t>(field) * block.node_count];
+    std::uint64_t* values = &snapshot.node_values_[block.offset + static_cast<std::size_t>(field) * block.count];
     for (std::uint32_t node = 0; node < count; ++node) values[node] += type.node_figure(field, node);
   });
 }

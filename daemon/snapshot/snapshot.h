@@ -133,28 +133,26 @@ class Snapshot {
     return values_.data() + columns_[figure.number()] * stride_;
   }
 
-  /// Per-CPU figures of one row, for the configured rows.
-  struct CpuBlock {
+  /// The figures of one row by CPU or by node.
+  template <typename FieldOf>
+  struct PlaceBlock {
+    using FieldType = FieldOf;
     std::uint32_t row = 0;
-    std::uint32_t cpu_count = 0;
-    CpuFieldMask figures;
-    std::size_t offset = 0;  ///< of [cpu figure][cpu] in the values
+    std::uint32_t count = 0;  ///< of CPUs or nodes
+    FieldSet<FieldOf> figures;
+    std::size_t offset = 0;  ///< of [field][CPU or node] in the values
   };
+  /// For the configured rows.
+  using CpuBlock = PlaceBlock<CpuField>;
+  /// 0 for nodes that the machine lacks.
+  using NodeBlock = PlaceBlock<NodeField>;
   [[nodiscard]] const std::vector<CpuBlock>& cpu_blocks() const { return cpu_blocks_; }
-  [[nodiscard]] const std::uint64_t* cpu_values(const CpuBlock& block, CpuField figure) const {
-    return &cpu_values_[block.offset + static_cast<std::size_t>(figure) * block.cpu_count];
-  }
-
-  /// Per-node figures of one row; 0 for nodes that the machine lacks.
-  struct NodeBlock {
-    std::uint32_t row = 0;
-    std::uint32_t node_count = 0;
-    NodeFieldMask figures;
-    std::size_t offset = 0;  ///< of [node field][node] in the values
-  };
   [[nodiscard]] const std::vector<NodeBlock>& node_blocks() const { return node_blocks_; }
-  [[nodiscard]] const std::uint64_t* node_values(const NodeBlock& block, NodeField figure) const {
-    return &node_values_[block.offset + static_cast<std::size_t>(figure) * block.node_count];
+  [[nodiscard]] const std::uint64_t* values(const CpuBlock& block, CpuField field) const {
+    return &cpu_values_[block.offset + static_cast<std::size_t>(field) * block.count];
+  }
+  [[nodiscard]] const std::uint64_t* values(const NodeBlock& block, NodeField field) const {
+    return &node_values_[block.offset + static_cast<std::size_t>(field) * block.count];
   }
 
   /// Labels in more_labels() of a sample that is not a row's.

@@ -76,16 +76,16 @@ inline std::vector<prometheus::MetricFamily> prometheus_families(const Snapshot&
     }
     for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
       if (metric.scope != MetricScope::kCpu || !block.figures.has(static_cast<CpuField>(metric.figure))) continue;
-      for (std::uint32_t cpu = 0; cpu < block.cpu_count; ++cpu) {
-        add(block.row, figure_of(metric.format, snapshot.cpu_values(block, static_cast<CpuField>(metric.figure))[cpu]),
+      for (std::uint32_t cpu = 0; cpu < block.count; ++cpu) {
+        add(block.row, figure_of(metric.format, snapshot.values(block, static_cast<CpuField>(metric.figure))[cpu]),
             {{"cpu", std::to_string(cpu)}});
       }
     }
     for (const Snapshot::NodeBlock& block : snapshot.node_blocks()) {
       const auto field = static_cast<NodeField>(metric.figure);
       if (metric.scope != MetricScope::kNode || !block.figures.has(field)) continue;
-      for (std::uint32_t node = 0; node < block.node_count; ++node) {
-        add(block.row, static_cast<double>(snapshot.node_values(block, field)[node]), {{"node", std::to_string(node)}});
+      for (std::uint32_t node = 0; node < block.count; ++node) {
+        add(block.row, static_cast<double>(snapshot.values(block, field)[node]), {{"node", std::to_string(node)}});
       }
     }
     const auto add_named = [&](const Snapshot::LabelPlace& place, double value, const HistogramCounts& counts = {}) {

@@ -42,16 +42,16 @@ TypeRow row_of(const Snapshot& snapshot, std::size_t at) {
   return row;
 }
 
-/// The block's figures by CPU or by node; `values_of` returns those of one.
-template <typename Field, typename Block, typename ValuesOf>
-std::vector<Split> splits_of_block(MetricScope scope, const Block& block, std::uint32_t count, ValuesOf values_of) {
+/// The block's figures by CPU or by node.
+template <typename Block>
+std::vector<Split> splits_of_block(const Snapshot& snapshot, MetricScope scope, const Block& block) {
   std::vector<Split> splits;
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    const auto field = static_cast<Field>(metric.figure);
+    const auto field = static_cast<typename Block::FieldType>(metric.figure);
     if (metric.scope != scope || !block.figures.has(field)) continue;
     Split split{.title = split_title(metric.name), .is_bytes = metric.unit == "bytes", .values = {}};
-    const std::uint64_t* const values = values_of(block, field);
-    for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint64_t* const values = snapshot.values(block, field);
+    for (std::uint32_t i = 0; i < block.count; ++i) {
       split.values.push_back(values[i] == UINT64_MAX ? std::nullopt : std::optional(values[i]));
     }
     splits.push_back(std::move(split));
@@ -90,16 +90,10 @@ Splits splits_of(const Snapshot& snapshot, const TypeRow& type) {
     const RowLabels labels = row.labels(snapshot.label_bytes().data());
     if (labels.allocator() != type.allocator || unescaped_name(labels.escaped_type()) != type.name) continue;
     if (row.cpu_block != 0) {
-      const Snapshot::CpuBlock& block = snapshot.cpu_blocks()[row.cpu_block - 1];
-      splits.cpus =
-          splits_of_block<CpuField>(MetricScope::kCpu, block, block.cpu_count,
-                                    [&](const auto& of, CpuField field) { return snapshot.cpu_values(of, field); });
+      splits.cpus = splits_of_block(snapshot, MetricScope::kCpu, snapshot.cpu_blocks()[row.cpu_block - 1]);
     }
     if (row.node_block != 0) {
-      const Snapshot::NodeBlock& block = snapshot.node_blocks()[row.node_block - 1];
-      splits.nodes =
-          splits_of_block<NodeField>(MetricScope::kNode, block, block.node_count,
-                                     [&](const auto& of, NodeField field) { return snapshot.node_values(of, field); });
+      splits.nodes = splits_of_block(snapshot, MetricScope::kNode, snapshot.node_blocks()[row.node_block - 1]);
     }
     return splits;
   }

@@ -43,8 +43,8 @@ class SnapshotTest : public testing::Test {
     for (const Snapshot::NodeBlock& block : types_.snapshot.node_blocks()) {
       if (!block.figures.has(field)) continue;
       std::string text(types_.snapshot.label(block.row));
-      for (std::uint32_t node = 0; node < block.node_count; ++node) {
-        text += " " + std::to_string(types_.snapshot.node_values(block, field)[node]);
+      for (std::uint32_t node = 0; node < block.count; ++node) {
+        text += " " + std::to_string(types_.snapshot.values(block, field)[node]);
       }
       found.push_back(text);
     }
@@ -329,10 +329,10 @@ TEST_F(SnapshotTest, CpuFiguresOfDuplicatesAreAddedCpuByCpu) {
   types_.poll(staging);
   ASSERT_EQ(types_.snapshot.cpu_blocks().size(), 1U) << "b was not asked for";
   const Snapshot::CpuBlock& block = types_.snapshot.cpu_blocks()[0];
-  EXPECT_EQ(block.cpu_count, 3U);
+  EXPECT_EQ(block.count, 3U);
   EXPECT_EQ(types_.snapshot.label(block.row), "{allocator=\"uma\",type=\"a\"");
-  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuField::kNumAllocs)[2], 303U);
-  EXPECT_EQ(types_.snapshot.cpu_values(block, CpuField::kFree)[1], 2U);
+  EXPECT_EQ(types_.snapshot.values(block, CpuField::kNumAllocs)[2], 303U);
+  EXPECT_EQ(types_.snapshot.values(block, CpuField::kFree)[1], 2U);
   EXPECT_FALSE(block.figures.has(CpuField::kMemAlloced));
 }
 
