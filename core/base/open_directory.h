@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 
+#include <cerrno>
 #include <memory>
+#include <string_view>
 
 #include "core/base/unique_fd.h"
 
@@ -23,6 +25,17 @@ inline OpenDirectory open_directory(UniqueFd& fd) {
   OpenDirectory directory(::fdopendir(fd.get()));
   if (directory) fd.release();
   return directory;
+}
+
+/// The next name except "." and ".."; nullptr at the end (errno 0) or on an error.
+inline const char* next_name(DIR* directory) {
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory);
+    if (entry == nullptr) return nullptr;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry->d_name;
+  }
 }
 
 }  // namespace memstat

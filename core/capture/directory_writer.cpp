@@ -23,17 +23,6 @@ OpenDirectory open_subdirectory(int parent, const char* name) {
   return open_directory(fd);
 }
 
-/// The next name except "." and ".."; nullptr at the end (errno 0) or on an error.
-const char* next_name(DIR* directory) {
-  while (true) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory);
-    if (entry == nullptr) return nullptr;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") return entry->d_name;
-  }
-}
-
 /// Returns 0 or an errno.
 int remove_tree_at(int parent, const char* name, int depth) {
   if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return 0;

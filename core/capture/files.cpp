@@ -76,13 +76,7 @@ class DirectoryFiles final : public CaptureFiles {
     if (!fd) return fd.error();
     const OpenDirectory stream = open_directory(*fd);
     if (!stream) return system_error(full_name(path), errno);
-    while (true) {
-      errno = 0;
-      const dirent* entry = ::readdir(stream.get());
-      if (entry == nullptr) break;
-      const std::string_view entry_name = entry->d_name;
-      if (entry_name != "." && entry_name != "..") names.emplace_back(entry_name);
-    }
+    while (const char* name = next_name(stream.get())) names.emplace_back(name);
     if (errno != 0) return system_error(full_name(path), errno);
     std::sort(names.begin(), names.end());
     return {};

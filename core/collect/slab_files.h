@@ -35,7 +35,7 @@ inline constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
 inline constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
 inline constexpr std::string_view kNoSlabs = "0\n";
 inline constexpr FileSet kDerivedFiles =
-    bit(kSlabsFile) | bit(kTotalObjectsFile);  // derived from slabinfo, see core/collect/slab_counts.h
+    bit(kSlabsFile) | bit(kTotalObjectsFile);  // derived from slabinfo, see core/collect/slab_directories.h
 inline constexpr FileSet kAllButCounters = bit(kSlabsFile) | bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile);
 
 }  // namespace memstat::sources::linux_slab_sysfs

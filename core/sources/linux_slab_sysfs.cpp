@@ -34,7 +34,6 @@
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
 #include "core/collect/round_robin.h"
-#include "core/collect/slab_counts.h"
 #include "core/collect/slab_directories.h"
 #include "core/collect/slab_files.h"
 #include "core/parse/indexed_counts.h"

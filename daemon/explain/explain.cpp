@@ -10,13 +10,41 @@
 #include "core/model/field.h"
 #include "core/source.h"
 #include "daemon/explain/known_types.h"
+#include "daemon/explain/rows.h"
 #include "daemon/explain/runbooks.h"
-#include "daemon/explain/words.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/own_metrics.h"
 
 namespace memstat {
+// allocator_words.txt and column_words.txt, embedded.
+std::string_view allocator_words_text();
+std::string_view column_words_text();
+
 namespace {
+
+/// Describes an allocator's types. Static.
+struct AllocatorWord {
+  std::string_view name;
+  std::string_view what;
+};
+
+/// A column of memstatctl. Static.
+struct ColumnWord {
+  std::string_view title;  ///< In text, "USED"; "" for none.
+  std::string_view key;    ///< In JSON and CSV, "limit_used_ratio"; "" for none.
+  std::string_view what;
+  std::string_view metric;  ///< The metric with the same figure; "" for none.
+};
+
+const std::vector<AllocatorWord>& allocator_words() {
+  static const auto words = rows_of<AllocatorWord>(allocator_words_text());
+  return words;
+}
+
+const std::vector<ColumnWord>& column_words() {
+  static const auto words = rows_of<ColumnWord>(column_words_text());
+  return words;
+}
 
 /// The alert whose runbook applies when the metric grows or something is wrong.
 struct AlertOfMetric {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/collect/slab_counts.h"
+#include "core/collect/slab_directories.h"
 
 #include "tests/support/slab_kernel.h"
 #include "tests/support/test.h"
