@@ -374,53 +374,28 @@ int on_signal(struct raw_arguments* arguments) {
   return 0;
 }
 
-SEC("fentry/do_wp_page")
-int on_write_shared(__u64* arguments) {
-  count_frequent(MEMSTAT_VM_WRITE_SHARED, 0);
-  return 0;
-}
-SEC("fentry/wp_page_copy")
-int on_write_shared_copy(__u64* arguments) {
-  count_frequent(MEMSTAT_VM_WRITE_SHARED_COPY, 0);
-  return 0;
-}
+// A program that counts a frequent event of that many bytes.
+#define COUNTS(place, program, type, event, bytes) \
+  SEC(place) int program(type* context) {          \
+    count_frequent(event, bytes);                  \
+    return 0;                                      \
+  }
 
-SEC("fentry/ksys_mmap_pgoff")
-int on_mmap(__u64* arguments) {
-  count_frequent(MEMSTAT_VM_MMAP, arguments[1]);
-  return 0;
-}
-SEC("fentry/__vm_munmap")
-int on_munmap(__u64* arguments) {
-  count_frequent(MEMSTAT_VM_MUNMAP, arguments[1]);
-  return 0;
-}
-SEC("fentry/do_brk_flags")
-int on_brk(__u64* arguments) {
-  count_frequent(MEMSTAT_VM_BRK, one_of(arguments[1], arguments[3], constants.brk_length == 3));
-  return 0;
-}
+COUNTS("fentry/do_wp_page", on_write_shared, __u64, MEMSTAT_VM_WRITE_SHARED, 0)
+COUNTS("fentry/wp_page_copy", on_write_shared_copy, __u64, MEMSTAT_VM_WRITE_SHARED_COPY, 0)
+
+COUNTS("fentry/ksys_mmap_pgoff", on_mmap, __u64, MEMSTAT_VM_MMAP, context[1])
+COUNTS("fentry/__vm_munmap", on_munmap, __u64, MEMSTAT_VM_MUNMAP, context[1])
+COUNTS("fentry/do_brk_flags", on_brk, __u64, MEMSTAT_VM_BRK, one_of(context[1], context[3], constants.brk_length == 3))
 
 struct system_call {
   __u64 common;
   __u64 number;
   __u64 arguments[6];
 };
-SEC("tp/syscalls/sys_enter_mmap")
-int on_mmap_call(struct system_call* call) {
-  count_frequent(MEMSTAT_VM_MMAP, call->arguments[1]);
-  return 0;
-}
-SEC("tp/syscalls/sys_enter_munmap")
-int on_munmap_call(struct system_call* call) {
-  count_frequent(MEMSTAT_VM_MUNMAP, call->arguments[1]);
-  return 0;
-}
-SEC("tp/syscalls/sys_enter_brk")
-int on_brk_call(struct system_call* call) {
-  count_frequent(MEMSTAT_VM_BRK, 0);
-  return 0;
-}
+COUNTS("tp/syscalls/sys_enter_mmap", on_mmap_call, struct system_call, MEMSTAT_VM_MMAP, context->arguments[1])
+COUNTS("tp/syscalls/sys_enter_munmap", on_munmap_call, struct system_call, MEMSTAT_VM_MUNMAP, context->arguments[1])
+COUNTS("tp/syscalls/sys_enter_brk", on_brk_call, struct system_call, MEMSTAT_VM_BRK, 0)
 
 SEC("raw_tp/mm_page_alloc")
 int on_page_alloc(struct raw_arguments* arguments) {
@@ -442,22 +417,12 @@ int on_page_alloc(struct raw_arguments* arguments) {
   cpu->pages[order][(__u32)arguments->values[3] & (MEMSTAT_VM_MIGRATE_TYPES - 1)] += weight;
   return 0;
 }
-SEC("raw_tp/mm_page_free")
-int on_page_free(struct raw_arguments* arguments) {
-  count_frequent(MEMSTAT_VM_PAGE_FREE, (__u64)constants.page_size << (arguments->values[1] & (MEMSTAT_VM_ORDERS - 1)));
-  return 0;
-}
+COUNTS("raw_tp/mm_page_free", on_page_free, struct raw_arguments, MEMSTAT_VM_PAGE_FREE,
+       (__u64)constants.page_size << (context->values[1] & (MEMSTAT_VM_ORDERS - 1)))
 
-SEC("raw_tp/percpu_alloc_percpu")
-int on_percpu_alloc(struct raw_arguments* arguments) {
-  count_frequent(MEMSTAT_VM_PERCPU_ALLOC, one_of(arguments->values[2], arguments->values[3], constants.percpu_size == 3));
-  return 0;
-}
-SEC("raw_tp/percpu_free_percpu")
-int on_percpu_free(struct raw_arguments* arguments) {
-  count_frequent(MEMSTAT_VM_PERCPU_FREE, 0);
-  return 0;
-}
+COUNTS("raw_tp/percpu_alloc_percpu", on_percpu_alloc, struct raw_arguments, MEMSTAT_VM_PERCPU_ALLOC,
+       one_of(context->values[2], context->values[3], constants.percpu_size == 3))
+COUNTS("raw_tp/percpu_free_percpu", on_percpu_free, struct raw_arguments, MEMSTAT_VM_PERCPU_FREE, 0)
 
 SEC("raw_tp/alloc_vmap_area")
 int on_vmap_area(struct raw_arguments* arguments) {
@@ -468,10 +433,6 @@ int on_vmap_area(struct raw_arguments* arguments) {
   }
   return 0;
 }
-SEC("raw_tp/free_vmap_area_noflush")
-int on_vmap_free(struct raw_arguments* arguments) {
-  count_frequent(MEMSTAT_VM_VFREE, 0);
-  return 0;
-}
+COUNTS("raw_tp/free_vmap_area_noflush", on_vmap_free, struct raw_arguments, MEMSTAT_VM_VFREE, 0)
 
 char terms[] SEC("license") = "Dual BSD/GPL";
