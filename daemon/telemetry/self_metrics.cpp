@@ -98,6 +98,14 @@ struct SelfMetrics::Implementation {
     const auto known = sources.find(name);
     return known != sources.end() ? known->second : sources.emplace(name, Source{}).first->second;
   }
+  void set(Gauge& gauge, double value) {
+    gauge.Set(value);
+    ++version;
+  }
+  void add(Counter& counter, double more) {
+    counter.Increment(more);
+    ++version;
+  }
   /// Each gauge is created separately: if memory runs out for one, the others remain, and the next poll creates the rest.
   static void set(Family<Gauge>& family, Gauge*& gauge, std::string_view source, double value) {
     if (gauge == nullptr) gauge = &family.Add({{"source", std::string(source)}});
@@ -203,29 +211,18 @@ void SelfMetrics::poll_finished(double timestamp_seconds, double duration_second
 }
 
 void SelfMetrics::kernel_opened(std::string_view os, std::string_view release) {
-  implementation_->kernel.Add({{"os", std::string(os)}, {"release", std::string(release)}}).Set(1);
-  ++implementation_->version;
+  implementation_->set(implementation_->kernel.Add({{"os", std::string(os)}, {"release", std::string(release)}}), 1);
 }
 
 void SelfMetrics::boot_time(double timestamp_seconds) {
-  implementation_->boot.Add({}).Set(timestamp_seconds);
-  ++implementation_->version;
+  implementation_->set(implementation_->boot.Add({}), timestamp_seconds);
 }
 
-void SelfMetrics::poll_interval(double seconds) {
-  implementation_->interval.Set(seconds);
-  ++implementation_->version;
-}
-
+void SelfMetrics::poll_interval(double seconds) { implementation_->set(implementation_->interval, seconds); }
 void SelfMetrics::polls_missed(std::size_t count) {
-  implementation_->missed.Increment(static_cast<double>(count));
-  ++implementation_->version;
+  implementation_->add(implementation_->missed, static_cast<double>(count));
 }
-
-void SelfMetrics::snapshot_skipped() {
-  implementation_->skipped.Increment();
-  ++implementation_->version;
-}
+void SelfMetrics::snapshot_skipped() { implementation_->add(implementation_->skipped, 1); }
 
 void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
   const MutexLock lock(implementation_->mutex);
@@ -252,25 +249,15 @@ void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
   if (is_changed) ++implementation_->version;
 }
 
-void SelfMetrics::config_reloaded(bool successful) {
-  implementation_->reloaded.Set(successful ? 1 : 0);
-  ++implementation_->version;
-}
+void SelfMetrics::config_reloaded(bool successful) { implementation_->set(implementation_->reloaded, successful ? 1 : 0); }
 
 void SelfMetrics::process_stats_by(std::unique_ptr<ProcessStatsReader> reader) {
   const MutexLock lock(implementation_->mutex);
   implementation_->meter = std::move(reader);
 }
 
-void SelfMetrics::helper_up(bool is_up) {
-  implementation_->helper.Add({}).Set(is_up ? 1 : 0);
-  ++implementation_->version;
-}
-
-void SelfMetrics::memory_locked(bool locked) {
-  implementation_->locked.Set(locked ? 1 : 0);
-  ++implementation_->version;
-}
+void SelfMetrics::helper_up(bool is_up) { implementation_->set(implementation_->helper.Add({}), is_up ? 1 : 0); }
+void SelfMetrics::memory_locked(bool locked) { implementation_->set(implementation_->locked, locked ? 1 : 0); }
 
 void SelfMetrics::recording_started() {
   constexpr std::array<const char*, 3> kResults = {"written", "failed", "dropped"};
@@ -281,15 +268,12 @@ void SelfMetrics::recording_started() {
 }
 
 void SelfMetrics::recording_poll(RecordingOutcome outcome) {
-  implementation_->recording_outcomes[static_cast<std::size_t>(outcome)]->Increment();
-  ++implementation_->version;
+  implementation_->add(*implementation_->recording_outcomes[static_cast<std::size_t>(outcome)], 1);
 }
 
 void SelfMetrics::log_lines_dropped(std::uint64_t total) {
   const double more = static_cast<double>(total) - implementation_->log_dropped.Value();
-  if (more <= 0) return;
-  implementation_->log_dropped.Increment(more);
-  ++implementation_->version;
+  if (more > 0) implementation_->add(implementation_->log_dropped, more);
 }
 
 std::uint64_t SelfMetrics::version() const { return implementation_->version; }
