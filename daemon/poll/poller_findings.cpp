@@ -2,9 +2,19 @@
 // The part of the poller that finds causes.
 #include <utility>
 
+#include "core/base/free_heap.h"
 #include "daemon/poll/poller.h"
 
 namespace memstat {
+namespace {
+
+/// add_growth() takes megabytes, little of which is in the result.
+void search_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {
+  add_growth(snapshot, history, evidence);
+  give_back_free_heap();
+}
+
+}  // namespace
 
 void Poller::look_for_growth(std::int64_t now_ns) {
   constexpr std::int64_t kLeastInterval = 300'000'000'000;
@@ -13,7 +23,7 @@ void Poller::look_for_growth(std::int64_t now_ns) {
   const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return;
   const std::int64_t begin_ns = clock_.monotonic_ns();
-  add_growth(*snapshot, history_, growth_);
+  search_growth(*snapshot, history_, growth_);
   growth_took_ns_ = clock_.monotonic_ns() - begin_ns;
   growth_due_ns_ = now_ns + kLeastInterval;
   polling_ns_ = 0;
@@ -37,7 +47,7 @@ Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnsw
   const std::shared_ptr<const PollEvidence> built = evidence_.current();
   if (built == nullptr) return {};
   Evidence evidence = built->evidence;
-  add_growth(snapshot, history_, evidence);
+  search_growth(snapshot, history_, evidence);
   add_log(snapshot, evidence);
   evidence.inspections = std::move(answers);
   return diagnose(evidence);

@@ -40,7 +40,7 @@ void History::Ring::visit(const Frame& frame, Visit take) const {
   const auto next = [this](std::size_t& at, std::size_t& left) {
     std::uint64_t value = 0;
     for (unsigned shift = 0; left != 0; shift += 7) {
-      const std::uint8_t byte = bytes[at];
+      const auto byte = static_cast<std::uint8_t>(bytes.data()[at]);
       at = at + 1 == bytes.size() ? 0 : at + 1;
       --left;
       value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
@@ -96,7 +96,7 @@ void History::Ring::append(std::int64_t now_ns, std::span<const std::uint64_t> c
   std::size_t begin = 0;
   if (count != 0) begin = (frame(count - 1).begin + frame(count - 1).size) % bytes.size();
   const std::size_t until_end = std::min(size, bytes.size() - begin);
-  if (until_end != 0) std::memcpy(&bytes[begin], scratch.data(), until_end);
+  if (until_end != 0) std::memcpy(bytes.data() + begin, scratch.data(), until_end);
   if (size != until_end) std::memcpy(bytes.data(), scratch.data() + until_end, size - until_end);
   frames[(first + count) % max_frames] = {
       .now_ns = now_ns, .begin = static_cast<std::uint32_t>(begin), .size = static_cast<std::uint32_t>(size)};

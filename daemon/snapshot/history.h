@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/buffer.h"
 #include "core/base/mutex.h"
 
 namespace memstat {
@@ -112,7 +113,7 @@ class History {
   struct Ring {
     std::size_t max_frames = 0;
     std::size_t max_bytes = 0;
-    std::vector<std::uint8_t> bytes;  // data of the frames, oldest at frames[first]
+    Buffer bytes;                     // data of the frames, oldest at frames[first]; takes memory as it fills
     std::vector<Frame> frames;        // at most max_frames
     std::size_t first = 0;            // the oldest frame
     std::size_t count = 0;            // number of frames
