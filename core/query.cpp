@@ -2,6 +2,9 @@
 #include "core/query.h"
 
 #include <new>
+#include <utility>
+
+#include "core/base/peak_watch.h"
 
 namespace memstat {
 namespace {
@@ -69,6 +72,16 @@ void give_back_spent(SourceReader& reader) {
   for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
     if ((reader.descriptor->release_after_commit >> i & 1U) != 0) reader.raw.parts[i].give_back_if_large();
   }
+}
+
+void shrink(SourceReader& reader) {
+  for (Buffer& part : reader.raw.parts) shrink(part);
+  Staging kept;
+  kept.size_classes() = reader.staging.size_classes();
+  kept.statistics() = reader.staging.statistics();  // a copy has no spare room
+  kept.add_note(reader.staging.note());
+  kept.set_kernel_log(reader.staging.kernel_log());
+  reader.staging = std::move(kept);
 }
 
 std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,

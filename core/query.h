@@ -50,6 +50,9 @@ Result<void> commit_source(SourceReader& reader, MemoryTypeList& list, std::uint
 /// become invalid, since they may point into them.
 void give_back_spent(SourceReader& reader);
 
+/// Frees storage that the last poll did not need. Call it like give_back_spent(). Throws std::bad_alloc.
+void shrink(SourceReader& reader);
+
 /// The sources among `sources` for the types of one allocator of a system or, with kUnknown, for all its types, in reading
 /// order. Omits sources that are off by default, except the roster of the requested allocator.
 std::vector<const SourceDescriptor*> sources_to_query(std::span<const SourceDescriptor* const> sources, OperatingSystem os,

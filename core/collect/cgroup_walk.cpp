@@ -510,10 +510,23 @@ class Walk {
 
 }  // namespace
 
+namespace {
+
+/// Frees the storage that hundreds of groups needed, once they are gone.
+void release_peak(ControlGroupState& state, Buffer& bundle) {
+  if (!state.peak.is_over(state.last.size())) return;
+  for (Buffer* const kept : {&state.last, &state.queue}) shrink(*kept);
+  for (Buffer* const scratch : {&bundle, &state.file, &state.directories}) *scratch = Buffer();
+  state.names = std::vector<std::string_view>();
+}
+
+}  // namespace
+
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,
                                  Buffer& bundle) {
   ++state.reads;
   bundle.swap(state.last);
+  release_peak(state, bundle);
   look_for_kills(view, state);
   if (!state.hierarchy.root.empty()) {
     Walk walk(view, bounds, state, bundle);

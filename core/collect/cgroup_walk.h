@@ -11,6 +11,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/fixed_path.h"
+#include "core/base/peak_watch.h"
 #include "core/base/result.h"
 #include "core/kernel/kernel_view.h"
 
@@ -58,6 +59,7 @@ struct ControlGroupState {
   Buffer file;         ///< one file
   Buffer directories;  ///< names of the groups below one group, each with a NUL
   std::vector<std::string_view> names;
+  PeakWatch peak;  ///< of the bundle
 };
 
 /// Reads all groups within the bounds into `bundle`, for FileBundleReader: level by level, each level sorted by name.

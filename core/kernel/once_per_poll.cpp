@@ -54,6 +54,11 @@ void OncePerPollView::end_poll() {
   is_in_poll_ = false;
 }
 
+void OncePerPollView::shrink() {
+  const MutexLock lock(mutex_);
+  files_.clear();
+}
+
 Result<void> OncePerPollView::read_file(std::string_view path, Buffer& out) {
   if (!is_shared_file(path)) return inner_.read_file(path, out);
   return read_once(path, out, [&] { return inner_.read_file(path, out); });

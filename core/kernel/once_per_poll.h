@@ -41,6 +41,8 @@ class OncePerPollView final : public ForwardingKernelView {
   /// Starts a poll, in which shared files are read once. Discards the results of the previous poll.
   void begin_poll();
   void end_poll();
+  /// Frees the results. Between polls.
+  void shrink();
 
   Result<void> read_file(std::string_view path, Buffer& out) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;

@@ -40,6 +40,14 @@ class SlotColumns {
       if (row < column.size()) column[row] = T{};
     }
   }
+  /// Frees the rows from `row_count` on.
+  void shrink(std::size_t row_count) {
+    for (std::vector<T>& column : columns_) {
+      if (column.size() > row_count) column.resize(row_count);
+      column.shrink_to_fit();
+    }
+    row_count_ = row_count;
+  }
 
  private:
   std::array<std::vector<T>, kCallerSlotCount> columns_;
@@ -74,6 +82,12 @@ class CpuSlotColumns {
       if (row < column.size()) column[row] = Cells{};
     }
   }
+  void shrink(std::size_t row_count) {
+    for (std::vector<Cells>& column : columns_) {
+      if (column.size() > row_count) column.resize(row_count);
+      column.shrink_to_fit();
+    }
+  }
 
  private:
   struct Cells {
@@ -95,6 +109,12 @@ struct CallerSlots {
     pointers.clear_row(row);
     cpu_integers.clear_row(row);
     cpu_pointers.clear_row(row);
+  }
+  void shrink(std::size_t row_count) {
+    integers.shrink(row_count);
+    pointers.shrink(row_count);
+    cpu_integers.shrink(row_count);
+    cpu_pointers.shrink(row_count);
   }
 };
 

@@ -289,6 +289,14 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   return error;
 }
 
+void MemoryTypeList::shrink() {
+  while (!types_.empty() && types_.back() == nullptr) types_.pop_back();
+  std::erase_if(free_rows_, [this](std::size_t row) { return row >= types_.size(); });  // keeps the room for erase()
+  slots_.shrink(types_.size());
+  for (Groups& groups : groups_) groups.rehash(0);
+  for (Cursor& cursor : cursors_) cursor.order.shrink_to_fit();
+}
+
 void MemoryTypeList::erase(MemoryType* type) noexcept {
   (type->previous_ != nullptr ? type->previous_->next_ : head_) = type->next_;
   if (type->next_ != nullptr) type->next_->previous_ = type->previous_;

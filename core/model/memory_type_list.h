@@ -85,6 +85,9 @@ class MemoryTypeList {
     return evicted;
   }
 
+  /// Frees storage of evicted types. Types keep their addresses and slots. Throws std::bad_alloc.
+  void shrink();
+
  private:
   /// The types of one name, oldest first, including vanished ones.
   struct Group {

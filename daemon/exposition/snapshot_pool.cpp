@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/snapshot_pool.h"
 
+#include <utility>
+
 namespace memstat {
 
 RenderedSnapshot* SnapshotPool::free_snapshot() {
   const MutexLock lock(state_->mutex);
   for (Slot& slot : state_->slots) {
-    if (slot.readers == 0 && &slot != state_->published) return &slot.snapshot;
+    if (slot.readers != 0 || &slot == state_->published) continue;
+    if (std::exchange(slot.is_too_large, false)) slot.snapshot.release();
+    return &slot.snapshot;
   }
   return nullptr;
+}
+
+void SnapshotPool::shrink() {
+  const MutexLock lock(state_->mutex);
+  for (Slot& slot : state_->slots) slot.is_too_large = true;
 }
 
 void SnapshotPool::publish(RenderedSnapshot* snapshot) {

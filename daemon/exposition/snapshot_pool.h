@@ -21,6 +21,9 @@ class SnapshotPool {
   /// A snapshot to build, or nullptr if readers hold all the others; the published one then stays.
   RenderedSnapshot* free_snapshot();
 
+  /// Frees each snapshot's memory before it is built again, to be taken anew as needed.
+  void shrink();
+
   /// Publishes a snapshot from free_snapshot().
   void publish(RenderedSnapshot* snapshot);
 
@@ -35,6 +38,7 @@ class SnapshotPool {
     RenderedSnapshot snapshot;
     std::size_t readers = 0;
     std::size_t idle_polls = 0;
+    bool is_too_large = false;
   };
   struct State {
     Mutex mutex;

@@ -113,7 +113,10 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
     }
     entries_.push_back(std::move(entry));
   }
-  for (const std::unique_ptr<Entry>& entry : entries_) statuses_.push_back(entry->status);
+  for (const std::unique_ptr<Entry>& entry : entries_) {
+    statuses_.push_back(entry->status);
+    readers_.push_back(entry->reader.get());
+  }
   config_ = config;
   forget_everything();
   configure(config);
@@ -516,6 +519,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
       }
     });
   }
+  std::size_t page_bytes = 0;
   if (RenderedSnapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
     const RenderOptions rendered{.tier = options_.everything ? Tier::kFull : config_.tier,
                                  .per_cpu = true,
@@ -538,12 +542,14 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9,
                            static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series,
                            snapshot->series_dropped);
+    page_bytes = snapshot->text.size();
     pool_.publish(snapshot);
   } else {
     metrics_.snapshot_skipped();
   }
   // Only now, so that a scrape does not combine this poll's source states with the previous poll's types.
   for (const std::unique_ptr<Entry>& entry : entries_) update_metrics(*entry);
+  release_peak(page_bytes);
   return any_up;
 }
 

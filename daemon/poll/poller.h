@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
+#include "core/base/peak_watch.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/source.h"
 #include "daemon/exposition/exposition.h"
@@ -116,6 +117,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
   void note_unread_sources();
   void note_findings(const Snapshot& snapshot, std::int64_t now_ns);
+  void release_peak(std::size_t page_bytes);
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
   std::shared_ptr<OncePerPollView> view_;
@@ -127,6 +129,7 @@ class Poller : public SourceStatuses, public Diagnostician {
   ReaderThread reader_;
   std::vector<SourceRead> reads_;                // of this poll
   std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
+  std::vector<SourceReader*> readers_;           // of the entries
   mutable Mutex status_mutex_;
   std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of the entries, for other threads
   std::unique_ptr<MemoryTypeList> list_;
@@ -146,6 +149,9 @@ class Poller : public SourceStatuses, public Diagnostician {
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B
   std::shared_ptr<const MergedSlabs> merged_slabs_;
+  PeakWatch raw_peak_;   // of bytes read
+  PeakWatch page_peak_;  // of the page
+  unsigned polls_before_trim_ = 0;
   std::uint64_t generation_ = 0;
   bool was_cut_ = false;
   std::int64_t boot_time_ns_ = 0;     // 0: unknown

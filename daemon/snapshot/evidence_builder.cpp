@@ -102,6 +102,18 @@ void CounterMemory::forget(std::uint64_t number) {
   if (number < series_.size()) series_[number] = {};
 }
 
+void CounterMemory::shrink() {
+  while (!series_.empty() && series_.back().window == 0) series_.pop_back();
+  series_.shrink_to_fit();
+}
+
+void CounterMemory::keep(std::span<const std::uint32_t> numbers) {
+  std::vector<Series> kept;
+  kept.reserve(numbers.size());
+  for (const std::uint32_t number : numbers) kept.push_back(series_[number]);
+  series_ = std::move(kept);
+}
+
 void EvidenceBuilder::forget(std::uint32_t number) {
   for (std::uint64_t i = 0; i < kCountsOfType; ++i) types_.forget(number * kCountsOfType + i);
 }
@@ -112,6 +124,12 @@ void EvidenceBuilder::clear() {
   sample_numbers_.clear();
   last_order_.clear();
   polls_ = 0;
+}
+
+void EvidenceBuilder::shrink() {
+  types_.shrink();
+  forget_absent_samples();
+  rooms_ = {};
 }
 
 std::shared_ptr<const PollEvidence> EvidenceBuilder::current() const {
@@ -136,6 +154,21 @@ std::uint64_t EvidenceBuilder::number_of_sample(std::size_t metric, std::string_
   if (at >= last_order_.size()) last_order_.resize(at + 1);
   last_order_[at] = {hash, number};
   return number;
+}
+
+/// Forgets the samples that the last update did not have.
+void EvidenceBuilder::forget_absent_samples() {
+  last_order_.resize(std::min(last_order_.size(), cursor_));
+  last_order_.shrink_to_fit();
+  std::vector<std::uint32_t> kept;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers;
+  for (auto& [hash, number] : last_order_) {
+    const auto [entry, is_new] = numbers.try_emplace(hash, static_cast<std::uint32_t>(kept.size()));
+    if (is_new) kept.push_back(number);
+    number = entry->second;
+  }
+  samples_.keep(kept);
+  sample_numbers_ = std::move(numbers);
 }
 
 void EvidenceBuilder::add_samples(const Snapshot& snapshot, std::size_t wanted, PollEvidence& out) {
@@ -232,11 +265,7 @@ void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std
   cursor_ = 0;
   for (std::size_t wanted = 0; wanted < metric_numbers_.size(); ++wanted) add_samples(snapshot, wanted, *out);
   constexpr std::size_t kMaxForgotten = 4096;  // labels that users choose: control groups come and go
-  if (sample_numbers_.size() > 2 * cursor_ + kMaxForgotten) {
-    samples_.clear();
-    sample_numbers_.clear();
-    last_order_.clear();
-  }
+  if (sample_numbers_.size() > 2 * cursor_ + kMaxForgotten) forget_absent_samples();
   const MutexLock lock(mutex_);
   current_ = out;
 }

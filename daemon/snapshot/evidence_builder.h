@@ -32,6 +32,10 @@ class CounterMemory {
   Count change(std::uint64_t number, double value, bool is_counter);
   void forget(std::uint64_t number);
   void clear() { *this = CounterMemory(); }
+  /// Frees the storage of the forgotten counters with the highest numbers.
+  void shrink();
+  /// Keeps only these counters, which get the numbers 0, 1, 2, ... Throws std::bad_alloc.
+  void keep(std::span<const std::uint32_t> numbers);
 
   /// Since the poll before; 0 at the first.
   [[nodiscard]] double poll_seconds() const { return static_cast<double>(now_ns_ - last_ns_) / 1e9; }
@@ -76,12 +80,15 @@ class EvidenceBuilder {
   void forget(std::uint32_t number);
   /// For a replay that starts over.
   void clear();
+  /// Frees storage that the last update did not need. Throws std::bad_alloc.
+  void shrink();
 
   /// The evidence of the last poll; nullptr before the first.
   [[nodiscard]] std::shared_ptr<const PollEvidence> current() const;
 
  private:
   static constexpr std::uint64_t kCountsOfType = 4;
+  void forget_absent_samples();
   std::uint64_t number_of_sample(std::size_t metric, std::string_view labels);
   void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out);
   void add_samples(const Snapshot& snapshot, std::size_t wanted, PollEvidence& out);

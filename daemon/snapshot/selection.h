@@ -59,6 +59,13 @@ class Selection {
   /// builder's, one per row. `rendered` are the page's options. `now_ns` is the monotonic time of the poll.
   void apply(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings, Snapshot& snapshot);
 
+  /// Frees the storage, which apply() takes again.
+  void shrink() {
+    keep_ = std::vector<std::uint8_t>();
+    series_ = std::vector<std::uint64_t>();
+    candidates_ = std::vector<Candidate>();
+  }
+
  private:
   struct Candidate {
     double weight = 0;  // bytes, increased for a listed type

@@ -284,12 +284,19 @@ class SnapshotBuilder {
              const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times = {},
              const SnapshotExtras& extras = {});
 
-  /// The selection state of each row of the last snapshot. Valid until the next build() or forget().
+  /// The selection state of each row of the last snapshot. Valid until the next build(), forget() or shrink().
   [[nodiscard]] std::span<Listing* const> listings() const { return listings_; }
 
   /// Frees the state of a type about to be evicted. Returns its row number, which may be reused from now on; nothing if it
   /// had none.
   std::optional<std::uint32_t> forget(MemoryType& type);
+
+  /// Frees the storage that build() takes again.
+  void shrink() {
+    listings_ = std::vector<Listing*>();
+    suppressed_ = std::vector<Suppressed>();
+    places_ = std::vector<std::uint32_t>();
+  }
 
  private:
   struct Label {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Objects attached to memory types through a caller pointer slot, in storage that is reused when a type is evicted.
+// Objects attached to memory types through a caller pointer slot.
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,36 +16,39 @@ namespace memstat {
 template <typename T, std::size_t kSlot>
 class TypeSlot {
  public:
-  [[nodiscard]] static T* of(const MemoryType& type) { return static_cast<T*>(type.caller_pointer(kSlot)); }
+  [[nodiscard]] static T* of(const MemoryType& type) {
+    auto* const object = static_cast<Object*>(type.caller_pointer(kSlot));
+    return object == nullptr ? nullptr : &object->value;
+  }
 
   /// The type's object. `fill(T&)` initializes a new one; if it throws, the type has none.
   template <typename Fill>
   T& get_or_create(MemoryType& type, Fill fill) {
     if (T* kept = of(type); kept != nullptr) return *kept;
-    T made{};
-    fill(made);
-    if (free_.empty()) {
-      objects_.emplace_back();
-      free_.reserve(objects_.size());  // so that release() cannot fail
-      free_.push_back(&objects_.back());
-    }
-    type.set_caller_pointer(kSlot, free_.back());
-    T& kept = *free_.back();
-    free_.pop_back();
-    kept = std::move(made);
-    return kept;
+    auto made = std::make_unique<Object>();
+    fill(made->value);
+    made->place = objects_.size();
+    type.set_caller_pointer(kSlot, nullptr);  // makes room, so that it does not throw below
+    objects_.push_back(std::move(made));
+    type.set_caller_pointer(kSlot, objects_.back().get());
+    return objects_.back()->value;
   }
 
   void release(MemoryType& type) {
-    T* kept = of(type);
-    if (kept == nullptr) return;
-    free_.push_back(kept);
+    auto* const object = static_cast<Object*>(type.caller_pointer(kSlot));
+    if (object == nullptr) return;
     type.set_caller_pointer(kSlot, nullptr);
+    objects_.back()->place = object->place;
+    objects_[object->place].swap(objects_.back());
+    objects_.pop_back();
   }
 
  private:
-  std::deque<T> objects_;  // a deque, so that objects keep their address
-  std::vector<T*> free_;
+  struct Object {
+    T value{};
+    std::size_t place = 0;  // in objects_
+  };
+  std::vector<std::unique_ptr<Object>> objects_;
 };
 
 }  // namespace memstat

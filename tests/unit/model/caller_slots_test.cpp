@@ -126,6 +126,28 @@ TEST_F(CallerSlotsTest, TheRowOfAnEvictedTypeIsUsedAgainAndIsZeroThen) {
   EXPECT_EQ(type(0).caller_uint64(0), 1U);
 }
 
+TEST_F(CallerSlotsTest, TypesThatRemainKeepTheirSlotsWhenThoseOfEvictedOnesAreFreed) {
+  poll(1000);
+  for (int i = 0; i < 1000; ++i) {
+    type(i).set_caller_uint64(3, static_cast<std::uint64_t>(i) + 1);
+    type(i).set_cpu_caller_uint64(2, 3, static_cast<std::uint64_t>(i) + 1);
+  }
+  const MemoryType* const address = &type(1);
+  poll(2);
+  ASSERT_EQ(list_.evict_vanished_before(generation_, [](MemoryType&) {}), 998U);
+  list_.shrink();
+  EXPECT_EQ(&type(1), address);
+  poll(2);
+  poll(50);
+  for (int i = 0; i < 50; ++i) {
+    const std::uint64_t expected = i < 2 ? static_cast<std::uint64_t>(i) + 1 : 0;
+    EXPECT_EQ(type(i).caller_uint64(3), expected);
+    EXPECT_EQ(type(i).cpu_caller_uint64(2, 3), expected);
+    type(i).set_caller_uint64(3, 7);
+    EXPECT_EQ(type(i).caller_uint64(3), 7U);
+  }
+}
+
 TEST_F(CallerSlotsTest, SlotsOfACpuThatAppearsAreZeroAndThoseOfTheOthersStay) {
   poll(1, 2);
   ASSERT_TRUE(type(0).set_cpu_caller_uint64(1, 0, 11));

@@ -36,6 +36,20 @@ TEST(SnapshotPool, NeverHandsOutThePublishedOne) {
   EXPECT_EQ(pool.free_snapshot(), pool.free_snapshot()) << "until it is published it stays free";
 }
 
+TEST(SnapshotPool, EachSnapshotIsFreedOnceBeforeItIsBuiltAgain) {
+  SnapshotPool pool;
+  for (std::size_t i = 0; i < SnapshotPool::kSize; ++i) publish(pool, std::string(100'000, 'x'));
+  const auto held = pool.current();
+  pool.shrink();
+  EXPECT_EQ(held->text.size(), 100'000U);
+  for (std::size_t i = 0; i < 2 * SnapshotPool::kSize; ++i) {
+    publish(pool, "small");
+    EXPECT_LT(pool.current()->text.capacity(), 100U);
+  }
+  RenderedSnapshot* const next = pool.free_snapshot();
+  EXPECT_NE(next->text.capacity(), 0U) << "only once";
+}
+
 TEST(SnapshotPool, WhatAReaderHoldsIsNotBuiltAnew) {
   SnapshotPool pool;
   publish(pool, "held");
