@@ -56,7 +56,7 @@ struct HttpConnection {
   std::size_t place = 0;   ///< Index in the table.
 };
 
-/// The table of connections. Reuses its entries.
+/// The table of connections. Reuses its entries until shrink().
 class HttpConnections {
  public:
   using State = ConnectionState;
@@ -65,13 +65,16 @@ class HttpConnections {
 
   /// Adds a connection in state kReading. The table must not be full().
   HttpConnection& add(int descriptor, Endpoint peer, std::size_t listener, TimePoint now);
+  /// Its entry stays valid, without a descriptor, until shrink().
   void remove(HttpConnection& connection);
+  /// Frees the entries that more connections needed than there are now.
+  void shrink();
   void change(HttpConnection& connection, State state, TimePoint now);
   /// Sets the number of unsent bytes in the connection's own response.
   void note_unsent(HttpConnection& connection, std::size_t bytes);
 
   /// All connections, in no order. Invalidated by add() and remove().
-  [[nodiscard]] const std::vector<HttpConnection*>& all() const { return live_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<HttpConnection>>& all() const { return live_; }
   [[nodiscard]] bool full() const { return live_.size() >= capacity_; }
   [[nodiscard]] std::size_t unsent_bytes() const { return unsent_bytes_; }
 
@@ -95,9 +98,8 @@ class HttpConnections {
 
   std::size_t capacity_;
   std::size_t per_address_;
-  std::vector<std::unique_ptr<HttpConnection>> connections_;
-  std::vector<HttpConnection*> live_;
-  std::vector<HttpConnection*> free_;
+  std::vector<std::unique_ptr<HttpConnection>> live_;
+  std::vector<std::unique_ptr<HttpConnection>> free_;
   std::vector<HttpConnection*> answering_;
   std::size_t unsent_bytes_ = 0;
 };

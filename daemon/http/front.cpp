@@ -199,11 +199,12 @@ TimePoint HttpFront::collect_descriptors(TimePoint now) {
   TimePoint wake = TimePoint::max();
   polled_.clear();
   polled_connections_.clear();
+  connections_.shrink();
   polled_.push_back({wake_read_.get(), POLLIN, 0});
   const bool listens = now >= listening_again_;
   if (!listens) wake = listening_again_;
   for (const UniqueFd& listener : listeners_.descriptors()) polled_.push_back({listens ? listener.get() : -1, POLLIN, 0});
-  for (HttpConnection* const connection : connections_.all()) {
+  for (const auto& connection : connections_.all()) {
     const bool is_answered = connection->state == State::kAnswering || connection->state == State::kReady;
     connection->is_polled = false;
     wake = std::min(wake, is_answered ? now + kAcknowledgedPause : deadline(*connection));
@@ -214,7 +215,7 @@ TimePoint HttpFront::collect_descriptors(TimePoint now) {
       continue;
     }
     connection->is_polled = true;
-    polled_connections_.push_back(connection);
+    polled_connections_.push_back(connection.get());
     polled_.push_back({connection->descriptor, static_cast<short>(writes ? POLLOUT : POLLIN), 0});
   }
   return wake;
