@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <string_view>
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
@@ -107,11 +108,29 @@ Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, cons
   return result ? result : as_error_of(origin, result.error());
 }
 
+bool BundleNames::add(std::string_view name) {
+  const std::size_t hash = std::hash<std::string_view>{}(name) % hashes_.size();
+  if (!hashes_[hash]) return hashes_[hash] = true;
+  // Another name may have the same hash.
+  FileBundleReader records(bundle_);
+  std::string_view earlier;
+  std::string_view content;
+  while (records.next(earlier, content) && earlier.data() != name.data()) {
+    if (earlier == name) return false;
+  }
+  return true;
+}
+
 Error as_error_of(std::string_view origin, const Error& error) {
   Error result = error;
   result.detail = error.path + (error.detail.empty() ? "" : ": ") + error.detail;
   result.path = origin;
   return result;
+}
+
+std::optional<std::uint32_t> sysctl_index(std::string_view text, std::uint32_t end) {
+  const auto index = text.starts_with('0') && text.size() > 1 ? std::nullopt : parse_u64(text);
+  return index && *index < end ? std::optional(static_cast<std::uint32_t>(*index)) : std::nullopt;
 }
 
 std::optional<std::uint64_t> sysctl_number(std::string_view bytes) {
@@ -137,7 +156,6 @@ bool take_sysctl(std::string_view name, std::string_view bytes, std::optional<st
     const std::size_t at = (cursor + tried) % numbers.size();
     if (numbers[at].key != name) continue;
     cursor = at + 1;
-    if (numbers[at].value) return true;
     numbers[at].value = convert(bytes);
     return numbers[at].value.has_value();
   }

@@ -2,6 +2,7 @@
 // Reads many numeric sysctls at once. A source finds once which of them the kernel has, and keeps the list in its state.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -53,10 +54,24 @@ Result<void> read_listed_sysctls(KernelView& view, std::string_view origin, cons
 /// Attributes the error of one sysctl to `origin`, the name that the source's descriptor gives to all of them.
 Error as_error_of(std::string_view origin, const Error& error);
 
-/// Calls `take(name, bytes)` for each record of such a bundle. Error: kData of `origin` with the offset if `take` returns
-/// false (invalid content) or the bundle is truncated.
+/// The names of a bundle's records, to find repeated ones. Allocates nothing.
+class BundleNames {
+ public:
+  /// Borrows the bundle.
+  explicit BundleNames(std::string_view bundle) : bundle_(bundle) {}
+
+  /// Returns false if an earlier record has the name. `name` is of the next record, and within the bundle.
+  bool add(std::string_view name);
+
+ private:
+  std::string_view bundle_;
+  std::bitset<(std::size_t{1} << 16)> hashes_;
+};
+
+/// Calls `take(name, bytes)` for each record up to kEndOfListedSysctls, whatever the names. Error: kData of `origin` with
+/// the offset if `take` returns false (invalid content) or the bundle is truncated.
 template <typename Take>
-Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bundle, Take take) {
+Result<void> for_each_sysctl_record(std::string_view origin, std::string_view bundle, Take take) {
   FileBundleReader records(bundle);
   std::string_view name;
   std::string_view bytes;
@@ -64,10 +79,21 @@ Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bu
     if (name == kEndOfListedSysctls) return {};
     if (take(name, bytes)) continue;
     return data_error(origin, static_cast<std::uint64_t>(bytes.data() - bundle.data()),
-                      "a sysctl holds something other than a number of 1, 2, 4 or 8 bytes");
+                      "a sysctl is repeated, or holds something other than a number of 1, 2, 4 or 8 bytes");
   }
   return data_error(origin, bundle.size(), "the data ends early");
 }
+
+/// The same for a bundle from read_listed_sysctls(), which has each name once: rejects repeated ones.
+template <typename Take>
+Result<void> for_each_listed_sysctl(std::string_view origin, std::string_view bundle, Take take) {
+  BundleNames names(bundle);
+  return for_each_sysctl_record(
+      origin, bundle, [&](std::string_view name, std::string_view bytes) { return names.add(name) && take(name, bytes); });
+}
+
+/// An index in a sysctl's name, "0" to `end` - 1. Nothing for other texts, also those with leading zeros.
+std::optional<std::uint32_t> sysctl_index(std::string_view text, std::uint32_t end);
 
 /// The unsigned integer of a sysctl: 1, 2, 4 or 8 bytes in host byte order. Nothing for other sizes.
 std::optional<std::uint64_t> sysctl_number(std::string_view bytes);
@@ -75,9 +101,8 @@ std::optional<std::uint64_t> sysctl_number(std::string_view bytes);
 /// The same for a signed integer. The kernel reads it without a lock, so it may be negative; that gives 0.
 std::optional<std::uint64_t> sysctl_amount(std::string_view bytes);
 
-/// Sets the member of `numbers` called `name`, if there is one, converted by `convert`. Of several records with one name,
-/// the first counts. `cursor` starts at 0 and makes lookups fast if records come in the order of the numbers. Returns false
-/// if the bytes are not a number.
+/// Sets the member of `numbers` called `name`, if there is one, converted by `convert`. `cursor` starts at 0 and makes
+/// lookups fast if records come in the order of the numbers. Returns false if the bytes are not a number.
 bool take_sysctl(std::string_view name, std::string_view bytes, std::optional<std::uint64_t> (*convert)(std::string_view),
                  std::span<KeyedNumber> numbers, std::size_t& cursor);
 

@@ -3,12 +3,11 @@
 // sys/vm/vm_param.h, in pages), free blocks by order (core/parse/phys_free.h), and the size of the ARC, ZFS's cache
 // (kstat.zfs.misc.arcstats; the kernel computes them all for each leaf, so only three are read).
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <iterator>
 #include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
@@ -39,7 +38,7 @@ constexpr std::string_view kOrigin = "sysctl vm.phys_free, vm.swap_info, kstat.z
 constexpr std::string_view kPhysFree = "vm.phys_free";
 constexpr std::string_view kSwapDevices = "vm.nswapdev";
 constexpr std::string_view kSwapInfo = "vm.swap_info";
-constexpr std::uint64_t kMaxSwapDevices = 32;  // bits of Swap::devices
+constexpr std::uint32_t kMaxSwapDevices = 32;
 constexpr std::size_t kBundlePart = 0;
 
 struct ArcLeaf {
@@ -62,20 +61,18 @@ std::optional<std::size_t> place_of_blocks(std::size_t size) {
 
 /// Pages of swap.
 struct Swap {
-  std::uint32_t devices = 0;  ///< A bit for each device read.
   std::uint64_t total = 0;
   std::uint64_t used = 0;
   bool is_complete = true;  ///< No device has an unknown structure.
 };
 
-/// Returns false if `name` is not that of a device, or of one that was taken before.
+/// Returns false if `name` is not that of a device.
 bool take_device(std::string_view name, std::string_view bytes, std::uint64_t page_size, Swap& swap,
                  StagedStatistics& statistics) {
   if (!name.starts_with(kSwapInfo) || name.size() <= kSwapInfo.size() + 1) return false;
-  const auto device = parse_u64(name.substr(kSwapInfo.size() + 1));
+  const auto device = sysctl_index(name.substr(kSwapInfo.size() + 1), kMaxSwapDevices);
+  if (!device) return false;
   const auto place = place_of_blocks(bytes.size());
-  if (!device || *device >= kMaxSwapDevices || (swap.devices >> *device & 1U) != 0) return false;
-  swap.devices |= 1U << *device;
   if (!place) swap.is_complete = false;
   if (!place) return true;
   const auto pages_at = [&](std::size_t at) {
@@ -109,18 +106,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   StagedStatistics& statistics = staging.statistics();
   Swap swap;
   bool knows_swap = false;
-  bool has_free_blocks = false;
-  std::array<bool, std::size(kArcLeaves)> has_leaf{};
   const auto take = [&](std::string_view name, std::string_view bytes) {
-    if (name == kPhysFree)
-      return !std::exchange(has_free_blocks, true) && !add_free_blocks(bytes, raw.page_size, statistics);
+    if (name == kPhysFree) return !add_free_blocks(bytes, raw.page_size, statistics);
     if (name == kSwapDevices) return knows_swap = sysctl_number(bytes).has_value();
-    for (std::size_t i = 0; i < has_leaf.size(); ++i) {
-      if (name != kArcLeaves[i].name) continue;
+    for (const ArcLeaf& leaf : kArcLeaves) {
+      if (name != leaf.name) continue;
       const auto number = sysctl_number(bytes);
-      if (!number || std::exchange(has_leaf[i], true)) return false;
-      statistics.add(*kArcLeaves[i].metric, *number);
-      return true;
+      if (number) statistics.add(*leaf.metric, *number);
+      return number.has_value();
     }
     return take_device(name, bytes, raw.page_size, swap, statistics);
   };
@@ -131,56 +124,58 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-struct State final : ReaderState {
-  SysctlList list;  ///< The sysctls that this kernel has, except those of devices.
-  Buffer scratch;
-  std::string device_name;
-};
+struct State final : ReaderState, SysctlListState {};
 
-Result<void> find_sysctls(KernelView& view, State& state) {
-  state.list.clear();
-  const auto find = [&](std::string_view name) {
+/// Number of swap devices, as far as they are read.
+std::uint32_t count_devices(std::string_view number) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(sysctl_number(number).value_or(0), kMaxSwapDevices));
+}
+
+Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
+  state.clear();
+  std::vector<std::string> names{std::string(kPhysFree), std::string(kSwapDevices)};
+  for (const ArcLeaf& leaf : kArcLeaves) names.emplace_back(leaf.name);
+  if (view.read_sysctl(kSwapDevices, state.scratch, sizeof(std::uint64_t))) {
+    const std::uint32_t devices = count_devices(state.scratch.view());
+    for (std::uint32_t i = 0; i < devices; ++i) names.push_back(std::string(kSwapInfo) + "." + std::to_string(i));
+  }
+  for (const std::string& name : names) {
     auto result = list_sysctl(view, name, state.scratch, state.list);
-    return result ? result : Result<void>(as_error_of(kOrigin, result.error()));
-  };
-  for (const std::string_view name : {kPhysFree, kSwapDevices}) {
-    if (auto result = find(name); !result) return result;
+    if (result) continue;
+    state.list.clear();
+    return as_error_of(kOrigin, result.error());
   }
-  for (const ArcLeaf& leaf : kArcLeaves) {
-    if (auto result = find(leaf.name); !result) return result;
-  }
-  // Announces the reads of devices to a reader process. The live kernel lists nothing here.
-  std::vector<std::string> devices;
-  static_cast<void>(view.list_sysctls(kSwapInfo, devices));
+  // Announces the reads of later devices to a reader process. The live kernel lists nothing here.
+  static_cast<void>(view.list_sysctls(kSwapInfo, names));
   return state.list.empty() ? system_error(kOrigin, ENOENT) : Result<void>();
+}
+
+constexpr SysctlRules kRules{.find = find_sysctls,
+                             .is_needed = [](std::string_view) { return false; },
+                             .is_setting = [](std::string_view) { return false; }};
+
+/// Whether the bundle has other devices than the kernel.
+bool has_other_devices(std::string_view bundle) {
+  std::uint32_t expected = 0;
+  std::uint32_t devices = 0;
+  FileBundleReader records(bundle);
+  std::string_view name;
+  std::string_view bytes;
+  while (records.next(name, bytes)) {
+    if (name == kSwapDevices) expected = count_devices(bytes);
+    devices += name.starts_with(kSwapInfo) ? 1 : 0;
+  }
+  return devices != expected;
 }
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
 
-/// A device may be removed meanwhile, so a missing one is not an error.
-Result<void> read_devices(KernelView& view, std::uint64_t count, State& state, FileBundleWriter& writer) {
-  for (std::uint64_t device = 0; device < std::min(count, kMaxSwapDevices); ++device) {
-    state.device_name.assign(kSwapInfo).append(".").append(std::to_string(device));
-    auto result = writer.add_sysctl(view, state.device_name, 32);
-    if (!result && result.error().code != ErrorCode::kNotPresent) return result;
-  }
-  return {};
-}
-
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
-  if (state.list.empty()) {
-    if (auto result = find_sysctls(view, state); !result) return result;
-  }
-  constexpr std::size_t kExpected = 4096;
-  FileBundleWriter writer(raw.parts[kBundlePart], state.scratch);
-  for (const std::string& name : state.list) {
-    auto result = writer.add_sysctl(view, name, name == kPhysFree ? kExpected : sizeof(std::uint64_t));
-    if (result && name == kSwapDevices) {
-      result = read_devices(view, sysctl_number(state.scratch.view()).value_or(0), state, writer);
-    }
-    if (!result && result.error().code != ErrorCode::kNotPresent) return as_error_of(kOrigin, result.error());
-  }
-  return writer.add(kEndOfListedSysctls, {});
+  Buffer& bundle = raw.parts[kBundlePart];
+  auto result = read_listed_sysctls(view, kOrigin, kRules, state, bundle);
+  if (!result || !has_other_devices(bundle.view())) return result;
+  state.clear();  // a device was added or removed
+  return read_listed_sysctls(view, kOrigin, kRules, state, bundle);
 }
 
 constexpr MetricOrigin kOrigins[] = {

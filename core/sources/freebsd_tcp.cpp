@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/collect/sysctl_list.h"
@@ -75,11 +74,9 @@ bool take_states(std::string_view bytes, StagedStatistics& statistics) {
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
-  bool has_stats = false;
-  bool has_states = false;
   const auto take = [&](std::string_view name, std::string_view bytes) {
-    if (name == kStats) return !std::exchange(has_stats, true) && take_stats(bytes, staging.statistics());
-    return name != kStates || (!std::exchange(has_states, true) && take_states(bytes, staging.statistics()));
+    if (name == kStats) return take_stats(bytes, staging.statistics());
+    return name != kStates || take_states(bytes, staging.statistics());
   };
   return for_each_listed_sysctl(kOrigin, raw.parts[kBundlePart].view(), take);
 }

@@ -325,9 +325,9 @@ void add_statistics(const Numbers& numbers, const AllDomains& all, std::uint64_t
 bool take_output(std::string_view name, std::string_view bytes, StagedStatistics& statistics) {
   name.remove_prefix(kDomains.size());
   name.remove_suffix(kDomainOutput.size());
-  const auto domain = parse_u64(name);
+  const auto domain = sysctl_index(name, kMaxNodes);
   const auto pages = sysctl_amount(bytes);
-  if (domain && *domain < kMaxNodes && pages) statistics.add(kDaemonWantedPages, *pages, {*domain});
+  if (domain && pages) statistics.add(kDaemonWantedPages, *pages, {*domain});
   return pages.has_value();
 }
 

@@ -206,7 +206,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     figures = {};
     return true;
   };
-  if (auto result = for_each_listed_sysctl(kTree, bundle, take); !result) return result;
+  // The leaves of all zones have the same names.
+  if (auto result = for_each_sysctl_record(kTree, bundle, take); !result) return result;
   if (zone == nullptr) return data_error(kTree, bundle.size(), "no zone has a node");
   figures.finish(*zone);
   return {};

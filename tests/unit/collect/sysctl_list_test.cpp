@@ -115,12 +115,38 @@ TEST_F(ListedSysctls, ThatWereCutShortOrHoldSomethingElseAreKnownAsSuch) {
   kernel_.set_u32("bad", 1);
   ASSERT_TRUE(list({"bad"}));
   ASSERT_TRUE(read());
-  EXPECT_EQ(names(), "sysctl x: offset 11: a sysctl holds something other than a number of 1, 2, 4 or 8 bytes");
+  EXPECT_EQ(names(),
+            "sysctl x: offset 11: a sysctl is repeated, or holds something other than a number of 1, 2, 4 or 8 bytes");
   for (std::size_t cut = 0; cut < 15; ++cut) {
     bundle_.resize(cut);
     EXPECT_EQ(names(), "sysctl x: offset " + std::to_string(cut) + ": the data ends early");
     ASSERT_TRUE(read());
   }
+}
+
+TEST_F(ListedSysctls, ThatComeTwiceAreRefusedWhateverTheirHashes) {
+  FileBundleWriter bundle(bundle_, state_.scratch);
+  // So many that some have the hash of another one.
+  constexpr std::size_t kNames = 3000;
+  for (std::size_t i = 0; i < kNames; ++i) ASSERT_TRUE(bundle.add("a." + std::to_string(i), "x"));
+  ASSERT_TRUE(bundle.add(kEndOfListedSysctls, ""));
+  std::size_t count = 0;
+  const auto take = [&count](std::string_view, std::string_view) { return ++count != 0; };
+  EXPECT_TRUE(for_each_listed_sysctl("x", bundle_.view(), take));
+  EXPECT_EQ(count, kNames);
+  for (const char* name : {"a", ""}) {
+    FileBundleWriter twice(bundle_, state_.scratch);
+    for (const char* each : {"b", name, "c", name}) ASSERT_TRUE(twice.add(each, "x"));
+    ASSERT_TRUE(twice.add(kEndOfListedSysctls, ""));
+    EXPECT_TRUE(fails(for_each_listed_sysctl("x", bundle_.view(), take), ErrorCode::kData)) << name;
+    EXPECT_TRUE(for_each_sysctl_record("x", bundle_.view(), take));
+  }
+}
+
+TEST(SysctlIndex, IsTheOneTextOfItsNumber) {
+  EXPECT_EQ(sysctl_index("0", 2), 0U);
+  EXPECT_EQ(sysctl_index("1", 2), 1U);
+  for (const char* text : {"2", "00", "01", "", "-1", "x", "1 "}) EXPECT_EQ(sysctl_index(text, 2), std::nullopt) << text;
 }
 
 TEST(SysctlNumber, HasTheWidthThatItWasReadWith) {
@@ -139,10 +165,10 @@ TEST(SysctlAmount, IsNothingBelowZero) {
   EXPECT_EQ(sysctl_amount("abc"), std::nullopt);
 }
 
-TEST(TakeSysctl, FindsNumbersInAnyOrderAndTakesTheFirstOfAName) {
+TEST(TakeSysctl, FindsNumbersInAnyOrder) {
   std::array<KeyedNumber, 3> numbers{{{"a", {}}, {"b", {}}, {"c", {}}}};
   std::size_t cursor = 0;
-  for (const char* name : {"b", "c", "a", "b", "other"}) {
+  for (const char* name : {"b", "c", "a", "other"}) {
     EXPECT_TRUE(take_sysctl(name, std::string(1, name[0]), sysctl_number, numbers, cursor)) << name;
   }
   EXPECT_EQ(numbers[0].value, 'a');

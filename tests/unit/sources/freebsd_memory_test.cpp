@@ -61,6 +61,22 @@ TEST_F(FreeBsdMemory, AddsSwapDevicesUp) {
   EXPECT_TRUE(found.contains("swap_device_bytes{0}"));
 }
 
+TEST_F(FreeBsdMemory, ReadsEachSysctlOnceUntilADeviceComesOrGoes) {
+  read();
+  kernel_.reads.clear();
+  read();
+  for (const auto& [name, count] : kernel_.reads) EXPECT_EQ(count, 1) << name;
+  kernel_.set_u32("vm.nswapdev", 1);
+  kernel_.set("vm.swap_info.0", device(1000, 10));
+  EXPECT_EQ(read().at("swap_device_bytes{0}"), 1000U * 4096);
+  kernel_.reads.clear();
+  read();
+  for (const auto& [name, count] : kernel_.reads) EXPECT_EQ(count, 1) << name;
+  kernel_.set_u32("vm.nswapdev", 0);
+  kernel_.sysctls.erase("vm.swap_info.0");
+  EXPECT_EQ(read().at("swap_total_bytes"), 0U);
+}
+
 TEST_F(FreeBsdMemory, KnowsTheStructuresOfOtherKernels) {
   kernel_.set_u32("vm.nswapdev", 2);
   kernel_.set("vm.swap_info.0", device(0, 0).substr(0, 12) + device(7, 2).substr(20, 8));
