@@ -344,11 +344,33 @@ bool is_needed(std::string_view) { return false; }
 
 bool is_setting(std::string_view name) {
   constexpr auto kSettings = std::to_array<std::string_view>(
-      {"kern.maxfiles",     "kern.maxvnodes",  "kern.ipc.maxsockets", "kern.maxproc",           "kern.ipc.maxpipekva",
-       "kern.ipc.nsfbufs",  "vfs.maxbufspace", "kern.nbuf",           "vfs.aio.max_aio_queue",  "vfs.inotify.max_watches",
-       "vm.uma_kmem_limit", "vm.kmem_size",    "vm.kvm_size",         "vm.swap_total",          "vm.overcommit",
-       "vm.max_user_wired", "kern.ipc.shmmni", "kern.ipc.shmall",     "kern.ipc.semmni",        "kern.ipc.semmns",
-       "kern.ipc.msgmni",   "kern.ipc.msgtql", "kern.maxthread",      "kern.ipc.soacceptqueue", "kern.ipc.maxsockbuf"});
+      {"kern.maxfiles",
+       "kern.maxvnodes",
+       "kern.ipc.maxsockets",
+       "kern.maxproc",
+       "kern.ipc.maxpipekva",
+       "kern.ipc.nsfbufs",
+       "vfs.maxbufspace",
+       "kern.nbuf",
+       "vfs.aio.max_aio_queue",
+       "vfs.inotify.max_watches",
+       "vm.uma_kmem_limit",
+       "vm.kmem_size",
+       "vm.kvm_size",
+       "vm.swap_total",
+       "vm.overcommit",
+       "vm.max_user_wired",
+       "kern.ipc.shmmni",
+       "kern.ipc.shmall",
+       "kern.ipc.semmni",
+       "kern.ipc.semmns",
+       "kern.ipc.msgmni",
+       "kern.ipc.msgtql",
+       "kern.maxthread",
+       "kern.ipc.soacceptqueue",
+       "kern.ipc.maxsockbuf",
+       "kern.threads.max_threads_per_proc",
+       kSfStat});  // counts what this table has on few machines, and memstatctl mbufs needs it in recordings
   return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
 }
 
@@ -369,6 +391,11 @@ Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   }
   for (const std::string_view name : {kSfStat, kSegments, kSets, kQueues}) {
     if (auto result = find(name); !result) return result;
+  }
+  const auto has = [&list](std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); };
+  if (has("vm.uma_kmem_total") && has("vm.uma_kmem_limit")) {  // parse() then does not use these
+    std::erase(list, "vm.kmem_map_size");
+    std::erase(list, "vm.kmem_size");
   }
   if (list.empty()) return system_error(kOrigin, ENOENT, "this kernel has no sysctl of a bounded table");
   return {};

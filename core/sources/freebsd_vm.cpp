@@ -411,6 +411,8 @@ Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
     if (auto result = list_sysctl(view, name, scratch, list); !result) return failed(result.error());
     if (is_needed(name) && list.size() == before) return failed(system_error(name, ENOENT));
   }
+  bool has_scanned = false;
+  bool has_thresholds = false;
   // Domains are numbered without gaps; the first one without a queue ends them.
   for (std::uint32_t number = 0; number < kMaxNodes; ++number) {
     const std::string prefix = std::string(kDomains) + std::to_string(number) + std::string(kDomainStats);
@@ -420,14 +422,23 @@ Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
     };
     for (const Queue& queue : kQueues) {
       if (auto result = find(queue.size); !result) return failed(result.error());
+      const std::size_t unscanned = list.size();
       if (auto result = find(queue.scanned); !result) return failed(result.error());
+      has_scanned = has_scanned || list.size() > unscanned;
     }
     if (list.size() == before) break;
+    const std::size_t queues = list.size();
     for (const Threshold& threshold : kThresholds) {
       if (auto result = find(threshold.leaf); !result) return failed(result.error());
     }
+    has_thresholds = has_thresholds || list.size() > queues;
     const std::string output = std::string(kDomains) + std::to_string(number) + std::string(kDomainOutput);
     if (auto result = list_sysctl(view, output, scratch, list); !result) return failed(result.error());
+  }
+  // Each sysctl is a system call. parse() does not use these if the domains have their own.
+  if (has_scanned) std::erase(list, "vm.stats.vm.v_pdpages");
+  for (const Threshold& threshold : kThresholds) {
+    if (has_thresholds) std::erase(list, kLeaves[threshold.all]);
   }
   return {};
 }

@@ -16,7 +16,7 @@
 // Reading everything would take six calls per zone and poll. But pages per slab and efficiency never change. A limit changes
 // together with its 32 bits in vm.zone_stats. On a machine with one domain, vm.zone_stats, whose figures are sums over
 // domains, has the rest for most zones. While a zone's sleeps do not increase, no thread waits for it. What remains are
-// pages of zones with a limit, and all zones of machines with several domains.
+// pages of zones with a limit, which are read at each fourth poll, and all zones of machines with several domains.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -30,6 +30,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
+#include "core/collect/file_list.h"
 #include "core/collect/sysctl_list.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/parse/statistics_stream.h"
@@ -50,6 +51,7 @@ constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 struct PlannedLeaf {
   enum class Kind : std::uint8_t {
     kRead,      ///< Read it at every poll.
+    kSeldom,    ///< Read it when may_leave_out() is false; `value` is the last value.
     kSleepers,  ///< `value`: threads that slept the last time; none since then if the sleeps have not increased
     kKnown,     ///< Constant; `value` is the value.
     kInStream,  ///< In the zone's record of vm.zone_stats.
@@ -72,6 +74,7 @@ struct PlannedZone {
 /// Which leaves a poll reads.
 enum class Extent : std::uint8_t {
   kLive,      ///< kRead only.
+  kTurn,      ///< also kSeldom
   kCaptured,  ///< also kSleepers: each poll of a capture shows another moment
   kAll,       ///< everything, for a recording
 };
@@ -79,9 +82,10 @@ enum class Extent : std::uint8_t {
 struct State final : ReaderState {
   std::uint32_t zone_count = 0;   ///< Zones in vm.zone_stats when the plan was made.
   std::vector<PlannedZone> plan;  ///< How to read the figures, in the order of vm.zone_stats; empty until made.
-  SysctlList reads;               ///< The sysctls to read, in the order of the plan.
-  Extent extent = Extent::kLive;  ///< Of `reads`.
-  std::size_t stream_size = 0;    ///< of vm.zone_stats at the last read, in bytes
+  /// The sysctls to read by extent, in the order of the plan; empty until listed.
+  std::array<SysctlList, static_cast<std::size_t>(Extent::kAll) + 1> reads;
+  std::uint32_t turns = 0;      ///< Reads since the plan was made.
+  std::size_t stream_size = 0;  ///< of vm.zone_stats at the last read, in bytes
   Buffer scratch;
 };
 
@@ -95,6 +99,7 @@ constexpr std::string_view kEfficiency = "keg.efficiency";
 constexpr std::string_view kNoKeg = "cache zone";  // the value of keg.name
 constexpr std::string_view kKegDomain = "keg.domain.";
 constexpr std::string_view kZoneDomain = "domain.";
+constexpr std::string_view kPagesOfOneDomain = "keg.domain.0.pages";
 
 constexpr NodeFieldMask kNodeFields{NodeField::kHeldBytes, NodeField::kFree};
 
@@ -271,7 +276,7 @@ Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<
 std::size_t place_in_record(std::string_view leaf, bool has_limit) {
   if (leaf == "domain.0.nitems") return UmaRecord::kZoneFreeAt;
   if (leaf == "keg.domain.0.free_items") return UmaRecord::kKegFreeAt;
-  return leaf == "keg.domain.0.pages" && !has_limit ? UmaRecord::kPagesAt : 0;
+  return leaf == kPagesOfOneDomain && !has_limit ? UmaRecord::kPagesAt : 0;
 }
 
 bool has_one_domain(const TreeNode& node) {
@@ -307,6 +312,8 @@ Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_seconda
     const std::size_t place = is_in_stream ? place_in_record(leaf, has_limit) : 0;
     if (place != 0) {
       add(Kind::kInStream, leaf, place);
+    } else if (is_in_stream && leaf == kPagesOfOneDomain) {
+      add(Kind::kSeldom, leaf);
     } else if (leaf != kPagesPerSlab && leaf != kEfficiency) {
       add(Kind::kRead, leaf);
     } else if (auto result = add_known(leaf); !result) {
@@ -351,29 +358,36 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
   if (plan.empty()) return system_error(kTree, ENOENT, "none of its nodes is a zone of vm.zone_stats");
   state.plan = std::move(plan);
   state.zone_count = stream.count();
-  state.reads.clear();
+  for (SysctlList& reads : state.reads) reads.clear();
+  state.turns = 0;
   return {};
 }
 
 bool is_read(const PlannedLeaf& leaf, Extent extent) {
   using Kind = PlannedLeaf::Kind;
-  return extent == Extent::kAll || leaf.kind == Kind::kRead || (extent == Extent::kCaptured && leaf.kind == Kind::kSleepers);
-}
-
-void list_reads(Extent extent, State& state) {
-  if (!state.reads.empty() && state.extent == extent) return;
-  state.extent = extent;
-  state.reads.clear();
-  for (const PlannedZone& zone : state.plan) {
-    for (const PlannedLeaf& leaf : zone.leaves) {
-      if (is_read(leaf, extent)) state.reads.push_back(zone.prefix + leaf.leaf);
-    }
+  switch (leaf.kind) {
+    case Kind::kRead: return true;
+    case Kind::kSeldom: return extent >= Extent::kTurn;
+    case Kind::kSleepers: return extent >= Extent::kCaptured;
+    default: return extent == Extent::kAll;
   }
 }
 
-Extent extent_of(const KernelView& view) {
+const SysctlList& list_reads(Extent extent, State& state) {
+  SysctlList& reads = state.reads[static_cast<std::size_t>(extent)];
+  if (!reads.empty()) return reads;
+  for (const PlannedZone& zone : state.plan) {
+    for (const PlannedLeaf& leaf : zone.leaves) {
+      if (is_read(leaf, extent)) reads.push_back(zone.prefix + leaf.leaf);
+    }
+  }
+  return reads;
+}
+
+Extent next_extent(const KernelView& view, State& state) {
   if (view.wants_whole_polls()) return Extent::kAll;
-  return view.reads_this_machine() ? Extent::kLive : Extent::kCaptured;
+  if (!view.reads_this_machine()) return Extent::kCaptured;
+  return may_leave_out(view, state.turns++) ? Extent::kLive : Extent::kTurn;
 }
 
 /// Reads the planned leaves into the bundle.
@@ -384,9 +398,8 @@ class PlanReader {
         stream_(stream),
         bytes_(raw.parts[kStreamPart].view()),
         state_(state),
-        bundle_(raw.parts[kBundlePart], state.scratch) {
-    list_reads(extent_of(view), state);
-  }
+        extent_(next_extent(view, state)),
+        bundle_(raw.parts[kBundlePart], state.scratch) {}
 
   /// kNotPresent if the kernel's zones or limits have changed.
   Result<void> run() {
@@ -395,7 +408,7 @@ class PlanReader {
       const auto name = stream_.record_name(zone.index);
       if (!name || *name != zone.name) return changed();
       if (load<std::uint32_t>(bytes_, stream_.record(zone.index) + UmaRecord::kLimitAt) != zone.limit) return changed();
-      if (state_.extent != Extent::kLive) continue;
+      if (extent_ >= Extent::kCaptured) continue;
       for (PlannedLeaf& leaf : zone.leaves) {
         if (leaf.kind != PlannedLeaf::Kind::kSleepers) continue;
         if (auto result = look_for_sleepers(zone, leaf); !result) return result;
@@ -407,7 +420,7 @@ class PlanReader {
       if (result) result = add_until_read();
       return result.has_value();
     };
-    if (result) bundle_.add_numbers(view_, state_.reads, std::ref(take));
+    if (result) bundle_.add_numbers(view_, list_reads(extent_, state_), std::ref(take));
     return result ? bundle_.add(kEndOfListedSysctls, {}) : result;
   }
 
@@ -439,7 +452,7 @@ class PlanReader {
         if (auto result = bundle_.add(kZoneRecord, zone.name); !result) return result;
       }
       for (; leaf_ < zone.leaves.size(); ++leaf_) {
-        if (is_read(zone.leaves[leaf_], state_.extent)) return {};
+        if (is_read(zone.leaves[leaf_], extent_)) return {};
         if (auto result = add_known(zone.leaves[leaf_], zone.index); !result) return result;
       }
     }
@@ -448,15 +461,17 @@ class PlanReader {
 
   /// Adds the leaf at which add_until_read() stopped.
   Result<void> add_read(const Result<std::string_view>& bytes) {
-    const PlannedZone& zone = state_.plan[zone_];
-    const PlannedLeaf& leaf = zone.leaves[leaf_++];
+    PlannedZone& zone = state_.plan[zone_];
+    PlannedLeaf& leaf = zone.leaves[leaf_++];
     const bool is_of_sleepers = leaf.kind == PlannedLeaf::Kind::kSleepers;
     if (!bytes) {
       const bool is_done_without = is_of_sleepers && bytes.error().code == ErrorCode::kNotPresent;
       return is_done_without ? Result<void>() : bytes.error();
     }
-    return is_of_sleepers || leaf.kind == PlannedLeaf::Kind::kRead ? bundle_.add(leaf.leaf, *bytes)
-                                                                   : add_known(leaf, zone.index);
+    const bool is_seldom = leaf.kind == PlannedLeaf::Kind::kSeldom;
+    if (is_seldom) leaf.value = sysctl_amount(*bytes).value_or(0);
+    return is_of_sleepers || is_seldom || leaf.kind == PlannedLeaf::Kind::kRead ? bundle_.add(leaf.leaf, *bytes)
+                                                                                : add_known(leaf, zone.index);
   }
 
   /// Adds a leaf from the plan or the zone's record, in the sysctl's binary form.
@@ -473,6 +488,7 @@ class PlanReader {
   const StatisticsStream& stream_;
   std::string_view bytes_;
   State& state_;
+  const Extent extent_;
   FileBundleWriter bundle_;
   std::size_t zone_ = 0;  // index in the plan, and of its leaf, of the next value
   std::size_t leaf_ = 0;
@@ -520,8 +536,9 @@ const SourceDescriptor descriptor{
     .allocator = Allocator::kUma,
     .origins = kOrigins,
     .notes =
-        "no privilege needed; FreeBSD 13.0 and later; for zones with a limit, bytes by node are the keg's own count, while "
-        "held bytes are computed from items; zones whose names map to the same node of the tree have none of these figures",
+        "no privilege needed; FreeBSD 13.0 and later; for zones with a limit, slabs and bytes by node are the keg's own "
+        "count, which on machines with one memory domain is read at each fourth poll, while held bytes are computed from "
+        "items; zones whose names map to the same node of the tree have none of these figures",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -225,6 +225,18 @@ TEST_F(FreebsdTable, TakesTheSwapForALimitOnlyWhereReservationsBeyondItFail) {
   }
 }
 
+TEST_F(FreebsdTable, ReadsNoSysctlOfOlderKernelsWhereTheKernelIsNewer) {
+  for (const char* name : {"vm.kmem_map_size", "vm.kmem_size", "vm.uma_kmem_total"}) kernel_.set_u64(name, 1);
+  ASSERT_TRUE(refresh_it());
+  EXPECT_TRUE(kernel_.reads.contains("vm.kmem_map_size"));
+  kernel_.set_u64("vm.uma_kmem_limit", 1);
+  ASSERT_TRUE(refresh_it());
+  kernel_.reads.clear();
+  ASSERT_TRUE(refresh(*reader_, kernel_, list_, ++generation_));
+  EXPECT_FALSE(kernel_.reads.contains("vm.kmem_map_size"));
+  EXPECT_FALSE(kernel_.reads.contains("vm.kmem_size"));
+}
+
 TEST_F(FreebsdTable, IsNotPresentWithoutAnyOfItsSysctls) {
   EXPECT_EQ(refresh_it().error().code, ErrorCode::kNotPresent);
   kernel_.set_u32("kern.maxfiles", 1);

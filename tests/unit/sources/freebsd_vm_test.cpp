@@ -261,6 +261,8 @@ TEST_F(FreebsdVm, FindsItsSysctlsOnce) {
   for (const auto& [name, count] : kernel_.reads) EXPECT_EQ(count, 1) << name;
   EXPECT_FALSE(kernel_.reads.contains("vm.pageout_lock_miss")) << "which this kernel does not have";
   EXPECT_FALSE(kernel_.reads.contains("vm.domain.2.stats.active"));
+  EXPECT_FALSE(kernel_.reads.contains("vm.stats.vm.v_pdpages")) << "which the domains have";
+  EXPECT_FALSE(kernel_.reads.contains("vm.stats.vm.v_free_min"));
 }
 
 // The sums that the kernel makes itself are the independent view: it makes them from the queues at another time.

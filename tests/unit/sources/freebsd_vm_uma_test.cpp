@@ -131,6 +131,26 @@ TEST_F(FreebsdVmUma, ReadsThePagesOfAZoneWithALimitOfWhichTheStreamHasNone) {
   EXPECT_EQ(type("pbuf"), "0 10 10 97 | 20 8");
 }
 
+TEST_F(FreebsdVmUma, ReadsThesePagesOfThisMachineAtEachFourthPoll) {
+  add("pbuf", "pbuf");
+  zones_[0].limit = 10;
+  write_stream();
+  kernel_.set_u64("vm.uma.pbuf.limit.max_items", 10);
+  kernel_.is_live = true;
+  std::vector<std::string> texts;
+  for (std::uint32_t poll = 0; poll < 6; ++poll) {
+    kernel_.set_u32("vm.uma.pbuf.keg.domain.0.pages", 20 + 2 * poll);
+    ASSERT_TRUE(refresh_it());
+    texts.push_back(type("pbuf"));
+  }
+  const std::string first = "0 10 10 97 | 20 8";
+  const std::string fifth = "0 10 14 97 | 28 8";
+  EXPECT_EQ(texts, (std::vector{first, first, first, first, fifth, fifth}));
+  kernel_.is_recorded = true;
+  ASSERT_TRUE(refresh_it());
+  EXPECT_EQ(type("pbuf"), "0 10 15 97 | 30 8") << "a recording has each poll as it was";
+}
+
 TEST_F(FreebsdVmUma, TellsSleepersAndAllBitsOfALimit) {
   add("mbuf_cluster", "mbuf_cluster");
   zones_[0].limit = 2200;
