@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // FreeBSD's bounded kernel tables and arenas, with their limits. Each comes from a few integer sysctls: kern.openfiles,
 // kern.maxfiles (sys/kern/kern_descrip.c), kern.maxproc (kern_fork.c), kern.nbuf and vfs.* (vfs_bio.c, vfs_subr.c,
-// vfs_aio.c, vfs_inotify.c), kern.maxthread (kern_thread.c), kern.ipc.* (uipc_socket.c, sys_pipe.c, uipc_mbuf.c), vm.*
-// (kern_malloc.c, vm/uma_core.c, vm/swap_pager.c, vm/vm_meter.c). kern.ipc.sfstat is a structure of 64-bit counters (struct
-// sfstat, sys/sys/sf_buf.h), including failures and waits for a sendfile buffer. It has grown at both ends, so its size
-// determines where these are.
+// vfs_aio.c, vfs_inotify.c), kern.maxthread (kern_thread.c), kern.threads.* (kern_thr.c), kern.ipc.* (uipc_socket.c,
+// sys_pipe.c, uipc_mbuf.c), vm.* (kern_malloc.c, vm/uma_core.c, vm/swap_pager.c, vm/vm_meter.c). kern.ipc.sfstat is a
+// structure of 64-bit counters (struct sfstat, sys/sys/sf_buf.h), including failures and waits for a sendfile buffer. It has
+// grown at both ends, so its size determines where these are.
 //
 // Three tables refuse entries below their limit: files when they would reach kern.maxfiles (falloc_noinstall() in
 // kern_descrip.c), processes when they would reach kern.maxproc (fork1() in kern_fork.c), and threads when they would reach
@@ -49,6 +49,8 @@ constexpr auto kLeaves = std::to_array<std::string_view>({"kern.openfiles",
                                                           "vm.uma.THREAD.stats.current",
                                                           "kern.maxproc",
                                                           "kern.maxthread",
+                                                          "kern.threads.max_threads_per_proc",
+                                                          "kern.threads.max_threads_hits",
                                                           "kern.ipc.soacceptqueue",
                                                           "kern.ipc.maxsockbuf",
                                                           "kern.ipc.pipekva",
@@ -174,14 +176,17 @@ constexpr Table kTables[] = {
     {.type = "user_wired", .unit = Unit::kPages, .used = "vm.stats.vm.v_user_wire_count", .limit = "vm.max_user_wired"},
 };
 
-/// Limits of each listener or socket, which nothing counts.
+/// Limits of each process, listener or socket. Nothing counts their entries.
 struct SingleLimit {
   std::string_view type;
   Leaf limit;
   Field field;
+  Leaf failures = {};
 };
-constexpr SingleLimit kSingleLimits[] = {{"accept_queues", "kern.ipc.soacceptqueue", Field::kCountLimit},
-                                         {"socket_buffers", "kern.ipc.maxsockbuf", Field::kBytesLimit}};
+constexpr SingleLimit kSingleLimits[] = {
+    {"process_threads", "kern.threads.max_threads_per_proc", Field::kCountLimit, "kern.threads.max_threads_hits"},
+    {"accept_queues", "kern.ipc.soacceptqueue", Field::kCountLimit},
+    {"socket_buffers", "kern.ipc.maxsockbuf", Field::kBytesLimit}};
 
 using Numbers = std::array<KeyedNumber, kLeaves.size()>;
 
@@ -331,6 +336,10 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     StagedType& type = staging.add(limit.type);
     type.fields.add(limit.field);
     type.figures[limit.field] = most;
+    if (const auto failures = value_of(numbers, limit.failures)) {
+      type.fields.add(Field::kFailures);
+      type.figures[Field::kFailures] = *failures;
+    }
   }
   for (const auto& [leaf, kind] : {std::pair(Leaf("kern.ipc.piperesizefail"), "piperesizefail"),
                                    std::pair(Leaf("kern.ipc.pipefragretry"), "pipefragretry")}) {
@@ -421,7 +430,7 @@ constexpr MetricOrigin kOrigins[] = {
      "in this order: kern.maxfiles - 1, kern.maxvnodes, kern.ipc.maxsockets, kern.maxproc - 2, kern.maxthread - 1, "
      "kern.ipc.nsfbufs, kern.nbuf, "
      "vfs.aio.max_aio_queue, vfs.inotify.max_watches, vm.max_user_wired, shmmni, semmni, semmns, msgmni and msgtql of "
-     "kern.ipc, accept_queues: kern.ipc.soacceptqueue, absent when 0"},
+     "kern.ipc, process_threads: kern.threads.max_threads_per_proc, accept_queues: kern.ipc.soacceptqueue, absent when 0"},
     {Field::kBytes,
      "pipe_buffers: kern.ipc.pipekva, buffer_space: vfs.bufspace, kmem: vm.uma_kmem_total, "
      "before 12.0 vm.kmem_map_size, kernel_address_space: vm.kvm_size - vm.kvm_free, "
@@ -432,7 +441,8 @@ constexpr MetricOrigin kOrigins[] = {
      "in this order: kern.ipc.maxpipekva, vfs.maxbufspace, vm.uma_kmem_limit (vm.kmem_size), vm.kvm_size, "
      "vm.swap_total where vm.overcommit makes it one (bit 0 set, bit 2 not), vm.max_user_wired x page size, kern.ipc.shmall "
      "x page size, socket_buffers: kern.ipc.maxsockbuf, absent when 0"},
-    {Field::kFailures, "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat"},
+    {Field::kFailures,
+     "kern.ipc.pipeallocfail, vfs.numbufallocfails, sf_allocfail of kern.ipc.sfstat, kern.threads.max_threads_hits"},
     {Field::kSleeps, "vnodes: vfs.vnode.stats.alloc_sleeps, sf_bufs: sf_allocwait of kern.ipc.sfstat"},
     {Field::kNumAllocs, "vnodes: vfs.vnodes_created, buffer_space: vfs.getnewbufcalls"},
     {Field::kSize, "user_wired: page size"},
@@ -454,8 +464,8 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .notes =
         "no privilege needed; sysctls are found at start, so tables of modules loaded later are missing; limits of mbufs "
-        "are those of their zones; accept_queues and socket_buffers have the limit only, which is of each listener or "
-        "socket",
+        "are those of their zones; process_threads, accept_queues and socket_buffers have only the limit of each process, "
+        "listener or socket, and no use of it",
     .steps = source_steps<State, open, read, parse>(),
 };
 

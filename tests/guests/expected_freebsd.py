@@ -236,6 +236,8 @@ def tables(sysctls, add):
             add.type("table", name, bytes=number - (sysctls(free) or 0), limit_bytes=sysctls(limit) or None, failures_total=sysctls(failures),
                      allocations_total=sysctls(allocations))
     sysv(sysctls, add)
+    add.type("table", "process_threads", limit_objects=sysctls("kern.threads.max_threads_per_proc") or None,
+             failures_total=sysctls("kern.threads.max_threads_hits"))
     add.type("table", "accept_queues", limit_objects=sysctls("kern.ipc.soacceptqueue") or None)
     add.type("table", "socket_buffers", limit_bytes=sysctls("kern.ipc.maxsockbuf") or None)
     for kind in ("piperesizefail", "pipefragretry"):
