@@ -12,6 +12,7 @@
 #include "core/model/freebsd_log.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
+#include "core/model/page_metrics.h"
 #include "core/source.h"
 
 namespace memstat::sources::freebsd_kernel_log {
@@ -93,12 +94,15 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   for (const LogEvent event : kFreeBsdLogEvents) {
     staging.statistics().add(kKernelLogEvents, table.counts[static_cast<std::size_t>(event)], {to_string(event)});
   }
+  staging.statistics().add(kOomKills, table.counts[static_cast<std::size_t>(LogEvent::kOomKill)]);
   staging.set_kernel_log(text);
   return {};
 }
 
 constexpr MetricOrigin kOrigins[] = {
     {kKernelLogEvents, "kernel lines in kern.msgbuf, by their level and how they begin or end"},
+    {kOomKills,
+     "kernel lines in kern.msgbuf about a kill for lack of memory, one for each process, as far as the log goes back"},
 };
 
 }  // namespace

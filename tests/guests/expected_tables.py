@@ -315,6 +315,8 @@ def kernel_log(table, _, known=None):
         if count < lines[event]:
             raise AssertionError(f"{table.source}: {count} {event}, with {lines[event]} lines")
         table.add("memstat_kernel_log_events_total", count, event=event)
+        if event == "oom_kill" and known is FREEBSD_LOG_LINES:  # Linux counts kills itself
+            table.add("memstat_oom_kills_total", count)
 
 
 def freebsd_kernel_log(table, by_cpu):

@@ -30,7 +30,7 @@ function(c, g)
                queries: [['sum(%s < bool %g)' % [of('instance:memstat_available:ratio'), c.memoryLow], 'hosts']] },
         stat { title: 'Memory of the kernel', unit: 'bytes', description: 'The kernel\'s own parts of all hosts\' memory.', empty: 'no host shows the parts of its memory',
                queries: [['sum(%s)' % recent(of('instance:memstat_kernel_bytes:sum')), 'bytes']] },
-        stat { title: 'Processes killed in an hour', unit: 'short', decimals: 0, thresholds: [[1, 'red']], description: 'Processes that kernels killed because memory ran out. FreeBSD\'s kernel does not count them.', empty: 'FreeBSD keeps no count',
+        stat { title: 'Processes killed in an hour', unit: 'short', decimals: 0, thresholds: [[1, 'red']], description: 'Processes that kernels killed because memory ran out. On FreeBSD, memstatd counts them from the kernel\'s log.', empty: 'no host counts them',
                queries: [['sum(%s)' % recent(of('instance:memstat_oom_kills:increase1h')), 'killed']] },
         stat { title: 'Sources down', unit: 'short', thresholds: [[1, 'red']], description: 'Sources of all hosts that cannot be read now.', empty: 'no host is scraped',
                queries: [['sum(%s)' % recent(of('instance:memstat_sources_down:count')), 'sources']] },

@@ -57,6 +57,16 @@ TEST_F(FreeBsdKernelLog, CountsEachLineOnce) {
   EXPECT_GT(parsed.events[1].time_us, 0U);
 }
 
+TEST_F(FreeBsdKernelLog, CountsKillsAsLinuxDoes) {
+  print("Copyright\n");
+  count("oom_kill");
+  EXPECT_EQ(statistics_of(reader_.staging).at("oom_kills_total"), 0U);
+  print(
+      "<3>pid 7 (a), jid 0, uid 1, was killed: failed to reclaim memory\n<3>pid 8 (b), jid 0, uid 1, was killed: for fun\n");
+  EXPECT_EQ(count("oom_kill"), 1U);
+  EXPECT_EQ(statistics_of(reader_.staging).at("oom_kills_total"), 1U);
+}
+
 TEST_F(FreeBsdKernelLog, WaitsForTheEndOfALine) {
   print(kFilesLine.substr(0, 40));
   EXPECT_EQ(count("files_full"), 0U);
