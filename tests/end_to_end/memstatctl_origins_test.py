@@ -59,11 +59,13 @@ class Origins(unittest.TestCase):
     def test_what_is_not_there_is_said(self):
         for arguments, *words in ((["dentri", "--from", CAPTURE], "did you mean dentry"),
                                   (["--seconds", "5", "--from", CAPTURE], "--for"),
-                                  (["--from", captures.fixtures()["linux-6.12-4cpu"]], "not in this poll", "events.mode")):
+                                  (["--from", captures.fixtures()["linux-6.12-4cpu"]], "has no origins", "events.mode"),
+                                  (["--from", captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]], "on Linux only")):
             done = ctl.run("origins", *arguments)
             self.assertEqual((done.returncode, done.stdout), (1, ""), arguments)
             for word in words:
                 self.assertIn(word, done.stderr)
+            self.assertNotIn("errno", done.stderr)
         with program.Daemon("--replay", captures.fixtures()["linux-6.12-4cpu"], "--polls", "1") as daemon:
             daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "the first poll")
             done = ctl.run("origins", "--from", f"http://127.0.0.1:{daemon.port}")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/events/slab/slab_origins.h"
 
-#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -46,16 +45,18 @@ SlabOrigins::SlabOrigins(OpenedView view, const SourceDescriptor& source)
 }
 
 Result<std::unique_ptr<SlabOrigins>> SlabOrigins::open(const std::string& reference) {
-  const SourceDescriptor* const source = find_source(kOriginSource);
-  if (source == nullptr) return system_error(kOriginSource, ENOENT, "this program was built without it");
+  const auto refuse = [](std::string_view why) { return make_error(ErrorCode::kVersion, {}, why); };
   auto view = open_view(reference);
   if (!view) return view.error();
-  if (view->view->os() != source->os) {
-    return Error{.code = ErrorCode::kVersion, .source = {}, .path = {}, .detail = "origins are counted on Linux only"};
+  if (view->view->os() != OperatingSystem::kLinux) return refuse("origins are counted on Linux only");
+  const SourceDescriptor* const source = find_source(kOriginSource);
+  if (source == nullptr) {
+    return refuse("this program was built without the events of Linux, so it cannot read origins; use memstatctl on Linux");
   }
   std::unique_ptr<SlabOrigins> origins(new SlabOrigins(*std::move(view), *source));
   auto opened = source->steps.open(*origins->view_.view, origins->raw_, *origins->state_);
-  if (!opened) return opened.error();
+  const bool is_without = !origins->is_live() && !opened && opened.error().code == ErrorCode::kNotPresent;
+  if (!opened && !is_without) return opened.error();  // read() reports a capture without origins
   return origins;
 }
 

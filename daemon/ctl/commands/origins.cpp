@@ -105,16 +105,16 @@ FoundOrigins page_of(const std::string& url) {
 }
 
 FoundOrigins failed_origins(const Error& error, bool is_live) {
-  const bool is_recordable = !is_live && error.code == ErrorCode::kNotPresent;
-  return {.origins = {},
-          .problem = to_string(error) + (is_recordable ? "; to have it recorded, " + std::string(kHowToCount) : ""),
-          .is_refused = is_live && error.code == ErrorCode::kPermission};
+  return {.origins = {}, .problem = to_string(error), .is_refused = is_live && error.code == ErrorCode::kPermission};
 }
 
 FoundOrigins read_origins(events::SlabOrigins& source) {
   auto origins = source.read();
-  if (!origins) return failed_origins(origins.error(), source.is_live());
-  return {.origins = *std::move(origins), .problem = {}};
+  if (origins) return {.origins = *std::move(origins), .problem = {}};
+  if (source.is_live() || origins.error().code != ErrorCode::kNotPresent)
+    return failed_origins(origins.error(), source.is_live());
+  return {.origins = {},
+          .problem = "this poll of the capture has no origins; to have them recorded, " + std::string(kHowToCount)};
 }
 
 /// The growth between two reads.
