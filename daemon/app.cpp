@@ -60,6 +60,8 @@ constexpr std::chrono::milliseconds kStopTime{1500};
 #endif
 constexpr std::chrono::milliseconds kRecordingTime =
     kStopTime * 2 / 3;  // leaves time to log why the recording is incomplete
+/// Packing may take this long after SIGTERM if it continues to make progress. Docker kills after ten seconds.
+constexpr std::chrono::milliseconds kPackingTime = kStopTime * 5;
 constexpr std::chrono::milliseconds kLogPatience{200};
 constexpr auto kNoDeadline = TimePoint::max();
 
@@ -110,7 +112,7 @@ class App {
   Result<void> open_kernel();
   Result<void> listen();
   int once();
-  bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline);
+  bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline, const std::function<bool()>& must_stop = {});
   int serve();
   int serve(Serving& serving);
   void make_threads(Serving& serving);
@@ -271,12 +273,12 @@ int App::once() {
   return is_recorded ? kDone : kCouldNotRun;
 }
 
-bool App::finish_recording(PollRecorder& recorder, TimePoint due) {
+bool App::finish_recording(PollRecorder& recorder, TimePoint due, const std::function<bool()>& must_stop) {
   if (!recorder_) return true;
   Result<void> finished = recorder.stop(std::chrono::seconds(1), due);
   // Pack whatever could be written.
   if (finished || finished.error().code != ErrorCode::kTimeout) {
-    const Result<void> packed = recorder_->finish([this, due] { return clock_.now() >= due; });
+    const Result<void> packed = recorder_->finish(must_stop);
     if (!packed) finished = packed;
   } else {
     recording_hangs_ = true;
@@ -507,7 +509,12 @@ int App::stop(Serving& serving, int signal) {
   const bool may_take_long = signal == SIGINT || has_polled_all_;
   if (may_take_long) serving.stop_deadline->cancel();
   const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
-  const int status = finish_recording(*serving.recorder, due) && !reader_.is_lost() ? kDone : kCouldNotRun;
+  const auto must_stop_packing = [&] {  // called whenever a piece was packed
+    if (!may_take_long) serving.stop_deadline->begin(kStopTime);
+    return !may_take_long && clock_.now() >= asked + kPackingTime;
+  };
+  const int status =
+      finish_recording(*serving.recorder, due, must_stop_packing) && !reader_.is_lost() ? kDone : kCouldNotRun;
   serving.stop_deadline->cancel();
   log_.info("stopped");
   // Threads stuck in the kernel cannot be joined, so exit without destroying their objects.

@@ -55,8 +55,13 @@ class ArchiveWriter {
   }
 
  private:
+  Result<void> check_time(const std::string& path) const {
+    if (!must_stop_ || !must_stop_()) return {};
+    return system_error(files_.full_name(path), ETIMEDOUT, "there is no time to pack it");
+  }
+
   Result<void> add_header(const std::string& path, TarType type, std::uint64_t size = 0, std::string target = {}) {
-    if (must_stop_ && must_stop_()) return system_error(files_.full_name(path), ETIMEDOUT, "there is no time to pack it");
+    if (auto checked = check_time(path); !checked) return checked;
     const TarMember member{
         .path = path.empty() ? top_ : top_ + "/" + path, .target = std::move(target), .type = type, .size = size};
     return sink_.write(tar_header(member, now_));
@@ -65,7 +70,11 @@ class ArchiveWriter {
   Result<void> add_file(const std::string& path) {
     if (auto read = files_.read(path, buffer_); !read) return read;
     if (auto added = add_header(path, TarType::kFile, buffer_.size()); !added) return added;
-    if (auto written = sink_.write(buffer_.view()); !written) return written;
+    constexpr std::size_t kPiece = std::size_t{1} << 20;  // compressing one takes no long time on any machine
+    for (std::string_view rest = buffer_.view(); !rest.empty(); rest.remove_prefix(std::min(kPiece, rest.size()))) {
+      if (auto checked = check_time(path); !checked) return checked;
+      if (auto written = sink_.write(rest.substr(0, kPiece)); !written) return written;
+    }
     return sink_.write(std::string(tar_padding(buffer_.size()), '\0'));
   }
 

@@ -224,6 +224,16 @@ class Disk(Recording):
         done = program.run("--once", "--replay", self.path("a"))
         self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
 
+    def test_an_archive_is_packed_after_a_stop_as_long_as_the_disk_responds(self):
+        hang = preload.Hang(self.directory, "slow_disk.c")
+        capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-killed"]  # 14 MB for each poll
+        with program.Daemon("--replay", capture, "--record", self.path("a.tar"), environment=hang.environment) as daemon:
+            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") >= 1, "a poll")
+            hang.turn(20)  # ms for each 128 KiB: longer than a stop without an archive may take
+            self.assertEqual(daemon.terminate(), 0, daemon.log)
+        done = program.run("--once", "--replay", self.path("a.tar"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_an_archive_that_cannot_be_brought_to_the_disk_does_not_hold_up_a_stop_and_its_polls_are_in_the_next(self):
         hang = preload.Hang(self.directory, "slow_disk.c")
         os.mkdir(self.path("out"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_HANG names begins with 1, what brings a recording
- * to the disk (fsync, appended polls, renames) does not return, as on a disk that does not answer; with a larger number it
- * takes N milliseconds, as on a slow one.
+ * to the disk (fsync, appended polls, pieces of archives, renames) does not return, as on a disk that does not answer; with
+ * a larger number it takes N milliseconds, as on a slow one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -45,6 +45,12 @@ ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
   wait_for_disk();
   ssize_t (*next)(int, const void*, size_t, off_t) = (ssize_t(*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
   return next(fd, bytes, size, at);
+}
+
+ssize_t write(int fd, const void* bytes, size_t size) {
+  if (size >= 100000) wait_for_disk(); /* no line of a log is as long */
+  ssize_t (*next)(int, const void*, size_t) = (ssize_t(*)(int, const void*, size_t))dlsym(RTLD_NEXT, "write");
+  return next(fd, bytes, size);
 }
 
 int renameat(int from_directory, const char* from, int to_directory, const char* to) {

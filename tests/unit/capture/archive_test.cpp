@@ -448,6 +448,18 @@ TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
   EXPECT_EQ(asked, 4) << "it went on";
 }
 
+TEST_F(Archive, PackingAsksAgainWithinALargeFile) {
+  const std::string source = directory_.file("rec");
+  write_text(source + "/manifest.yaml", kArchivedManifest);
+  write_text(source + "/000000.tar", std::string(9 << 20, 'x'));
+  const auto files = open_directory_files(source);
+  ASSERT_TRUE(files);
+  const UniqueFd fd(::open(directory_.file("packed.tar").c_str(), O_WRONLY | O_CREAT, 0600));
+  int asked = 0;
+  EXPECT_TRUE(pack_capture(**files, directory_.file("packed.tar"), fd.get(), [&] { return ++asked == 0; }));
+  EXPECT_GE(asked, 9);
+}
+
 TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {
   EXPECT_EQ(pack_capture(directory_.file("none"), directory_.file("x.tar")).error().code, ErrorCode::kNotPresent);
   write_text(directory_.file("directory/file"), "no manifest");
