@@ -269,7 +269,7 @@ static __always_inline __u64 passes_of(__u64 slabs) {
 
 // Free objects in a node's list of partial slabs.
 static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) {
-  if (slabs < MEMSTAT_CACHE_LONG_LIST) return walk_list(node, slabs);
+  if (slabs < MEMSTAT_CACHE_SHORT_LIST) return walk_list(node, slabs);
   const __u64 address = number_of(node);
   const __u32 key = (__u32)(address * 0x9E3779B97F4A7C15ULL >> 32) % MEMSTAT_CACHE_WALKED_LISTS;
   struct walked_list* list = bpf_map_lookup_elem(&walked_lists, &key);

@@ -11,7 +11,8 @@
 #define MEMSTAT_CACHE_LONGEST_LIST                                                                                \
   10000                                /* partial slabs of a node that are examined, as many as by /proc/slabinfo \
                                         */
-#define MEMSTAT_CACHE_LONG_LIST 64     /* partial slabs of a node; a longer list is not counted at each pass */
+#define MEMSTAT_CACHE_SHORT_LIST 16    /* partial slabs of a node; a longer list is not counted at each pass */
+#define MEMSTAT_CACHE_LONG_LIST 64     /* slabs a pass above which a long list is counted less often */
 #define MEMSTAT_CACHE_LIST_PASSES 6    /* passes from one count of a long list to the next */
 #define MEMSTAT_CACHE_MOST_PASSES 48   /* the same for the longest lists */
 #define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */

@@ -173,8 +173,8 @@ const SourceDescriptor descriptor{
         "6.13 with BTF; replaces linux_slabinfo, which is then not read and which counts free objects in slabs and sheaves "
         "of CPUs as used; has the figures of linux_slab_sysfs, too, whose files are then not opened; takes no lock, so no "
         "allocation waits for it; estimates lists of partial slabs that change while they are walked or have more than "
-        "10000 slabs; counts the free objects of lists of 64 or more slabs at every sixth poll, of longer ones less often, "
-        "of 3072 or more slabs at every forty-eighth, and when their length changes by a sixteenth, and takes the same "
+        "10000 slabs; counts the free objects of lists of 16 or more slabs at every sixth poll, of 448 or more less often, "
+        "of 3072 or more at every forty-eighth, and when their length changes by a sixteenth, and takes the same "
         "average per slab in between",
     .steps = events::table_steps<events::kSlabCachesTable, make_pass, parse_pass>(),
 };

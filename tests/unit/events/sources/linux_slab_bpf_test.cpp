@@ -463,6 +463,24 @@ TEST_F(LiveSlabBpf, WalksALongListAtSomePassesOnly) {
   EXPECT_FALSE(pass()[*name].is_about) << "it is twice as long";
 }
 
+TEST_F(LiveSlabBpf, WalksAListOfSixteenSlabsAtSomePassesOnly) {
+  const Caches before = pass();
+  const auto* const name = std::find_if(std::begin(kMessageCaches), std::end(kMessageCaches),
+                                        [&before](const char* cache) { return before.contains(cache); });
+  if (name == std::end(kMessageCaches)) GTEST_SKIP() << "this kernel has no cache of messages";
+  PartialSlabs slabs;
+  if (!slabs.make(3 * MEMSTAT_CACHE_SHORT_LIST)) GTEST_SKIP() << "this system does not allow that many messages";
+  int walks = 0;
+  for (int i = 0; i < 2 * MEMSTAT_CACHE_LIST_PASSES; ++i) {
+    const Cache now = pass()[*name];
+    if (now.partial_slabs <= MEMSTAT_CACHE_SHORT_LIST) GTEST_SKIP() << "some of the slabs are of CPUs";
+    EXPECT_GT(now.on_lists, now.partial_slabs * 16);
+    walks += now.is_about ? 0 : 1;
+  }
+  EXPECT_GT(walks, 0);
+  EXPECT_LT(walks, MEMSTAT_CACHE_LIST_PASSES);
+}
+
 TEST_F(LiveSlabBpf, IsParsed) {
   SourceReader reader(pass_source());
   ASSERT_TRUE(table_->read(reader.raw.parts[0]));
