@@ -22,11 +22,6 @@ namespace {
 constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
-/// Group totals such as memory.stat are read at every second read: adding them up costs the kernel more than all other
-/// files.
-constexpr std::uint32_t kReadsOfParts = 2;
-static_assert(kReadsBetweenLooks % kReadsOfParts == 0);
-
 /// Directories are listed at every second read. Removed groups are noticed because their files are missing.
 constexpr std::uint32_t kReadsOfListings = 2;
 
@@ -47,7 +42,8 @@ constexpr std::array<std::string_view, 6> kSlowFiles2 = {"memory.pressure",    "
 constexpr std::string_view kBoth1 = "memory.memsw.usage_in_bytes";
 constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", kBoth1, "memory.memsw.limit_in_bytes",
                                                          "memory.memsw.failcnt"};
-// All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often.
+// All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often, as are the
+// parts of a group that has no limit.
 constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
 /// A group without a limit sleeps once its usage was the same for kReadsBeforeSleep reads, in which all its files were
 /// read. Until its usage changes, that is read at every second read, and the rest at every kReadsOfSleepers-th.
@@ -139,7 +135,7 @@ bool is_limit(std::string_view file) {
   return std::find(kLimits.begin(), kLimits.end(), file) != kLimits.end();
 }
 
-/// Files with the parts of a group's memory.
+/// Files with the parts of a group's memory: adding these up costs the kernel more than all other files.
 bool has_parts_in(std::string_view file) { return file == kStat || file == kKernel1; }
 
 /// Files that may limit a group's memory.
@@ -294,13 +290,12 @@ class Walk {
   /// Whether the previous content can be used: only an administrator changes the file, or a change would also show
   /// elsewhere.
   [[nodiscard]] bool is_unchanged(std::string_view file, std::string_view last) const {
-    if (is_asleep_ ? !is_turn_ : !is_due(state_.reads, kReadsBetweenLooks)) {
-      if (is_limit(file)) return true;
-      if (file == kHits1) return !has_limit_;
-      if (file == kSockets1) return last == "0\n";  // zero until the group's sockets have a limit
-    }
+    if (is_limit(file)) return is_asleep_ ? !is_turn_ : !is_due(state_.reads, kReadsBetweenLooks);
     if (file == kKills1) return !is_turn_ && !state_.are_kills_new;
-    return has_parts_in(file) && (is_still_ || !is_turn_of_parts_);
+    if (is_turn_ && (has_limit_ || wakes_ || is_turn_of_rare_files_)) return false;
+    if (file == kHits1) return !has_limit_;
+    if (file == kSockets1) return last == "0\n";  // zero until the group's sockets have a limit
+    return has_parts_in(file);
   }
 
   /// Appends one file of the group to the bundle. Returns false if it does not exist or may not be read.
@@ -313,7 +308,6 @@ class Walk {
     path_.truncate(directory_size);
     const std::string_view content = is_taken ? *last : state_.file.view();
     if (may_bound(file)) has_limit_ = has_limit_ || !result || is_bound(content);
-    if (file == kHits1 || file == kEvents2) is_still_ = is_still_ && result && last && content == *last;
     if (file == kPresence1 || file == kPresence2) note_usage(result && last && content == *last);
     if (result) return true;
     is_refused = result.error().code == ErrorCode::kPermission;
@@ -323,9 +317,9 @@ class Walk {
 
   void note_usage(bool is_same) {
     still_reads_ = is_same ? std::min(still_reads_ + 1, kReadsBeforeSleep) : 0;
-    if (!is_same) is_asleep_ = false;
-    is_turn_ = is_due(turn_, is_asleep_ ? kReadsOfSleepers : kReadsBetweenLooks);
-    is_still_ = is_same && !is_turn_;
+    wakes_ = is_asleep_ && !is_same;
+    is_asleep_ = is_asleep_ && is_same;
+    is_turn_ = wakes_ || is_due(turn_, is_asleep_ ? kReadsOfSleepers : kReadsBetweenLooks);
   }
 
   /// Restores the group's state from the previous read. Repeats its files and returns true if none of them is read now.
@@ -354,7 +348,6 @@ class Walk {
     const std::size_t begin = bundle_bytes_.size();
     bool is_refused = false;
     turn_ = state_.reads + turn_of(below_root());
-    is_turn_of_parts_ = is_due(turn_, kReadsOfParts);
     is_turn_of_rare_files_ = is_due(turn_, kReadsOfRareFiles);
     has_limit_ = is_asleep_ = false;
     still_reads_ = 0;
@@ -499,14 +492,13 @@ class Walk {
   SlowFiles slow_;  // of all groups that still exist
   // Of the visited group:
   bool is_turn_ = true;  // all its files are read
-  bool is_turn_of_parts_ = true;
   bool is_turn_of_rare_files_ = true;
-  bool is_still_ = false;  // its usage and its hits of limits are unchanged since the previous read
   bool has_limit_ = false;
   bool is_asleep_ = false;
   std::uint32_t turn_ = 0;
   std::uint32_t still_reads_ = 0;  // number of reads in which its usage was unchanged
 };
+  bool wakes_ = false;  // it slept at the previous read
 
 }  // namespace
 

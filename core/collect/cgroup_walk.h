@@ -68,12 +68,11 @@ struct ControlGroupState {
 /// left out ("0\n"); it shows that nothing is missing. A group that disappears during the walk is skipped. A group that may
 /// not be read is left out and counted.
 /// Files that change slowly are not read each time; between reads they keep their previous content:
-/// * Limits: when may_leave_out() is false. So, in version 1, are memory.failcnt and memory.kmem.tcp.usage_in_bytes, which
-///   move only with a limit.
-/// * Pressure, swap and the like: for a share of the groups each time, for all groups within kReadsBetweenLooks reads. In
-///   version 1, limits and failures of memory.memsw and memory.kmem: within twice as many.
-/// * The parts of a group's memory (memory.stat, in version 1 also memory.kmem.usage_in_bytes): as pressure; and at
-///   alternate reads if the group's usage or its hits of limits have changed.
+/// * Limits: when may_leave_out() is false.
+/// * Pressure, swap and the like: for a share of the groups each time, for all groups within kReadsBetweenLooks reads. So are
+///   the parts of a group's memory (memory.stat, in version 1 also memory.kmem.usage_in_bytes) if the group has a limit.
+/// * The parts of a group without a limit: within twice as many reads. So are, in version 1, limits and failures of
+///   memory.memsw and memory.kmem, and what moves only with a limit: memory.failcnt and memory.kmem.tcp.usage_in_bytes.
 /// * memory.oom_control of version 1: as pressure; and whenever the kernel has counted a kill at this read or the previous
 ///   one.
 /// * A group without a limit whose usage was the same for eight reads: its usage at every second read, and the rest at every
