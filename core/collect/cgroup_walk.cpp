@@ -210,6 +210,7 @@ class Walk {
         may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
         lists_(!may_be_old_ || state.reads % kReadsOfListings == 0 || state.queue.empty()),
         last_(state.last.view()),
+        near_(view.come_near(state.hierarchy.root.view())),
         root_size_(state.hierarchy.root.size()) {
     (void)path_.assign(state.hierarchy.root.view());  // fits: it comes from a FixedPath
   }
@@ -304,7 +305,8 @@ class Walk {
     if (!path_.append_component(file)) return false;
     const auto last = last_.find(below_root());
     const bool is_taken = last && is_unchanged(file, *last);
-    const auto result = is_taken ? bundle_.add(below_root(), *last) : bundle_.add_file(view_, path_.view(), below_root());
+    auto result = is_taken ? Result<void>() : view_.read_near(near_, path_.view(), state_.file);
+    if (result) result = bundle_.add(below_root(), is_taken ? *last : state_.file.view());
     path_.truncate(directory_size);
     const std::string_view content = is_taken ? *last : state_.file.view();
     if (may_bound(file)) has_limit_ = has_limit_ || !result || is_bound(content);
@@ -483,7 +485,8 @@ class Walk {
   bool may_be_old_;  // whether the previous content of files may be repeated
   bool lists_;       // whether directories are listed; otherwise the groups are those of the previous read
   LastFiles last_;
-  FixedPath path_;  // of the visited group
+  FixedPath path_;      // of the visited group
+  NearDirectory near_;  // the root
   std::size_t root_size_;
   std::uint64_t group_count_ = 0;
   std::uint64_t left_out_ = 0;
@@ -495,10 +498,10 @@ class Walk {
   bool is_turn_of_rare_files_ = true;
   bool has_limit_ = false;
   bool is_asleep_ = false;
+  bool wakes_ = false;  // it slept at the previous read
   std::uint32_t turn_ = 0;
   std::uint32_t still_reads_ = 0;  // number of reads in which its usage was unchanged
 };
-  bool wakes_ = false;  // it slept at the previous read
 
 }  // namespace
 

@@ -19,6 +19,10 @@ std::string_view to_string(OperatingSystem os) {
 bool KernelView::may_read(std::string_view /*path*/) { return true; }
 
 Result<void> KernelView::read_file(std::string_view path, Buffer& /*out*/) { return system_error(path, ENOENT); }
+NearDirectory KernelView::come_near(std::string_view /*directory*/) { return {}; }
+Result<void> KernelView::read_near(const NearDirectory& /*directory*/, std::string_view path, Buffer& out) {
+  return read_file(path, out);
+}
 Result<std::string> KernelView::read_link(std::string_view path) { return system_error(path, ENOENT); }
 Result<void> KernelView::list_directory(std::string_view path, std::vector<std::string>& /*names*/) {
   return system_error(path, ENOENT);

@@ -17,6 +17,7 @@
 #include "core/base/buffer.h"
 #include "core/base/clock.h"
 #include "core/base/result.h"
+#include "core/base/unique_fd.h"
 
 namespace memstat {
 
@@ -57,6 +58,13 @@ class TextTableSource {
   virtual bool tend() { return false; }
 };
 
+/// A directory below which many files are about to be read. Do not keep it: while it is open, its file system cannot be
+/// unmounted.
+struct NearDirectory {
+  std::size_t path_size = 0;
+  UniqueFd descriptor;  ///< None: files are looked up by their whole path.
+};
+
 /// Read access to the statistics of one kernel.
 ///
 /// Errors of every read: kNotPresent (the kernel has no such thing), kPermission, kNoMemory, kIo, with path and errno.
@@ -88,6 +96,11 @@ class KernelView {
 
   /// Reads the whole file in a loop (one read of /proc/slabinfo returns at most 4 KiB, whatever the buffer).
   virtual Result<void> read_file(std::string_view path, Buffer& out);
+  /// Opens a directory for read_near(). Views that have nothing to gain return one without a descriptor, as by default.
+  virtual NearDirectory come_near(std::string_view directory);
+  /// As read_file(), for a file below that directory, which Linux finds sooner. `path` is the whole path. The default is
+  /// read_file().
+  virtual Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out);
   /// Whether the file may be readable; false means that it cannot be opened now. For files that are usually absent and
   /// looked for repeatedly: on Linux this does not allocate, whereas a failed read allocates its error. The default is
   /// true.

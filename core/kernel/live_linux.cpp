@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "core/base/fixed_path.h"
 #include "core/base/open_directory.h"
 #include "core/base/text.h"
 #include "core/kernel/posix_files.h"
@@ -48,6 +49,15 @@ class LinuxKernelView final : public KernelView {
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, manner_of(path));
+  }
+  NearDirectory come_near(std::string_view directory) override {
+    FixedPath path;
+    if (!path.assign(directory)) return {};
+    return {.path_size = directory.size(), .descriptor = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
+  }
+  Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out) override {
+    if (!directory.descriptor) return read_file(path, out);
+    return files_.read_file_in(directory, path, out, manner_of(path));
   }
   [[nodiscard]] bool may_read(std::string_view path) override { return files_.may_read(path); }
   Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }

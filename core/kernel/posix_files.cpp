@@ -134,8 +134,19 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
     });
   }
   FixedPath terminated;
-  if (!terminated.assign(path)) return bad_path_error(path);
-  const UniqueFd opened(open_for_reading(terminated));
+  return open_and_read(path, path, AT_FDCWD, out, manner);
+}
+
+Result<void> PosixFiles::read_file_in(const NearDirectory& directory, std::string_view path, Buffer& out,
+                                      ReadManner manner) {
+  const std::string_view name = path.substr(std::min(path.size(), directory.path_size + 1));
+  return open_and_read(path, name, directory.descriptor.get(), out, manner);
+}
+
+Result<void> PosixFiles::open_and_read(std::string_view path, std::string_view name, int directory, Buffer& out,
+                                       ReadManner manner) {
+  if (!terminated.assign(name)) return bad_path_error(path);
+  const UniqueFd opened(open_for_reading(terminated, 0, directory));
   if (!opened) return access_error(path, errno);
   const int fd = opened.get();
   if (manner == ReadManner::kInOne) return read_in_one(path, out, from_start_of(fd));

@@ -12,6 +12,7 @@
 #include "core/base/buffer.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
+#include "core/kernel/kernel_view.h"
 
 namespace memstat {
 
@@ -43,6 +44,8 @@ class PosixFiles {
   /// Does not allocate in the steady state. Errors: system_error, kData above 1 GiB, kNoMemory.
   Result<void> read_file(std::string_view path, Buffer& out, ReadManner manner);
   /// Whether the file is kept open or can be opened now. Does not allocate.
+  /// The same for a file below the directory, which must be open.
+  static Result<void> read_file_in(const NearDirectory& directory, std::string_view path, Buffer& out, ReadManner manner);
   [[nodiscard]] bool may_read(std::string_view path) const;
   Result<std::string> read_link(std::string_view path);
   /// Sorted, without "." and "..".
@@ -62,6 +65,8 @@ class PosixFiles {
   };
   static Result<UniqueFd> open_again(std::string_view path, int directory);
 
+  static Result<void> open_and_read(std::string_view path, std::string_view name, int directory, Buffer& out,
+                                    ReadManner manner);
   std::unordered_map<std::string, Kept, PathHash, std::equal_to<>> kept_;  // thousands, if a source has many files
 };
 

@@ -47,10 +47,10 @@ def reads_of(lines):
             continue
         path = re.match(r"\d+<([^>]*)>", rest)
         if name == "openat":
-            path = re.search(r'"(/[^"]*)"', rest)
+            path = re.match(r'(?:AT_FDCWD|\d+)(?:<([^>]*)>)?, "([^"]*)"', rest)
             opened = path is not None and " = -1" not in rest and "O_DIRECTORY" not in rest
             if opened:
-                poll.append("o " + path.group(1))
+                poll.append("o " + os.path.join(path.group(1) or "/", path.group(2)))
         elif name == "close":
             opened = False
         elif path and path.group(1).startswith("/") and not opened and re.search(r", 0\)\s+=|, 0\) = ", rest):

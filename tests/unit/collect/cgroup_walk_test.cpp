@@ -387,6 +387,32 @@ TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group when it is listed";
 }
 
+/// Counts the files that are looked up from a directory.
+class NearView final : public ForwardingKernelView {
+ public:
+  using ForwardingKernelView::ForwardingKernelView;
+  NearDirectory come_near(std::string_view directory) override {
+    came_near = directory;
+    return {};
+  }
+  Result<void> read_near(const NearDirectory&, std::string_view path, Buffer& out) override {
+    ++reads;
+    return inner_.read_file(path, out);
+  }
+
+  std::string came_near;
+  int reads = 0;
+};
+
+TEST_F(ControlGroups, AreLookedUpFromTheirRoot) {
+  make_root2("/unified");
+  make2("/unified/a");
+  NearView near(*view_);
+  ASSERT_TRUE(read_control_groups(near, bounds_, state_, bundle_));
+  EXPECT_EQ(near.came_near, "/sys/fs/cgroup/unified");
+  EXPECT_GE(near.reads, 5);
+}
+
 TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
   make_root2();
   make2("/a");

@@ -93,6 +93,22 @@ TEST_F(LiveLinuxView, AnAbsentFileIsNotPresentAndNamed) {
   EXPECT_TRUE(view->may_read("/proc/self/stat"));
 }
 
+TEST_F(LiveLinuxView, ReadsFilesBelowADirectoryThatItCameNear) {
+  const TemporaryDirectory directory;
+  write_text(directory.file("a/b"), "content");
+  const std::string path = directory.file("a/b");
+  const NearDirectory near = view->come_near(directory.path());
+  ASSERT_TRUE(near.descriptor);
+  ASSERT_TRUE(view->read_near(near, path, out));
+  EXPECT_EQ(out.view(), "content");
+  const std::string absent = directory.file("a/c");
+  EXPECT_TRUE(fails(view->read_near(near, absent, out), {.code = ErrorCode::kNotPresent, .path = absent}));
+  const NearDirectory none = view->come_near(absent);
+  EXPECT_FALSE(none.descriptor);
+  ASSERT_TRUE(view->read_near(none, path, out)) << "by its whole path";
+  EXPECT_EQ(out.view(), "content");
+}
+
 TEST_F(LiveLinuxView, HasNoSysctls) {
   std::vector<std::string> names;
   EXPECT_EQ(view->read_sysctl("kern.malloc_stats", out, 0).error().code, ErrorCode::kNotPresent);

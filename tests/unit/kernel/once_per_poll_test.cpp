@@ -39,6 +39,15 @@ TEST_F(OncePerPoll, ASharedFileIsReadOnceAndTheNextReaderHasACopy) {
   EXPECT_EQ(inner_->reads_of(kShared), 1);
 }
 
+TEST_F(OncePerPoll, FilesBelowADirectoryThatItCameNearArePassedOn) {
+  view_.begin_poll();
+  const NearDirectory near = view_.come_near("/proc");
+  Buffer out;
+  for (int read = 0; read < 2; ++read) ASSERT_TRUE(view_.read_near(near, kOther, out));
+  EXPECT_EQ(out.view(), "other");
+  EXPECT_EQ(inner_->reads_of(kOther), 2);
+}
+
 TEST_F(OncePerPoll, WhatSeldomChangesIsReadEachTimeForWhoComparesTwoPollsOfHisOwn) {
   inner_->set_live(true);
   EXPECT_TRUE(view_.reads_this_machine());
