@@ -85,9 +85,13 @@ class LinuxKernelView final : public KernelView {
   /// record is as long as half a page.
   static ReadManner manner_of(std::string_view path) {
     if (path.starts_with("/proc/sys/")) return ReadManner::kInOne;
+    // One record, of which a read returns as much as fits (fs/seq_file.c).
+    for (const std::string_view single : {"/proc/net/netstat", "/proc/net/snmp"}) {
+      if (path.starts_with(single)) return ReadManner::kToRoom;
+    }
     // One record, or short ones (fs/seq_file.c fills a page with whole records).
-    for (const std::string_view short_one :
-         {"/proc/meminfo", "/proc/buddyinfo", "/proc/loadavg", "/proc/pressure/", "/proc/net/sockstat", "/proc/net/stat/"}) {
+    for (const std::string_view short_one : {"/proc/meminfo", "/proc/vmstat", "/proc/buddyinfo", "/proc/loadavg",
+                                             "/proc/pressure/", "/proc/net/sockstat", "/proc/net/stat/"}) {
       if (path.starts_with(short_one)) return ReadManner::kToAShort;
     }
     const bool is_kernfs =

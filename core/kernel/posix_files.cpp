@@ -72,6 +72,7 @@ bool is_reserved(int fd) {
 
 ReadLimits limits_of(ReadManner manner) {
   constexpr std::size_t kHalfPage = 2048;
+  if (manner == ReadManner::kToRoom) return {.whole_below = ~std::size_t{0}};
   return {.whole_below = manner == ReadManner::kToAShort ? kHalfPage : 0};
 }
 
@@ -133,7 +134,6 @@ Result<void> PosixFiles::read_file(std::string_view path, Buffer& out, ReadManne
       return ::pread(fd, to, room, static_cast<off_t>(out.size()));
     });
   }
-  FixedPath terminated;
   return open_and_read(path, path, AT_FDCWD, out, manner);
 }
 
@@ -145,6 +145,7 @@ Result<void> PosixFiles::read_file_in(const NearDirectory& directory, std::strin
 
 Result<void> PosixFiles::open_and_read(std::string_view path, std::string_view name, int directory, Buffer& out,
                                        ReadManner manner) {
+  FixedPath terminated;
   if (!terminated.assign(name)) return bad_path_error(path);
   const UniqueFd opened(open_for_reading(terminated, 0, directory));
   if (!opened) return access_error(path, errno);

@@ -20,6 +20,7 @@ namespace memstat {
 enum class ReadManner {
   kToTheEnd,  ///< until a read returns nothing
   kToAShort,  ///< the same, or until a read returns less than half a page
+  kToRoom,    ///< the same, or until a read leaves room in the buffer
   kInOne,     ///< everything in one read at offset 0
 };
 
@@ -43,9 +44,9 @@ class PosixFiles {
   void close_kept_after(std::size_t count);
   /// Does not allocate in the steady state. Errors: system_error, kData above 1 GiB, kNoMemory.
   Result<void> read_file(std::string_view path, Buffer& out, ReadManner manner);
-  /// Whether the file is kept open or can be opened now. Does not allocate.
   /// The same for a file below the directory, which must be open.
   static Result<void> read_file_in(const NearDirectory& directory, std::string_view path, Buffer& out, ReadManner manner);
+  /// Whether the file is kept open or can be opened now. Does not allocate.
   [[nodiscard]] bool may_read(std::string_view path) const;
   Result<std::string> read_link(std::string_view path);
   /// Sorted, without "." and "..".
@@ -64,9 +65,9 @@ class PosixFiles {
     UniqueFd directory;  ///< For a file that cannot be read at an offset.
   };
   static Result<UniqueFd> open_again(std::string_view path, int directory);
-
   static Result<void> open_and_read(std::string_view path, std::string_view name, int directory, Buffer& out,
                                     ReadManner manner);
+
   std::unordered_map<std::string, Kept, PathHash, std::equal_to<>> kept_;  // thousands, if a source has many files
 };
 

@@ -86,6 +86,18 @@ TEST_F(LiveLinuxView, AsksLittleOfProcSys) {
   EXPECT_TRUE(parse_u64(word)) << out.view();
 }
 
+TEST_F(LiveLinuxView, WhatEndsWithAShortReadIsWhole) {
+  const auto lines_of = [](const Buffer& text) { return std::count(text.view().begin(), text.view().end(), '\n'); };
+  for (const std::string_view path : {"/proc/net/netstat", "/proc/net/snmp", "/proc/net/snmp6", "/proc/vmstat"}) {
+    Buffer to_the_end;
+    PosixFiles files;
+    if (!files.read_file(path, to_the_end, ReadManner::kToTheEnd)) continue;  // a kernel without IPv6
+    ASSERT_TRUE(view->read_file(path, out)) << path;
+    EXPECT_EQ(lines_of(out), lines_of(to_the_end)) << path;
+    EXPECT_EQ(out.view().back(), '\n') << path;
+  }
+}
+
 TEST_F(LiveLinuxView, AnAbsentFileIsNotPresentAndNamed) {
   EXPECT_TRUE(
       fails(view->read_file("/proc/no_such_file", out), {.code = ErrorCode::kNotPresent, .path = "/proc/no_such_file"}));
