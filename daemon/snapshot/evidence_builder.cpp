@@ -42,8 +42,12 @@ std::optional<double> first_value(const Snapshot& snapshot, const SystemMetric& 
 /// Appends the text with label escapes removed. Requires room. The view lives as long as `texts`.
 std::string_view keep_text(std::string& texts, std::string_view escaped) {
   const std::size_t begin = texts.size();
-  texts.resize(begin + unescaped_label_size(escaped));
-  unescape_label_value(texts.data() + begin, escaped);
+  if (escaped.find('\\') == std::string_view::npos) {
+    texts.append(escaped);
+  } else {
+    texts.resize(begin + unescaped_label_size(escaped));
+    unescape_label_value(texts.data() + begin, escaped);
+  }
   return std::string_view(texts).substr(begin);
 }
 
