@@ -11,14 +11,11 @@ GroupTasks::GroupTasks(const Snapshot& snapshot)
     : snapshot_(snapshot), tasks_(values_of(kMemcgTasks)), limits_(values_of(kMemcgTasksLimit)) {}
 
 GroupTasks::Values GroupTasks::values_of(const SystemMetric& metric) const {
-  constexpr std::string_view kBefore = "group=\"";
   Values values;
   for (const Snapshot::MachineSample& sample : snapshot_.samples(metric)) {
-    std::string_view text = snapshot_.labels_at(sample.labels, {}).text;
-    if (!text.starts_with(kBefore) || !text.ends_with('"')) continue;
-    text.remove_prefix(kBefore.size());
-    text.remove_suffix(1);
-    values.emplace_back(text, sample.bits);
+    snapshot_.labels_at(sample.labels, metric.label_names()).for_each([&](std::string_view, std::string_view group) {
+      values.emplace_back(group, sample.bits);
+    });
   }
   std::sort(values.begin(), values.end());
   return values;

@@ -13,7 +13,7 @@ import captures  # noqa: E402
 import program  # noqa: E402
 
 SCRIPT = os.path.join(program.SOURCE_DIR, "tests", "agreement")
-SOME = ("freebsd-15.0-amd64-2cpu-limits", "linux-6.12-4cpu", "linux-7.2-profiling-4cpu-2nodes")
+SOME = ("freebsd-15.0-amd64-2cpu-limits", "linux-6.12-4cpu", "linux-6.12-evidence", "linux-7.2-profiling-4cpu-2nodes")
 
 
 def agreement():

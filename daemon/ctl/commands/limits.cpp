@@ -91,7 +91,7 @@ void add_words(const Limited& one, std::vector<Cell>& row) {
   if (one.is_of_tasks) {
     row[kTunable] = std::string("pids.max");
     row[kSetIn] = std::string("file of the control group");
-    row[kNote] = std::string("a parent's limit applies, too");
+    row[kNote] = std::string("a parent's limit holds, too");
   } else if (const LimitWord* const word = limit_word(one.type->os, one.type->allocator, one.type->name)) {
     row[kTunable] = std::string(word->tunable);
     row[kSetIn] = std::string(word->where);
