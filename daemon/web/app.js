@@ -3,7 +3,7 @@
 import {element, meter} from './chart.js';
 import {TypesTable} from './table.js';
 import {TypeView} from './type.js';
-import {bytes, clock, count, duration, grownText, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, verdict, withWords, ENOUGH} from './view.js';
+import {bytes, clock, count, duration, findingWords, grownText, limitWords, memoryParts, percent, problems, problemWords, rate, readable, timeLeft, urgency, verdict, withWords, ENOUGH} from './view.js';
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
@@ -75,6 +75,25 @@ function drawVerdict() {
                         about && about.allocator !== 'account' ? element('a', {href: hrefOf(about)}, text) : text);
 }
 
+/** A finding as memstatctl why prints it: evidence, who, effect, what to type next. */
+function findingRow(finding) {
+  const about = finding.about.find((one) => one.allocator !== 'account');
+  const details = findingWords(finding).map((words) => element('span', {class: 'what'}, words));
+  const runbook = finding.runbook ? element('a', {class: 'what', href: `/runbooks/${encodeURIComponent(finding.runbook)}`}, `Runbook ${finding.runbook}`) : null;
+  return element('li', {}, element('span', {}, about ? element('a', {href: hrefOf(about)}, finding.headline) : finding.headline), ...details,
+                 element('pre', {}, [...finding.next, `memstatctl explain ${finding.cause}`].join('\n')), runbook,
+                 element('span', {class: 'side'}, urgency(finding), element('span', {class: 'quiet'}, finding.certainty)));
+}
+
+function drawFindings() {
+  const found = state.findings?.findings ?? [];
+  at('findings').hidden = found.length === 0;
+  const text = JSON.stringify(found);
+  if (at('finding-list').dataset.text === text) return;  // selected text must stay selected
+  at('finding-list').dataset.text = text;
+  at('finding-list').replaceChildren(...found.map(findingRow));
+}
+
 const empty = (text) => element('li', {class: 'empty'}, text);
 
 function nameOf(type) {
@@ -133,7 +152,7 @@ function drawGrowth() {
   const rows = (growth?.growing ?? []).slice(0, SHOWN).map(growthRow);
   if (rows.length === 0) {
     rows.push(empty(growth === null ? 'The history is off; key history of the configuration switches it on.'
-      : growth.enough ? 'Nothing grows steadily.' : 'Growth is told from chance after eight polls.'));
+      : growth.enough ? 'Nothing grows steadily.' : 'It takes eight polls to distinguish growth from chance.'));
   }
   const aside = (growth?.set_aside ?? []).slice(0, Math.max(0, 5 - rows.length));
   if (aside.length > 0) rows.push(empty('Larger than before, for a reason other than a leak:'), ...aside.map(asideRow));
@@ -290,6 +309,7 @@ function draw() {
   drawHost();
   drawAge();
   drawVerdict();
+  drawFindings();
   drawProblems();
   drawGrowth();
   drawMemory();

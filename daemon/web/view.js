@@ -23,7 +23,8 @@ export function count(number) {
 export function percent(share) {
   const value = 100 * share;
   if (value > 0 && value < 0.1) return '< 0.1 %';
-  return `${value >= 99.5 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
+  if (value < 100 && value > 99.9) return '99.9 %';  // what is not full does not read as full
+  return `${value >= 100 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
 }
 
 export function duration(seconds) {
@@ -77,7 +78,7 @@ export function problems(types, history) {
 
 export function problemWords({used, failures, recent: now}) {
   const words = [];
-  if (used >= 0.995) words.push('is at its limit');
+  if (used >= 1) words.push('is at its limit');
   else if (used >= 0.8) words.push(`is at ${percent(used)} of its limit`);
   if (failures > 0) words.push(`failed ${times(failures)}${now > 0 && now < failures ? `, ${count(now)} of them lately` : now === 0 ? ', not since the first poll' : ''}`);
   return words.join(' and ') || 'hit its limit before';
@@ -125,6 +126,15 @@ export function verdict({types, findings}) {
   if (types.length === 0) return {state: 'warn', text: 'There are no memory types: no source has reported any.'};
   const looked = findings.ruled_out.length;
   return {state: 'good', text: `Nothing is wrong: ${looked} ${looked === 1 ? 'cause' : 'causes'} examined, ${findings.not_checked.length} could not be checked.`};
+}
+
+/** How urgent a finding is: "now", "6 hours left", "wasteful". */
+export const urgency = ({severity, seconds_left: left}) => severity === 'soon' && left !== null ? `${duration(left)} left` : severity;
+
+/** The lines under a finding's headline: evidence, who, effect, what else it explains. */
+export function findingWords({evidence, who, effect, explains}) {
+  return [evidence.map((fact) => fact.text).join('; '), who.map((one) => `${one.kind} ${one.name}`).join(', '), effect, explains.join('; ')]
+    .map((text, index) => text && `${['', 'Who: ', '', 'This explains, too: '][index]}${text}`).filter(Boolean);
 }
 
 /** The parts of all memory, largest first, with unaccounted and free memory: they add up to the total. */

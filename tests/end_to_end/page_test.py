@@ -76,12 +76,15 @@ class Page(unittest.TestCase):
             self.assertIn("zone mbuf_jumbo_page is full: 400 of 400 (100 %), 1532 requests failed", seen["verdict"])
             self.assertIn(seen["verdict"].split("Trouble: ")[-1].strip(), html.unescape(daemon.request("/plain")[2].decode()))
             self.assertIn("2 more findings", seen["verdict"])
+            self.assertEqual(len(seen["findings"]), 3)
+            for words in ("zone mbuf_jumbo_page is full", "1532 failures in 20 s", "Packets are dropped", "memstatctl explain mbuf_limit", "now", "confirmed"):
+                self.assertIn(words, seen["findings"][0])
             self.assertIn("bad", seen["state"])
             self.assertTrue(seen["problems"][0].startswith("mbuf_jumbo_page"), seen["problems"])
             self.assertIn("cached of 32\u202f110 objects", seen["problems"][1], "what uma keeps for reuse counts against the limit")
             self.assertFalse([row for row in seen["problems"] if "Bucket" in row], "bucket zones fail routinely")
-            self.assertEqual(seen["order"][:5], ["Verdict", "Failures and limits", seen["order"][2], "Where all memory is", "Memory types"])
-            self.assertTrue(seen["order"][2].startswith("Grew most"), seen["order"])
+            self.assertEqual(seen["order"][:5], ["Verdict", "Findings", "Failures and limits", seen["order"][3], "Where all memory is"])
+            self.assertTrue(seen["order"][3].startswith("Grew most"), seen["order"])
             self.assertAlmostEqual(sum(seen["shares"]), 100, delta=0.01)
             self.assertEqual(seen["legend"][-1], "free")
             self.assertIn("which is all memory of the machine", seen["sum"])
@@ -109,6 +112,7 @@ class Page(unittest.TestCase):
             for window, page in looks["phone"]["widths"]:
                 self.assertLessEqual(page, window)
                 self.assertEqual(window, 390)
+            self.assertEqual(looks["phone"]["cut"], [0, 0], "a table's text is cut off")
             self.assertNotEqual(looks["colours"]["light"], looks["colours"]["dark"])
             self.assertEqual(looks["axe"]["violations"], [])
 

@@ -43,7 +43,7 @@ const scenarios = {
     Object.assign(result, {
       host: await text(page, '#host'), kernel: await text(page, '#kernel'), age: await text(page, '#age'), verdict: await text(page, '#verdict'),
       state: await page.getAttribute('#verdict', 'class'), problems: await page.$$eval('#problem-list li', (rows) => rows.map((row) => row.textContent)),
-      sum: await text(page, '#memory-sum'), legend: await page.$$eval('#memory-legend .name', (all) => all.map((one) => one.textContent)),
+      findings: await page.$$eval('#finding-list li', (rows) => rows.map((row) => row.innerText)), sum: await text(page, '#memory-sum'), legend: await page.$$eval('#memory-legend .name', (all) => all.map((one) => one.textContent)),
       shares: await page.$$eval('#memory-bar i', (all) => all.map((one) => parseFloat(one.style.width))), types: await names(page),
       containers: await page.$$eval('#containers-table tbody.rows-in-view a', (links) => links.map((link) => link.textContent)),
       sources: await page.$$eval('#sources tbody tr', (rows) => rows.map((row) => row.textContent)), links: await page.$$eval('footer a', (all) => all.map((one) => one.getAttribute('href'))),
@@ -54,9 +54,11 @@ const scenarios = {
   },
   async phone() {
     result.widths = [];
+    result.cut = [];
     for (const hash of ['', process.env.TYPE_HASH ?? '']) {
       const page = await open({width: 390, height: 844, hash});
       result.widths.push(await width(page));
+      result.cut.push(await page.$$eval('.scroll', (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length));
       await picture(page, hash ? 'phone-type' : 'phone');
     }
   },
