@@ -27,6 +27,15 @@ std::string human_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
+/// A cell with a share, worded as in web/view.js: what is nearly full does not read as full.
+std::string share_cell(double share) {
+  const double percent = 100 * share;
+  const bool is_whole = percent <= 0 || percent >= 100;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), is_whole ? "%.0f %%" : "%.1f %%", is_whole ? percent : std::min(percent, 99.9));
+  return "<td class=number>" + std::string(percent > 0 && percent < 0.1 ? "&lt; 0.1 %" : text.data());
+}
+
 /// Appends the memory account; nothing if no source provides one.
 void append_accounts(std::string& html, const Snapshot& snapshot) {
   const auto total = snapshot.samples(kTotalBytes);
@@ -38,12 +47,10 @@ void append_accounts(std::string& html, const Snapshot& snapshot) {
   html += "<h2>Memory, " + human_bytes(total[0].bits) +
           " in all</h2>\n<table><tr><th>part<th class=number>bytes<th class=number>of all</tr>\n";
   const auto row = [&](std::string_view part, std::uint64_t bytes) {
-    std::array<char, 16> share{};
-    std::snprintf(share.data(), share.size(), "%.1f %%",
-                  100 * static_cast<double>(bytes) / static_cast<double>(total[0].bits));
     html += "<tr><td class=name>";
     append_html(html, part);
-    html += "<td class=number>" + human_bytes(bytes) + "<td class=number>" + share.data() + "</tr>\n";
+    html += "<td class=number>" + human_bytes(bytes) +
+            share_cell(static_cast<double>(bytes) / static_cast<double>(total[0].bits)) + "</tr>\n";
   };
   for (const Snapshot::MachineSample& part : parts) {
     if (part.bits == 0) continue;
@@ -161,11 +168,7 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
     }
     if (snapshot.has(Field::kBytesLimit, row)) html += human_bytes(snapshot.value(Field::kBytesLimit, row));
     if (snapshot.has(TrackedFigure::kLimitConfigured, row)) html += ", configured";
-    std::array<char, 32> share{};
-    std::snprintf(share.data(), share.size(), "%.1f %%", 100 * used);
-    html += "<td class=number>";
-    html += share.data();
-    html += "</tr>\n";
+    html += share_cell(used) + "</tr>\n";
   }
   html += "</table>\n<p class=quiet>Of a type with two limits, how much is used of the nearer one.</p>\n";
 }
