@@ -125,7 +125,7 @@ Report run_replay(const CommandLine& options) {
     if (!signals.wait_until(start_ns + static_cast<std::int64_t>(after_ns))) break;
     last = poll_report(options.view, number, sample, number == first);
     if (!last.problem.empty()) return last;
-    if (print(last.output) != kExitDone) return {.output = {}, .problem = "nothing reads the report"};
+    if (print(last.output) != kExitDone) return {.output = {}, .problem = {}, .status = kExitFailed};
     last.notes = sample.notes;
     last.missing = sample.missing;
   }

@@ -84,13 +84,10 @@ Report watch(ReportSource& source, const WatchOptions& options) {
       name = full_name(*named.types.front());
       is_bytes = state.bytes.has_value();
       table = watch_table(is_bytes);
-      if (print(table->header(options.view)) != kExitDone) return report;
+      if (report.status = print(table->header(options.view)); report.status != kExitDone) return report;
     }
     add_state(*table, name, state, before, is_bytes);
-    if (print(table->last_row(options.view)) != kExitDone) {
-      report.problem = "nothing reads the report";
-      return report;
-    }
+    if (report.status = print(table->last_row(options.view)); report.status != kExitDone) return report;
     before = state;
   }
   report.problem = walk.problem();
