@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/source/inspections.h"
 
+#include <unistd.h>
+
 #include "core/diagnosis/words.h"
 
 namespace memstat::ctl {
@@ -47,7 +49,9 @@ std::string missing_of(const InspectionAnswer& answer, const Inspection& inspect
     line = is_replay ? "not in this capture, because the user who recorded it may not examine them: " + processes +
                            "; record it as root"
                      : "not in this answer, because you may not examine them: " + processes +
-                           "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")";
+                           (::geteuid() == 0 ? "; this root lacks " + std::string(inspection.needs) +
+                                                   ", or a container or a security module forbids it"
+                                             : "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")");
   }
   if (answer.is_cut) {
     line += (line.empty() ? "not in this answer: " : "; also ") + std::string("everything beyond the first ") +
