@@ -21,6 +21,10 @@ constexpr std::size_t kTrendColumns = 12;
 std::string fitted(std::string_view text, std::size_t width) { return to_left(shortened(text, width), width); }
 /// At most `width` columns, truncated at the end.
 TopLine line_of(std::string_view text, std::size_t width, Look look) { return {.text = cut(text, width), .look = look}; }
+/// Same, with an ellipsis that shows it.
+std::string ended(std::string_view text, std::size_t width) {
+  return width_of(text) <= width || width == 0 ? cut(text, width) : cut(text, width - 1) + "\u2026";
+}
 
 std::string utc_text(std::int64_t time_ns) {
   const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
@@ -134,7 +138,7 @@ void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::
   }
   const std::string time = utc_text(sample_.time_ns);
   const std::size_t room = width > time.size() + 1 ? width - time.size() - 1 : width;
-  lines.push_back(line_of(room < width ? to_left(cut(title, room), room) + " " + time : title, width, Look::kTitle));
+  lines.push_back(line_of(room < width ? to_left(ended(title, room), room) + " " + time : title, width, Look::kTitle));
   if (const auto& memory = sample_.memory; memory && memory->total != 0) {
     const std::uint64_t rest = memory->unaccounted < 0 ? 0 : static_cast<std::uint64_t>(memory->unaccounted);
     const std::uint64_t used = memory->total - std::min(memory->total, memory->free + rest);
@@ -147,8 +151,8 @@ void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::
   }
   if (const auto& finding = heading_.finding) {
     const bool is_urgent = finding->severity <= Severity::kSoon;
-    lines.push_back(line_of(std::string(to_string(finding->severity)) + ": " + printable(finding->headline), width,
-                            is_urgent ? Look::kCritical : Look::kPlain));
+    const std::string text = std::string(to_string(finding->severity)) + ": " + printable(finding->headline);
+    lines.push_back(line_of(ended(text, width), width, is_urgent ? Look::kCritical : Look::kPlain));
   }
   if (!sample_.problem.empty()) {
     lines.push_back(line_of(printable_bytes(sample_.problem), width, Look::kProblem));
@@ -239,8 +243,17 @@ void TopModel::add_type(std::vector<TopLine>& lines, std::size_t width, bool is_
   if (!add_name(lines, width)) return;
   const Shown& one = shown_[selected_index()];
   const TypeRow& type = *one.type;
-  const auto add = [&](std::string_view title, const std::string& value, Look look = Look::kPlain) {
-    lines.push_back(line_of("  " + to_left(title, 18) + value, width, look));
+  constexpr std::size_t kValueAt = 20;
+  const auto add = [&](std::string_view title, std::string_view value, Look look = Look::kPlain) {
+    while (width > kValueAt && width_of(value) > width - kValueAt) {
+      const std::string room = cut(value, width - kValueAt + 1);
+      const std::size_t blank = room.rfind(' ');
+      if (blank == std::string::npos || blank == 0) break;
+      lines.push_back(line_of("  " + to_left(title, kValueAt - 2) + std::string(value.substr(0, blank)), width, look));
+      value.remove_prefix(blank + 1);
+      title = {};
+    }
+    lines.push_back(line_of("  " + to_left(title, kValueAt - 2) + std::string(value), width, look));
   };
   for (const Column* const column : kColumns) {
     if (!has(type, *column)) continue;

@@ -198,6 +198,8 @@ TEST(TopModel, TheMostUrgentFindingStandsAboveTheTypes) {
   EXPECT_EQ(urgent_line(), "");
   heading.finding = Finding{.cause = "ptys_full", .severity = Severity::kNow, .headline = "Terminals\x1B are gone"};
   EXPECT_EQ(urgent_line().substr(0, 14), "now: Terminals");
+  heading.finding->headline = std::string(100, 'x');
+  EXPECT_EQ(urgent_line(), "now: " + std::string(74, 'x') + "\u2026") << "shows that it is cut";
   heading.finding->severity = Severity::kNotable;
   EXPECT_EQ(urgent_line(), "") << "no alarm";
 }
@@ -253,6 +255,16 @@ TEST(TopModel, DrillsDownToCpusAndNodes) {
   EXPECT_THAT(screen, HasSubstr("4.0K"));
   EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "q"}), TopAction::kNone);
   EXPECT_EQ(model.press({.key = Key::kCharacter, .character = "q"}), TopAction::kQuit);
+}
+
+TEST(TopModel, TheMeaningOfATypeIsWrappedAndNotCut) {
+  TopModel model;
+  model.add(sample_of({type_of("dentry", 3)}), {});
+  model.press({.key = Key::kEnter});
+  std::string screen;
+  for (const TopLine& line : model.frame(60, 24, true)) screen += line.text + "\n";
+  EXPECT_THAT(screen, HasSubstr("  what it is        A cached directory entry, also of a name"));
+  EXPECT_THAT(screen, HasSubstr("\n                    that does not exist (a negative dentry).\n"));
 }
 
 TEST(TopModel, AProblemIsShownAndWhatWasThereStays) {
