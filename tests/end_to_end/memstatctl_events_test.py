@@ -31,6 +31,7 @@ class Events(unittest.TestCase):
         self.assertIn("constraint=CONSTRAINT_MEMCG", found[4]["context"])
         self.assertEqual(found[5]["group"], "/ev-pids-13976")
         self.assertLess(found[0]["time"], found[5]["time"])
+        self.assertRegex(ctl.output("events", "--from", LOG), r"\n\d{4}-\d\d-\d\dT22:20:05Z +pids_full ")
 
     def test_of_a_memstatd_and_of_its_recording_are_the_same(self):
         with program.temporary_directory() as directory:

@@ -34,11 +34,6 @@ constexpr std::array<ReportColumn, 12> kLeaksColumns{
      {.key = "memory_gone_in_seconds", .title = "MEMORY GONE IN", .unit = Unit::kSeconds, .rank = 1},
      {.key = "with", .title = "WITH", .rank = 5}}};
 
-std::string whole_percent(double share) {
-  // Never round near-certainty up to 100 %.
-  return share >= 0.995 && share < 1 ? ">99%" : percent(share);
-}
-
 std::string names_of(const GrowthRow& row) {
   std::string names;
   for (const std::string& name : row.with) names += (names.empty() ? "" : ", ") + name;
@@ -112,8 +107,8 @@ ReportTable leaks_table(const GrowthAnswer& answer) {
     table.add({row.allocator, row.name, std::string(row.is_bytes ? "bytes" : "objects"),
                UnitAmount{static_cast<double>(row.now), row.is_bytes},
                UnitAmount{static_cast<double>(row.grew), row.is_bytes}, UnitAmount{row.per_second, row.is_bytes},
-               whole_percent(row.confidence), row.confidence, row.rising, cell_of(row.limit_seconds),
-               cell_of(row.memory_seconds), cell_of_text(names_of(row))});
+               percent(row.confidence), row.confidence, row.rising, cell_of(row.limit_seconds), cell_of(row.memory_seconds),
+               cell_of_text(names_of(row))});
   }
   return table;
 }
@@ -123,8 +118,8 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   const GrowthAnswer answer = answer_of(source, options, report);
   report.problem = answer.problem;
   if (!report.problem.empty()) return report;
-  const std::string window =
-      std::to_string(answer.polls) + (answer.polls == 1 ? " poll in " : " polls in ") + duration_text(answer.seconds);
+  const std::string window = std::to_string(answer.polls) + (answer.polls == 1 ? " poll in " : " polls in ") +
+                             duration_text(std::round(answer.seconds));
   if (!answer.is_enough) {
     report.problem = "the window is too short to distinguish growth from chance: " + window + ", and " +
                      std::to_string(kMinGrowthPoints) + " are needed";

@@ -45,8 +45,8 @@ NamedType find_named_type(std::span<const TypeRow> rows, const std::string& word
     const bool is_full = word.find('/') != std::string::npos;
     std::vector<std::string> known;
     for (const TypeRow& row : rows) known.push_back(is_full ? full_name(row) : row.name);
-    found.problem = "there is no type \"" + printable_bytes(word) + "\"" + did_you_mean(word, known) +
-                    "; memstatctl types lists them, and ALLOCATOR/TYPE names one";
+    found.problem = "there is no type \"" + printable_bytes(word) + "\"" +
+                    did_you_mean(word, known, "memstatctl types lists them, and ALLOCATOR/TYPE names one");
   }
   return found;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/model/field.h"
+#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/url.h"
@@ -33,6 +34,11 @@ std::string meant_reference(std::string text) {
   return text;
 }
 
+/// Whether the text is a URL that no command reads, such as ftp://HOST.
+bool has_other_scheme(const std::string& text) {
+  return text.find("://") != std::string::npos && !is_url(text) && ::access(text.c_str(), F_OK) != 0;
+}
+
 std::string check_from(const std::string& text) {
   if (text.empty()) return "must not be empty";
   if (is_url(text) || is_host_and_port(text)) {
@@ -44,6 +50,7 @@ std::string check_from(const std::string& text) {
 std::string check_from_anywhere(const std::string& text) {
   if (text.empty()) return "must not be empty";
   const std::string meant = meant_reference(text);
+  if (has_other_scheme(meant)) return printable_bytes(text) + " is not a URL of a memstatd: give http://HOST:PORT";
   if (!is_url(meant)) return {};
   const std::string problem = parse_url(meant).problem;
   return problem.empty() ? problem : "URL: " + problem;
@@ -100,27 +107,32 @@ std::string check_window(const std::string& text) {
   constexpr std::uint64_t kMost = 30ULL * 86'400'000'000'000;
   const auto duration = parse_duration(text);
   if (duration && *duration >= 100'000'000 && *duration <= kMost) return {};
-  return "\"" + text + "\" is not a time to watch: give 100ms to 720h, as 30s, 2m or 1h";
+  return "\"" + text + "\" is not a duration: give 100ms to 720h, as 30s, 2m or 1h";
 }
 
 std::string check_positive(const std::string& text) {
   const auto number = parse_number(text);
   if (number && *number >= 1 && *number <= 1'000'000'000) return {};
-  return "\"" + text + "\" is not a number from 1 on";
+  return "\"" + text + "\" is not a whole number from 1 to 1000000000";
 }
 
-std::string check_number(const std::string& text) { return text == "0" ? std::string() : check_positive(text); }
+std::string check_number(const std::string& text) {
+  if (text == "0" || check_positive(text).empty()) return {};
+  return "\"" + text + "\" is not a whole number from 0 to 1000000000";
+}
 
 Result<NamePattern> search_pattern(const std::string& text) { return NamePattern::compile(".*(" + text + ").*"); }
 
 std::string check_pattern(const std::string& text) {
-  const auto pattern = search_pattern(text);
-  return pattern ? std::string() : "\"" + text + "\" is not a regular expression: " + pattern.error().detail;
+  if (search_pattern(text)) return {};
+  const auto alone = NamePattern::compile(text);
+  if (alone) return "\"" + text + "\" is too complex a regular expression";
+  return alone.error().detail.substr(0, alone.error().detail.rfind(';'));  // its advice is for patterns of whole names
 }
 
 std::string check_allocator(const std::string& text) {
   if (const auto pattern = NamePattern::compile(text); !pattern) {
-    return "\"" + text + "\" is not a regular expression: " + pattern.error().detail;
+    return pattern.error().detail;
   }
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos) return {};
   std::vector<std::string> known;
@@ -132,7 +144,7 @@ std::string check_allocator(const std::string& text) {
     list += (list.empty() ? "" : ", ") + known.back();
   }
   if (std::find(known.begin(), known.end(), text) != known.end()) return {};
-  return "there is no allocator \"" + text + "\"" + did_you_mean(text, known) + " Allocators: " + list;
+  return "there is no allocator \"" + text + "\"" + did_you_mean(text, known, "Allocators: " + list);
 }
 
 std::optional<std::uint64_t> parse_size(const std::string& text) {

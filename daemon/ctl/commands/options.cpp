@@ -23,8 +23,10 @@ constexpr const char* kFooter =
     "something fails now or soon.\nEnvironment: MEMSTAT_CAPTURE names the capture to read when --from is not "
     "given.\nmemstatctl COMMAND --help lists the options of a command.";
 
-ParsedCommandLine refuse(const std::string& what) {
-  std::fprintf(stderr, "memstatctl: %s\nmemstatctl --help lists the options.\n", what.c_str());
+ParsedCommandLine refuse(const std::string& what, const Command* command = nullptr) {
+  std::fprintf(stderr, "memstatctl: %s\nmemstatctl %s%s--help lists the %s.\n", what.c_str(),
+               command == nullptr ? "" : command->name, command == nullptr ? "" : " ",
+               command == nullptr ? "commands" : "options");
   return {.options = {}, .exit_status = kExitUsage};
 }
 
@@ -46,7 +48,7 @@ std::string contradiction(const CommandLine& options) {
     return "--from: with diff only a URL, or live, together with --for";
   }
   if (options.command == &kStacksCommand) {
-    if (options.memuse.older_ns >= options.window_ns.value_or(kStacksWindowNs)) {
+    if (options.memuse.older_ns.value_or(0) >= options.window_ns.value_or(kStacksWindowNs)) {
       return "stacks: --older must be less than --for, or no block can become old";
     }
     if (options.json && options.memuse.is_folded) return "--folded: not together with --json";
@@ -126,15 +128,39 @@ void declare(CLI::App& app, CommandLine& line) {
   app.footer("--from takes the URL of a running memstatd with " + commands_by_url() + ".\n" + kFooter);
 }
 
+/// The first option that the command does not have; "" if each is known.
+std::string unknown_option(std::span<const char* const> arguments, const Command& command) {
+  std::vector<std::string> known{"--help"};
+  for (const Option& option : command.options) {
+    if (!option.is_argument()) known.emplace_back(option.word());
+  }
+  for (const std::string_view argument : arguments) {
+    const std::string word(argument.substr(0, argument.find('=')));
+    if (word == "--") break;
+    if (!word.starts_with("--") || std::find(known.begin(), known.end(), word) != known.end()) continue;
+    return std::string(command.name) + " has no option " + printable_bytes(word) + did_you_mean(word, known);
+  }
+  return {};
+}
+
+/// What is wrong before CLI11 parses: no command, or an unknown one.
+std::string unknown_command(std::string_view word) {
+  if (word == "-h" || word == "--help" || word == "--version" || find_command(word) != nullptr) return {};
+  if (word.starts_with('-')) {
+    return "the command comes first: memstatctl COMMAND " + printable_bytes(word) + "; it is " + command_names(" or ");
+  }
+  std::vector<std::string> known;
+  for (const Command* const command : commands()) known.emplace_back(command->name);
+  return "unknown command \"" + printable_bytes(word) + "\"" +
+         did_you_mean(word, known, "The commands are " + command_names(" and "));
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
-  if (argc > 1 && argv[1][0] != '-' && find_command(argv[1]) == nullptr) {
-    std::vector<std::string> known;
-    for (const Command* const command : commands()) known.emplace_back(command->name);
-    return refuse("unknown command \"" + printable_bytes(argv[1]) + "\"" + did_you_mean(argv[1], known) +
-                  " The commands are " + command_names(" and "));
-  }
+  if (argc < 2) return refuse("a command is needed: " + command_names(" or "));
+  if (const std::string problem = unknown_command(argv[1]); !problem.empty()) return refuse(problem);
+  const Command* const named = find_command(argv[1]);
   CommandLine options;
   try {
     CLI::App app("Shows kernel memory of this machine or of a capture, as FreeBSD's vmstat and netstat do, and more.",
@@ -142,19 +168,20 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     declare(app, options);
     try {
       std::vector<const char*> arguments(argv, argv + argc);
-      if (argc > 1) {
-        if (const Command* const named = find_command(argv[1]); named != nullptr)
-          arguments[1] = named->name;  // not its alias
-      }
+      if (named != nullptr) arguments[1] = named->name;  // not its alias
       app.parse(argc, arguments.data());
     } catch (const CLI::CallForHelp&) {
       return {.options = {}, .exit_status = print(app.help())};
     } catch (const CLI::CallForVersion& version) {
       return {.options = {}, .exit_status = print(version.what() + std::string("\n"))};
+    } catch (const CLI::ExtrasError&) {
+      const std::string problem = named == nullptr ? "" : unknown_option({argv + 2, argv + argc}, *named);
+      if (problem.empty()) throw;
+      return refuse(problem, named);
     }
     if (options.command == nullptr) return refuse("a command is needed: " + command_names(" or "));
     const std::string problem = contradiction(options);
-    if (!problem.empty()) return refuse(problem);
+    if (!problem.empty()) return refuse(problem, options.command);
     options.view.layout = options.json ? Layout::kJson : options.csv ? Layout::kCsv : Layout::kText;
     options.view.is_compact = options.json_layout == kCompact;
     options.view.is_human = options.human.value_or(true);
@@ -162,7 +189,10 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& mistake) {
-    return refuse(mistake.what());
+    const std::string_view what = mistake.what();
+    const std::size_t twice = what.find(": At Most 1 required");
+    return refuse(std::string(what.substr(0, twice)) + (twice == std::string_view::npos ? "" : ": may be given once only"),
+                  named);
   }
 }
 

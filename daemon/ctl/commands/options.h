@@ -46,11 +46,12 @@ struct CounterOptions {
 
 /// For the command stacks: what to watch, and how to group it.
 struct MemuseOptions {
-  std::string type = {};                      ///< A slab cache, as named by the user; "": all.
-  std::string control_group = {};             ///< A path below the hierarchy's root, or a full path; "": all.
-  unsigned frames = 8;                        ///< Number of frames shown.
-  unsigned match = 2;                         ///< Number of frames that must be equal for two blocks to be in one group.
-  std::int64_t older_ns = 10'000'000'000;     ///< Minimum age of an old block.
+  std::string type = {};           ///< A slab cache, as named by the user; "": all.
+  std::string control_group = {};  ///< A path below the hierarchy's root, or a full path; "": all.
+  unsigned frames = 8;             ///< Number of frames shown.
+  unsigned match = 2;              ///< Number of frames that must be equal for two blocks to be in one group.
+  /// Minimum age of an old block; empty: 10 s, or half of a shorter window.
+  std::optional<std::int64_t> older_ns = {};
   std::uint64_t memory_bytes = 64ULL << 20U;  ///< Maximum kernel memory for watching.
   std::uint64_t groups = 20;                  ///< Maximum number of groups in text; 0: all.
   bool is_folded = false;

@@ -28,6 +28,7 @@ using events::MemuseCounts;
 using events::MemuseGroup;
 using events::MemuseVerdict;
 
+constexpr std::int64_t kUsualAgeNs = 10 * kOneSecond;
 constexpr unsigned kFewestFrames =
     8;  // collected even if fewer are displayed, because the verdict "cached" needs the call chain
 
@@ -231,15 +232,15 @@ Report memuse_report(const CommandLine& options) {
     return {.output = {}, .problem = problem};
   }
   StopSignals signals;
+  const std::int64_t window_ns = options.window_ns.value_or(kStacksWindowNs);
   const auto watch =
       events::open_memuse_watch({.frames = std::max({options.memuse.frames, options.memuse.match, kFewestFrames}),
-                                 .older_ns = options.memuse.older_ns,
+                                 .older_ns = options.memuse.older_ns.value_or(std::min(kUsualAgeNs, window_ns / 2)),
                                  .memory_bytes = options.memuse.memory_bytes,
                                  .type = findings.options.type,
                                  .control_group = findings.options.control_group});
   if (!watch) return {.output = {}, .problem = to_string(watch.error())};
-  if (const std::string problem = wait_for_events(**watch, signals, options.window_ns.value_or(kStacksWindowNs));
-      !problem.empty()) {
+  if (const std::string problem = wait_for_events(**watch, signals, window_ns); !problem.empty()) {
     return {.output = {}, .problem = problem};
   }
   auto table = (*watch)->finish();
@@ -277,7 +278,7 @@ constexpr std::array kStacksOptions{
     valued("--match", "N", "Number of equal calls for two blocks to be in one group: 2 by default",
            store<&CommandLine::memuse, &MemuseOptions::match>, check_frames),
     valued(
-        "--older", "DURATION", "Age from which a block may be a leak: 10s by default",
+        "--older", "DURATION", "Age from which a block may be a leak: 10s by default, or half\nof a shorter --for",
         [](CommandLine& line, const std::string& text) { line.memuse.older_ns = duration_of(text); }, check_interval),
     valued(
         "--memory", "SIZE", "Maximum kernel memory for watching: 64MiB by default,\nenough for about 400000 blocks",

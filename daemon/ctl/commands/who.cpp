@@ -73,8 +73,8 @@ const Inspection* find_elsewhere(std::string_view question) {
 Report unknown_question(const std::string& question) {
   const std::vector<std::string> known = question_names();
   return {.output = {},
-          .problem = "\"" + printable_bytes(question) + "\" is not a question" + did_you_mean(question, known) +
-                     "; memstatctl who lists them"};
+          .problem = "\"" + printable_bytes(question) + "\" is not a question" +
+                     did_you_mean(question, known, "memstatctl who lists them")};
 }
 
 Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is_replay) {

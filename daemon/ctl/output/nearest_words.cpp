@@ -16,7 +16,7 @@ constexpr std::size_t kMaxWord = 128;  // the effort is the product of both leng
 
 }  // namespace
 
-std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
+std::string did_you_mean(std::string_view word, std::span<const std::string> known, std::string_view sentence) {
   constexpr std::size_t kMost = 3;
   const std::string low = lower_case(word);
   std::vector<std::pair<std::size_t, std::string_view>> near;
@@ -33,14 +33,18 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
   }
   std::sort(near.begin(), near.end());
   near.erase(std::unique(near.begin(), near.end()), near.end());
-  if (near.empty()) return {};
+  if (near.empty()) {
+    if (sentence.empty()) return {};
+    const bool is_new = sentence[0] >= 'A' && sentence[0] <= 'Z';
+    return (is_new ? ". " : "; ") + std::string(sentence);
+  }
   if (near.size() > kMost) near.resize(kMost);
   std::string text = "; did you mean ";
   for (std::size_t i = 0; i < near.size(); ++i) {
     text += i == 0 ? "" : i + 1 == near.size() ? " or " : ", ";
     text += printable(near[i].second);
   }
-  return text + "?";
+  return text + (sentence.empty() ? "?" : "? ") + std::string(sentence);
 }
 
 }  // namespace memstat::ctl

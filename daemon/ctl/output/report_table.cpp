@@ -111,6 +111,7 @@ std::string number_text(double value) {
 std::string percent(double part) {
   std::array<char, 32> text{};
   const bool is_small = part > 0 && part < 0.0095;
+  if (part < 1 && part >= 0.995) return ">99%";  // what is nearly full or nearly certain is not read as 100 %
   std::snprintf(text.data(), text.size(), is_small ? "%.1f%%" : "%.0f%%", 100 * part);
   return is_small && part < 0.0005 ? "<0.1%" : text.data();
 }
@@ -152,7 +153,7 @@ std::string text_of(const Cell& cell, const ReportColumn& column, bool is_human)
   switch (column.unit) {
     case Unit::kRatio: return percent(*number);
     case Unit::kSeconds: return is_human ? duration_text(*number) : signed_amount(*number, false, false, false);
-    case Unit::kTime: return time_text(std::get<std::int64_t>(cell), false);
+    case Unit::kTime: return time_text(std::get<std::int64_t>(cell), column.width == 0);
     case Unit::kNumber:
     case Unit::kText:
     case Unit::kBytes: break;
@@ -181,8 +182,8 @@ std::string ReportTable::unknown_column(std::string_view word) const {
     keys.emplace_back(column.key);
     known += (known.empty() ? "" : ", ") + keys.back();
   }
-  return "--sort: this report has no column \"" + printable_bytes(word) + "\"" + did_you_mean(word, keys) +
-         " Columns: " + known;
+  return "--sort: this report has no column \"" + printable_bytes(word) + "\"" +
+         did_you_mean(word, keys, "Columns: " + known);
 }
 
 bool ReportTable::is_wanted(const std::vector<Cell>& row, const ReportView& view) const {

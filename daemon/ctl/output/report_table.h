@@ -29,7 +29,7 @@ struct ReportColumn {
   Unit unit = Unit::kText;
   int rank = 0;           ///< 0: always in text; on a narrow terminal the columns with the highest rank are dropped first.
   bool has_sign = false;  ///< For changes: positive values have a plus sign.
-  std::size_t width = 0;  ///< Minimum width, for rows that are printed one at a time.
+  std::size_t width = 0;  ///< Minimum width, for rows that are printed one at a time; their times have no date.
   std::size_t least = 0;  ///< For kText: minimum width when shortened; 0: never shortened.
 };
 

@@ -77,7 +77,7 @@ TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
   const MemuseOptions memuse = parse({"memuse"}).options.memuse;
   EXPECT_EQ(memuse.frames, 8U);
   EXPECT_EQ(memuse.match, 2U);
-  EXPECT_EQ(memuse.older_ns, 10'000'000'000);
+  EXPECT_EQ(memuse.older_ns, std::nullopt);
   const CommandLine given =
       parse({"memuse", "--seconds", "5", "--type", "dentry", "--frames", "3", "--match", "4", "--older", "500ms", "--memory",
              "2MiB", "--groups", "0", "--folded", "--control-group", "/docker/4f9a"})
@@ -95,7 +95,7 @@ TEST(CtlOptions, OfMemuseHaveDefaultsAndBounds) {
                                                                  {"memuse", "--frames", "33"},
                                                                  {"memuse", "--memory", "1KiB"},
                                                                  {"memuse", "--memory", "5GiB"},
-                                                                 {"memuse", "--seconds", "10"},
+                                                                 {"memuse", "--seconds", "10", "--older", "10s"},
                                                                  {"memuse", "--older", "60s"},
                                                                  {"memuse", "--json", "--folded"}}) {
     EXPECT_EQ(parse(wrong).exit_status, 2) << wrong[1];

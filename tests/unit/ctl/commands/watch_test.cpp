@@ -82,6 +82,10 @@ TEST(NearestWords, CountLettersThatDiffer) {
     EXPECT_EQ(did_you_mean(slip, std::vector<std::string>{"dentry"}), "; did you mean dentry?");
   }
   EXPECT_EQ(did_you_mean("xyzzy", std::vector<std::string>{"dentry"}), "");
+  EXPECT_EQ(did_you_mean("dentr", std::vector<std::string>{"dentry"}, "who lists them"),
+            "; did you mean dentry? who lists them");
+  EXPECT_EQ(did_you_mean("xyzzy", std::vector<std::string>{"dentry"}, "who lists them"), "; who lists them");
+  EXPECT_EQ(did_you_mean("xyzzy", std::vector<std::string>{"dentry"}, "Types: dentry"), ". Types: dentry");
   EXPECT_EQ(did_you_mean("inode", std::vector<std::string>{"a_inode_cache", "z"}), "; did you mean a_inode_cache?");
 }
 
