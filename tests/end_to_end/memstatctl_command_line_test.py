@@ -143,11 +143,14 @@ class CommandLine(unittest.TestCase):
                 ([], ", ".join(command_names()[:-1]) + " or " + command_names()[-1]), (["vmstat"], "vmstat"), ([""], "malloc"), (["--nope"], "--nope"),
                 (["malloc", "stray"], "stray"), (["malloc", "--nope"], "--nope"), (["malloc", "--from"], "--from"),
                 (["malloc", "--from", ""], "--from"), (["malloc", "--format", "15"], "freebsd-15"), (["types", "--format", "x"], "--format"),
-                (["malloc", "--from", capture, "--from", capture], "--from"), (["zones", "--human"], "--human"),
+                (["malloc", "--from", capture, "--from", capture], "--from: may be given once only"), (["zones", "--human"], "--human"),
                 (["malloc", "--human", "--no-human"], "--no-human"), (["zones", "--json", "--format", "freebsd-10"], "JSON"),
                 (["malloc", "--human", "--format", "freebsd-13"], "--human"),
                 (["node"], "ADDRESS"), (["node", "0x"], "0x"), (["node", "-1"], "-1"), (["node", "12g"], "12g"), (["node", ""], "ADDRESS"),
-                (["node", "0x10000000000000000"], "2^64"), (["resident"], "PATH"), (["typse"], "did you mean types"), (["types", "("], "regular expression"),
+                (["node", "0x10000000000000000"], "2^64"), (["resident"], "PATH"), (["typse"], "did you mean types? The commands are why, "), (["vmstat"], '"vmstat". The commands are why, '),
+                (["--from", capture, "types"], "the command comes first: memstatctl COMMAND --from"), (["types", "--reversed", "x"], "types has no option --reversed; did you mean --reverse?"),
+                (["types", "--from", "ftp://host/x"], "not a URL"), (["types", "--limit", "-1"], "from 0 to"), (["types", "--sort=bytes", "("], "missing )"),
+                (["types", "("], "regular expression"),
                 (["types", "--allocator", "slob"], "did you mean slab"), (["limits", "--limit", "ten"], "not a number"), (["leaks", "--for", "1d"], "30s, 2m or 1h"), (["resident", "/", "--from", "live"], "--from"),
                 (["top", "--interval", "0"], "--interval"), (["top", "--count", "x"], "--count"), (["diff"], "--for"), (["diff", "a"], "STATE"), (["diff", "a", "b", "c"], "c"),
                 (["diff", "a", "https://host/?x"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
@@ -293,7 +296,8 @@ class CommandLine(unittest.TestCase):
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         capture = captures.fixtures()[LIMITS]
-        for arguments in (["zones", "--from", capture], ["types", "--json", "--from", capture], ["--help"], ["--version"]):
+        for arguments in (["zones", "--from", capture], ["types", "--json", "--from", capture], ["--help"], ["--version"],
+                          ["watch", "uma/mbuf", "--from", capture], ["replay", capture], ["why", "--watch", "--from", capture]):
             with open("/dev/full", "wb") as full:
                 self.assert_fails(1, arguments, "standard output", "space", stdout=full)
             reader, writer = os.pipe()

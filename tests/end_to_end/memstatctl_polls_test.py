@@ -93,6 +93,23 @@ class Watch(unittest.TestCase):
             self.assertEqual(run(*arguments).returncode, 2, arguments)
 
 
+class Limits(unittest.TestCase):
+    def test_a_group_at_its_limit_of_tasks_comes_first(self):
+        path = captures.fixtures()["linux-6.12-evidence"]
+        with program.Daemon("--replay", path) as daemon:
+            daemon.wait_log("the replay has ended")
+            for source in (path, f"http://{daemon.host}:{daemon.port}"):
+                first = table(output("limits", "tasks", "--csv", "--from", source))[0]
+                self.assertEqual([first[key] for key in ("type", "of", "counted_objects", "limit_objects", "tunable")], ["/small/tasks", "tasks", "5", "5", "pids.max"])
+
+    def test_a_type_without_a_limit_is_not_said_to_have_one(self):
+        path = captures.fixtures()["linux-6.12-evidence"]
+        self.assertIn("\nNo limit is set. Where one is set: memory.max (", output("show", "memcg//small/tasks", "--from", path))
+        self.assertIn("\nIts limit: memory.max (", output("show", "memcg//small/eater", "--from", path))
+        row = table(output("show", "memcg//small/eater", "--csv", "--from", path))[0]
+        self.assertEqual((row["type"], row["bytes"], row["limit_bytes"]), ("/small/eater", "25165824", "25165824"), "counted neither by CPU nor by node")
+
+
 class Leaks(unittest.TestCase):
     def test_what_grows_steadily_is_found_and_nothing_else(self):
         with program.temporary_directory() as directory:
@@ -230,6 +247,8 @@ class Explain(unittest.TestCase):
         done = run("explain", "dentrys")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("did you mean dentry", done.stderr)
+        self.assertIn('"dentra"; did you mean dentry', run("why", "dentra", "--from", LINUX).stderr)
+        self.assertEqual(run("why", "dentry", "--from", LINUX).stderr, "")
         self.assertEqual(run("explain", "\x1b[2J").stderr.count("\x1b"), 0)
 
 

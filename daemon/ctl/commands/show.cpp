@@ -135,11 +135,18 @@ std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human
   return text;
 }
 
+std::vector<TypeRow> copies_of(const std::vector<const TypeRow*>& types) {
+  std::vector<TypeRow> rows;
+  for (const TypeRow* const type : types) rows.push_back(*type);
+  return rows;
+}
+
 /// What sets a limit, and how the kernel applies it.
 std::string limit_text(const TypeRow& type) {
   const LimitWord* const word = limit_word(type.os, type.allocator, type.name);
   if (word == nullptr) return {};
-  return "\n" + wrapped("Its limit: " + std::string(word->tunable) + " (" + std::string(word->where) + ")" +
+  const std::string begin = nearest_limit(type).column == nullptr ? "No limit is set. Where one is set: " : "Its limit: ";
+  return "\n" + wrapped(begin + std::string(word->tunable) + " (" + std::string(word->where) + ")" +
                             (word->note.empty() ? "." : "; " + std::string(word->note) + "."),
                         "");
 }
@@ -258,7 +265,9 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   if (view.layout == Layout::kJson) {
     report.output = laid_out(show_json(named.types, cpus, nodes, amounts), view);
   } else if (view.layout == Layout::kCsv) {
-    if (has_parts) report.output = (*PartTable(cpus.columns.empty() ? nodes : cpus)).print(view);
+    const std::vector<TypeRow> rows = has_parts ? std::vector<TypeRow>() : copies_of(named.types);
+    report.output =
+        has_parts ? (*PartTable(cpus.columns.empty() ? nodes : cpus)).print(view) : types_table(rows).print(view);
   } else {
     const bool is_human = view.is_human;
     report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +

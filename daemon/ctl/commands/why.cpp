@@ -51,14 +51,28 @@ void add_command(std::string& out, std::string_view word, std::string_view comma
   out.append(kIndent, ' ').append(word).append(printable(command)) += '\n';
 }
 
-void add_finding_text(std::string& out, std::size_t number, const Finding& finding, std::size_t width) {
-  const std::string head = to_left(std::to_string(number) + ".", 3) + to_left(urgency_of(finding), kIndent - 3);
-  const std::string headline = printable(finding.headline);
+std::size_t text_width(std::size_t terminal) { return terminal == 0 ? kTextWidth : std::min(terminal, kTextWidth); }
+
+/// The headline, wrapped on a terminal that is narrower, and the certainty at its right.
+void add_head(std::string& out, const std::string& head, const Finding& finding, std::size_t terminal) {
   const std::string_view certainty = to_string(finding.certainty);
-  out += head + headline;
-  const std::size_t taken = head.size() + width_of(headline) + 2 + certainty.size();
-  out += taken > width ? "  " : std::string(2 + width - taken, ' ');
-  out.append(certainty) += '\n';
+  std::string lines;
+  add_lines(lines, finding.headline, terminal == 0 ? std::string::npos : terminal);
+  lines.replace(0, std::min(kIndent, lines.size()), head);
+  if (!lines.empty() && lines.back() == '\n') lines.pop_back();
+  const std::size_t taken = width_of(std::string_view(lines).substr(lines.rfind('\n') + 1)) + 2 + certainty.size();
+  if (terminal != 0 && taken > terminal) {
+    lines += '\n' + to_right(certainty, text_width(terminal));
+  } else {
+    const std::size_t width = text_width(terminal);
+    lines.append(taken > width ? 2 : 2 + width - taken, ' ').append(certainty);
+  }
+  out += lines + '\n';
+}
+
+void add_finding_text(std::string& out, std::size_t number, const Finding& finding, std::size_t terminal) {
+  add_head(out, to_left(std::to_string(number) + ".", 3) + to_left(urgency_of(finding), kIndent - 3), finding, terminal);
+  const std::size_t width = text_width(terminal);
   std::string facts;
   for (const Fact& fact : finding.facts) facts += (facts.empty() ? "" : "; ") + fact.text;
   add_lines(out, facts, width);
@@ -96,8 +110,27 @@ constexpr std::array kWhyOptions{
 struct Question {
   const CommandLine& options;
   ReportSource& source;
-  double seconds = 0;  ///< Time watched.
+  double seconds = 0;               ///< Time watched.
+  std::vector<TypeRow> types = {};  ///< Of the last read.
 };
+
+/// A note if no type and no cause has a name that matches; "" if one does.
+std::string unknown_name(const Question& question, const Diagnosis& diagnosis) {
+  const ReportView& view = question.options.view;
+  const auto is_wanted = [&](std::string_view name) {
+    return std::any_of(view.patterns.begin(), view.patterns.end(),
+                       [&](const NamePattern& pattern) { return pattern.matches(name); });
+  };
+  if (std::any_of(diagnosis.ruled_out.begin(), diagnosis.ruled_out.end(), is_wanted)) return {};
+  if (std::any_of(diagnosis.not_checked.begin(), diagnosis.not_checked.end(),
+                  [&](const NotChecked& one) { return is_wanted(one.cause); })) {
+    return {};
+  }
+  ReportView only;
+  only.patterns = view.patterns;
+  const std::string problem = types_table(question.types).select(with_merged_names(only, question.types));
+  return problem.empty() ? "" : problem + "; memstatctl types lists the types";
+}
 
 Report answer(const Question& question, Diagnosis& diagnosis) {
   Report report;
@@ -108,21 +141,22 @@ Report answer(const Question& question, Diagnosis& diagnosis) {
     report.output = why_json(diagnosis, view);
     return report;
   }
-  const std::size_t width = view.width == 0 ? kTextWidth : std::min(view.width, kTextWidth);
   if (view.patterns.empty() || !diagnosis.findings.empty()) {
-    report.output = why_text(diagnosis, question.options.is_verbose, width);
+    report.output = why_text(diagnosis, question.options.is_verbose, view.width);
   }
   if (view.patterns.empty() || !diagnosis.findings.empty()) return report;
   const auto seconds = static_cast<std::int64_t>(std::ceil(std::max(question.seconds, 1.0)));
   const GrowthAnswer growth = question.source.growth(question.source.remembers() ? 7200 : seconds);
   if (report.problem = growth.problem; !report.problem.empty()) return report;
   report.output = growth_words(growth, view.patterns);
+  if (const std::string note = unknown_name(question, diagnosis); !note.empty()) report.notes.push_back(note);
   return report;
 }
 
 /// Reads a capture or a memstatd once, a live kernel several times. Errors go to `report`.
-double read_enough(const CommandLine& options, ReportSource& source, Report& report) {
+double read_enough(const CommandLine& options, ReportSource& source, Report& report, std::vector<TypeRow>& types) {
   const auto take = [&](const Sample& sample) {
+    if (!options.view.patterns.empty()) types = sample.types;
     report.notes = sample.notes;
     report.missing = sample.missing;
     report.problem = sample.is_failed() ? sample.problem : "";
@@ -158,7 +192,7 @@ Report follow(const CommandLine& options, ReportSource& source) {
   while (walk.next()) {
     FindingsAnswer found = source.findings();
     if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
-    Report now = answer({options, source, walk.seconds()}, found.diagnosis);
+    Report now = answer({options, source, walk.seconds(), walk.sample().types}, found.diagnosis);
     last.status = now.status;
     if (std::string fresh = key_of(found.diagnosis.findings); fresh == key) {
       continue;
@@ -167,7 +201,7 @@ Report follow(const CommandLine& options, ReportSource& source) {
     }
     const bool is_text = options.view.layout == Layout::kText;
     const std::string time = is_text ? time_text(walk.sample().time_ns, true) + "\n" : "";
-    if (print(time + now.output) != kExitDone) return {.output = {}, .problem = "nothing reads the report"};
+    if (print(time + now.output) != kExitDone) return {.output = {}, .problem = {}, .status = kExitFailed};
   }
   last.problem = walk.problem();
   return last;
@@ -178,12 +212,13 @@ Report run_why(const CommandLine& options) {
   if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
   if (options.is_followed) return follow(options, *opened.source);
   Report read;
-  const double seconds = read_enough(options, *opened.source, read);
+  std::vector<TypeRow> types;
+  const double seconds = read_enough(options, *opened.source, read, types);
   if (!read.problem.empty()) return read;
   FindingsAnswer found = opened.source->findings();
   if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
-  Report report = answer({options, *opened.source, seconds}, found.diagnosis);
-  report.notes = read.notes;
+  Report report = answer({options, *opened.source, seconds, std::move(types)}, found.diagnosis);
+  report.notes.insert(report.notes.begin(), read.notes.begin(), read.notes.end());
   report.missing = read.missing;
   return report;
 }
@@ -209,10 +244,9 @@ void select_findings(std::span<const NamePattern> patterns, Findings& findings) 
 std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width) {
   std::string out;
   std::size_t number = 0;
-  for (const Finding& finding : diagnosis.findings)
-    add_finding_text(out, ++number, finding, width == 0 ? kTextWidth : width);
-  out +=
-      diagnosis.findings.empty() ? "Nothing is wrong: " + looked_at(diagnosis) + ".\n" : "(" + looked_at(diagnosis) + ")\n";
+  for (const Finding& finding : diagnosis.findings) add_finding_text(out, ++number, finding, width);
+  const std::string looked = looked_at(diagnosis);
+  out += wrapped(diagnosis.findings.empty() ? "Nothing is wrong: " + looked + "." : "(" + looked + ")", "");
   if (!is_verbose) return out;
   out += "Ruled out:\n";
   for (const std::string& cause : diagnosis.ruled_out) out += "  " + printable(cause) + "\n";
@@ -230,9 +264,8 @@ std::string why_json(const Diagnosis& diagnosis, const ReportView& view) {
 std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns) {
   const std::string window = counted(static_cast<double>(answer.polls), "poll") + " in " + duration_words(answer.seconds);
   if (!answer.is_enough) {
-    return "Nothing is wrong with it now. " + window +
-           " are too few to tell whether it leaks: " + std::to_string(kMinGrowthPoints) +
-           " are needed (--for 1m, or --from a memstatd).\n";
+    return "Nothing is wrong with it now. Whether it leaks cannot be told after " + window + ": " +
+           std::to_string(kMinGrowthPoints) + " polls are needed (--for 1m, or --from a memstatd).\n";
   }
   const auto is_wanted = [&](const GrowthRow& row) {
     return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) {

@@ -135,13 +135,15 @@ std::string printable_bytes(std::string_view bytes) {
 }
 
 std::string wrapped(std::string_view text, std::string_view indent) {
-  constexpr std::size_t kWrapWidth = 100;
+  constexpr std::size_t kMostWidth = 100;
+  const std::size_t terminal = terminal_width() == 0 ? kMostWidth : terminal_width();
+  const std::size_t width = std::clamp(terminal, indent.size() + 20, std::max(kMostWidth, indent.size() + 20));
   std::string out;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    while (line.size() + indent.size() > kWrapWidth) {
-      const std::size_t blank = line.rfind(' ', kWrapWidth - indent.size());
+    while (line.size() + indent.size() > width) {
+      const std::size_t blank = line.rfind(' ', width - indent.size());
       if (blank == std::string_view::npos || blank == 0) break;
       out.append(indent).append(line.substr(0, blank)).append("\n");
       line.remove_prefix(blank + 1);

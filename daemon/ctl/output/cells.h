@@ -39,7 +39,8 @@ std::string printable(std::string_view name);
 /// Same for any bytes, such as a path; invalid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
 
-/// Wraps the text at 100 columns, with an indent before each line. Existing line ends are kept.
+/// Wraps the text at 100 columns, or at the width of a narrower terminal, with an indent before each line. Existing line
+/// ends are kept.
 std::string wrapped(std::string_view text, std::string_view indent);
 
 }  // namespace memstat::ctl
