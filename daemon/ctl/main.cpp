@@ -25,7 +25,10 @@ int run_command(const CommandLine& options) {
   for (const std::string& note : report.notes) complain(note);
   const int status = print(report.output);
   for (const std::string& line : report.missing) complain(line);
-  if (!report.problem.empty()) return complain(report.problem);
+  if (!report.problem.empty()) {
+    complain(report.problem);
+    return report.status == kExitUsage ? kExitUsage : kExitFailed;
+  }
   if (status != kExitDone || report.status != kExitDone) return status != kExitDone ? status : report.status;
   return report.missing.empty() ? kExitDone : kExitPartial;
 }

@@ -156,6 +156,7 @@ class CommandLine(unittest.TestCase):
                 (["diff", "a", "https://host/?x"], "URL"), (["diff", "--for", "1s", "--from", capture], "--from"), (["diff", "a", "b", "--seconds", "1"], "--for"), (["diff", "--for", "0"], "--for"),
                 (["types", "--csv", "--json"], "--csv"), (["completion"], "SHELL"), (["completion", "tcsh"], "tcsh"), (["mbufs", "--csv"], "--csv"), (["node", "1", "--human"], "--human")):
             self.assert_fails(2, arguments, word, "--help")
+        self.assert_fails(2, ["types", "--sort", "nosuch", "--from", capture], "no column \"nosuch\". Columns: allocator, type, ")
         for command in ("malloc", "zones", "mbufs"):
             for url in ("http://127.0.0.1:8947/metrics", "HTTPS://host/"):
                 self.assert_fails(2, [command, "--from", url], url, "URL", "CAPTURE@POLL")

@@ -24,7 +24,9 @@ struct Report {
   std::string problem;                    ///< Why it failed; "": it did not.
   std::vector<std::string> notes = {};    ///< Damage in the source, for standard error; not a failure.
   std::vector<std::string> missing = {};  ///< What the answer lacks, for standard error: kExitPartial.
-  int status = kExitDone;  ///< Status after a report was written; takes precedence over kExitPartial unless it is kExitDone.
+  /// Status after a report was written; takes precedence over kExitPartial unless it is kExitDone. With a problem the status
+  /// is kExitFailed, or kExitUsage if it is that.
+  int status = kExitDone;
 };
 
 /// Writes the text to standard output. Returns kExitDone; or kExitFailed, after a message on standard error.

@@ -395,7 +395,9 @@ std::string ReportTable::last_row(const ReportView& view) const {
 std::string laid_out(std::string pretty, const ReportView& view) { return view.is_compact ? compact_json(pretty) : pretty; }
 
 Report report_of(ReportTable table, const ReportView& view) {
-  if (std::string problem = table.select(view); !problem.empty()) return {.output = {}, .problem = std::move(problem)};
+  const bool is_usable = table.has_column(view.sort);
+  if (std::string problem = table.select(view); !problem.empty())
+    return {.output = {}, .problem = std::move(problem), .status = is_usable ? kExitDone : kExitUsage};
   return {.output = table.print(view), .problem = {}};
 }
 

@@ -78,6 +78,9 @@ class ReportTable {
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
   [[nodiscard]] const std::vector<std::vector<Cell>>& rows() const { return rows_; }
 
+  /// Whether `word` names a column, as for --sort; "" does.
+  [[nodiscard]] bool has_column(std::string_view word) const { return word.empty() || find_column(word).has_value(); }
+
   /// Keeps the rows that the view selects, in its order. Returns "", or an error in the view, or that nothing matches.
   std::string select(const ReportView& view);
 
