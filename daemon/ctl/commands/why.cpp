@@ -128,8 +128,7 @@ std::string unknown_name(const Question& question, const Diagnosis& diagnosis) {
   }
   ReportView only;
   only.patterns = view.patterns;
-  const std::string problem = types_table(question.types).select(with_merged_names(only, question.types));
-  return problem.empty() ? "" : problem + "; memstatctl types lists the types";
+  return types_table(question.types).select(with_merged_names(only, question.types));
 }
 
 Report answer(const Question& question, Diagnosis& diagnosis) {
@@ -246,7 +245,7 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
   std::size_t number = 0;
   for (const Finding& finding : diagnosis.findings) add_finding_text(out, ++number, finding, width);
   const std::string looked = looked_at(diagnosis);
-  out += wrapped(diagnosis.findings.empty() ? "Nothing is wrong: " + looked + "." : "(" + looked + ")", "");
+  out += wrapped(diagnosis.findings.empty() ? "Nothing is wrong: " + looked + "." : "(" + looked + ")", "", width);
   if (!is_verbose) return out;
   out += "Ruled out:\n";
   for (const std::string& cause : diagnosis.ruled_out) out += "  " + printable(cause) + "\n";

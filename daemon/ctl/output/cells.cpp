@@ -134,10 +134,10 @@ std::string printable_bytes(std::string_view bytes) {
   return text;
 }
 
-std::string wrapped(std::string_view text, std::string_view indent) {
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal) {
   constexpr std::size_t kMostWidth = 100;
-  const std::size_t terminal = terminal_width() == 0 ? kMostWidth : terminal_width();
-  const std::size_t width = std::clamp(terminal, indent.size() + 20, std::max(kMostWidth, indent.size() + 20));
+  const std::size_t least = indent.size() + 20;
+  const std::size_t width = std::max(least, terminal == 0 ? kMostWidth : std::min(terminal, kMostWidth));
   std::string out;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));

@@ -39,8 +39,8 @@ std::string printable(std::string_view name);
 /// Same for any bytes, such as a path; invalid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
 
-/// Wraps the text at 100 columns, or at the width of a narrower terminal, with an indent before each line. Existing line
-/// ends are kept.
-std::string wrapped(std::string_view text, std::string_view indent);
+/// Wraps the text at 100 columns, or at the width of a narrower terminal (0: none), with an indent before each line.
+/// Existing line ends are kept.
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal = terminal_width());
 
 }  // namespace memstat::ctl

@@ -68,7 +68,7 @@ TEST(Why, WrapsHeadlinesOnANarrowTerminal) {
   EXPECT_THAT(why_text(diagnosis, false, 0), HasSubstr("400 of 400 (100 %), 1532 requests failed  possible\n"));
   const std::string text = why_text(diagnosis, false, 60);
   EXPECT_THAT(text, HasSubstr("1. NOW   Network buffers: zone mbuf_jumbo_page is full: 400\n"
-                              "         of 400 (100 %), 1532 requests failed        possible\n"));
+                              "         of 400 (100 %), 1532 requests failed       possible\n"));
   for (std::string_view rest = text, line; next_line(rest, line);) EXPECT_LE(line.size(), 60U) << line;
 }
 

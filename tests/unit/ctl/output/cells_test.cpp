@@ -37,6 +37,13 @@ TEST(Cells, LongNamesLoseTheirMiddle) {
   }
 }
 
+TEST(Cells, TextIsWrappedAtTheTerminalOr100Columns) {
+  const std::string text = std::string(50, 'a') + " " + std::string(40, 'b') + " c";
+  EXPECT_EQ(wrapped(text, "  ", 0), "  " + text + "\n");
+  EXPECT_EQ(wrapped(text, "  ", 80), "  " + std::string(50, 'a') + "\n  " + std::string(40, 'b') + " c\n");
+  EXPECT_EQ(wrapped(text, "  ", 1), "  " + text + "\n") << "words are never broken";
+}
+
 TEST(Cells, NamesCannotSteerTheTerminal) {
   EXPECT_EQ(printable("plain \xC3\xA4 name"), "plain \xC3\xA4 name");
   EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a\\x1b[2Jb\\x0ac\\x7f");
