@@ -104,9 +104,9 @@ class Limits(unittest.TestCase):
 
     def test_a_type_without_a_limit_is_not_said_to_have_one(self):
         path = captures.fixtures()["linux-6.12-evidence"]
-        self.assertIn("\nNo limit is set. Where one is set: memory.max (", output("show", "memcg//small/tasks", "--from", path))
-        self.assertIn("\nIts limit: memory.max (", output("show", "memcg//small/eater", "--from", path))
-        row = table(output("show", "memcg//small/eater", "--csv", "--from", path))[0]
+        self.assertIn("\nNo limit is set. Where one is set: memory.max (", run("show", "memcg//small/tasks", "--from", path).stdout)
+        self.assertIn("\nIts limit: memory.max (", run("show", "memcg//small/eater", "--from", path).stdout)
+        row = table(run("show", "memcg//small/eater", "--csv", "--from", path).stdout)[0]
         self.assertEqual((row["type"], row["bytes"], row["limit_bytes"]), ("/small/eater", "25165824", "25165824"), "counted neither by CPU nor by node")
 
 
