@@ -8,7 +8,7 @@ find_package(GTest REQUIRED)
 set(TEST_SHARDS 8)
 file(GLOB SUPPORT_FILES CONFIGURE_DEPENDS tests/support/*.cpp)
 list(FILTER SUPPORT_FILES EXCLUDE REGEX "/make_(machine|dump)\\.cpp$")
-if(NOT dump_library_count EQUAL 3)  # which also pack the pages of what the tests make
+if(NOT dump_library_count EQUAL 3)  # also packs the pages that the tests make
   list(FILTER SUPPORT_FILES EXCLUDE REGEX "/compressed_dump\\.cpp$")
 endif()
 add_library(test_support STATIC ${SUPPORT_FILES})
@@ -18,24 +18,24 @@ target_link_libraries(test_support PRIVATE ${DUMP_LIBRARIES})
 target_compile_definitions(test_support PRIVATE MEMSTAT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                            PUBLIC MEMSTAT_SANITIZER="${MEMSTAT_SANITIZER}")
 
-add_executable(make_machine tests/support/make_machine.cpp)  # writes captures of machines that do not exist
+add_executable(make_machine tests/support/make_machine.cpp)  # writes captures of made-up machines
 target_link_libraries(make_machine PRIVATE memstat_core)
 if(MEMSTAT_POSTMORTEM)
-  add_executable(make_dump tests/support/make_dump.cpp)  # writes crash dumps of kernels that never ran
+  add_executable(make_dump tests/support/make_dump.cpp)  # writes crash dumps of made-up kernels
   target_link_libraries(make_dump PRIVATE test_support)
 endif()
 
-# memstat_compile_test(PROGRAM): what is tested is optimized, tests need not be, which compile in half the time without.
+# memstat_compile_test(PROGRAM): tested code is optimized; tests are not, because they then compile in half the time.
 function(memstat_compile_test name)
-  if(name STREQUAL "test_steady_state")  # counts allocations, some of which only an optimizer leaves out, and replaces malloc in one file
+  if(name STREQUAL "test_steady_state")  # counts allocations, some of which only an optimizer removes, and replaces malloc in one file
     target_compile_options(${name} PRIVATE -O1)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
     return()
   endif()
   target_compile_options(${name} PRIVATE -O0)
-  if(MEMSTAT_SANITIZER STREQUAL "address")  # null is found without; the others are checked in what is tested
+  if(MEMSTAT_SANITIZER STREQUAL "address")  # null is found without it; the others are checked in the tested code
     target_compile_options(${name} PRIVATE -fno-sanitize=null,vptr,alignment)
-  elseif(NOT MEMSTAT_SANITIZER)  # fortified functions are refused without an optimizer
+  elseif(NOT MEMSTAT_SANITIZER)  # fortified functions need an optimizer
     target_compile_options(${name} PRIVATE -U_FORTIFY_SOURCE)
   endif()
   if(NOT MEMSTAT_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -58,8 +58,8 @@ function(memstat_test_shard name directory number index filter)
   set_tests_properties(${directory}/shard_${number} PROPERTIES TIMEOUT ${TEST_SECONDS}
                        ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${index}")
 endfunction()
-# Tests of three minutes that are for the sanitizers to judge, and run in no other tree: every source with thousands of damaged captures, and
-# with each of its reads failing.
+# Tests of three minutes that only sanitizers judge, and that run in no other tree: every source with thousands of damaged
+# captures, and with each of its reads failing.
 set(SANITIZED_TESTS_OF_test_contract *DamagedInput* *FailingReads*)
 
 # memstat_test_program(NAME DIRECTORY LIBRARIES...): one program of the tests in a directory and below it. Tests with Live in their name
@@ -76,7 +76,7 @@ function(memstat_test_program name directory)
   if(files)
     add_executable(${name} ${files})
     target_link_libraries(${name} PRIVATE test_support ${ARGN} GTest::gtest_main)
-    # What became of each test is in files, which tests/support/summary.py reads.
+    # The results of tests are in files, which tests/support/summary.py reads.
     string(REPLACE "/" "_" results "${directory}")
     set(results xml:${CMAKE_BINARY_DIR}/test-results/${results})
     set(left_out *Live*)
@@ -91,13 +91,13 @@ function(memstat_test_program name directory)
     add_test(NAME ${directory}/live COMMAND ${name} --gtest_brief=1 --gtest_filter=*Live* --gtest_output=${results}_live.xml)
     set_tests_properties(${directory}/live PROPERTIES TIMEOUT ${TEST_SECONDS} LABELS live RUN_SERIAL TRUE)
     set_property(GLOBAL APPEND PROPERTY MEMSTAT_TEST_PROGRAMS "${name} ${directory}")
-    # ctest knows only the tests that a program lists: one that lists none would be missed by nothing else.
+    # ctest knows only the tests that a program lists: nothing else would notice a program that lists none.
     add_test(NAME ${directory}/has_tests COMMAND ${name} --gtest_list_tests)
     set_tests_properties(${directory}/has_tests PROPERTIES PASS_REGULAR_EXPRESSION "\n  [A-Za-z]")
     memstat_compile_test(${name})
   endif()
 endfunction()
-if(NOT MEMSTAT_SANITIZER STREQUAL "thread")  # what they test knows no threads
+if(NOT MEMSTAT_SANITIZER STREQUAL "thread")  # what they test has no threads
   memstat_test_program(test_base unit/base)
   memstat_test_program(test_parse unit/parse)
   memstat_test_program(test_collect unit/collect)
@@ -105,12 +105,12 @@ if(NOT MEMSTAT_SANITIZER STREQUAL "thread")  # what they test knows no threads
   memstat_test_program(test_diagnosis unit/diagnosis)
   memstat_test_program(test_inspect unit/inspect)
   memstat_test_program(test_sources unit/sources)
-  set(CONTRACT_TARGETS "")  # with sources of their own
+  set(CONTRACT_TARGETS "")  # with their own sources
   if(MEMSTAT_COUNTERS)
     list(APPEND CONTRACT_TARGETS memstat_counter_source)
   endif()
   memstat_test_program(test_contract contract ${CONTRACT_TARGETS})
-  # A target with sources of its own, as core/events will be one, and a program that has them in its table.
+  # A target with its own sources, as core/counters is one, and a program that has them in its table.
   add_library(memstat_linked_target STATIC)
   memstat_add_sources(memstat_linked_target tests/fixtures/linked_target)
   target_link_libraries(memstat_linked_target PUBLIC memstat_core)
@@ -139,7 +139,7 @@ if(MEMSTAT_DAEMON)
   memstat_test_program(test_steady_state unit/steady_state memstat_daemon)
   memstat_test_program(test_ctl unit/ctl memstat_ctl)
   if(TARGET test_c_api)
-    add_dependencies(test_c_api memstatd)  # which makes recordings for it
+    add_dependencies(test_c_api memstatd)  # makes recordings for it
   endif()
   add_executable(instructions tests/bench/instructions.cpp)  # end_to_end/instructions_test.py counts its instructions
   target_link_libraries(instructions PRIVATE test_support memstat_daemon)
@@ -187,7 +187,7 @@ foreach(script IN LISTS scripts)
   add_test(NAME ${script} COMMAND ${interpreter} ${CMAKE_SOURCE_DIR}/tests/${script})
   file(STRINGS ${CMAKE_SOURCE_DIR}/tests/${script} seconds REGEX "^# Seconds: [0-9]+$" LIMIT_COUNT 1)
   string(REGEX REPLACE "^# Seconds: " "" seconds "${seconds}")
-  math(EXPR timeout "${TEST_SECONDS} + 4 * 0${seconds}")  # of a quiet machine; others take longer
+  math(EXPR timeout "${TEST_SECONDS} + 4 * 0${seconds}")  # on an idle machine; busy ones take longer
   set_tests_properties(${script} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${timeout} COST "0${seconds}" ENVIRONMENT "${script_environment}")
   file(STRINGS ${CMAKE_SOURCE_DIR}/tests/${script} long REGEX "^# Long: " LIMIT_COUNT 1)
   if(long)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every parser against kernel data that is cut short or has wrong bytes in it: a typed error that says where, or fewer
-// types, and never anything else. Worth most in the build with AddressSanitizer.
+// Every parser with kernel data that is truncated or has wrong bytes: a typed error that says where, or fewer types, and
+// nothing else. Most useful in the build with AddressSanitizer.
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
@@ -21,8 +21,8 @@
 namespace memstat {
 namespace {
 
-/// Makes a buffer shorter and shorter, without copying 21 MB each time. Under AddressSanitizer what was cut off must not be
-/// touched any more; the whole buffer is back when this goes.
+/// Makes a buffer shorter and shorter, without copying 21 MB each time. Under AddressSanitizer, the part that was cut off
+/// must not be read; the destructor restores the whole buffer.
 class ShrinkingBuffer {
  public:
   explicit ShrinkingBuffer(Buffer& buffer) : buffer_(buffer), full_size_(buffer.size()) {}
@@ -34,7 +34,7 @@ class ShrinkingBuffer {
   }
   ShrinkingBuffer(const ShrinkingBuffer&) = delete;
   ShrinkingBuffer& operator=(const ShrinkingBuffer&) = delete;
-  /// Requires sizes that only fall.
+  /// Requires decreasing sizes.
   void shrink_to(std::size_t size) {
 #ifdef MEMSTAT_POISONS
     // From the new end to the old one, rounded up to the eight bytes that AddressSanitizer marks together.
@@ -49,7 +49,7 @@ class ShrinkingBuffer {
   std::size_t full_size_;
 };
 
-/// Where to cut a part of N bytes, largest first: everywhere when it is small; else at every byte of its first 200 kB
+/// Where to cut a part of N bytes, largest first: everywhere if it is small; else at every byte of its first 200 kB
 /// (three records of the largest stream; 50 kB of Linux's lines, 10 kB where it takes long), at 2000 places at random, and
 /// in the last 2000 bytes.
 std::vector<std::size_t> cuts_of(std::size_t size, OperatingSystem os) {
@@ -96,14 +96,14 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
   std::optional<SourceReader> reader_;
   MemoryTypeList list_;
   std::string before_;
-  /// Objects of all types, free ones included: what a shorter file has fewer of where many records make one type.
+  /// Objects of all types, free ones included: a shorter file has fewer, if many records make one type.
   static std::uint64_t objects_of(const Staging& staging) {
     std::uint64_t count = 0;
     for (const StagedType& type : staging.types()) count += type.figures[Field::kCount] + type.figures[Field::kFree];
     return count;
   }
 
-  /// All that a parse found.
+  /// The whole result of a parse.
   static std::string text_of(const Staging& staging) {
     std::string text;
     for (std::size_t i = 0; i < staging.types().size(); ++i) {
@@ -126,8 +126,8 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
     return text;
   }
 
-  /// Whether these are the same types, with the figures that the whole file gives or fewer of them: what was cut off was
-  /// then of no interest, or told other figures, as in /proc/meminfo. A source of statistics has no types.
+  /// Whether these are the same types, with the values of the whole file or fewer of them: the part cut off was then not
+  /// needed, or has other values, as in /proc/meminfo. A source of statistics has no types.
   [[nodiscard]] bool tells_nothing_else(const Staging& staging) const {
     for (std::size_t i = 0; i < whole_types_.size(); ++i) {
       const auto& figures = whole_types_[i].second;
@@ -161,26 +161,25 @@ TEST_P(DamagedInput, CutShortAnywhereIsAnErrorOrFewerTypesOrObjects) {
       const std::string where = "part " + std::to_string(part) + " cut to " + std::to_string(cut) + ": ";
       if (!result) {
         expect_typed(result.error(), source, where);
-        // A part beside the first can be done without where it is a listing, not where it is a file of its own that is
-        // damaged.
+        // A part beside the first is optional if it is a listing, but not if it is a file that is damaged.
         EXPECT_TRUE(part == 0 || source.origin.find(", ") != std::string_view::npos) << where;
         if (result.error().offset) {
           EXPECT_LE(*result.error().offset, cut) << where;
         }
-        // Nothing of it gets into the list, and the error names the source.
+        // The list gets none of it, and the error names the source.
         if (++tries % 64 == 0 || cut < 64) {
           const auto committed = commit_source(*reader_, list_, 2);
           ASSERT_FALSE(committed) << where;
           EXPECT_EQ(committed.error().source, source.name);
         }
       } else if (part == 0) {
-        // A text that ends with a line may be a shorter roster; a binary stream has its number of records.
+        // A text that ends with a line may be a shorter roster; a binary stream states its number of records.
         ASSERT_EQ(source.os, OperatingSystem::kLinux) << where;
         ASSERT_GT(cut, 0U);
         EXPECT_EQ(buffer.data()[cut - 1], '\n') << where;
         EXPECT_LE(staging.types().size(), type_count_) << where;
         if (staging.types().size() == type_count_) {
-          // Many records make one type, or what was cut off is none of the source's business.
+          // Many records make one type, or the source does not use the part that was cut off.
           EXPECT_TRUE(objects_of(staging) < object_count_ || staging.statistics().entries().size() < statistic_count_ ||
                       text_of(staging) == whole_ || tells_nothing_else(staging))
               << where;
@@ -253,7 +252,7 @@ TEST_P(DamagedInput, WithWrongBytesNeverHarms) {
       if (HasFailure()) return;
       list.evict_vanished_before(generation, [](MemoryType&) {});
     }
-    // The right bytes are read as ever, also by a list that has seen the wrong ones.
+    // The right bytes are read as before, also by a list that has seen the wrong ones.
     ASSERT_TRUE(commit_source(*reader_, list, ++generation));
     EXPECT_EQ(reader_->staging.types().size(), type_count_);
   }

@@ -17,7 +17,7 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{EIO, false}, {ENOENT, false}, {EACCES, true}, {EACCES, false}, {EIO, true}, {ENOENT, true}};
 
-/// All of them; under a sanitizer, where reads take ten times as long, one of each errno.
+/// All of them; under a sanitizer, with which reads take ten times as long, one for each errno.
 std::span<const Fault> faults() { return is_sanitized() ? std::span(kFaults).first(3) : std::span(kFaults); }
 
 /// Which call fails next: each of the first 100 (10 where it takes long), then ever fewer, where a source reads hundreds of
@@ -30,12 +30,12 @@ std::size_t after(std::size_t nth) {
 /// The same, with the last of `total` calls among them: the first ones may only find out which files there are.
 std::size_t after(std::size_t nth, std::size_t total) { return nth < total ? std::min(after(nth), total) : after(nth); }
 
-/// Whether each type or figure comes from sysctls of its own: a kernel that lacks these lacks it, which is no fault.
+/// Whether each type or value has its own sysctls: a kernel without them lacks it, which is not an error.
 bool has_optional_types(const SourceDescriptor& source) {
   return source.name == "freebsd_table" || source.name == "freebsd_vm" || source.name == "freebsd_memory";
 }
 
-/// The first call that may fail so: linux_cma takes other types from another file where its first directory is missing.
+/// The first call that may fail: linux_cma takes other types from another file where its first directory is missing.
 std::size_t first_call(const SourceDescriptor& source, const Fault& fault) {
   return source.name == "linux_cma" && fault.system_errno == ENOENT ? 2 : 1;
 }
@@ -112,7 +112,7 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
         expect_typed(refreshed.error(), fault);
         EXPECT_EQ(first_difference(all, before()), "");
       }
-      // The fault gone, the same reader works again.
+      // Without the failure, the same reader works again.
       if (!refreshed) {
         faulty_->clear_faults();
         const auto again = refresh(reader, *faulty_, list_, ++generation_);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every source owes to the list: slots that survive, equal polls that give equal lists, and other allocators left
-// alone.
+// What every source must do with the list: slots survive, equal polls give equal lists, and other allocators do not change.
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/read_all.h"
 #include "core/query.h"
@@ -36,7 +35,7 @@ TEST_P(Refresh, KeepsAddressesAndSlotsThroughManyRefreshes) {
   fill_slots(list_, 3);
   std::vector<const MemoryType*> entries;
   for (const MemoryType* type = list_.first(); type != nullptr; type = type->next()) entries.push_back(type);
-  // Copying 21 MB a thousand times shows nothing more: such a stream is read every twentieth time.
+  // Copying 21 MB a thousand times would show nothing more, so such a stream is read every twentieth time.
   const bool is_large = reader_->raw.parts[0].size() > (1U << 20U);
   const int rounds = is_sanitized() ? 100 : 1000;
   for (int round = 0; round < rounds; ++round) {
@@ -81,7 +80,7 @@ TEST_P(Refresh, OfTheSamePollChangesNothing) {
     refresh_once();
     refresh_once();
     EXPECT_EQ(first_difference(first, dump(list_, {.identity = false})), "");
-    // A list that never saw the polls before is no different, where types neither came nor went.
+    // A list that did not see the earlier polls is equal, if no types came or went.
     MemoryTypeList fresh;
     RosterFirst(*GetParam().source).refresh_into(fresh, *view_, 1);
     SourceReader reader(*GetParam().source);
@@ -101,7 +100,7 @@ TEST_P(Refresh, NamesEachTypeOnceAndOnlyWithFiguresOfItsSource) {
     EXPECT_TRUE(type->is_present());
     EXPECT_FALSE(type->name().empty());
     EXPECT_TRUE((type->fields() - source.fields - roster_of(source).fields).empty()) << type->name();
-    const CpuFieldMask cpu_fields = reader_->staging.cpu_fields();  // not every kernel has those of a contributor
+    const CpuFieldMask cpu_fields = reader_->staging.cpu_fields();  // not every kernel has a contributor's
     EXPECT_EQ(type->cpu_fields(), source.is_roster ? source.cpu_fields : cpu_fields | roster_of(source).cpu_fields)
         << type->name();
     EXPECT_TRUE((cpu_fields - source.cpu_fields).empty()) << type->name();
@@ -114,7 +113,7 @@ TEST_P(Refresh, NamesEachTypeOnceAndOnlyWithFiguresOfItsSource) {
   EXPECT_EQ(count, reader_->staging.types().size());
 }
 
-/// Hands files on 16 bytes at a time, through the loop that the live view reads with.
+/// Passes files on 16 bytes at a time, through the live view's read loop.
 class SlowFiles final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
@@ -156,7 +155,7 @@ TEST_P(Refresh, ReadsTheSame16BytesAtATime) {
 class RefreshFromCaptureToCapture : public Refresh {};
 
 TEST_P(RefreshFromCaptureToCapture, LeavesTheTypesOfOtherAllocatorsAlone) {
-  // One list with everything that all sources know, whatever their system.
+  // One list with everything from all sources of all systems.
   std::uint64_t generation = 0;
   std::vector<std::unique_ptr<SourceReader>> readers;
   std::map<std::string, std::unique_ptr<ReplayKernelView>> views;  // unpacked once each
@@ -166,7 +165,7 @@ TEST_P(RefreshFromCaptureToCapture, LeavesTheTypesOfOtherAllocatorsAlone) {
     readers.push_back(std::make_unique<SourceReader>(*other));
     ASSERT_TRUE(refresh(*readers.back(), *views.at(capture), list_, ++generation));
   }
-  // Two systems have rosters of one allocator: the later one took the other's types away.
+  // Two systems have rosters of one allocator: the later one replaced the other's types.
   list_.evict_vanished_before(generation + 1, [](MemoryType&) {});
   fill_slots(list_, 5);
   const Allocator own = GetParam().source->allocator;
@@ -182,7 +181,7 @@ TEST_P(RefreshFromCaptureToCapture, LeavesTheTypesOfOtherAllocatorsAlone) {
   generation_ = generation;
   refresh_once();
   EXPECT_EQ(first_difference(before, dump_others()), "");
-  // The same when the roster shrinks to what another capture has, and when it is refused.
+  // The same if the roster shrinks to that of another capture, and if it is refused.
   for (const std::string& capture : captures_of_source(std::string(GetParam().source->name))) {
     view_ = open_fixture(capture);
     refresh_once();

@@ -9,12 +9,12 @@
 namespace memstat {
 namespace {
 
-/// Notes who reads which file, and passes everything on.
+/// Logs who reads which file, and passes everything on.
 class ReadersOfFiles final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
 
-  std::string_view reader;  ///< Whose reads are noted; "": none.
+  std::string_view reader;  ///< The source whose reads are logged; "": none.
   std::map<std::string, std::set<std::string_view>, std::less<>> readers;
 
   Result<void> read_file(std::string_view path, Buffer& out) override {

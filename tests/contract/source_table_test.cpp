@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What must hold of the table of sources as a whole.
+// Rules for the table of sources as a whole.
 #include "core/kernel/forwarding_view.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/test.h"
@@ -114,7 +114,7 @@ TEST(SourceTable, GivesEveryAllocatorAWordOfItsOwn) {
   EXPECT_EQ(words.size(), kAllocatorCount);
 }
 
-/// Notes which files are kept open. Thread safety: none.
+/// Logs which files are kept open. Thread safety: none.
 class KeepingView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How often a steady poll of a FreeBSD kernel asks it, with every source that is on by default.
+// How many calls a steady poll of a FreeBSD kernel makes, with every source that is on by default.
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/once_per_poll.h"
 #include "core/query.h"

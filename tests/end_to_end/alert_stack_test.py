@@ -59,7 +59,7 @@ class AlertStack(unittest.TestCase):
                                        server.log)
 
     def wait_for(self, manager, wanted):
-        """The alerts once all that are wanted fire: {(alert, type): alert}."""
+        """The alerts, once all that are expected fire: {(alert, type): alert}."""
         def ask():
             found = {(alert["labels"]["alertname"], alert["labels"].get("type")): alert for alert in manager.alerts()}
             return found if wanted <= set(found) else None
@@ -74,12 +74,12 @@ class AlertStack(unittest.TestCase):
         self.assertEqual(limit["annotations"]["runbook_url"], "file:///usr/share/memstatd/dashboards/runbooks.md#memstatlimithit")
         self.assertEqual(limit["annotations"]["runbook_command"], "curl -s http://127.0.0.1:8947/runbooks/MemstatLimitHit")
         self.assertNotIn("dashboard_url", limit["annotations"])
-        # What fails routinely, or is full by design, alerts no one: bucket zones, and buffers that were made beforehand.
+        # Types that fail routinely or are full by design raise no alert: bucket zones, and preallocated buffers.
         types = {kind for _, kind in found if kind}
         self.assertEqual({kind for kind in types if kind.endswith("Bucket") or kind in ("pbuf", "vnpbuf")}, set())
 
     def test_one_cause_is_one_notification(self):
-        """Many types of this host stand at limits, fail and wait at once: who is on call is told once, and of each type once."""
+        """Many types of this host are at limits, fail and wait at once: one notification, which has each type once."""
         with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
             rules = shipped_rules.write(directory)
             capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]

@@ -23,7 +23,7 @@ LINE = captures.slabinfo_line("dentry", 10, 20, 192, 1, 2)
 HEADER_BYTES = len(captures.SLABINFO_HEADER)
 TOO_LARGE = b"99999999999999999999"  # 20 digits, beyond 2^64
 
-# What is wrong, the bytes, the reason that is counted and the words of the log line behind "linux_slabinfo: /proc/slabinfo: ".
+# The problem, the bytes, the reason that is counted, and the words of the log line after "linux_slabinfo: /proc/slabinfo: ".
 BAD_SLABINFO = [
     ("empty", b"", "version", "offset 0"),
     ("garbage", bytes(range(256)) * 40, "version", "offset 0"),
@@ -45,7 +45,7 @@ BAD_SLABINFO = [
 
 
 def bad_streams(name, good, records):
-    """The same for a FreeBSD stream. `records` makes one with other words in its header."""
+    """The same for a FreeBSD stream. `records` makes one with another header."""
     return [
         ("empty", b"", "data", "offset 0"),
         ("cut within the header", good[:10], "version", "offset 10"),
@@ -65,7 +65,7 @@ def bad_streams(name, good, records):
 BAD_MALLOC = bad_streams("kern.malloc_stats", GOOD_MALLOC,
                          lambda **lies: captures.malloc_stats([("devbuf", TWO_CPUS), ("temp", TWO_CPUS)], **lies))
 BAD_UMA = bad_streams("vm.zone_stats", GOOD_UMA, lambda **lies: captures.zone_stats([{"name": "a"}, {"name": "b"}], **lies))
-# errno of the captured system, and the reason that it is counted as. ENOENT has a test of its own.
+# errno of the captured system, and the reason that it counts as. ENOENT has its own test.
 ERRNOS = {13: "permission", 1: "permission", 5: "io", 12: "no_memory", 110: "timeout"}
 
 
@@ -81,7 +81,7 @@ class BadInput(unittest.TestCase):
         return captures.write_capture(os.path.join(self.directory, str(self.captures)), polls, system)
 
     def once(self, polls, system="linux", status=0):
-        """(page, log) after the last of these polls; the page is without fault."""
+        """(page, log) after the last of these polls; the page must be valid."""
         done = program.run("--once", "--replay", self.capture(polls, system))
         self.assertEqual(done.returncode, status, done.stderr)
         read, problems = page.check(done.stdout)
@@ -93,7 +93,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual([(sample.labels["reason"], sample.text) for sample in
                           read.series("memstat_source_errors_total", source=source)], [(reason, str(count))])
         lines = [line for line in log.splitlines() if f" error: {source}: " in line]
-        self.assertEqual(len(lines), 1, log)  # once, however often it fails in the same way
+        self.assertEqual(len(lines), 1, log)  # logged once, however often it fails in the same way
         self.assertIn(f"error: {source}: {path}: ", lines[0])
         self.assertNotIn(f": {reason}: ", lines[0], "a code is no message")
         self.assertRegex(lines[0], re.escape(words) + r"(?!\d)")
@@ -163,7 +163,7 @@ class BadInput(unittest.TestCase):
             with self.subTest(system):
                 read, _ = self.once([poll], system)
                 shown = [sample.labels["type"] for sample in read.series("memstat_type_bytes")]
-                # What cannot be told apart any more is one series, and all that it counts is there.
+                # Names that are equal after the replacement share one series, which has the sum of their counts.
                 objects = sum(int(sample.text) for sample in read.series("memstat_type_objects"))
                 self.assertEqual(objects, len(names) * (10 if system == "linux" else 12))
                 self.assertEqual(sum("\ufffd" in name for name in shown), len(shown) - 6)

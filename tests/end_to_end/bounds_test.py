@@ -25,7 +25,7 @@ def types_of(read):
 
 @functools.cache
 def bounded_metrics(*scopes):
-    """Names of the metrics whose series series_limit bounds: all but those of the daemon itself."""
+    """Names of the metrics that count against series_limit: all but the daemon's own."""
     rows = [line.split("\t") for line in program.run("--list-metrics").stdout.decode().splitlines()]
     column = rows[0].index("scope")
     return {row[0] for row in rows[1:] if row[column] in (scopes or ("type", "cpu", "node", "detail", "size_class", "allocator", "system"))}
@@ -36,14 +36,14 @@ def bounded_series(read):
 
 
 def machine_series(capture):
-    """How many series of the machine a page of the default tier has."""
+    """The number of the machine's series on a page of the default tier."""
     read = page.check(program.run("--once", "--tier", "default", "--replay", capture).stdout)[0]
     return len([sample for sample in read.samples() if sample.name in bounded_metrics("system")])
 
 
 class Bounds(unittest.TestCase):
     def assert_true(self, read, everything, limit):
-        """The page says of itself what is so: its size, and what it lacks."""
+        """The page reports itself correctly: its size, and what it lacks."""
         self.assertEqual(read.number("memstat_series"), len(bounded_series(read)))
         self.assertLessEqual(read.number("memstat_series"), limit)
         listed = types_of(read)
@@ -57,7 +57,7 @@ class Bounds(unittest.TestCase):
             capture = captures.fixtures()[name]
             everything = types_of(page.check(program.run("--once", "--replay", capture, "--polls", "1").stdout)[0])
             largest = max(everything, key=everything.get)
-            # Figures of the machine belong to no type and are always there; what is left of the limit is for types.
+            # Metrics of the machine belong to no type and are always present; types get the rest of the limit.
             narrow = 50 + machine_series(capture)
             with self.subTest(name), program.temporary_directory() as directory:
                 path = os.path.join(directory, "memstatd.yaml")

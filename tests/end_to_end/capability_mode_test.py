@@ -22,7 +22,7 @@ class CapabilityMode(unittest.TestCase):
         os.chmod(self.directory, 0o777)
         library = preload.build_library(self.directory, "capability_mode.c")
         self.environment = {"LD_PRELOAD": library}
-        # The filter and the rules of Linux are not there on FreeBSD; what the library refuses takes their place.
+        # FreeBSD does not have Linux's filter and rules; the library refuses calls instead.
         self.config = ["sandbox: false", "enable_reload: true"]
         self.write_config()
 
@@ -30,7 +30,7 @@ class CapabilityMode(unittest.TestCase):
         return os.path.join(self.directory, name)
 
     def write_config(self, *more):
-        """As editors do it: another file takes the name."""
+        """As editors do: a new file takes the name."""
         captures.write_file(self.path("new"), "\n".join([*self.config, *more, ""]).encode())
         os.rename(self.path("new"), self.path("memstatd.yaml"))
 
@@ -57,7 +57,7 @@ class CapabilityMode(unittest.TestCase):
             self.assertEqual(daemon.request("/-/reload", "POST")[0], 500)
             self.write_config()
             self.assertEqual(daemon.request("/-/reload", "POST")[0], 200)
-            # By its path it is tried first: on systems where that works, it may be another directory by now.
+            # The path is tried first: on systems where that works, it may be another directory by now.
             self.assertEqual(set(self.refusals(daemon)), {f"openat {self.path('memstatd.yaml')}"})
             stats = {name: float(value) for name, value in re.findall(r"^(process_\w+) (\S+)$", daemon.scrape().decode(), re.MULTILINE)}
             for name in ("process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_start_time_seconds"):

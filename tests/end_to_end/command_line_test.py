@@ -48,7 +48,7 @@ def one_slab():
 
 
 def type_lines(content):
-    """The lines about memory types, which is what two looks at the same kernel data have in common."""
+    """The lines about memory types: two reads of the same kernel data have these in common."""
     return [line for line in content.decode().splitlines() if re.match(r"(# \w+ )?memstat_(type|cpu)_", line)]
 
 
@@ -112,7 +112,7 @@ class CommandLine(unittest.TestCase):
             tables[flag] = [dict(zip(rows[0], row)) for row in rows[1:]]
         self.assertLessEqual({"freebsd_malloc", "freebsd_uma", "linux_slabinfo"},
                              {row["name"] for row in tables["--list-sources"]})
-        # What the list says of a metric is what its family says on a page.
+        # The list agrees with the metric's family on a page.
         listed = {row["name"]: row for row in tables["--list-metrics"]}
         read = page.check(program.run("--once", "--replay", captures.fixtures()["freebsd-15.0-amd64-4cpu"]).stdout)[0]
         shown = {name: family for name, family in read.families.items() if re.match(r"memstat_(type|cpu)_", name)}
@@ -149,7 +149,7 @@ class CommandLine(unittest.TestCase):
         with program.temporary_directory() as directory:
             config = os.path.join(directory, "memstatd.yaml")
             with open(config, "w", encoding="utf-8") as file:
-                file.write("sources: {linux_slab_bpf: {enabled: off}}\n")  # which has the figures of the many files, and spares them
+                file.write("sources: {linux_slab_bpf: {enabled: off}}\n")  # which has the figures of the many files, so they stay closed
             with program.Daemon("--config", config, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))) as daemon:
                 program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
                 read = daemon.page()
@@ -225,7 +225,7 @@ class CommandLine(unittest.TestCase):
             other.listen()
             address = f"127.0.0.1:{other.getsockname()[1]}"
             self.assert_refused(program.run("--replay", directory, "--listen", address), 1, address, "in use")
-            # The second of two as well, and then the first is not served either.
+            # Also when it is the second of two, and then the first is not served either.
             done = program.run("--replay", directory, "--listen", "127.0.0.1:0", "--listen", address)
             self.assert_refused(done, 1, address)
             self.assertNotIn("listening", done.stderr)
@@ -297,7 +297,7 @@ class Recordings(unittest.TestCase):
     def test_a_daemon_records_while_it_serves(self):
         with program.temporary_directory() as directory:
             os.chmod(directory, 0o777)  # memstatd makes the recording as root or as we are, and writes it as the account it drops to
-            patient = os.path.join(directory, "memstatd.yaml")  # what a source did not bring in time would be missing in the recording
+            patient = os.path.join(directory, "memstatd.yaml")  # a source that is late would be missing in the recording
             captures.write_file(patient, "poll: {interval: 100ms, timeout: 1m}\n")
             for ending in ("", ".tar.zst"):
                 with self.subTest(ending):
@@ -305,7 +305,7 @@ class Recordings(unittest.TestCase):
                     with program.Daemon("--record", recording, "--config", patient) as daemon:
                         daemon.wait_page(lambda now: now.number("memstat_source_read_seconds_count", source="linux_memory") > 2, "a third poll")
                         self.assertEqual(daemon.terminate(signal.SIGINT), 0)
-                        # A machine with much else to do may be too slow for ten polls a second; that is counted, and no fault.
+                        # A busy machine may be too slow for ten polls a second; that is counted, and is not a failure.
                         self.assertNotRegex(daemon.log, r" error: | warning: (?!recording: the disk does not keep up)")
                     done = program.run("--once", "--replay", recording)
                     read, problems = page.check(done.stdout)

@@ -33,7 +33,7 @@ DEAR = {
 }
 
 
-# The kernel counts what a process was before it became another program, so a small process starts memstatd.
+# The kernel's maximum includes what the process used before exec, so a small process starts memstatd.
 STARTER = """
 import os, sys
 _, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
@@ -43,7 +43,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def check(config):
-    """--check-config: its exit status, the most KiB that were resident, what it complained of."""
+    """--check-config: its exit status, maximum resident KiB, and messages."""
     done = subprocess.run([sys.executable, "-I", "-S", "-c", STARTER, program.MEMSTATD, "--config", config, "--check-config"],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=program.PATIENCE, check=False)
     return done.returncode, int(done.stdout.split()[-1]), done.stderr

@@ -54,7 +54,7 @@ class Image(unittest.TestCase):
         return done.stdout.strip()
 
     def make_base(self, name):
-        """The image that the recipe begins with, of the same distribution."""
+        """The image with which the recipe begins, of the same distribution."""
         tar = bare_system.make_base(os.path.join(CACHE, "image.tar"))
         container = self.run_buildah("from", "scratch")
         self.run_buildah("add", "--quiet", container, tar, "/")
@@ -76,8 +76,8 @@ class Image(unittest.TestCase):
                          "-t", self.service["image"], os.path.dirname(recipe))
 
     def start(self):
-        """The program in the image, with what the compose file gives and no more."""
-        # Not more than this machine lets anybody have.
+        """The program in the image, with only what the compose file gives."""
+        # At most what this machine allows.
         files = min(self.service["ulimits"]["nofile"], resource.getrlimit(resource.RLIMIT_NOFILE)[1])
         container = self.run_buildah("from", "--pull-never", "--cap-drop", "all", *[part for name in self.service["cap_add"] for part in ("--cap-add", f"CAP_{name}")],
                                      "--ulimit", f"nofile={files}", "--signature-policy", f"{self.directory}/policy.json",
@@ -132,7 +132,7 @@ class Image(unittest.TestCase):
         return text if "memstat_type_bytes{" in text else None
 
     def pids(self, address):
-        """The process that has this address, which is in the machine's own PID namespace."""
+        """The process with this address, in the machine's own PID namespace."""
         told = subprocess.run(["ss", "-Hltnp", "src", address], capture_output=True, text=True, check=True).stdout
         found = re.findall(r"pid=(\d+)", told)
         self.assertTrue(found, told)

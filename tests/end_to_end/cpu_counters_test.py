@@ -50,7 +50,7 @@ class Counters(unittest.TestCase):
         return path
 
     def counting(self):
-        """A configuration that counts, or the test is skipped with what memstatd says."""
+        """A configuration that counts; otherwise the test is skipped with memstatd's message."""
         path = self.config("poll: {interval: 200ms}\ncounters: [{set: memory}, {set: noise, events: [page-faults], cpus: all}]\nsources:\n"
                            "  cpu_counters: {enabled: on}\n" + ONLY)
         done = program.run("--once", "--config", path)

@@ -31,7 +31,7 @@ class Schema(unittest.TestCase):
         return done.stdout.strip().splitlines()
 
     def test_dashboards_are_what_grafana_says(self):
-        # Grafana's types have no annotations of Prometheus, whose fields are the plugin's: these are looked at here.
+        # Grafana's types lack the annotations of Prometheus, whose fields belong to the plugin: they are checked here.
         with tempfile.TemporaryDirectory() as directory:
             files = []
             for name, dashboard in grafana.dashboards().items():

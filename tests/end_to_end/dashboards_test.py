@@ -18,7 +18,7 @@ from replayed_systems import SYSTEMS  # noqa: E402
 
 
 def says_why_empty(panel, system):
-    """Whether a reader knows why: not on this system, or not when all is well, or not within the first day."""
+    """Whether the panel says why: not on this system, or not when all is well, or not within the first day."""
     words = (system.lower(), "empty if", "yesterday")
     return any(word in grafana.said(panel).lower() for word in words)
 
@@ -38,7 +38,7 @@ def mistakes(name, title, expression, panel, systems):
 @prometheus_server.needs_prometheus
 class Dashboards(unittest.TestCase):
     def unanswered(self, server):
-        """{(dashboard, panel, expression): (panel, systems without data)}, once none of them is a mistake, or the patience is at its end."""
+        """{(dashboard, panel, expression): (panel, systems without data)}, once none of them is a mistake, or the time is over."""
         asked = [(name, panel, target, system) for name, dashboard in grafana.dashboards().items()
                  for panel, target in grafana.queries(dashboard) for system in SYSTEMS]
         deadline = time.monotonic() + program.PATIENCE
@@ -53,7 +53,7 @@ class Dashboards(unittest.TestCase):
 
     def has_data(self, server, target, system):
         expression = grafana.substitute(target["expr"], replayed_systems.variables(system))
-        # Recorded over hosts, a figure has no instance: then data of either system is data of both.
+        # A figure recorded over all hosts has no instance: then data of either system counts for both.
         now = time.time()
         if target["instant"]:
             return bool(server.api("query", query=expression)["result"])

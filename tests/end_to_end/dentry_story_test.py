@@ -85,7 +85,7 @@ class DentryStory(unittest.TestCase):
     def setUp(self):
         self.directory = self.enterContext(program.temporary_directory())
         self.group = self.enterContext(control_group.ControlGroup(f"memstat-story-{os.getpid()}", LIMIT))
-        # The build's file system is a disk's; that of /tmp may be one that forgets such names.
+        # The build is on a disk's file system; that of /tmp may not cache such names.
         self.files = os.path.join(os.environ["BUILD_DIR"], f"dentry_story_{os.getpid()}")
         os.mkdir(self.files)
         self.addCleanup(subprocess.run, ["rm", "-rf", self.files], check=False)
@@ -100,7 +100,7 @@ class DentryStory(unittest.TestCase):
         def enter():
             self.group.enter()
             with contextlib.suppress(PermissionError):
-                os.nice(-20)  # it keeps its pace on a busy machine, too: the alert says how long it is until the limit at this pace
+                os.nice(-20)  # it keeps its pace on a busy machine, too: the alert computes the time until the limit from it
         process = subprocess.Popen([path, self.files], preexec_fn=enter)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -123,7 +123,7 @@ class DentryStory(unittest.TestCase):
             first = daemon.wait_page(lambda page: page.series("memstat_memcg_kernel_bytes"), "a page")
             self.counts_origins = bool(first.series("memstat_events_counted_ratio", source="linux_call_sites"))
             process = self.start()
-            time.sleep(1)  # until its own memory is what it stays
+            time.sleep(1)  # until its own memory is constant
             before, start = resident(process), daemon.page()
             alert = program.wait_until(lambda: self.firing(server), server.log)
             told = time.monotonic()
@@ -135,7 +135,7 @@ class DentryStory(unittest.TestCase):
             left = seconds_of(self.check_alert(alert))
             program.wait_until(lambda: self.group.limit_hits() > 0 or process.poll() is not None, lambda: f"the limit: {alert}", 2 * program.PATIENCE)
             took = time.monotonic() - told
-            # The kernel now takes back what it can; who kills by usage, as clusters do, does not wait for that.
+            # The kernel now reclaims what it can; clusters, which kill by usage, do not wait for that.
             after = resident(process)
             process.kill()
             print(f"the limit was reached {took:.0f} s later; VmRSS and VmData of the program {before} KiB, then {after} KiB", flush=True)
@@ -145,17 +145,17 @@ class DentryStory(unittest.TestCase):
             self.assertLess(abs(value - before[name]), 512, f"{name} of the program, KiB")
 
     def firing(self, server):
-        # Beside a build another cache of the machine may grow more for some seconds.
+        # During a build another cache of the machine may grow more for some seconds.
         return next((alert for alert in server.api("alerts")["alerts"] if alert["state"] == "firing" and alert["labels"]["alertname"] == ALERT
                      and alert["labels"]["group"] == self.group.name and " dentry grew most" in alert["annotations"]["description"]
                      and (not self.counts_origins or COMMAND in alert["annotations"]["description"])), None)
 
     def check_alert(self, alert):
-        """How long it says that it takes until the limit."""
+        """The time until the limit that it reports."""
         text = alert["annotations"]["description"]
         self.assertRegex(text, rf"^host1:8947: memory that the kernel uses for control group {self.group.name} grew by [\d.]+[kM]iB since .*"
                                r" while its programs did not grow\.")
-        if self.group.version == 2:  # version 1 does not say
+        if self.group.version == 2:  # version 1 does not report it
             self.assertRegex(text, r" Of all that it took [\d.]+[kM]iB can be taken back\.")
         self.assertRegex(text, r" Of the slab caches of the whole machine dentry grew most in that time, by [\d.]+[kM]iB\.")
         if self.counts_origins:
@@ -167,7 +167,7 @@ class DentryStory(unittest.TestCase):
         return re.search(r" At this rate the group will reach its limit in ([^.]+(?:\.\d+)?[^.]*)\. ", text).group(1)
 
     def check_memstatctl(self):
-        """What the alert says to run, for some seconds of this minute."""
+        """Runs what the alert recommends, for some seconds of this minute."""
         command = ["memuse", "--control-group", self.group.name, "--type", "dentry", "--seconds", "6", "--older", "1s"]
         done = subprocess.run([MEMSTATCTL, *command], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
         if done.returncode == 1 and re.search("No such|Operation not permitted|Permission denied|built without|only root", done.stderr):
@@ -183,7 +183,7 @@ class DentryStory(unittest.TestCase):
         self.assertRegex(largest, r"\n    \w*open\w*\n")
 
     def check_origins(self, url):
-        """What of it needs no root: memstatd counts who takes from the cache."""
+        """The part that needs no root: memstatd counts who allocates from the cache."""
         if not self.counts_origins:
             return
         command = [MEMSTATCTL, "origins", "dentry", "--from", url, "--seconds", "2"]

@@ -64,7 +64,7 @@ class Examples(unittest.TestCase):
         pod = daemon_set["spec"]["template"]
         self.assertEqual({item["metadata"]["namespace"] for item in documents("kubernetes", "daemonset.yaml")[1:] + [monitor, rules]}, {namespace["metadata"]["name"]})
         self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), pod["metadata"]["labels"].items())
-        self.assertIn("memstat", pod["metadata"]["labels"][monitor["spec"]["jobLabel"]])  # the name of the job, at which alerts look
+        self.assertIn("memstat", pod["metadata"]["labels"][monitor["spec"]["jobLabel"]])  # the name of the job, which alerts use
         ports = {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
         self.assertLessEqual({endpoint["port"] for endpoint in monitor["spec"]["podMetricsEndpoints"]}, ports)
         self.assertEqual(monitor["metadata"]["labels"]["release"], rules["metadata"]["labels"]["release"])
@@ -77,7 +77,7 @@ class Examples(unittest.TestCase):
             name, _, value = selector["label"].partition("=")
             self.assertEqual(pod["metadata"]["labels"].get(name), value)
         self.assertTrue(scraped["alerting"]["alertmanagers"])
-        # What the pod asks for is refused in a namespace without this, and its nodes' pods go a few at a time.
+        # Without this, the namespace refuses the pod's requests; and pods are replaced a few nodes at a time.
         self.assertEqual(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged")
         self.assertTrue(pod["spec"]["hostNetwork"] and pod["spec"]["hostPID"] and pod["spec"]["priorityClassName"])
         self.assertIn("maxUnavailable", daemon_set["spec"]["updateStrategy"]["rollingUpdate"])
@@ -115,7 +115,7 @@ class Examples(unittest.TestCase):
                 self.assertLessEqual(set(pipeline[kind]), set(collector[kind]))
 
     def test_pods_and_containers_get_names(self):
-        """By what kube-state-metrics shows of them, which calls pods by UID and containers by runtime and ID."""
+        """From kube-state-metrics, which identifies pods by UID and containers by runtime and ID."""
         groups = {group["name"]: group for group in documents("kubernetes", "prometheusrule.yaml")[0]["spec"]["groups"]}
         group = groups["memstat-kubernetes"]
         alert = next(rule for rule in groups["memstat-groups"]["rules"] if rule["alert"] == "MemstatControlGroupKernelMemory")
@@ -127,7 +127,7 @@ class Examples(unittest.TestCase):
                   (f'memstat_memcg_kernel_bytes{{group="{pod}",pod_uid="{UID}",job="memstatd",instance="n1"}}', 30),
                   (f'memstat_memcg_kernel_bytes{{group="{container}",pod_uid="{UID}",container_id="{CONTAINER}",job="memstatd",instance="n1"}}', 20),
                   (f'memstat_type_limit_bytes{{allocator="memcg",type="{container}",job="memstatd",instance="n1"}}', 25),
-                  # Two of kube-state-metrics say the same.
+                  # Two of kube-state-metrics show the same.
                   *((f'kube_pod_info{{uid="{UID}",namespace="shop",pod="cart-7d9",node="n1",instance="{ksm}"}}', 1) for ksm in ("k1", "k2")),
                   (f'kube_pod_container_info{{uid="{UID}",namespace="shop",pod="cart-7d9",container="app",container_id="containerd://{CONTAINER}",instance="k1"}}', 1)]
         names = 'instance="n1",job="memstatd",namespace="shop",pod="cart-7d9"'
@@ -188,7 +188,7 @@ class Examples(unittest.TestCase):
         self.assertIn("daemon/run --build", text)
         self.assertTrue(os.access(os.path.join(program.SOURCE_DIR, "daemon", "run"), os.X_OK))
         self.assertEqual(text.count("\nFROM "), 2)
-        # Kubernetes puts `args` in the place of CMD and behind ENTRYPOINT, and memstatd takes one --config.
+        # Kubernetes replaces CMD by `args` and appends it to ENTRYPOINT, and memstatd takes only one --config.
         self.assertEqual(re.search(r"^ENTRYPOINT (.*)$", text, re.MULTILINE).group(1), '["/usr/bin/memstatd"]')
         arguments = documents("kubernetes", "daemonset.yaml")[2]["spec"]["template"]["spec"]["containers"][0]["args"]
         for used in (arguments, json.loads(re.search(r"^CMD (.*)$", text, re.MULTILINE).group(1))):

@@ -17,7 +17,7 @@ import program  # noqa: E402
 import prometheus_server  # noqa: E402
 import shipped_rules  # noqa: E402
 
-# A page that is late is waited for: one that is not there makes alerts begin again.
+# Late pages are waited for: a missing one makes alerts begin again.
 CONFIG = """
 global: {{scrape_interval: 5s, scrape_timeout: 5s, evaluation_interval: 1s}}
 rule_files: {rules}
@@ -37,7 +37,7 @@ NOT_NEWS = {"MemstatMemoryLow", "MemstatMemoryPressure", "MemstatMemoryPressureH
 
 
 def write_history(directory):
-    """Five hours in which the kernel of lin1 came to hold 100 MiB more: what was recorded of it, as blocks of Prometheus."""
+    """Five hours in which the kernel of lin1 grew by 100 MiB: the recorded series, as blocks of Prometheus."""
     now = int(time.time())
     lines = [f'{name}{{job="memstatd",instance="lin1:8947"}} {(180 + 80 * (1 - back / 300)) * 2**20:.0f} {now - back * 60}\n'
              for name, step in (("instance:memstat_kernel_held_bytes:sum", 1), ("instance:memstat_kernel_held_bytes:median30m", 10))
@@ -56,14 +56,14 @@ class DyingHost(unittest.TestCase):
             rules = shipped_rules.write(directory, 0.2)
             capture = dying_capture.write(os.path.join(directory, "capture"))
             write_history(directory)
-            # Every alert comes within the time that is waited for the others of the host.
+            # Every alert comes within the time that Alertmanager waits for the host's others.
             with alertmanager.Alertmanager(directory, alertmanager.example(receiver, "30s")) as manager, \
                     program.Daemon("--replay", capture, "--replay-speed", "10") as daemon:
                 config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
                 with prometheus_server.Prometheus(directory, None, config=config):
                     found = self.gathered(manager)
                     program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
-        # On a machine that is busy a page may come too late, and memstatd be missed for a moment.
+        # On a busy machine a page may be late, so that memstatd is missing for a moment.
         self.assertEqual({name for (name, _), alert in found.items() if alert["labels"]["cause"] != "daemon"}, {name for name, _ in DYING})
         self.assertRegex(found["MemstatMemoryVeryLow", None]["annotations"]["description"],
                          r"^lin1:8947: only 2% of the memory is available, of which the kernel itself holds [23]\d\d(\.\d+)?MiB\. Programs will be killed if this continues\.$")
@@ -72,7 +72,7 @@ class DyingHost(unittest.TestCase):
         self.assertEqual([(name, alerts) for name, alerts in sent if alerts], [("night", {name for name, _ in DYING} - NOT_NEWS)])
 
     def gathered(self, manager):
-        """The alerts that stood in the API once all of DYING did: {(alert, type): as it was seen last}."""
+        """The alerts in the API once all of DYING were there: {(alert, type): its last state}."""
         found = {}
 
         def ask():

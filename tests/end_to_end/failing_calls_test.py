@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import failing_calls  # noqa: E402
 import program  # noqa: E402
 
-# Of each call one place in the middle of a life, and for those that the start needs the first one.
+# For each call one place in the middle of a run, and for those that the start needs the first one.
 SAMPLES = {"open": (1, 300), "read": (5, 200), "pread": (1, 100), "write": (2,), "readdir": (40,), "stat": (2,), "accept": (2,),
            "recv": (5,), "send": (2,), "poll": (30,), "pipe": (2,), "socketpair": (1,), "thread": (1, 5), "fork": (1,)}
 TRACED_SAMPLES = {"mmap": (1, 40), "getdents64": (1, 2)}  # after those of the loader

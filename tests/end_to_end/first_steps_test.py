@@ -26,7 +26,7 @@ class FirstSteps(unittest.TestCase):
         return os.path.join(self.directory, name)
 
     def assert_refused(self, done, status, *words):
-        """One line on standard error that holds the words, and nothing else."""
+        """One line on standard error that contains the words, and nothing else."""
         self.assertEqual((done.returncode, done.stdout), (status, b""), done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         for word in words:
@@ -101,7 +101,7 @@ class FirstSteps(unittest.TestCase):
 
 
 class Said(unittest.TestCase):
-    """What is said when memstatd starts, and how often."""
+    """What memstatd logs at start, and how often."""
 
     def test_an_address_is_named_once_it_is_served_and_warnings_are_said_once(self):
         with program.temporary_directory() as directory:
@@ -112,7 +112,7 @@ class Said(unittest.TestCase):
                 log = daemon.log
             self.assertEqual(log.count("listening on"), 1, log)
             for line in re.findall(r" (?:info|warning): (.*)", log):
-                if "linux_slabinfo" not in line:  # which is up and down by turns
+                if "linux_slabinfo" not in line:  # which is up and down alternately
                     self.assertEqual(log.count(line), 1, log)
 
     def test_a_run_that_cannot_have_its_address_names_none(self):

@@ -30,7 +30,7 @@ MOST_SAMPLES = 3000
 
 
 def kernels(directory):
-    """(capture, options) for each memstatd: two in trouble over and over, and all other kernels as they were."""
+    """(capture, options) for each memstatd: two with problems, in a loop, and all other kernels as recorded."""
     limits = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
     linux = edited_capture.write(os.path.join(directory, "linux"))
     # Whole kernels; the names of captures that hold some files only end in what these show.
@@ -63,7 +63,7 @@ class Fleet(unittest.TestCase):
         return path
 
     def start(self):
-        """({host: its memstatd}, the receiving server). Many hosts are of one kernel, and one memstatd shows them all: it is scraped once for each."""
+        """({host: its memstatd}, the receiving server). Many hosts share a kernel, shown by one memstatd, which is scraped once for each."""
         rules = shipped_rules.write(self.directory)
         daemons = [self.stack.enter_context(program.Daemon("--replay", capture, *options))
                    for capture, options in kernels(self.path("captures", ""))]
@@ -83,7 +83,7 @@ class Fleet(unittest.TestCase):
         self.assertGreater(len(asked), 20)
         for panel, expression in asked:
             with self.subTest(panel=panel["title"]):
-                # What needs a day of history, or something wrong, is answered by nothing here; it still has to be cheap.
+                # Queries that need a day of history, or a problem, have no result here, but must still be cheap.
                 if re.search(r"growth1d|growing_hosts|memory_gone| [<>] [\d.]+\)", expression):
                     self.assertTrue(grafana.said(panel).strip())
                     server.query(expression)
@@ -97,12 +97,12 @@ class Fleet(unittest.TestCase):
     def check_alerts(self, server):
         firing = 'ALERTS{alertstate="firing",alertname!="MemstatWatchdog"}'
         troubled = {"host0", "host1"}
-        # A scrape that a busy machine answers too late has its host missed for a moment.
+        # If a busy machine answers a scrape too late, the host is missing for a moment.
         program.wait_until(lambda: {labels.get("instance", labels["alertname"]) for labels, _ in server.query(firing)} == troubled,
                            lambda: f"alerts of both hosts in trouble and no other, but {server.query(firing)}")
 
     def check_types(self, hosts, server):
-        """What is written down of a host is what its page says of types that are large."""
+        """The recorded series of a host agree with its page for large types."""
         pages, large = {}, {}
         for host, daemon in list(hosts.items())[2:]:  # the first two change all the time
             if daemon not in pages:

@@ -47,7 +47,7 @@ def text_values(content):
 
 @functools.cache
 def catalogue():
-    """Names of what is the same in two runs; the rest is about memstatd itself."""
+    """Names of metrics that are the same in two runs; the rest is about memstatd itself."""
     header, *rows = program.run("--list-metrics").stdout.decode().splitlines()
     return {row.split("\t")[header.split("\t").index("name")] for row in rows}
 
@@ -71,7 +71,7 @@ def captured_kernels():
 @unittest.skipUnless(parser, "python3-prometheus-client is not installed")
 class OpenMetricsPages(unittest.TestCase):
     def read(self, content):
-        """{series: value} and {family: (type, unit, help)} as Debian's parser sees them."""
+        """{series: value} and {family: (type, unit, help)} from Debian's parser."""
         values, families = {}, {}
         for family in parser.text_string_to_metric_families(content.decode("utf-8")):
             self.assertNotIn(family.name, families, "a family twice")
@@ -185,7 +185,7 @@ message Page { repeated io.prometheus.client.MetricFamily family = 1; }
 
 
 def decode(messages):
-    """The fields of each message, by one protoc: together they are the field 1 of a message that is made here."""
+    """The fields of each message, decoded by one protoc: together they are field 1 of a message made here."""
     page = bytearray()
     for message in messages:
         page.append(1 << 3 | 2)

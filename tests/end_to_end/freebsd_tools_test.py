@@ -18,7 +18,7 @@ from ctl import output  # noqa: E402
 CAPTURE = captures.fixtures()["freebsd-15.0-amd64-4cpu-tools-rest"]
 FILES = captures.read_fixture(CAPTURE)
 ROW = re.compile(r'\{"(?:type|name)":(?:[^{}"]|"[^"]*")*\}')  # of compact JSON; no name there has braces or quotes
-# What a page says of the program that made it, or of the time it was made.
+# Metrics of the program that made the page, or of the time.
 OF_THE_RUN = re.compile(r"process_.*|.*_timestamp_seconds|memstat_(source_read|poll_duration)_seconds.*|memstat_(build_info|series|source_read_bytes)")
 
 
@@ -31,7 +31,7 @@ class SameAsTheTools(unittest.TestCase):
     maxDiff = None
 
     def compare_rows(self, ours, before, after, at_least):
-        """Rows in their order. Those that moved between the two looks may be anything; `at_least` did not."""
+        """Rows in order. Those that changed between the two runs may be anything; `at_least` did not change."""
         self.assertEqual(len(ours), len(before))
         self.assertEqual(len(ours), len(after))
         still = [index for index, row in enumerate(before) if row == after[index]]
@@ -90,7 +90,7 @@ class SameAsTheTools(unittest.TestCase):
         printed = figures(text)
         self.assertGreater(len(printed), 3000)
         now = set(figures(done.stdout.decode()))
-        # Metrics may have come since then, and two limits became what can be had: the kernel keeps the last file and process.
+        # Metrics may have been added since then, and two limits became the usable ones: the kernel reserves the last file and process.
         gone = [line for line in printed if line not in now]
         limits = [line for line in gone if line.startswith('memstat_type_limit_objects{allocator="table"')]
         self.assertEqual([re.search('type="(.*?)"', line)[1] for line in limits], ["processes", "files"])

@@ -41,7 +41,7 @@ class UnderAttack(unittest.TestCase):
             attacker = subprocess.Popen([sys.executable, "-B", ATTACK, "--attack", kind, f"127.0.0.1:{daemon.port}", str(CONNECTIONS), "127.0.0.1",
                                          str(program.PATIENCE), "--tell"], stdout=subprocess.PIPE, text=True)
             try:
-                # It says when it has made all its connections.
+                # It reports when it has made all its connections.
                 self.assertIn("made", json.loads(attacker.stdout.readline()))
                 for _ in range(SCRAPES):
                     daemon.scrape()
@@ -83,7 +83,7 @@ class NewConnections(unittest.TestCase):
     CONNECTIONS = 200
 
     def test_none_is_looked_for_among_the_descriptors(self):
-        # Sources that keep hundreds of files open made each new connection cost as many calls of getpeername.
+        # With sources that keep hundreds of files open, each new connection once cost as many calls of getpeername.
         with program.temporary_directory() as directory:
             library = preload.build_library(directory, "counted_calls.c")
             counter = os.path.join(directory, "count")
@@ -128,7 +128,7 @@ class FewDescriptors(unittest.TestCase):
 
 
 class FullTable:
-    """Makes what opens a file fail with ENFILE in a memstatd started with `environment`, and no longer."""
+    """Makes calls that open a file fail with ENFILE in a memstatd started with `environment`, and work again."""
 
     def __init__(self, directory):
         library = preload.build_library(directory, "full_file_table.c")
@@ -143,7 +143,7 @@ class FullTable:
 
 @contextlib.contextmanager
 def daemon_with_table(settings=""):
-    """A memstatd that polls ten times a second, with these lines of configuration, and the table that can be full for it."""
+    """A memstatd that polls ten times a second, with these lines of configuration, and the table that can be made full for it."""
     with program.temporary_directory() as directory:
         table = FullTable(directory)
         config = os.path.join(directory, "memstatd.yaml")
@@ -186,7 +186,7 @@ class FileTableFull(unittest.TestCase):
             kept.request("GET", "/metrics")
             self.assertEqual(kept.getresponse().status, 200)
             self.assertIs(kept.sock, one)
-            # With many connections that do nothing, too: they go for those that ask.
+            # Also with many idle connections: they are closed in favour of those that ask.
             idle = [socket.create_connection((daemon.host, daemon.port)) for _ in range(60)]
             now = daemon.page()
             for connection in idle:
@@ -215,7 +215,7 @@ class FileTableFull(unittest.TestCase):
             self.assertGreater(now.number("memstat_source_errors_total", source="linux_process", reason="io"), 0)
             self.assertEqual({name for name, (state, _) in during.items() if state == "not present"}, lacking)
             self.assertFalse(now.series("memstat_type_bytes", allocator="process"), "figures of a source that is down")
-            # What is kept open is read on, so the table that is full is on the page.
+            # Open files are still read, so the full table is on the page.
             self.assertTrue(now.series("memstat_type_limit_used_ratio", allocator="table", type="files"))
             table.turn(0)
             daemon.wait_page(lambda now: "linux_process" in sources(now) - down(now), "the processes again")

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-# Where a family of metrics stands, by the scope that --list-metrics prints.
+# The section of a family of metrics, by the scope that --list-metrics prints.
 SECTIONS = [("of types", {"type", "size_class", "detail"}), ("of allocators", {"allocator"}), ("of CPUs and nodes", {"cpu", "node"}),
             ("of the system", {"machine", "system"})]
 
@@ -18,7 +18,7 @@ def printed(flag):
 
 
 def text(words):
-    """Text as mdoc wants it: each sentence on a line of its own, no escape, no request at the start of a line."""
+    """Text for mdoc: each sentence on a line of its own, no escape, no request at the start of a line."""
     sentences = re.split(r"(?<=[\w)]\.) (?=[A-Z])", words.replace("\\", "\\e"))
     return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in sentences)
 

@@ -24,7 +24,7 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 PAGES = ("freebsd-15.0-amd64-2cpu-limits", "linux-5.10-2cpu", "linux-6.1-4cpu-2nodes", "linux-6.12-4cpu", "linux-7.2-2cpu")
 TYPES = "[a-g].*"
 TOTAL_LINES = 9000  # of all five
-# The families that differ from run to run, and so have no place in a golden page.
+# The families that differ from run to run, and so are not in a golden page.
 VOLATILE = re.compile("|".join((
     r"process_.*",                     # this process
     r".*_timestamp_seconds",           # times of day
@@ -48,7 +48,7 @@ def golden_path(name):
 
 
 def kernel_metrics(*tiers):
-    """Names of the metrics of these tiers that tell of the kernel; the others tell of memstatd itself."""
+    """Names of the metrics of these tiers about the kernel; the others are about memstatd itself."""
     rows = [line.split("\t") for line in program.run("--list-metrics").stdout.decode().splitlines()]
     columns = {title: index for index, title in enumerate(rows[0])}
     return {row[columns["name"]] for row in rows[1:]
@@ -136,7 +136,7 @@ def freebsd_fixtures():
 class TruePages(unittest.TestCase):
     """The figures are those of the kernel, as decoded a second time by other code."""
 
-    # What the original library's accessors are on the page.
+    # The metrics that correspond to the original library's accessors.
     GAUGES = {"bytes": "memstat_type_bytes", "count": "memstat_type_objects", "free": "memstat_type_free_objects",
               "zonefree": "memstat_type_zone_free_objects", "kegfree": "memstat_type_keg_free_objects"}
     COUNTERS = {"numallocs": "memstat_type_allocations_total", "numfrees": "memstat_type_frees_total",
@@ -177,7 +177,7 @@ class TruePages(unittest.TestCase):
                     else:
                         wanted = figures[0] if len(set(figures)) == 1 else None
                     if shown is None:
-                        # Fields that the allocator does not have: the library says 0, or makes them up (bytes of zones).
+                        # Fields that the allocator lacks: the library returns 0, or computes them (bytes of zones).
                         made_up = allocator == "uma" and accessor in ("memalloced", "memfreed")
                         self.assertFalse(wanted and not made_up, f"{metric} of {name} is missing")
                     else:

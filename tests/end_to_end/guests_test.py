@@ -16,7 +16,7 @@ def boot():
     done = subprocess.run(["/usr/bin/python3", "-B", os.path.join(program.SOURCE_DIR, "tests", "guests", "run"), KERNEL, "--programs",
                            os.path.dirname(program.MEMSTATD)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     print(done.stdout, end="")
-    return done.returncode  # 77: something is not there, as the last line says
+    return done.returncode  # 77: something is missing, as the last line says
 
 
 def main():

@@ -15,7 +15,7 @@ import healthy_hosts  # noqa: E402
 import program  # noqa: E402
 
 MINUTES = 60
-# What captures of machines with a problem raise.
+# Alerts of captures of machines with a problem.
 FULL_SOCKETS = {"MemstatNearLimit", "MemstatSocketPressure"}  # TCP, UDP and conntrack were filled
 HUGE_PAGES = {"MemstatMemoryLow", "MemstatMemoryVeryLow"}  # nearly all memory was set aside for them
 PROBLEMS = {
@@ -47,7 +47,7 @@ def main():
         return 77
     fired, hosts = {}, 0
     for name, path in captures.shown_fixtures().items():
-        # promtool computes no rule that looks at more than 10 000 samples.
+        # promtool refuses rules that need more than 10 000 samples.
         for tier in ("default", "full"):
             hosts += 1
             for (alert, _, about), minutes in healthy_hosts.alerts({name: healthy_hosts.host_series(name, list(pages(path, tier)), MINUTES, 6)}, MINUTES).items():

@@ -29,7 +29,7 @@ BUSY = "import os\nwhile True: os.close(os.eventfd(0))\n"
 
 
 class Busy:
-    """Processes that cause millions of slab events a second, beside other tests, too."""
+    """Processes that cause millions of slab events a second, even beside other tests."""
 
     def __enter__(self):
         self.processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(4)]
@@ -51,7 +51,7 @@ def links_of(process):
 
 
 def links_of_kernel():
-    """Numbers of all links there are: bpf(2), BPF_LINK_GET_NEXT_ID."""
+    """Numbers of all links: bpf(2), BPF_LINK_GET_NEXT_ID."""
     libc = ctypes.CDLL(None, use_errno=True)
     call = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
     request = (ctypes.c_uint32 * 32)()
@@ -75,7 +75,7 @@ class Helper(unittest.TestCase):
         return program.Daemon("--config", configuration)
 
     def helper_of(self, daemon):
-        """The number of its helper process. Skips the test where there is nothing to help with."""
+        """The number of its helper process. Skips the test if there is none."""
         page = daemon.wait_page(lambda now: now.series("memstat_type_bytes", allocator="slab"), "the first poll")
         if not page.series("memstat_source_up", source=SOURCE):
             status = daemon.request("/api/v1/sources")[2].decode()

@@ -32,7 +32,7 @@ def request_bytes(host, headers, method="GET"):
 
 
 class Raw:
-    """One connection on which bytes are sent as they are."""
+    """One connection, on which raw bytes are sent."""
 
     def __init__(self, daemon):
         self.host = f"{daemon.host}:{daemon.port}"
@@ -73,7 +73,7 @@ class Raw:
 
 
 class OneDaemon(unittest.TestCase):
-    """All look at the same page, that of a kernel whose capture has one poll."""
+    """All tests use the same page, of a capture with one poll."""
 
     @classmethod
     def setUpClass(cls):
@@ -109,7 +109,7 @@ class Answers(OneDaemon):
     def test_head_is_get_without_the_body(self):
         for form, coding in PAGES:
             with self.subTest(form=form, coding=coding), Raw(self.daemon) as raw:
-                def both():  # the age may take a digit more or less; then another look is due
+                def both():  # the age may have a digit more or less; then it is read again
                     _, got, body = raw.ask(documents.accepting(form, coding).items())
                     status, head, none = raw.ask(documents.accepting(form, coding).items(), "HEAD")
                     self.assertEqual((status, none), (200, b""))
@@ -162,7 +162,7 @@ class Answers(OneDaemon):
         wanted = [(form, coding, method) for (form, coding), method in itertools.product(PAGES, ("GET", "HEAD"))] * 3
         with Raw(self.daemon) as raw:
             requests = [request_bytes(raw.host, documents.accepting(form, coding).items(), method) for form, coding, method in wanted]
-            # At once, as far as one read of the server takes them; then one after the other on the same connection.
+            # All at once, as far as one read of the server goes; then one after the other on the same connection.
             raw.send(*requests)
             for form, coding, method in wanted:
                 status, headers, body = raw.answer(method)
@@ -194,11 +194,11 @@ class EveryCapturedKernel(unittest.TestCase):
 
 
 class UnderPolls(unittest.TestCase):
-    """Polls as fast as they go: each answer is one whole document all the same."""
+    """Polls as fast as possible: each answer is still one whole document."""
     THREADS, REQUESTS = 8, 200
 
     def polls(self, directory):
-        """Polls between which the number of types, their names' lengths and their figures change."""
+        """Polls that differ in the number of types, their names' lengths and their figures."""
         pages = []
         for poll in range(6):
             lines = [captures.slabinfo_line(f"poll_{poll}_" + "x" * (index % 9 * poll), active=10 ** poll + index)
@@ -208,7 +208,7 @@ class UnderPolls(unittest.TestCase):
         return captures.write_capture(directory, pages)
 
     def check(self, form, content):
-        """Parses the whole page; the types' figures are those of one poll. Gives that poll back."""
+        """Parses the whole page; the types' figures must be those of one poll, which it returns."""
         document = documents.read(form, content)
         objects = {dict(labels)["type"]: int(value) for (_, labels), value in document.of("memstat_type_objects$").items()}
         (poll,) = {int(name.split("_")[1]) for name in objects if name.startswith("poll_")}

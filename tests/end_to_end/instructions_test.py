@@ -20,7 +20,7 @@ def skip(why):
 
 
 def compare(recorded, counts):
-    """What is to be said of each count, and of which of them as a failure."""
+    """A line for each count, and which of them are failures."""
     lines = []
     problems = []
     for name, count in counts.items():
@@ -58,7 +58,7 @@ def main():
         skip("counts of another build cannot be compared: " + "; ".join(other))
     counts = instructions.measure(program)
     lines, problems = compare(recorded, counts)
-    if problems:  # What other threads do meanwhile can only add, so the smaller of two counts is the better one.
+    if problems:  # Other threads can only add to it, so the smaller of two counts is the better one.
         again = instructions.measure(program)
         lines, problems = compare(recorded, {name: min(count, again.get(name, count)) for name, count in counts.items()})
     print("\n".join(lines))

@@ -39,7 +39,7 @@ def cases(port):
 
 
 def statuses(answer):
-    """Those of the answers in what came: "200,404"; "close" when none came. HEAD has none of the body that it announces."""
+    """Those of the answers in what came: "200,404"; "close" when none came. An answer to HEAD lacks the body that it announces."""
     found = []
     while answer:
         head, _, rest = answer.partition(b"\r\n\r\n")
@@ -53,7 +53,7 @@ def statuses(answer):
 
 
 def ask(address, request):
-    """What is answered to these bytes, with nothing behind them, until the server closes."""
+    """The answer to these bytes, with nothing after them, until the server closes."""
     with socket.create_connection(address, timeout=program.PATIENCE) as connection:
         try:
             connection.sendall(request)

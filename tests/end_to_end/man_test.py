@@ -64,7 +64,7 @@ def normal(prototype):
 
 
 def option_of(command, name):
-    """What --help says in the line of that option of a command; "" without it."""
+    """The line of that option in a command's --help; "" without it."""
     text = subprocess.run([MEMSTATCTL, command, "--help"], check=True, capture_output=True, text=True).stdout
     found = re.search(rf"(?m)^ +{name} .*$", text)
     return found.group(0) if found else ""
@@ -78,7 +78,7 @@ def options_of(*command):
 
 
 def options_documented(page):
-    """Long options that have an entry of their own."""
+    """Long options with their own entry."""
     entries = re.findall(r"^\.It (Fl .*)", source(page), re.M)
     return [option for entry in entries for option in re.findall(r"Fl Fl ([a-z][a-z0-9-]*)", entry)]
 
@@ -137,7 +137,7 @@ def add_missing_entries():
     before = ""  # the key that the last one follows
     for path, (default, comment) in shown().items():
         if path not in documented_keys():
-            # Behind the entry of the key before, which ends where the next one begins.
+            # After the entry of the previous key, which ends where the next one begins.
             place = re.search(rf"^\.It Ic {re.escape(before)}(?: .*)?\n(?:(?!\.It |\.El).*\n)*", page, re.M).end()
             page = page[:place] + entry_of(path, default, comment) + page[place:]
         before = path
@@ -145,7 +145,7 @@ def add_missing_entries():
 
 
 def another_value(default):
-    """A value beside the default of a key that is a switch or begins with a number; None for others."""
+    """A value other than the default, of a key that is a switch or begins with a number; None for others."""
     number = re.match(r"\d+", default)
     switched = {"true": "false", "false": "true"}.get(default)
     return switched or (f"{int(number.group()) + 1}{default[number.end():]}" if number else None)
@@ -298,7 +298,7 @@ class Programs(unittest.TestCase):
         known = set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
         text = " ".join(rendered(page) for page in ("memstatd.8", "memstatd.yaml.5"))
         named = set(re.findall(r"\bmemstat_\w+", text))
-        # A replay that goes well has no errors, is permitted all and is not recorded, the age is of the moment of a scrape (see the test below), and only
+        # A good replay has no errors, is permitted everything and is not recorded; the age exists only in a scrape (see the test below); and only
         # Linux counts events, of CPUs and of the kernel, with a helper.
         maybe = {"memstat_source_errors_total", "memstat_source_not_permitted", "memstat_poll_age_seconds", "memstat_recording_polls_total", "memstat_cpu_event_total",
                  "memstat_cpu_event_running_ratio", "memstat_events_cost_seconds_total", "memstat_events_counted_ratio",

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import program  # noqa: E402
 from ctl import MEMSTATCTL, readers, run  # noqa: E402
 
-# What it lacks, where that is not the slab caches.
+# What it lacks, if not the slab caches.
 OTHERS = {"origins": "attach to its events", "events": "linux_kernel_log", "resident": "/etc/shadow"}
 COMMANDS = (["types"], ["limits"], ["show", "dentry"], ["watch", "dentry", "--count", "1"], ["diff", "--for", "1"], ["top", "--count", "1"],
             ["leaks", "--for", "2s", "--interval", "200ms"], ["record", "kernel.tar", "--count", "1"],

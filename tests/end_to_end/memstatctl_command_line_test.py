@@ -23,7 +23,7 @@ LIMITS = "freebsd-15.0-amd64-2cpu-limits"
 
 
 def answer_all(listener, answer):
-    """Sends these bytes to whoever connects, until the listener is closed."""
+    """Sends these bytes to each client, until the listener is closed."""
     while True:
         try:
             with listener.accept()[0] as peer:

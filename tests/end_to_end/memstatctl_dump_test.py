@@ -17,7 +17,7 @@ from ctl import output, run  # noqa: E402
 MAKE_DUMP = os.path.join(os.path.dirname(program.MEMSTATD), "make_dump")
 DENTRY = {"bytes": 165 * 200, "objects": 165, "held_bytes": 10 * 4096, "free_objects": 35}
 KMALLOC = {"bytes": 256 * 64, "objects": 256, "held_bytes": 4 * 4096, "free_objects": 0}
-MEMORY = 0x4000  # where the dump's memory begins in its file; what the kernel made of it is at the front
+MEMORY = 0x4000  # the offset of the dump's memory in its file; the kernel's own data is at the front
 
 
 def memstatd(*arguments):
@@ -164,7 +164,7 @@ class Dump(unittest.TestCase):
         self.assertEqual({row["type"]: row for row in json.loads(output("types", "--json", "--from", recording))["types"]}, types)
 
     def damaged(self, content):
-        """What both programs make of such a dump: never a crash, always an error, or a result."""
+        """Runs both programs on such a dump: never a crash, always an error or a result."""
         path = os.path.join(self.directory, "damaged")
         with open(path, "wb") as file:
             file.write(content)

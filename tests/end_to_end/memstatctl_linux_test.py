@@ -109,7 +109,7 @@ class Node(unittest.TestCase):
     def test_of_freebsd(self):
         done = run("node", "--from", captures.fixtures()["freebsd-15.0-amd64-4cpu"], "0x1000")
         if IS_LINUX:
-            # This machine's kernel answers, as with every query of Linux; some have no memory there.
+            # This machine's kernel answers, as for every query of Linux; some have no memory there.
             self.assertRegex(done.stdout + done.stderr, "^0x1000: node |0x1000 is not memory")
         else:
             self.assertIn("Linux", done.stderr)

@@ -147,7 +147,7 @@ class Leaks(unittest.TestCase):
         try:
             while part := os.read(leader, 4096):
                 shown += part
-        except OSError:  # Linux's way to say that the other end is closed
+        except OSError:  # how Linux reports that the other end is closed
             pass
         os.close(leader)
         self.assertRegex(shown, rb"read \d+ of \d+ polls")

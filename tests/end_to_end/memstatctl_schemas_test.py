@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The JSON output of every command matches its schema in tests/fixtures/schemas, which also has the command lines to run.
 
-In these a capture has its name, OUTPUT is a file that is not there, URL a memstatd that replays LIMITS, DUMP a dump with owners of objects.
+In these, a capture has its name, OUTPUT is a file that does not exist, URL a memstatd that replays LIMITS, DUMP a dump with owners of objects.
 """
 import copy
 import json
@@ -32,7 +32,7 @@ def documents(output):
 
 
 def with_capture(word):
-    """The word, or the path of the capture that it names, with its @POLL."""
+    """The word, or the path of the capture that it names, with @POLL."""
     name, at, poll = word.partition("@")
     return captures.fixtures().get(name, name) + at + poll
 

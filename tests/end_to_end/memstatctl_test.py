@@ -79,7 +79,7 @@ class SameAsVmstat(unittest.TestCase):
     """The captures' own kernels."""
 
     def compare(self, where, ours, theirs, fixed, growing, counters):
-        """Rows of ours and vmstat's, which ran a moment later: figures in `fixed` are the same, those in `growing` not smaller
+        """Rows of ours and of vmstat, which ran a moment later: figures in `fixed` are the same, those in `growing` not smaller
         there."""
         self.assertEqual([row["name"] for row in ours], [row["name"] for row in theirs], where)
         same = 0
@@ -116,7 +116,7 @@ class SameAsVmstat(unittest.TestCase):
             self.assertEqual(printed.splitlines()[0], text.splitlines()[0], where)
             unused = {entry["name"] for entry in library_dump(files, poll, "malloc") if not entry["numallocs"] and not entry["count"]}
             theirs = rows_of(MALLOC_ROW, text)
-            # A type that was first used between the two looks has a row in the later one only.
+            # A type that was first used between the two runs has a row only in the later one.
             later = [row for row in theirs if row["name"] in unused]
             self.assertLessEqual(len(later), 1, where)
             ours, theirs = rows_of(MALLOC_ROW, printed), [row for row in theirs if row["name"] not in unused]
@@ -270,7 +270,7 @@ ZONES_JSON_13 = """\
 
 
 class OldFormats(unittest.TestCase):
-    """The layouts of releases of which there is no capture, written down from their sources."""
+    """The layouts of releases without a capture, taken from their sources."""
 
     def test_malloc_and_zones_text(self):
         with program.temporary_directory() as directory:
@@ -378,7 +378,7 @@ class Mbufs(unittest.TestCase):
             self.assertEqual(list(printed["mbuf-statistics"].items()), figures, where)
 
     def test_every_zone_and_the_tags_have_their_place(self):
-        """The real kernels have no tags and hardly any large jumbos, so here each figure is another; counted by hand."""
+        """The real kernels have no tags and hardly any large jumbos, so here each figure is different; counted by hand."""
         zones = [{"name": name, "size": size, "allocs": 100 + used, "frees": 100, "zone_free": free, "limit": limit, "fails": fails,
                   "sleeps": sleeps} for name, size, used, free, limit, fails, sleeps in (
                       ("mbuf", 256, 20, 4, 1000, 1, 2), ("mbuf_packet", 256, 7, 3, 0, 3, 4), ("mbuf_cluster", 2048, 15, 6, 500, 5, 6),

@@ -25,7 +25,7 @@ def run(*arguments, **environment):
 
 
 class Answers:
-    """A server that is no memstatd: it sends `answer` to whoever connects, and closes the connection unless told otherwise."""
+    """A server other than memstatd: it sends `answer` to each client, and closes the connection unless told otherwise."""
 
     def __init__(self, answer, closes=True):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ def answer(status, body, headers=""):
 
 
 class TlsFront:
-    """Takes TLS off, and passes a request and its answer on, as a proxy before memstatd does."""
+    """Ends TLS and forwards a request and its answer, as a proxy in front of memstatd does."""
 
     def __init__(self, context, server):
         self.context, self.port = context, server.listener.getsockname()[1]

@@ -130,7 +130,7 @@ def answer(question, *arguments):
 
 
 def whole_answer(question, *arguments, row=lambda document: None):
-    """Asks again while a busy machine makes a question stop before its end, unless the row is there already."""
+    """Asks again while a busy machine ends a question early, unless the row is already there."""
     def ask():
         document = answer(question, *arguments)
         return None if document["is_cut"] and not row(document) else document
@@ -189,7 +189,7 @@ class Who(unittest.TestCase):
             self.assertGreaterEqual(rows[0]["bytes"], 3 << 20)
 
     def test_the_metric_who_and_statvfs_agree_on_a_mount(self):
-        """Others write into /dev/shm, too: asks again until it holds as much after the answers as before."""
+        """Others also write to /dev/shm: asks again until it holds as much after the answers as before."""
         def held():
             status = os.statvfs("/dev/shm")
             return (status.f_blocks - status.f_bfree) * status.f_frsize, status.f_blocks * status.f_frsize
@@ -223,7 +223,7 @@ class Who(unittest.TestCase):
         self.assertRegex(done.stderr, "linux kernels only; .*procstat -v PID")
 
     def test_a_recording_of_freebsd_names_the_programs_that_held_a_known_number(self):
-        """Question, name of the row, and the figures that the recording's program took; how says which."""
+        """Question, name of the row, and the values that the recording's program caused; `how` names them."""
         for question, name, figures in (("files", None, {"count": 703}), ("pipes", None, {"count": 120}), ("eventfds", None, {"count": 80}),
                                         ("inotify", None, {"count": 12}), ("sockets", None, {"count": 90}),
                                         ("queues", "tcp receive", {"count": 1, "bytes": 30000}), ("queues", "tcp accept", {"count": 9}),

@@ -20,7 +20,7 @@ OLDER = 0.5  # s
 
 
 def attached_programs(process):
-    """How many programs it has attached to the kernel."""
+    """The number of programs that it has attached to the kernel."""
     return sum("tp_name" in facts for facts in descriptor_facts(process.pid))
 
 
@@ -32,13 +32,13 @@ class Memuse(unittest.TestCase):
             self.skipTest(f"this kernel has no slab cache {CACHE} of its own")
 
     def watch(self, work, *options):
-        """Lets `work` go on until the watch can judge, ends it as ^C does, and gives what it printed."""
+        """Runs `work` until the watch can judge, ends it as ^C does, and returns its output."""
         command = [MEMSTATCTL, "memuse", "--seconds", "600", "--older", f"{int(OLDER * 1000)}ms", "--type", CACHE, *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             program.wait_until(lambda: attached_programs(process) == 4 or process.poll() is not None, "the programs")
             start = before = time.monotonic()
             longest = 0.0
-            # A leak is known by blocks of each quarter of the time, so a machine that stalls must be watched for longer.
+            # A leak shows by blocks of each quarter of the time, so a machine that stalls must be watched for longer.
             while process.poll() is None and time.monotonic() < start + max(1.5, 8 * longest):
                 work()
                 time.sleep(0.01)

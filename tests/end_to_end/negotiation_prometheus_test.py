@@ -16,8 +16,8 @@ import prometheus_server  # noqa: E402
 
 STORED = '{job="memstatd",__name__!~"up|scrape_.*"}'
 NATIVE = ("memstat_source_read_seconds", "memstat_poll_duration_seconds")
-FIXTURE = "freebsd-15.0-amd64-4cpu"  # the most series, and counters among them
-# What a scrape that went wrong leaves in the log of level debug, besides warnings and errors.
+FIXTURE = "freebsd-15.0-amd64-4cpu"  # the most series, some of them counters
+# What a failed scrape leaves in the debug log, besides warnings and errors.
 FAULT = re.compile(r"^.*(?:level=(?:warn|error)|msg=\"(?:append failed|scrape failed|error|duplicate|out of)).*$",
                    re.MULTILINE | re.IGNORECASE)
 
@@ -48,7 +48,7 @@ class Negotiated(unittest.TestCase):
             return found and found[0][1] >= 2
         program.wait_until(scraped_twice, server.log)
 
-        # What went over the wire.
+        # What was sent.
         for asked, headers, body in list(relay.passed):
             self.assertEqual(asked["accept-encoding"], "gzip")
             self.assertEqual((headers["content-type"], headers["content-encoding"]), (documents.CONTENT_TYPE[form], "gzip"))
@@ -57,7 +57,7 @@ class Negotiated(unittest.TestCase):
             if form == "text":
                 prometheus_server.lint(body, "as it was scraped")
 
-        # What became of it.
+        # What was stored.
         target = server.api("targets")["activeTargets"][0]
         self.assertEqual((target["health"], target["lastError"]), ("up", ""))
         self.assertEqual(server.query('min_over_time(up{job="memstatd"}[1h])')[0][1], 1)
@@ -70,7 +70,7 @@ class Negotiated(unittest.TestCase):
                 self.assertNotIn(series, stored)
                 stored[series] = float(entry["value"][1])
         wanted = {series: float(value) for series, value in page.values.items()}
-        if form == "protobuf":  # where a histogram has native buckets, 2.42 stores no others
+        if form == "protobuf":  # if a histogram has native buckets, 2.42 stores no others
             self.check_native(page, native, server)
             wanted = {series: value for series, value in wanted.items() if not series[0].startswith(NATIVE)}
         else:

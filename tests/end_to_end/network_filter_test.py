@@ -21,7 +21,7 @@ PATIENT, IMPATIENT = 60, 3  # seconds: a page that comes; one that must not, whi
 @program.needs_root
 class NetworkFilter(unittest.TestCase):
     def run_behind(self, allowed, check, allow=NETWORK):
-        """check(daemon, hosts) with a memstatd HERE whose control group lets these networks through; None: there is no filter."""
+        """check(daemon, hosts) with a memstatd HERE whose control group admits these networks; None: no filter."""
         with program.temporary_directory() as directory, network.Namespaces() as hosts:
             path = os.path.join(directory, "memstatd.yaml")
             with open(path, "w", encoding="utf-8") as file:
@@ -37,7 +37,7 @@ class NetworkFilter(unittest.TestCase):
                     return check(daemon, hosts)
 
     def fetch(self, daemon, hosts, place, path, address=network.HERE, seconds=PATIENT):
-        """What a client gets once the first poll is served; None: nothing within the time."""
+        """What a client receives once the first poll is served; None: nothing within the time."""
         if seconds == PATIENT:
             return program.wait_until(lambda: hosts.fetch(place, f"http://{address}:{daemon.port}{path}", seconds), "the page")
         return hosts.fetch(place, f"http://{address}:{daemon.port}{path}", seconds)

@@ -22,7 +22,7 @@ class OutOfMemory(unittest.TestCase):
             whole = sweep.whole()
             self.assertEqual((whole.status, whole.problem()), (0, None))
             self.assertGreater(whole.allocations, 1000)
-            # Most of the code runs early, so more of the places are there.
+            # Most of the code runs early, so more of the places are early.
             places = [1 + int(whole.allocations * (place / SAMPLES) ** 2) for place in range(SAMPLES)]
             sweep.run([(at, burst) for at in places for burst in out_of_memory.BURSTS])
             print(f"{whole.allocations} allocations in a whole life; lives by how they ended: {dict(sweep.endings)}")

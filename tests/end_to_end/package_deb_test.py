@@ -56,7 +56,7 @@ class Installed:
         return [[re.sub(r"[ (:].*", "", name.strip()) for name in one.split("|")] for one in depends.split(",") if one.strip()]
 
     def closure(self, names):
-        """These packages and all that they depend on."""
+        """These packages and all their dependencies."""
         found, waiting = set(), list(names)
         while waiting:
             name = waiting.pop()
@@ -76,7 +76,7 @@ class Installed:
 
 
 class Root:
-    """An empty root that dpkg installs into. Its scripts run outside of it, told by DPKG_ROOT, so that no libc is needed in it."""
+    """An empty root into which dpkg installs. Scripts run outside of it, with DPKG_ROOT, so that it needs no libc."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -86,7 +86,7 @@ class Root:
             write(b"", directory, "var/lib/dpkg", name)
 
     def dpkg(self, *arguments):
-        # What the packages depend on is this machine's: its own root has none of it. A container's dpkg may leave documents out.
+        # The dependencies are this machine's; the root has none. A container's dpkg may omit documents.
         return package.command(*as_root, "dpkg", f"--root={self.directory}", "--force-script-chrootless", "--force-depends",
                                "--log=/dev/null", "--path-include=/*", *arguments)
 
@@ -125,7 +125,7 @@ class Packages(unittest.TestCase):
         return package.command("dpkg-deb", "-f", self.debs[name], field).strip()
 
     def other_version(self, version, configuration=None):
-        """memstatd's package once more, under another version and maybe with another default configuration."""
+        """memstatd's package again, with another version and maybe another default configuration."""
         tree = os.path.join(self.root.directory + "-tree")
         self.addCleanup(shutil.rmtree, tree, True)
         shutil.rmtree(tree, ignore_errors=True)
@@ -146,13 +146,13 @@ class Packages(unittest.TestCase):
             control = package.command("dpkg-deb", "-I", self.debs[name], "control")
             self.assertRegex(control, r"\nDescription: kernel memory statistics\b.*\n [A-Za-z]")
             self.assertRegex(control, r"\nMaintainer: .+ <.+@.+>\n")
-        # From the program itself: what it is linked with, in at least the version that has the symbols.
+        # From the program itself: the libraries that it is linked with, in at least the version with the symbols.
         for needed in ("libc6 (>= ", "libstdc++6 (>= ", "libyaml-cpp", "libre2", "libprometheus-cpp-core", "libcivetweb", "libspdlog"):
             self.assertIn(needed, self.field("memstatd", "Depends"))
         self.assertNotIn("libmemstat", self.field("memstatd", "Depends"))
         self.assertIn("libc6 (>= ", self.field("libmemstat3", "Depends"))
         self.assertIn(f"libmemstat3 (= {version}-1)", self.field("libmemstat-dev", "Depends"))
-        # A Prometheus server needs nothing else of memstatd, whatever its processor is; a host that is watched needs no dashboards.
+        # A Prometheus server needs nothing else of memstatd, whatever its architecture; a monitored host needs no dashboards.
         self.assertEqual((self.field("memstatd-dashboards", "Architecture"), self.field("memstatd-dashboards", "Depends")), ("all", ""))
         files = package.command("dpkg-deb", "-c", self.debs["memstatd-dashboards"])
         for file in ("prometheus/alerts.yml", "prometheus/alertmanager.yml", "grafana/host.json", "mixin/mixin.libsonnet", "runbooks.md"):
@@ -235,11 +235,11 @@ class Packages(unittest.TestCase):
     def test_an_upgrade_keeps_an_edited_configuration(self):
         self.root.dpkg("-i", self.debs["memstatd"])
         write(EDITED, self.root.path(CONFIGURATION))
-        # A version with the same defaults does not even ask.
+        # A version with the same defaults asks nothing.
         self.root.dpkg("-i", self.other_version("0.1.1-1"))
         self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
         self.assertEqual(os.listdir(self.root.path("etc/memstatd")), ["memstatd.yaml"])
-        # One with others would; unattended, the user's file stays and the new defaults are put beside it.
+        # One with other defaults would; unattended, the user's file stays, with the new defaults beside it.
         self.root.dpkg("--force-confdef", "--force-confold", "-i", self.other_version("0.2.0-1", NEWER))
         self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
         self.assertEqual(read(self.root.path(CONFIGURATION + ".dpkg-dist")), NEWER)
@@ -278,7 +278,7 @@ class Packages(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("lintian"), "lintian is not installed")
     def test_lintian_finds_no_mistake(self):
-        # Known: there is no bug to close, and libmemstat3's scripts only keep CMake's own out.
+        # Known: there is no bug to close, and libmemstat3's scripts only prevent CMake's own.
         said = package.command("lintian", "--fail-on", "none", "--suppress-tags",
                                "initial-upload-closes-no-bugs,maintainer-script-empty", *self.debs.values())
         manual = os.path.exists(os.path.join(program.SOURCE_DIR, "daemon", "man", "memstatd.8"))
@@ -287,7 +287,7 @@ class Packages(unittest.TestCase):
 
 
 class Scripts(unittest.TestCase):
-    """The maintainer scripts on a machine where systemd runs, with stand-ins that write down how they are called."""
+    """The maintainer scripts on a machine where systemd runs, with stand-ins that log their calls."""
 
     def setUp(self):
         self.directory = self.enterContext(program.temporary_directory())

@@ -51,7 +51,7 @@ def listed():
 
 
 def symbols(path):
-    """(name, binding, visibility) of what the objects of an archive define for others."""
+    """(name, binding, visibility) of the global symbols of an archive."""
     for line in package.command("readelf", "-sW", path).splitlines():
         column = line.split()
         if len(column) == 8 and column[0].endswith(":") and column[4] != "LOCAL" and column[6] != "UND":
@@ -85,7 +85,7 @@ class Exports(unittest.TestCase):
         self.assertEqual(weak, [])
 
     def test_every_internal_name_of_the_static_library_is_in_our_namespace(self):
-        # Hidden symbols are still seen by a program that links the archive, so theirs must not be names it could use itself.
+        # A program that links the archive still sees hidden symbols, so their names must not clash with its own.
         ours = re.compile(r"memstat_|_Z\w*7memstat|_Z\w*(memory_type|16memory_type_list)")
         strange = [name for name, binding, visibility in symbols(STATIC)
                    if visibility == "HIDDEN" and not ours.match(name) and not LIBRARY_INSTANCE.match(name)]

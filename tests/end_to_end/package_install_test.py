@@ -28,7 +28,7 @@ def content(*path):
 
 
 def install_service(system, prefix, destdir):
-    """Only the service file and the configuration, as another system would get them."""
+    """Only the service file and the configuration, as for another system."""
     return package.command("cmake", f"-DMEMSTAT_SOURCE={program.SOURCE_DIR}", f"-DMEMSTAT_SYSTEM={system}",
                            "-DMEMSTAT_BINDIR=bin", "-DMEMSTAT_DATADIR=share", "-DMEMSTAT_SYSCONFDIR=etc", f"-DCMAKE_INSTALL_PREFIX={prefix}",
                            "-P", SERVICE_SCRIPT, environment={"DESTDIR": destdir})
@@ -148,7 +148,7 @@ class Places(InDirectory):
 
 
 class Consumers(InDirectory):
-    """Each outside project is built with the shared and with the static library, and run on a capture of a FreeBSD kernel."""
+    """Each external project is built with the shared and with the static library, and run on a capture of a FreeBSD kernel."""
 
     @classmethod
     def setUpClass(cls):
@@ -180,7 +180,7 @@ class Consumers(InDirectory):
         return build
 
     def run_both(self, build, name):
-        """What the program prints, the same with both libraries, as rows of columns."""
+        """The program's output, which must be the same with both libraries, as rows of columns."""
         printed = []
         for kind in ("shared", "static"):
             path = os.path.join(build, f"{name}_{kind}")
@@ -192,7 +192,7 @@ class Consumers(InDirectory):
         return [line.split("|") for line in printed[0].splitlines()]
 
     def check_types(self, rows):
-        """ALLOCATOR|NAME|BYTES|COUNT of all types against memstatd's page, where types of one name are one."""
+        """ALLOCATOR|NAME|BYTES|COUNT of all types, compared with memstatd's page, where types with one name are one."""
         for number, allocator in (("1", "malloc"), ("2", "uma")):
             counted, summed = {}, {}
             for row in rows:
@@ -207,7 +207,7 @@ class Consumers(InDirectory):
         return {name: int(value) for name, value in self.page.by_type(metric, allocator).items()}
 
     def check_zones(self, rows):
-        """NAME|SIZE|LIMIT|USED|FREE|REQUESTS|FAILURES|... of the zones that have a name of their own."""
+        """NAME|SIZE|LIMIT|USED|FREE|REQUESTS|FAILURES|... of the zones with a unique name."""
         names = [row[0] for row in rows]
         own = [row for row in rows if names.count(row[0]) == 1]
         self.assertGreater(len(own), 100)

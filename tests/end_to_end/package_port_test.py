@@ -40,7 +40,7 @@ def installed():
                         "-DMEMSTAT_SYSCONFDIR=etc", "-DCMAKE_INSTALL_PREFIX=/usr/local", "-P", SERVICE_SCRIPT,
                         environment={"DESTDIR": os.path.join(directory, "service")})
         paths = {path for part in ("all", "service") for path in package.tree(os.path.join(directory, part, "usr", "local"))}
-    # The last two are for Linux alone, and so are the examples, which change systemd's unit.
+    # The last two are only for Linux, as are the examples, which change systemd's unit.
     return {path for path in paths if "/doc/memstatd/examples/" not in path and not path.endswith((".service", ".spdx.json"))}
 
 

@@ -33,7 +33,7 @@ class Code:
             self.text = file.read()[offset:offset + size]
         pointers = {int(value, 16) - address for value in
                     re.findall(r"R_X86_64_RELATIVE +([0-9a-f]+)", package.command("readelf", "-rW", path))}
-        # What a pointer in the file leads to: virtual functions, callbacks, constructors.
+        # The targets of pointers in the file: virtual functions, callbacks, constructors.
         self.targets = [pointer for pointer in pointers if 0 <= pointer < size]
 
     def unmarked(self):
@@ -70,13 +70,13 @@ class Supply(unittest.TestCase):
                 self.assertNotRegex(dynamic, r"\b(RPATH|RUNPATH|TEXTREL)\b")
                 self.assertIn("__stack_chk_fail", symbols)
                 self.assertRegex(symbols, r"__\w+_chk@", "fortified calls")
-                if name == "memstatd":  # whose buffers have sizes that only the running program knows, which is level 3
+                if name == "memstatd":  # level 3: buffers whose sizes are known only at run time
                     self.assertRegex(symbols, r"__(read|recv)_chk@")
 
     @unittest.skipUnless(shutil.which("readelf") and platform.machine() == "x86_64", "readelf is not installed, or this is no x86-64")
     def test_targets_of_indirect_calls_are_marked_and_large_stack_frames_probed(self):
-        # The note of IBT and SHSTK in a file needs all that is linked to have it, and Debian 12's start files have none: so the
-        # instructions are looked at, which are what a kernel and a C library that turn them on need of us.
+        # The note of IBT and SHSTK in a file requires all that is linked to have it, and Debian 12's start files lack it. So
+        # the test looks at the instructions, which are what a kernel and a C library with these features need.
         libraries = [os.path.join(package.setting("CMAKE_INSTALL_LIBDIR"), name) for name in LIBRARIES]
         for name in [os.path.join("bin", name) for name in PROGRAMS] + [name for name in libraries if os.path.exists(self.installed(name))]:
             with self.subTest(name):

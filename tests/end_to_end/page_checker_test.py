@@ -17,7 +17,7 @@ GOOD = (b"# HELP a_total Things \\\\ done.\n# TYPE a_total counter\na_total 1\n"
         b"# HELP h_seconds Time.\n# TYPE h_seconds histogram\nh_seconds_count 3\nh_seconds_sum 0.5\n"
         b'h_seconds_bucket{le="0.1"} 1\nh_seconds_bucket{le="+Inf"} 3\n')
 HEAD = b"# HELP b Text.\n# TYPE b gauge\n"
-# What is wrong, and the words that must be in the one problem that is found.
+# The error, and the words that its one reported problem must contain.
 BAD = {
     "empty": (b"", "empty"),
     "no last newline": (HEAD + b"b 1", "no end"),

@@ -49,7 +49,7 @@ class Page(unittest.TestCase):
         cls.packages = node_packages.installed("browser")
 
     def look(self, daemon, scenarios, directory="", **environment):
-        """What check.mjs found, by scenario; nothing may have gone wrong on the way."""
+        """The results of check.mjs by scenario; it must not have failed."""
         if directory:
             directory = os.path.join(PICTURES, directory)
             os.makedirs(directory, exist_ok=True)
@@ -136,7 +136,7 @@ class Page(unittest.TestCase):
             live = looks["live"]
             self.assertEqual(len(set(live["generations"])), 3, live)
             self.assertLess(abs(live["scrolled"]), 1)
-            self.assertLess(live["moved"], 0.1)  # what web vitals call good
+            self.assertLess(live["moved"], 0.1)  # good, by web vitals
             self.assertEqual(live["asked_while_hidden"], 0)
 
     def test_a_daemon_without_sources(self):

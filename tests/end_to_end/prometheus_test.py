@@ -19,7 +19,7 @@ def live_slabs():
 
 
 def is_near(shown, before, after):
-    """Whether a figure that changes all the time is one that could be seen between two looks, or shortly before."""
+    """Whether a constantly changing figure may have had this value between two reads, or shortly before."""
     low, high = sorted((before, after))
     slack = max(64, high // 4)
     return low - slack <= shown <= high + slack
@@ -30,7 +30,7 @@ def is_near(shown, before, after):
 class ScrapedByPrometheus(unittest.TestCase):
     def test_its_query_api_returns_this_kernel_s_types(self):
         directory = self.enterContext(program.temporary_directory())
-        # What the kernel's own iterator finds in use is not what /proc/slabinfo says, which this test reads.
+        # The kernel's own iterator finds other numbers in use than /proc/slabinfo, which this test reads.
         config = os.path.join(directory, "memstatd.yaml")
         captures.write_file(config, "poll: {timeout: 1m}\nevents: {mode: off}\n")
         with program.Daemon("--interval", "1s", "--config", config) as daemon:
@@ -49,7 +49,7 @@ class ScrapedByPrometheus(unittest.TestCase):
         for labels, _ in found:
             self.assertEqual(set(labels), {"__name__", "instance", "job", "allocator", "type"})
 
-        # No fault in any scrape: it is up, every sample was taken, and as many as the page has.
+        # No error in any scrape: it is up, and every sample of the page was accepted.
         target = server.api("targets")["activeTargets"][0]
         self.assertEqual((target["health"], target["lastError"]), ("up", ""))
         self.assertEqual([value for _, value in server.query('up{job="memstatd"}')], [1])
@@ -63,7 +63,7 @@ class ScrapedByPrometheus(unittest.TestCase):
             return [int(entry[0][1]) for entry in (*counts, stored) if entry] == [series] * 3
         program.wait_until(every_series_was_stored, lambda: server.log() + daemon.log)
 
-        # The figures are the kernel's: those that do not change exactly, the others nearly.
+        # The figures are the kernel's: constant ones exactly, the others nearly.
         def figures_are_near():
             before = live_slabs()
             shown = {metric: {labels["type"]: value for labels, value in server.query(f'{metric}{{allocator="slab"}}')}
@@ -90,7 +90,7 @@ class ScrapedByPrometheus(unittest.TestCase):
         timestamps = server.api("query", query="time() - memstat_poll_timestamp_seconds")["result"]
         self.assertLess(float(timestamps[0]["value"][1]), program.PATIENCE)
 
-        # What Prometheus holds to be the metrics' help and types is what the page says.
+        # Prometheus has the help and types of the page.
         known = {entry["metric"]: entry for entry in server.api("targets/metadata")}
         for family in daemon.page().families.values():  # it asks for OpenMetrics, where a counter's family has no _total
             entry = known[family.name.removesuffix("_total") if family.type == "counter" else family.name]

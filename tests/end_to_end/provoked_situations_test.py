@@ -14,7 +14,7 @@ FLOORS = {"first": 0.92, "three": 0.93, "who": 0.96}
 
 
 def below(sums, floors):
-    """What falls below, a list of texts."""
+    """The shares that are too low, as a list of texts."""
     problems = sums["problems"]
     wrong = [f"{column}: {problems[column][0]} of {problems[column][1]}" for column, floor in floors.items()
              if problems[column][0] < floor * problems[column][1]]

@@ -36,7 +36,7 @@ class Readme(unittest.TestCase):
     def test_metrics_exist(self):
         printed = program.run("--once", "--replay", captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]).stdout.decode()
         known = column("--list-metrics", "name") | set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
-        # A replay that goes well has no errors and is not recorded, and the age is of the moment of a scrape.
+        # A good replay has no errors and is not recorded, and the age exists only in a scrape.
         known |= {"memstat_source_errors_total", "memstat_poll_age_seconds", "memstat_recording_polls_total"}
         functions = set()
         with open(os.path.join(program.SOURCE_DIR, "core", "include", "memstat.h"), encoding="utf-8") as file:
@@ -84,7 +84,7 @@ class Examples(unittest.TestCase):
                 done = subprocess.run(["bash", "-c", session + typed_commands.as_typed(line)], cwd=directory, capture_output=True, text=True,
                                       check=False, stdin=subprocess.DEVNULL, timeout=program.PATIENCE)
                 typed += 1
-                # Of why the status says what it found on this machine.
+                # The status of why depends on what it found on this machine.
                 good = (0, 10, 11) if line.startswith("memstatctl why") else (0,)
                 self.assertIn(done.returncode, good, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
                 self.assertEqual(typed_commands.difference(command, done.stdout), "")

@@ -17,7 +17,7 @@ import program  # noqa: E402
 
 
 def listing(directory):
-    """Every path below it with owner, mode and size, which tell whether anything was touched."""
+    """Every path below it with owner, mode and size, which show any change."""
     found = {}
     for path, directories, files in os.walk(directory):
         for name in [".", *directories, *files]:
@@ -52,7 +52,7 @@ class Recording(unittest.TestCase):
     def serve(self, record, *more):
         with program.Daemon(*self.replay, "--record", record, *more) as daemon:
             daemon.wait_log("the replay has ended")
-            # After SIGINT it packs however slow this machine is.
+            # After SIGINT it packs, however long that takes.
             self.assertEqual(daemon.terminate(signal.SIGINT), 0, daemon.log)
             return daemon.log
 
@@ -187,7 +187,7 @@ class Disk(Recording):
             self.assertEqual(daemon.terminate(), 1)
 
     def wait_until_polls_are_dropped(self, daemon):
-        """More of them than now: a busy machine drops some of its own."""
+        """More of them than now: a busy machine drops some by itself."""
         before = daemon.page().number("memstat_recording_polls_total", result="dropped")
         daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > before + 3, "dropped polls")
 

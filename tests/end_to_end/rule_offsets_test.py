@@ -26,7 +26,7 @@ HOST = {
     'memstat_type_limit_used_ratio{allocator="table",type="files"}': 0.5, 'memstat_type_limit_hits_total{allocator="table",type="files"}': 0,
     'memstat_type_failures_total{allocator="table",type="x"}': 0, "memstat_oom_kills_total": 0,
 }
-# Each group after, in the middle of, and just before the next moment of the one that it reads.
+# Each group just after, in the middle of, and just before the next evaluation of the one that it reads.
 OFFSETS = ({"memstat-slow": 5, "memstat-fleet": 10, "memstat-kernel": 7}, {"memstat-slow": 0, "memstat-fleet": 301, "memstat-kernel": 120},
            {"memstat-slow": 30, "memstat-fleet": 599, "memstat-kernel": 239}, {"memstat-slow": 599, "memstat-fleet": 598, "memstat-kernel": 1})
 NEEDS_TROUBLE = ("memory_gone", "growth6h", "growth1d", "growing_hosts", "pressure", "stalls")  # or a day
@@ -46,7 +46,7 @@ def scrape(now):
 @prometheus_server.needs_prometheus
 class RuleOffsets(unittest.TestCase):
     def missing(self, groups, offsets):
-        """{recorded series: how many of the last minutes it was not there}, as the dashboards look for it."""
+        """{recorded series: in how many of the last minutes it was missing}, as the dashboards query it."""
         names = [rule["record"] for group in groups for rule in group["rules"] if "record" in rule and not any(word in rule["record"] for word in NEEDS_TROUBLE)]
         gaps = dict.fromkeys(names, 0)
         with program.temporary_directory() as directory:
@@ -69,7 +69,7 @@ class RuleOffsets(unittest.TestCase):
                 self.assertEqual(self.missing(groups, offsets), {})
 
     def test_a_moment_of_another_group_is_missed(self):
-        """The same finds what was wrong: a figure of another group read at one moment."""
+        """The same test finds the former mistake: a series of another group read at one moment."""
         groups = [{"name": "slow", "interval": "10m", "rules": [{"record": "instance:x:sum", "expr": "memstat_series"}]},
                   {"name": "fleet", "interval": "10m", "rules": [{"record": "job:x:sum", "expr": "sum by (job) (instance:x:sum)"}]}]
         self.assertEqual(set(self.missing(groups, {"slow": 0, "fleet": 301})), {"job:x:sum"})

@@ -49,7 +49,7 @@ def causes():
 
 
 def exists(target, text):
-    """Whether a link of a document in dashboards/ leads somewhere."""
+    """Whether the target of a link in dashboards/ exists."""
     if target.startswith("https://"):
         return True
     file, _, anchor = target.partition("#")
@@ -83,7 +83,7 @@ class Sections(unittest.TestCase):
                 self.assertRegex(text, re.compile(words, re.MULTILINE), name)
 
     def test_of_a_limit_and_of_growth_the_first_commands_are_why_and_the_report_of_it(self):
-        other = {"MemstatUserQuota"}  # a quota of a user is no limit of a type
+        other = {"MemstatUserQuota"}  # a user's quota is not a limit of a type
         for name, text in self.sections.items():
             wanted = REPORT.get("growth" if "MemoryGone" in name else self.causes[name])
             if wanted and name not in other:
@@ -140,7 +140,7 @@ class Commands(unittest.TestCase):
         os.symlink(program.MEMSTATD, os.path.join(self.directory, "memstatd"))
 
     def type(self, command, url):
-        """What a shell makes of a command, with memstatd at this address. One that is typed again has the same answer."""
+        """Runs a command in a shell, with memstatd at this address. A repeated command returns the same result."""
         if (command, url) not in self.typed:
             self.typed[command, url] = self.run_shell(command.replace(URL, url))
         return self.typed[command, url]
@@ -150,7 +150,7 @@ class Commands(unittest.TestCase):
                               env={**os.environ, "PATH": f"{self.directory}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "COLUMNS": "120"})
 
     def test_those_that_ask_memstatd_show_the_trouble(self):
-        """Of each section: where limits are reached, where memory leaks, and for the others on a Linux with all tables."""
+        """Each section's commands: on hosts where limits are reached, where memory leaks, and otherwise on a Linux with all tables."""
         troubles = {"limit": (captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"], "100"), "growth": (leaking(os.path.join(self.directory, "leaking")), "20"),
                     "": (captures.fixtures()["linux-7.2-2cpu-tables"], "1")}
         shown = {"limit": "(?m)^uma +mbuf_cluster +(100|9[5-9])", "growth": "(?m)^slab +kmalloc-1k "}
@@ -170,7 +170,7 @@ class Commands(unittest.TestCase):
                     for _, command in commands(text):
                         if URL in command and "origins" not in command:
                             tried += 1
-                            if command == REPORT["growth"] and cause != "growth":  # of one poll nothing is told
+                            if command == REPORT["growth"] and cause != "growth":  # one poll shows no growth
                                 self.assertIn("too short to distinguish growth", self.type(command, url).stderr)
                                 continue
                             self.check(name, command, self.type(command, url), known)
@@ -206,7 +206,7 @@ class Commands(unittest.TestCase):
         self.assertGreater(tried, 40)
 
     def test_a_memstatd_that_hangs_is_asked_with_an_end(self):
-        """Stopped as a process in a hanging read is: each command of the section ends, and says what it is."""
+        """memstatd is stopped, as in a hanging read: each command of the section ends and reports it."""
         with program.Daemon("--replay", captures.fixtures()["linux-7.2-2cpu"]) as daemon:
             daemon.wait_page(lambda page: True, "a first page")
             daemon.process.send_signal(19)  # SIGSTOP

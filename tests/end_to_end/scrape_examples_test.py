@@ -17,7 +17,7 @@ import prometheus_server  # noqa: E402
 DASHBOARDS = os.path.join(program.SOURCE_DIR, "dashboards")
 DIRECTORY = os.path.join(DASHBOARDS, "prometheus", "scrape")
 INSTALLED = "/usr/share/memstatd/dashboards"
-# Debian's Prometheus is built without Kubernetes; what would be discovered there stands in these labels instead.
+# Debian's Prometheus is built without Kubernetes; these labels replace what it would discover there.
 DISCOVERED = """static_configs:
       - targets: ["10.0.0.7:8080"]
         labels: {__meta_kubernetes_pod_phase: Running, __meta_kubernetes_pod_container_init: "false",
@@ -35,7 +35,7 @@ DISCOVERED = """static_configs:
 
 
 def example(name):
-    """An example as it would be used, with the rules of this tree and without Kubernetes."""
+    """An example as used, with the rules of this tree and without Kubernetes."""
     with open(os.path.join(DIRECTORY, name), encoding="utf-8") as file:
         text = file.read().replace(INSTALLED, DASHBOARDS)
     text, count = re.subn(r"kubernetes_sd_configs:\n(?: {6}.*\n)+", DISCOVERED, text)
@@ -73,7 +73,7 @@ class Examples(unittest.TestCase):
 
     def targets(self, name):
         """{instance: scraped address} of the targets that Prometheus makes of an example."""
-        # By way of a proxy that is not there, so that nothing is looked up and no server is asked.
+        # Through a proxy that does not exist, so that no name is looked up and no server is contacted.
         config = example(name)[0].replace("job_name: memstatd\n", "job_name: memstatd\n    proxy_url: http://127.0.0.1:9\n", 1)
         self.assertIn("proxy_url", config)
         with prometheus_server.Prometheus(self.directory, None, config=config) as server:
@@ -94,7 +94,7 @@ class Examples(unittest.TestCase):
                               timeout=program.PATIENCE, check=False)
 
     def lines_added(self, text):
-        """Adds to a configuration with this text and gives (what was added, what is missing) by line."""
+        """Adds to a configuration with this text and returns (added lines, missing lines)."""
         path = os.path.join(self.directory, "prometheus.yml")
         captures.write_file(path, text)
         script = os.path.join(self.directory, "add.sh")
@@ -113,7 +113,7 @@ class Examples(unittest.TestCase):
 
     @prometheus_server.needs_promtool
     def test_a_configuration_that_is_there_gets_the_job_and_keeps_all(self):
-        """Debian's own, one with other indentation, and one without rules; a second time nothing is changed."""
+        """Debian's own, one with other indentation, and one without rules; a second run changes nothing."""
         debian = ("global:\n  scrape_interval: 15s # each\nalerting:\n  alertmanagers:\n  - static_configs:\n    - targets: ['localhost:9093']\n\nrule_files:\n"
                   "  # - \"first_rules.yml\"\n\nscrape_configs:\n  # The job name\n  - job_name: 'prometheus'\n    static_configs:\n      - targets: ['localhost:9090']\n")
         flat = "scrape_configs:\n- job_name: node\n  static_configs:\n  - targets: [a]\nrule_files:\n- mine.yml\n"
@@ -128,7 +128,7 @@ class Examples(unittest.TestCase):
         done = self.add("prometheus.yml")
         with open(path, encoding="utf-8") as file:
             self.assertEqual((done.returncode, file.read()), (0, before))
-        # Hosts that somebody put in stay.
+        # Hosts that were added stay.
         with open(os.path.join(self.directory, "memstatd-targets.yml"), encoding="utf-8") as file:
             self.assertIn("127.0.0.1:8947", file.read())
 

@@ -27,7 +27,7 @@ HOST = {"cluster", "site", "job", "instance"}  # other hosts, if these differ
 
 
 def labels_of_examples():
-    """Labels that the examples give to targets, but for those of a host and what is made of metrics."""
+    """Labels that the examples add to targets, except those of a host and those made from metrics."""
     found = set(OPERATOR)
     for directory in ("examples", os.path.join("prometheus", "scrape")):
         for where, _, names in os.walk(os.path.join(DASHBOARDS, directory)):
@@ -45,7 +45,7 @@ def config(rules, address):
     down = [{"instance": f"down{number}", **labels} for number in range(3) for labels in ({}, {"pod": "second"})]
     answering = [{"instance": host, **labels} for host in troubled_hosts.HOSTS for labels in own]
     answering += [{"instance": "stuck", "__metrics_path__": "/stuck", **labels} for labels in ({}, {"pod": "second"})]
-    # A parameter makes targets of one address different ones; it is not looked at.
+    # A parameter makes targets of one address different; memstatd ignores it.
     targets = [{"targets": [where], "labels": {**labels, "__param_n": str(number)}}
                for where, sets in ((address, answering), ("127.0.0.1:1", down)) for number, labels in enumerate(sets)]
     return yaml.safe_dump({"global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"}, "rule_files": rules,
@@ -74,9 +74,9 @@ class ScrapedTwice(unittest.TestCase):
         def ask():
             self.found = collections.Counter((labels["alertname"], labels.get("instance")) for labels, _ in server.query('ALERTS{alertstate="firing"}'))
             return set(self.found) == wanted
-        # A scrape that a busy machine answers too late has its host missed for a moment.
+        # If a busy machine answers a scrape too late, the host is missing for a moment.
         program.wait_until(ask, lambda: f"{sorted(map(str, wanted - set(self.found)))}, and not {sorted(map(str, set(self.found) - wanted))}; {server.log()}")
-        # Each is of one thing of that host but these, which are of several.
+        # Each alert is about one thing of that host, except these, which are about several.
         several = {"MemstatLimitHit", "MemstatNearLimit", "MemstatLeakFast", "MemstatLeakSuspected", "MemstatControlGroupKernelGrowth", "MemstatAllocationFailures"}
         self.assertEqual({key: count for key, count in self.found.items() if count > 1 and key[0] not in several}, {})
         twice = server.query('count by (alertname, instance, type, group, source, kind, checker) (ALERTS{alertstate="firing"}) > 1')

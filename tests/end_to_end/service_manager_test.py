@@ -17,7 +17,7 @@ SIGN = "WATCHDOG=1"
 
 
 class Manager:
-    """The end of NOTIFY_SOCKET that systemd has."""
+    """systemd's end of NOTIFY_SOCKET."""
 
     def __init__(self, name):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -128,7 +128,7 @@ class ServiceManager(unittest.TestCase):
                 polled.append(daemon.page().number("memstat_poll_timestamp_seconds"))
                 return len(polled) > 20 and len(set(polled[-20:])) == 1
             program.wait_until(is_hanging, "the polls to hang")
-            manager.socket.settimeout(0.7)  # longer than the manager would wait: signs that were under way have come
+            manager.socket.settimeout(0.7)  # longer than the manager would wait: notifications under way have arrived
             with self.assertRaises(TimeoutError):
                 for _ in range(20):
                     manager.next()

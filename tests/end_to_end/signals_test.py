@@ -29,7 +29,7 @@ def is_full(page):
 
 
 class WithReplay(unittest.TestCase):
-    """A memstatd with a configuration that replays three polls over and over, a tenth of a second apart."""
+    """A memstatd with a configuration that replays three polls in a loop, a tenth of a second apart."""
 
     def setUp(self):
         self.directory = self.enterContext(program.temporary_directory())
@@ -233,7 +233,7 @@ class SourceThatHangs(unittest.TestCase):
                 daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
                 for turn in range(2):
                     hang.turn(True)
-                    # The figures on memstatd itself are of this moment, those on types of the last poll: wait for both. A busy
+                    # The metrics of memstatd itself are current, those of types are from the last poll: wait for both. A busy
                     # machine may be late with another source in one poll, but none hangs along.
                     now = daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 0 and
                                            now.number("memstat_source_up", source="linux_vmalloc") == 1 and
@@ -282,7 +282,7 @@ class Privileges(unittest.TestCase):
         with program.Daemon("--interval", "100ms") as daemon:
             daemon.wait_page(lambda now: now.number(READS, source="linux_memory") > 2, "polls after the drop")
             self.check(daemon)
-            # New objects are seen: those of pipes and files, of which some cache has to grow.
+            # New objects are seen: those of pipes and files, so some cache must grow.
             pipes = []
             try:
                 before = sum(int(sample.text) for sample in daemon.page().series("memstat_type_objects", allocator="slab"))
@@ -331,7 +331,7 @@ class Privileges(unittest.TestCase):
             content = process.communicate(timeout=program.PATIENCE)[0]
             log.seek(0)
             said = log.read().decode()
-        # What anybody may read, such as control groups, is up.
+        # Sources that everyone may read, such as control groups, are up.
         self.assertEqual(process.returncode, 0 if re.search(rb'^memstat_source_up\{.*\} 1$', content, re.MULTILINE) else 1)
         if program.can_read_slabinfo():
             self.assertRegex(said, "/proc/slabinfo: .*Permission denied")

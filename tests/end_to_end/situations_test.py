@@ -32,7 +32,7 @@ def main():
             if len(finding["headline"]) > 100 or not finding["evidence"]:
                 failures.append(f"{file}: {situation['name']}: {finding['headline']}")
     assert asked >= 70, asked
-    # What a wrong answer looks like is found.
+    # Wrong answers are detected.
     assert situations.wrong_with({"cause": "a"}, [{"cause": "b", "severity": "now", "about": [], "who": []}])
     assert situations.wrong_with({}, [{"headline": "x", "cause": "b", "severity": "soon"}])
     print("\n".join(failures))

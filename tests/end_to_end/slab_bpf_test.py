@@ -41,7 +41,7 @@ class SlabBpf(EventTest):
             self.assertEqual(int(replayed.text(OBJECTS, allocator="slab", type=CACHE)), before)
             self.assertTrue(replayed.series("memstat_cpu_free_objects", allocator="slab", type="dentry"))
             with tarfile.open(os.path.join(recording, "000000.tar")) as recorded:
-                for poll in range(2):  # whoever reads captures without such a pass has the caches all the same
+                for poll in range(2):  # readers of captures without such a pass have the caches, too
                     for path in ("fs/proc/slabinfo", "source/" + self.SOURCE):
                         self.assertTrue(recorded.getmember(f"{poll:06}/{path}").size)
 
@@ -69,7 +69,7 @@ class SlabBpf(EventTest):
             sources = {source["name"]: source for source in json.loads(daemon.request("/api/v1/sources")[2])["sources"]}
             self.assertEqual(sources["linux_slab_sysfs"]["state"], "replaced", sources["linux_slab_sysfs"])
             self.assertTrue(page.series("memstat_type_held_bytes", allocator="slab", type="dentry"))
-            # The connections of these requests are closed a moment after their answers.
+            # The connections of these requests are closed shortly after their answers.
             program.wait_until(lambda: len(os.listdir(f"/proc/{daemon.process.pid}/fd")) <= 64, "at most 64 descriptors")
 
     def test_nothing_is_loaded_when_events_are_off(self):

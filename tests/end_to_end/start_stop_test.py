@@ -18,7 +18,7 @@ DROPPED = "memstat_log_lines_dropped_total"
 
 
 def blocks_hangup(pid):
-    """Whether the process has come to where it blocks SIGHUP: before that it is the loader of shared libraries that runs."""
+    """Whether the process already blocks SIGHUP: before that, the loader of shared libraries runs."""
     return int(program.status_of(pid)["SigBlk"], 16) & 1 << (signal.SIGHUP - 1)
 
 

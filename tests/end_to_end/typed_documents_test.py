@@ -29,7 +29,7 @@ FIRST = "daemon/run"
 NO_SYSTEMD = "systemd is not the first process of a bare root; tests/guests/systemd.py runs the package under it"
 NO_GRAFANA = "Debian has no Grafana; package_install_test.py and dashboards_schema_test.py test these files"
 FREEBSD = "needs FreeBSD; package_port_test.py and unit/rc.d/rc_script_test.sh test the port and the service script"
-# A regular expression that is in a command, and the reason. The documents must have a command for each.
+# A regular expression that matches a command, and the reason. The documents must have a command for each.
 NOT_TYPED = {
     r"^tests/run\b": "takes many minutes; tests/fresh types it in the same system",
     r"^pkg install": FREEBSD,
@@ -57,7 +57,7 @@ def serves(text):
 
 
 class Server:
-    """A command that serves: a memstatd that logs its address. What it prints is kept."""
+    """A command that serves: a memstatd that logs its address. Its output is kept."""
 
     def __init__(self, system, text):
         self.text, self.printed = text, ""
@@ -123,7 +123,7 @@ class Documents(unittest.TestCase):
 
     @staticmethod
     def failures():
-        """(type, failures): what README promises of the page of its replay."""
+        """(type, failures) that README promises on the page of its replay."""
         with open(os.path.join(program.SOURCE_DIR, "README.md"), encoding="utf-8") as file:
             found = re.findall(r"\*zone\s+(\w+)\s+is\s+full:\s[^*]*,\s+(\d+)\s+requests\s+failed\*", file.read())
         if len(found) != 1:
@@ -166,7 +166,7 @@ class Documents(unittest.TestCase):
         begin = time.monotonic()
         keys = next((keys for start, keys in KEYBOARD.items() if command.text.startswith(start)), "")
         done = self.system.run(self.session + typed_commands.as_typed(command.text), capture_output=True, input=keys, timeout=PATIENCE)
-        # What it finds is of the machine below, and a bare root may not read the kernel's log.
+        # It examines the machine outside, and a bare root may not read the kernel's log.
         statuses = (0, 3, 10, 11) if command.text.startswith("memstatctl why") else (0,)
         self.assertIn(done.returncode, statuses, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
         self.assertEqual(typed_commands.difference(command, done.stdout), "")

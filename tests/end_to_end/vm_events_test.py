@@ -12,7 +12,7 @@ from control_group import ControlGroup  # noqa: E402
 from event_tests import EventTest, descriptor_facts  # noqa: E402
 
 VICTIM = "memstat victim"
-# Takes the name, and memory until it is killed.
+# Takes this name, and then memory until it is killed.
 EATER = f"""
 with open("/proc/self/comm", "w") as file: file.write("{VICTIM}")
 bytearray(b"x" * (256 << 20))
@@ -20,7 +20,7 @@ bytearray(b"x" * (256 << 20))
 
 
 def kill_for_memory(name):
-    """Lets the kernel kill a process in a group of its own; whether it did."""
+    """Makes the kernel kill a process in its own group; returns whether it did."""
     with ControlGroup(name, 16 << 20) as group:
         done = subprocess.run([sys.executable, "-c", EATER], check=False, capture_output=True,
                               preexec_fn=group.enter)  # pylint: disable=subprocess-popen-preexec-fn
@@ -33,7 +33,7 @@ class VmEvents(EventTest):
     SOURCE = "linux_vm_events"
 
     def attached(self, process):
-        """How many links to events a process holds."""
+        """The number of links to events that a process holds."""
         return sum("link_type" in facts for facts in descriptor_facts(process))
 
     def test_the_victim_of_a_full_group_is_named_by_default_and_replayed(self):

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target of every source that has no fuzzer of its own; the source is the one that the program is named after. Any
-// bytes stand for each part of what the source read from a capture beside the other parts, and for files in the bundles
-// among them.
+// libFuzzer target of every source that does not have its own fuzzer; the program's name selects the source. Any bytes
+// replace each part that the source read from a capture, and each file in its bundles.
 //
 // MEMSTAT_SEEDS=DIRECTORY in the environment: writes what the captures have into it, and ends.
 #include <cstdlib>
@@ -21,7 +20,7 @@ namespace {
 
 constexpr std::size_t kStreamHeaderSize = 16;
 
-/// What the source read from the capture that it reads least of, so that a try is quick.
+/// What the source read from the capture of which it reads least, so that a try is quick.
 std::optional<SourceReader> g_whole;
 
 std::size_t size_of(const RawBytes& raw) {
@@ -41,14 +40,14 @@ std::vector<std::pair<std::string, std::string>> records_of(std::string_view byt
   return records;
 }
 
-/// Gives `reader` what was read, without the part that is to be replaced: a stream's is 20 MB.
+/// Gives `reader` what was read, without the part to be replaced: a stream's is 20 MB.
 void copy_other_parts(std::size_t replaced, SourceReader& reader) {
   for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
     if (i != replaced) reader.raw.parts[i].assign(g_whole->raw.parts[i].view());
   }
 }
 
-/// Parses and commits what stands in `reader`, as its kind of source promises.
+/// Parses and commits the content of `reader`, and checks the promises of its kind of source.
 void check(SourceReader& reader) {
   reader.state->parse_count = 0;
   const SourceDescriptor& source = *reader.descriptor;
@@ -73,7 +72,7 @@ void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole,
     if (found == records.end() && line.starts_with('+') && records.size() < whole.size() + 64) {
       records.emplace_back(line.substr(1), "");
       found = records.end() - 1;
-      given.clear();  // the strings may have moved: what was given before counts as given no more
+      given.clear();  // the strings may have moved: what was given before is no longer valid
       content = nullptr;
     }
     if (found != records.end()) {
@@ -95,7 +94,7 @@ void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole,
   static_cast<void>(writer.add(whole.back().first, whole.back().second));
 }
 
-/// A header that fits the bytes, since a fuzzer hardly guesses one. `type_size`: bytes of a record without its CPUs.
+/// A header that fits the bytes, because a fuzzer rarely guesses one. `type_size`: bytes of a record without its CPUs.
 void fit_header(std::size_t type_size, Buffer& stream) {
   const std::uint32_t cpus = 1 + load<std::uint32_t>(stream.view(), 4) % 8;
   const std::size_t record_size = type_size + 64 * std::size_t{cpus};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as both of FreeBSD's streams, queried twice through the C API, with and without folding, and
-// everything walked that a consumer can reach. Aborts when a promise of memstat.h is broken.
+// libFuzzer target: any bytes as both of FreeBSD's streams, queried twice through the C API, with and without folding; walks
+// everything that a user of the library can reach. Aborts if a promise of memstat.h is broken.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-/// Reads all that there is of a list, and fills slots. Requires what holds for every list. Returns a sum over all figures.
+/// Reads everything of a list, and fills slots. Checks what must be true of every list. Returns a sum over all values.
 std::uint64_t walk(memory_type_list* list) {
   std::uint64_t sum = 0;
   std::size_t count = 0;
@@ -40,7 +40,7 @@ void set_slots(memory_type_list* list) {
   }
 }
 
-/// Types never move and keep their slots, whatever was queried since.
+/// Types never move and keep their slots, whatever is queried.
 void require_slots(memory_type_list* list, std::size_t least) {
   std::size_t kept = 0;
   for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) {
@@ -94,7 +94,7 @@ void fuzz_lists(const std::string& first, const std::string& second) {
   }
 }
 
-/// The bytes with a header that fits them for records of that size, since a fuzzer hardly guesses one.
+/// The bytes with a header that fits them for records of that size, because a fuzzer rarely guesses one.
 std::string with_header(std::string bytes, std::size_t type_size) {
   constexpr std::size_t kHeaderSize = 16;
   if (bytes.size() < kHeaderSize) return bytes;
@@ -109,7 +109,7 @@ std::string with_header(std::string bytes, std::size_t type_size) {
 }  // namespace memstat
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t kMax = 2048;  // a dozen types: more of them teach nothing and take their time
+  constexpr std::size_t kMax = 2048;  // a dozen types: more show nothing new and take time
   size = std::min(size, kMax);
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   memstat::fuzz_lists(bytes, memstat::with_header(bytes, 120));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as the three text files of a capture. What is accepted must come back the same from its own
-// text.
+// libFuzzer target: any bytes as the three text files of a capture. Text that is accepted must be the same after writing and
+// reading it again.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

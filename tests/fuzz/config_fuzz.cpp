@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as a configuration file. Aborts when an answer breaks the loader's promises.
+// libFuzzer target: any bytes as a configuration file. Aborts if a result breaks the loader's promises.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (line.find('\n') != std::string::npos) std::abort();
   }
   if (!result) return 0;
-  // A configuration that was accepted is one that the daemon can run with.
+  // The daemon can run with any accepted configuration.
   const memstat::Config& config = *result;
   if (config.listen.empty() || config.retention == 0 || config.poll.interval < memstat::kMinPollInterval) std::abort();
   if (config.poll.timeout.count() <= 0 || config.growth_window < config.poll.interval) std::abort();

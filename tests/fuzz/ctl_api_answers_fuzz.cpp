@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a program that says it is memstatd may answer to memstatctl: any bytes give rows within their bounds.
+// Answers of a program that claims to be memstatd, read by memstatctl: any bytes give rows within their bounds.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as a kernel's description of its types, and what a dump's reader asks of it.
+// libFuzzer target: any bytes as a kernel's BTF, and the requests that a dump's reader makes to it.
 #include <cstdint>
 
 #include "core/postmortem/kernel/btf.h"

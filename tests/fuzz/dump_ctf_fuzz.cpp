@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as the section of types of a FreeBSD kernel's file, and what a dump's reader asks of it.
+// libFuzzer target: any bytes as the CTF of a FreeBSD kernel's file, and the requests that a dump's reader makes to it.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

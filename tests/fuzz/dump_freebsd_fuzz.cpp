@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: a small FreeBSD kernel's minidump that was changed in some places, 12 bytes each: where, and what stands
-// there now. Headers, page tables, lists of types and zones, counters and the objects of zones are read in it; what is wrong
-// is an error or a note.
+// libFuzzer target: a small FreeBSD kernel's minidump, changed in some places, each given by 12 bytes: the place and its new
+// content. Reads headers, page tables, lists of types and zones, counters and the objects of zones; an inconsistency is an
+// error or a note.
 #include <sys/mman.h>
 #include <unistd.h>
 

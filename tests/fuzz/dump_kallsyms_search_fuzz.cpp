@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as the read-only data of a kernel in which tables of symbols are searched. What is found lies
-// within.
+// libFuzzer target: any bytes as the read-only data of a kernel, which is searched for tables of symbols. Results must be
+// within it.
 #include <cstdint>
 
 #include "core/postmortem/linux/kallsyms.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: a small kernel whose memory was changed in some places, 12 bytes each: where, and what stands there now.
-// Lists of caches, zones, counters, areas and modules are read in it, and the objects of each cache; what is wrong is an
+// libFuzzer target: a small kernel whose memory was changed in some places, each given by 12 bytes: the place and its new
+// content. Reads lists of caches, zones, counters, areas and modules, and the objects of each cache; an inconsistency is an
 // error or a note.
 #include <algorithm>
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::uint64_t kBegin = 0x1000000;     // where the memory of FakeLinuxDump begins
 constexpr std::uint64_t kHeaderBytes = 0x4000;  // of its file
-constexpr std::size_t kChangedBytes = 0x80000;  // all that was made is in the first part of its memory
+constexpr std::size_t kChangedBytes = 0x80000;  // everything made is in the first part of its memory
 constexpr std::size_t kChangeBytes = 12;
 constexpr std::size_t kMaxChanges = 64;
 
-/// What a kernel's memory is when nothing was changed.
+/// A kernel's memory without changes.
 struct Kernel {
   std::string info;
   std::string memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as the notes of an ELF dump, and what is found as VMCOREINFO. What is found lies within.
+// libFuzzer target: any bytes as the notes of an ELF dump, and the VMCOREINFO found in them, which must be within the bytes.
 #include <cstdint>
 
 #include "core/postmortem/container/elf_core.h"

@@ -21,7 +21,7 @@ class FuzzedMemory final : public PhysicalMemory {
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
     MEMSTAT_FUZZ_REQUIRE(++reads_ <= 5);  // one for each level
     if (bytes_.empty()) return missing_memory(name_, "physical", address, "nothing");
-    // Every address is somewhere: so a walk comes far.
+    // Every address is mapped, so that a walk goes far.
     for (std::size_t i = 0; i < size; ++i) to[i] = bytes_[(address + i) % bytes_.size()];
     return {};
   }

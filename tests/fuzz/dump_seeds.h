@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Seeds of the fuzzers of crash dumps: parts of a kernel that never ran.
+// Seeds of the fuzzers of crash dumps: parts of a made-up kernel.
 //
 // MEMSTAT_SEEDS=DIRECTORY in the environment: writes them into it, and ends.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// What LLVMFuzzerInitialize calls: `part` takes the seed out of a dump.
+/// Called by LLVMFuzzerInitialize: `part` takes the seed out of a dump.
 inline void write_dump_seeds(std::string (*part)(const FakeLinuxDump&)) {
   const char* const directory = std::getenv("MEMSTAT_SEEDS");
   if (directory == nullptr) return;

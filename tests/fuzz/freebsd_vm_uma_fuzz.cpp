@@ -5,7 +5,7 @@
 
 namespace {
 
-/// What is good names a domain and a zone at least, and zones as long as the kernel's.
+/// Accepted input has at least one domain and one zone, and names as long as the kernel's.
 void commit(memstat::SourceReader& reader) {
   using namespace memstat;
   if (!fuzz_contribution(reader)) return;
@@ -14,7 +14,7 @@ void commit(memstat::SourceReader& reader) {
   for (const StagedType& type : staging.types()) MEMSTAT_FUZZ_REQUIRE(type.name.size() <= kMaxLabelBytes * kMaxZoneNameSize);
 }
 
-/// No node is given to two zones, and none to a zone of another size or kind.
+/// No node belongs to two zones, or to a zone of another size or kind.
 void match(std::string_view text) {
   using namespace memstat;
   std::vector<ListedZone> zones;

@@ -12,7 +12,7 @@ elseif(NOT dump_library_count EQUAL 3)
   list(FILTER fuzz_files EXCLUDE REGEX "/dump_kdump_file_fuzz\\.cpp$")
 endif()
 set(fuzzers "")
-# memstat_fuzzer(NAME LIBRARY FILE...): a fuzzer of the code in LIBRARY and in all that the daemon and the C API have.
+# memstat_fuzzer(NAME LIBRARY FILE...): a fuzzer of the code in LIBRARY, the daemon and the C API.
 function(memstat_fuzzer name library)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE ${library} test_support memstat_c_api $<TARGET_NAME_IF_EXISTS:memstat_counters>
@@ -25,7 +25,7 @@ foreach(file IN LISTS fuzz_files)
   cmake_path(GET file STEM name)
   memstat_fuzzer(${name} memstat_core ${file})
 endforeach()
-# A source without a file of its own is fuzzed by tests/fuzz/any_source.cpp, which finds the source by the program's name.
+# tests/fuzz/any_source.cpp fuzzes each source without its own file; the program's name selects the source.
 add_library(any_source_fuzzer OBJECT tests/fuzz/any_source.cpp)
 target_link_libraries(any_source_fuzzer PRIVATE test_support)
 get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the fuzzer of a source does that reads sysctls together and is no roster.
+// For fuzzers of sources that read sysctls together and are not rosters.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,7 @@
 
 namespace memstat {
 
-/// Commits any bytes as the bundle, then a bundle that is whole, of their lines "NAME CONTENT", which a fuzzer hardly
-/// guesses.
+/// Commits any bytes as the bundle, then their lines "NAME CONTENT" as a complete bundle, which a fuzzer rarely guesses.
 inline void fuzz_listed_sysctls(std::string_view source, std::string_view bytes, void (*commit)(SourceReader&)) {
   SourceReader reader(*find_source(source));
   reader.raw.page_size = 4096;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every source's fuzzer does with what it made of its bytes: parse, commit twice, and abort when a promise is broken.
+// Common to all fuzzers of sources: parse, commit twice, and abort if a promise is broken.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace memstat {
     }                                                                              \
   } while (false)
 
-/// An error of a parser says what is wrong where.
+/// An error of a parser says what is wrong, and where.
 inline void require_typed(const Error& error, const SourceReader& reader) {
   MEMSTAT_FUZZ_REQUIRE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion);
   MEMSTAT_FUZZ_REQUIRE(error.source == reader.descriptor->name && !error.path.empty() && !error.detail.empty());
@@ -31,7 +31,7 @@ inline void require_typed(const Error& error, const SourceReader& reader) {
   MEMSTAT_FUZZ_REQUIRE(error.offset.has_value() && *error.offset <= longest);
 }
 
-/// Every type of a list that only this source wrote is well-formed. Returns a sum over all figures.
+/// Checks that every type of a list filled only by this source is well-formed. Returns a sum over all values.
 inline std::uint64_t require_sane(const MemoryTypeList& list, const SourceDescriptor& source) {
   std::uint64_t sum = 0;
   std::size_t count = 0;
@@ -49,7 +49,7 @@ inline std::uint64_t require_sane(const MemoryTypeList& list, const SourceDescri
   return sum;
 }
 
-/// Every statistic has labels that fit a page and that no other of its kind has. Returns a sum over all of them.
+/// Checks that every statistic has labels that fit a page and are unique. Returns a sum over all of them.
 inline std::uint64_t require_sane(const StagedStatistics& statistics) {
   std::set<std::string> seen;
   std::uint64_t sum = 0;
@@ -66,7 +66,7 @@ inline std::uint64_t require_sane(const StagedStatistics& statistics) {
   return sum;
 }
 
-/// Parses and commits `reader.raw`, twice where it is good: the second time must change nothing. A source of types whose
+/// Parses and commits `reader.raw`, twice if it is valid: the second time must change nothing. A source of types whose
 /// bytes may name none `may_be_empty`.
 inline void fuzz_commit(SourceReader& reader, bool may_be_empty = false) {
   MemoryTypeList list;
@@ -110,7 +110,7 @@ inline bool fuzz_contribution(SourceReader& reader) {
     }
     for_each_of(staging.cpu_fields(), [&](CpuField field) { sum += staging.cpu_figure(i, field, 0); });
   }
-  volatile std::uint64_t read = sum;  // only that all of it could be read matters
+  volatile std::uint64_t read = sum;  // it only matters that all of it could be read
   (void)read;
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as what judges a request before and after civetweb reads it: the end of its header, its path,
-// its Host, the names and lists of its header. Aborts when an answer contradicts another.
+// libFuzzer target: any bytes in the checks of a request before and after civetweb reads it: the end of its header, its
+// path, its Host, the names and lists of its header. Aborts if two results contradict each other.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

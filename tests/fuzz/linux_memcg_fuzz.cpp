@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as what was read of all control groups, as each file of one group, and as names and contents
-// of many files, which a fuzzer would hardly guess the lengths of.
+// of many files, whose lengths a fuzzer would rarely guess.
 #include <algorithm>
 
 #include "core/collect/file_bundle.h"

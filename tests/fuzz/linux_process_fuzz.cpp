@@ -10,8 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reader.raw.page_size = 4096;
   reader.raw.parts[0].assign(bytes);
   fuzz_commit(reader);
-  // A fuzzer hardly guesses a bundle: lines "COMM STATM" make one that is whole. How many names are wanted is the first
-  // byte.
+  // A fuzzer rarely guesses a bundle: lines "COMM STATM" make a complete one. The first byte is the number of names wanted.
   reader.state->options.assign(3, {});
   reader.state->options[0].matches = [](std::string_view name) { return name.starts_with('m'); };
   reader.state->options[1].number = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as /proc/slabinfo and as the files of one cache's directory, read through a view; and as what
-// a read brought.
+// libFuzzer target: any bytes as /proc/slabinfo and as the files of one cache's directory, read through a view; and as the
+// result of a read.
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/slab_kernel.h"
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   other.raw.cpu_count = 1 + static_cast<std::uint32_t>(size % 5);
   other.raw.parts[0].assign(text);
   fuzz_contribution(other);
-  // The same text as each file of a cache, in a bundle that is whole.
+  // The same text as each file of a cache, in a complete bundle.
   Buffer scratch;
   FileBundleWriter bundle(other.raw.parts[0], scratch);
   bool is_added = bundle.add({}, own).has_value() && bundle.add("order", "3\n").has_value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as /proc/slabinfo, read through a view so that the table of object sizes is made from them
-// too, and without that table.
+// libFuzzer target: any bytes as /proc/slabinfo, read through a view, so that the table of object sizes is also made from
+// them, and without that table.
 #include "tests/fuzz/fuzz_source.h"
 #include "tests/support/prepared_kernel_view.h"
 

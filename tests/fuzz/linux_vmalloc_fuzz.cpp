@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reader.raw.page_size = 4096;
   reader.raw.parts[0].assign({reinterpret_cast<const char*>(data), size});
   fuzz_commit(reader);
-  // No address: whatever begins with one is not a name.
+  // No address: a word that begins with one is not a name.
   for (const StagedType& type : reader.staging.types()) MEMSTAT_FUZZ_REQUIRE(!type.name.starts_with("0x"));
   return 0;
 }

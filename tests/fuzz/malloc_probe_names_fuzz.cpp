@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as kern.malloc_stats. Each of its names is found again as that of a probe.
+// libFuzzer target: any bytes as kern.malloc_stats. Each of its names must be found again by the name of its probe.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any lines as those of Accept and of Accept-Encoding. Aborts when saying the same in other words changes
-// the answer, or when a clear last word does not. A quadratic reader would run into the time limit at 64 KiB.
+// libFuzzer target: any lines as Accept and Accept-Encoding. Aborts if the same meaning in other words changes the answer,
+// or if a clear last word does not. A quadratic reader would exceed the time limit at 64 KiB.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,7 @@ template <typename Accepted>
 auto answer(const Lines& lines) {
   Accepted accepted;
   for (const std::string& line : lines) {
-    // A block of just that size, so that the address sanitizer sees a byte too much.
+    // A block of exactly that size, so that the address sanitizer detects a byte too many.
     const std::unique_ptr<char[]> exact(new char[line.size()]);
     std::copy(line.begin(), line.end(), exact.get());
     accepted.add({exact.get(), line.size()});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What two processes say to each other that read the kernel together: any requests for the one, any answers for the other,
+// The messages of the two processes that read the kernel together: any requests to one, any answers to the other,
 // with descriptors and memory of any size along. The first byte says which; then each message is a byte of flags, two of its
 // length, and its bytes. Seeds: MEMSTAT_SEEDS=DIRECTORY, as in dump_seeds.h.
 #include <fcntl.h>
@@ -38,7 +38,7 @@ std::vector<Message> messages_of(std::string_view input) {
   return messages;
 }
 
-/// Says what it was asked for.
+/// Returns what was requested.
 class Noting final : public KernelView {
  public:
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
@@ -83,7 +83,7 @@ void ask_anything(const std::vector<Message>& messages) {
     if (!pair.ours) return;
     for (const Message& message : messages) {
       std::string bytes = message.bytes;
-      if ((message.flags & 1) != 0 && bytes.size() >= sizeof(ReadRequest)) {  // a size that fits is hardly guessed
+      if ((message.flags & 1) != 0 && bytes.size() >= sizeof(ReadRequest)) {  // a matching size is rarely guessed
         const auto size = static_cast<std::uint32_t>(bytes.size() - sizeof(ReadRequest));
         std::memcpy(bytes.data() + offsetof(ReadRequest, name_size), &size, sizeof size);
       }

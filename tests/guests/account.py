@@ -16,7 +16,7 @@ class Load:
     take: str          # a line of shell
     fill: bool = True  # whether `take` is arguments of fill.c, which holds what it took until it is killed
     undo: str = ":"
-    untold: str = ""   # what the runbook calls it, where no kernel file has it
+    untold: str = ""   # its name in the runbook, if no kernel file has it
 
 
 BALLOON = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_balloon")  # in the order of insmod
@@ -72,14 +72,14 @@ def account(page):
 
 
 def check(outcome):
-    """What is wrong, and the table of tests/README.md on standard output."""
+    """Returns the errors, and prints the table of tests/README.md."""
     idle, resting, whole = account(outcome.files.get("account/idle", b"").decode())
     runbook = RUNBOOK.read_text(encoding="utf-8").partition("## MemstatUnaccountedGrowth")[2].partition("\n## ")[0]
     wrong = []
     for number, load in enumerate(LOADS):
         parts, rest, total = account(outcome.files.get(f"account/{number}.page", b"").decode())
         bound = 0.01 * total + 16 * MIB
-        taken = (sum(parts.values()) + rest - sum(idle.values()) - resting + whole - total) / MIB  # what a balloon has is not the kernel's any more
+        taken = (sum(parts.values()) + rest - sum(idle.values()) - resting + whole - total) / MIB  # a balloon's memory is no longer the kernel's
         grown = sorted(((value - idle.get(part, 0)) / MIB, part) for part, value in parts.items())[-2:]
         words = ", ".join(f"{part} {amount:+.0f}" for amount, part in reversed(grown) if amount >= 4)
         verdict = "within" if abs(rest) <= bound else f"runbook: {load.untold}" if load.untold else "WRONG"

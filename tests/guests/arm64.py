@@ -5,7 +5,7 @@
     tests/guests/arm64.py [TARGET]...     TARGET: of ninja; without: memstatd memstatctl
     tests/guests/arm64.py --package       also makes the Debian packages, below build/guests/arm64/packages
     tests/guests/arm64.py --tests         also builds test_c_api, for tests/guests/run arm64 c_api
-    tests/guests/run arm64 [TEST]...      runs them in an emulated guest then
+    tests/guests/run arm64 [TEST]...      then runs them in an emulated guest
 
 The libraries are downloaded once, with apt, into build/guests/arm64/root; this machine's package state is not touched. Needs Debian's
 g++-aarch64-linux-gnu, and qemu-user-static for --tests. Exit status: 77: what it needs is not there.
@@ -49,7 +49,7 @@ def packages():
 
 
 def note_package(package, new, root):
-    """What dpkg would note of an unpacked package, where dpkg-shlibdeps looks for a library's package: it is in `new`, and will be in `root`."""
+    """Writes what dpkg would of an unpacked package, for dpkg-shlibdeps to find a library's package: it is in `new`, and will be in `root`."""
     fields = kernels.run("dpkg-deb", "-f", str(package))
     name, architecture = (re.search(rf"^{field}: (.*)$", fields, re.M)[1] for field in ("Package", "Architecture"))
     stem = new / "var/lib/dpkg/info" / (f"{name}:{architecture}" if "\nMulti-Arch: same" in fields else name)
@@ -67,7 +67,7 @@ def note_package(package, new, root):
 
 
 def unpack_root(architecture, names, root, suite="bookworm"):
-    """Debian's packages of these names and all that they depend on, unpacked."""
+    """Debian's packages of these names and all their dependencies, unpacked."""
     new = root.with_suffix(".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -91,7 +91,7 @@ def configure(build, processor, root, *options):
 
 
 def make_packages(build):
-    """The Debian packages, whose dependencies dpkg-shlibdeps finds in what unpack_root() noted."""
+    """The Debian packages; dpkg-shlibdeps finds their dependencies in what note_package() wrote."""
     root, target = machine.ARM64_ROOT, PLACE / "packages"
     libraries = [build / "lib", *(root / directory for directory in ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"))]
     environment = os.environ | {"DPKG_ADMINDIR": str(root / "var/lib/dpkg"), "DEB_HOST_ARCH": "arm64"}

@@ -5,11 +5,11 @@
     tests/guests/checker.py [--memstatd PROGRAM] [--rounds N]     memstatd on this machine's kernel, as the account that runs this
     tests/guests/checker.py --record DIRECTORY                    rounds that a guest recorded: NAME/paths, before, quiet, page, after
 
-A value is exact where both readings say what it says, in range where they differ and it lies between them (or as far beyond as
-they are apart, because what rises may fall again), and a mismatch where it does so in no round. A series that only one side
+A value is exact if both readings agree with it, in range if they differ and it is between them (or as far beyond as
+they are apart, because what rises may fall again), and a mismatch if that is so in no round. A series that only one side
 has is a mismatch, too, unless it came or went meanwhile, and so is a metric that nothing here knows. Exit status 1: mismatches.
 
-The first reading moves what it counts: of the files that it opens, thousands of objects wait to be freed for a moment, and a source
+The first reading changes what it counts: thousands of objects of the files that it opens wait to be freed for a moment, and a source
 that is read once a second may be read just then. So only a page counts whose sources were all read after that reading had ended.
 """
 import argparse
@@ -30,7 +30,7 @@ import expected_types
 from kernel_files import Reading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What to expect, and the file without which there is nothing of it.
+# What to expect, and the file that it needs.
 RULES = ((expected_memory.memory, "/proc/meminfo"), (expected_memory.zones, "/proc/zoneinfo"), (expected_memory.reclaim, "/proc/vmstat"),
          (expected_memory.pools, "/proc/meminfo"), (expected_memory.checkers, "/proc/sys/kernel/tainted"),
          (expected_types.slabs, "/proc/slabinfo"), (expected_types.areas, "/proc/vmallocinfo"),
@@ -53,7 +53,7 @@ sources:
   linux_process: {{enabled: on, interval: 1s, largest: 1000}}
 events: {{mode: off}}
 """
-# What the kernel's files do not have, by metric: why nothing here expects it.
+# Metrics that the kernel's files do not have, and why they are not expected here.
 OF_MEMSTATD = "a figure of memstatd itself"
 OF_POLLS = "follows from what memstatd saw in other polls, which the kernel does not keep"
 NOT_EXPECTED = {
@@ -165,7 +165,7 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)",?')
 
 
 def parse_page(text, buckets=False):
-    """{(name, labels): number} of a page in Prometheus text format; of histograms the buckets only if asked for, by bounds as numbers."""
+    """{(name, labels): number} of a page in Prometheus text format; buckets of histograms only if requested, with bounds as numbers."""
     page = {}
     for line in text.splitlines():
         match = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line) if line and line[0] != "#" else None
@@ -188,7 +188,7 @@ def tolerance(metric):
     return 1e-6 if metric.endswith(("ratio", "index", "seconds_total")) else 0
 
 
-# What reading itself adds and takes away while it lasts: both ends of the scrape's connection, and the programs that read the files
+# What reading itself adds and removes while it lasts: both ends of the scrape's connection, and the programs that read the files
 # (in a guest a shell, xargs and grep), with their stacks, page tables and the pages that they give back. By metric and a label.
 OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_socket_allocated_objects", "TCP"): 2, ("memstat_type_objects", "threads"): 3, ("memstat_type_objects", "files"): 8,
             ("memstat_type_objects", "dentries"): 8, ("memstat_type_free_objects", "dentries"): 8, ("memstat_type_bytes", "TCP"): 1 << 16,
@@ -288,7 +288,7 @@ WRONG = BEST[3:]
 
 
 def judge_rounds(rounds):
-    """The best verdict of each value in any round in which it was there: what is wrong is wrong in all of them."""
+    """The best verdict of each value in any round in which it was present: a wrong value is wrong in all of them."""
     best = {}
     for verdicts in rounds:
         for key, verdict in verdicts.items():
@@ -336,7 +336,7 @@ def live_rounds(program, rounds):
 
 
 def recorded_round(place):
-    """(reading, page, reading), or None where the page is not of the quiet between the readings."""
+    """(reading, page, reading), or None if the page is not from the quiet between the readings."""
     text = {name: (place / name).read_text(encoding="utf-8", errors="surrogateescape") if (place / name).exists() else ""
             for name in ("paths", "before", "before.errors", "quiet", "page", "after", "after.errors")}
     if not is_fresh(parse_page(text["page"]), int(text["quiet"])):

@@ -5,7 +5,7 @@
     tests/guests/counters_arm64.py [--kernel VMLINUZ]
 
 A loop of known length must give that many instructions within 1 %. Needs Debian's qemu-system-arm and g++-aarch64-linux-gnu; without
---kernel, Debian's kernel for arm64 is downloaded (tests/guests/kernels.py). Exit status 77: something of it is missing.
+--kernel, Debian's kernel for arm64 is downloaded (tests/guests/kernels.py). Exit status 77: something that it needs is missing.
 """
 import argparse
 import pathlib
@@ -46,7 +46,7 @@ def build_init(work):
 
 
 def check(lines):
-    """What is wrong with the guest's results."""
+    """The errors in the guest's results."""
     found = {}
     for line in lines:
         words = line.split()

@@ -5,7 +5,7 @@
     tests/guests/dump_drgn.py DUMP VMLINUX
 
 DUMP is an ELF dump of a guest with virtual addresses, as dump_linux.py --paging --keep leaves it, and VMLINUX its kernel with debugging
-information: /usr/lib/debug/boot/vmlinux-RELEASE of Debian's package linux-image-RELEASE-dbg. Where Python has no drgn it is that of
+information: /usr/lib/debug/boot/vmlinux-RELEASE of Debian's package linux-image-RELEASE-dbg. If Python has no drgn, it is that of
 dump_tools.py. A cache that drgn cannot read is printed with its error, and is no difference. MEMSTATCTL in the environment: the program, by
 default build/bin/memstatctl. Exit status 77: drgn is missing.
 """
@@ -33,7 +33,7 @@ def objects_of(dump, cache):
 
 
 def in_sheaves(program, cache):
-    """Addresses of the free objects in sheaves (since Linux 6.18), which drgn 0.0.31 takes for allocated: those of CPUs, and full ones of nodes."""
+    """Addresses of the free objects in sheaves (since Linux 6.18), which drgn 0.0.31 counts as allocated: those of CPUs, and full ones of nodes."""
     from drgn.helpers.linux.cpumask import for_each_possible_cpu
     from drgn.helpers.linux.list import list_for_each_entry
     from drgn.helpers.linux.nodemask import for_each_online_node
@@ -64,7 +64,7 @@ def in_sheaves(program, cache):
 
 
 def with_drgn():
-    """Runs this script once more, by a Python that has drgn."""
+    """Runs this script again, by a Python with drgn."""
     if "MEMSTAT_DRGN" in os.environ:
         print("drgn is missing (Debian package python3-drgn)")
         return 77

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The formats that makedumpfile itself writes, against the dump that they are made of: types and objects must be the same.
+"""The formats that makedumpfile itself writes, compared with the original dump: types and objects must be the same.
 
     tests/guests/dump_formats.py DUMP
 
@@ -55,7 +55,7 @@ def as_vmcore(dump, path, direct):
 
 
 def convert(dump, path, options):
-    """"" or why makedumpfile did not."""
+    """"" or why makedumpfile did not write it."""
     program = dump_tools.command("usr/bin/makedumpfile")
     if "-F" in options:
         with open(path, "wb") as file:
@@ -79,7 +79,7 @@ def ask(dump, *arguments):
 
 
 def answers_of(dump):
-    """What memstatctl says of a dump: {question: (answer, complaints)}."""
+    """What memstatctl prints about a dump: {question: (output, messages)}."""
     found = {"types": ask(dump, "types")}
     for cache in CACHES:
         found[cache] = ask(dump, "objects", "slab/" + cache, "--limit", "1000000")

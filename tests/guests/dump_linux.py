@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A dump of a real Linux kernel, made in QEMU, against the files that the same guest printed just before.
+"""A dump of a real Linux kernel, made in QEMU, compared with the files that the same guest printed just before.
 
     tests/guests/dump_linux.py [KERNEL] [--keep DIRECTORY] [--memory 128] [--cpus 2] [--nodes 1] [--owners] [--paging] [--large]
     tests/guests/dump_linux.py all [--again]
@@ -33,7 +33,7 @@ import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 300  # s; an emulated machine on a busy host
-DUMPS = ROOT / "build/guests/dumps"  # what each kernel left: its compressed dump, and its files as it printed them
+DUMPS = ROOT / "build/guests/dumps"  # of each kernel: its compressed dump, and its files as printed
 LARGE_CACHES = ("dentry", "kmalloc-64", "task_struct")
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /tmp
@@ -110,7 +110,7 @@ def caches_of(slabinfo):
 
 
 def read_dump(dump):
-    """The same of memstatctl's reading of the dump; what it complained of; seconds, and MiB of memory at most."""
+    """The same from memstatctl's reading of the dump; its messages; seconds, and maximum MiB of memory."""
     program = os.environ.get("MEMSTATCTL", str(ROOT / "build/bin/memstatctl"))
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as complaints:
         began = time.monotonic()
@@ -127,7 +127,7 @@ def read_dump(dump):
 
 
 def objects_of(dump, cache, *arguments):
-    """What memstatctl says of the objects of a cache, and what it complained of."""
+    """memstatctl's list of the objects of a cache, and its messages."""
     program = os.environ.get("MEMSTATCTL", str(ROOT / "build/bin/memstatctl"))
     done = subprocess.run([program, "objects", "slab/" + cache, "--from", str(dump), "--json", *arguments], capture_output=True, text=True,
                           check=True)
@@ -135,7 +135,7 @@ def objects_of(dump, cache, *arguments):
 
 
 def count_objects(dump, names):
-    """Counts the objects of every cache one by one; how many caches are not as their counters say."""
+    """Counts the objects of every cache one by one; returns how many caches disagree with their counters."""
     total = wrong = 0
     began = time.monotonic()
     for name in names:
@@ -162,7 +162,7 @@ def check_owners(dump):
 
 
 def judge(dump, compressed, files, options):
-    """Whether memstatctl says of the dump what the guest's files say, and the same of the compressed one."""
+    """Whether memstatctl's output for the dump agrees with the guest's files, and is the same for the compressed dump."""
     types, complaints, seconds, most = read_dump(dump)
     again = types if compressed == dump else read_dump(compressed)[0]
     wrong = dump_memory.report(files, dump)
@@ -184,16 +184,16 @@ def judge(dump, compressed, files, options):
 
 
 def keep(place, work, files):
-    """Leaves the compressed dump and what the guest said, and the ELF dump where there is one."""
+    """Keeps the compressed dump and the guest's output, and the ELF dump if there is one."""
     place.mkdir(parents=True, exist_ok=True)
-    (place / "dump.kdump").unlink(missing_ok=True)  # which QEMU made for its owner's eyes only
+    (place / "dump.kdump").unlink(missing_ok=True)  # QEMU makes it readable only by its owner
     shutil.copy(work / "compressed", place / "dump.kdump")
     for name, text in files.items():
         (place / name).write_text(text, encoding="utf-8")
 
 
 def run_one(name, options):
-    """One kernel: boots it and judges its dump, or judges the one that was kept."""
+    """One kernel: boots it and judges its dump, or judges the kept one."""
     place = DUMPS / (f"{name}-large" if options.large else name)
     if options.again:
         if not (place / "dump.kdump").exists():

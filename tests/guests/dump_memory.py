@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page allocator's files that memstatd makes of a dump, against those that the same guest printed just before it stopped.
+"""The page allocator's files that memstatd makes from a dump, compared with those that the same guest printed just before it stopped.
 
-What does not change while a kernel runs must be the same; amounts of memory may have moved by a MiB, since printing takes some; events
+What does not change while a kernel runs must be the same; amounts of memory may have changed by a MiB, because printing takes some; events
 may only have grown.
 """
 import os
@@ -59,7 +59,7 @@ def pairs_of(text):
 
 
 class Verdict:
-    """What became of the figures of one file."""
+    """The results of the values of one file."""
 
     def __init__(self, name):
         self.name, self.exact, self.moved, self.most, self.wrong = name, 0, 0, 0, []
@@ -103,7 +103,7 @@ def compare(guest, dump):
 
 
 def report(guest, dump):
-    """Prints a line a file and what is wrong; how many figures are."""
+    """Prints a line for each file, and the errors; returns the number of wrong values."""
     verdicts = compare(guest, files_of(dump))
     for verdict in verdicts:
         unit = "kB" if verdict.name == "meminfo" else "pages or events"

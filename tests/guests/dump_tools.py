@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian 13's makedumpfile, kexec and drgn, which know newer kernels and more packings than Debian 12's.
+"""Debian 13's makedumpfile, kexec and drgn, which know newer kernels and more formats than Debian 12's.
 
     tests/guests/dump_tools.py     unpacks them below build/guests/dump_tools and prints what they are
 
@@ -25,7 +25,7 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
 def find():
-    """Unpacks them when they are not there. Raises kernels.Missing."""
+    """Unpacks them if they are missing. Raises kernels.Missing."""
     if PLACE.exists():
         return
     for program in ("apt-get", "dpkg-deb"):
@@ -35,7 +35,7 @@ def find():
 
 
 def command(program):
-    """What runs usr/bin/NAME or usr/sbin/NAME of them."""
+    """The command that runs usr/bin/NAME or usr/sbin/NAME of them."""
     return [str(PLACE / LOADER), "--library-path", str(PLACE / LIBRARIES), str(PLACE / program)]
 
 
@@ -47,7 +47,7 @@ def python():
 
 
 def files_of(programs):
-    """What a guest needs to run them: {path: (mode, content)}."""
+    """The files that a guest needs to run them: {path: (mode, content)}."""
     files = {"lib64/ld-linux-x86-64.so.2": (0o100755, (PLACE / LOADER).read_bytes())}
     for program in programs:
         files[f"bin/{pathlib.Path(program).name}"] = (0o100755, (PLACE / program).read_bytes())

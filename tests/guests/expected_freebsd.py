@@ -48,7 +48,7 @@ class Sysctls:
         self.page_size = page_size
 
     def __call__(self, name):
-        """A number, None where there is no such sysctl; what is negative is 0, as a limit that there is not."""
+        """A number, None if the sysctl does not exist; negative numbers are 0, as for no limit."""
         place = 0
         if isinstance(name, tuple):
             name, place = name
@@ -73,7 +73,7 @@ def text_of(name):
 
 
 class Types:
-    """Types of one name are one on the page: amounts are summed; sizes stand where all agree, limits where all have one."""
+    """Types with one name are one on the page: amounts are added up; sizes are shown if all agree, limits if all have one."""
 
     def __init__(self, add, allocator):
         self.add, self.allocator, self.members = add, allocator, {}

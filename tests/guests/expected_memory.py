@@ -24,7 +24,7 @@ THREAD_CALLERS = re.compile(r" (kernel_clone|fork_idle|_do_fork|copy_process|dup
 
 
 def less(whole, part):
-    """None when the whole is not known; files are read one after the other, so it never goes below zero."""
+    """None if the whole is not known; files are read one after the other, so negative values are shown as 0."""
     return None if whole is None else max(0, whole - (part or 0))
 
 

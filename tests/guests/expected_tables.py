@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the page should say of a capture's tables (NNNNNN/source/NAME), which hold what programs of memstatd counted.
+"""The expected page for a capture's tables (NNNNNN/source/NAME), which contain what memstatd's programs counted.
 
 Written from the grammar at the head of each source and from the HELP texts. It shares no code with memstatd and is stricter in one way:
-a word that it does not know is an error, because a capture of this tree must not hold one.
+an unknown word is an error, because captures of this tree must not contain one.
 """
 import re
 
@@ -35,7 +35,7 @@ def le(text):
 
 
 class Table:
-    """One table: its lines, and what several tables have in common."""
+    """One table: its lines, and what several tables share."""
 
     def __init__(self, source, text, add):
         self.source, self.add = source, add
@@ -45,7 +45,7 @@ class Table:
         self.lines = lines[:-2]
 
     def common(self, word, rest):
-        """Takes a line whose word means the same in each table. False: it is another one."""
+        """Reads a line whose word means the same in each table. False: another word."""
         words = rest.split()
         if word == "governor":
             attached, weight, cost, sampled, budget = map(int, words[:5])
@@ -191,7 +191,7 @@ def slab_caches(table, cpus, page_size):
     name = None
     rows = [line.split(" ") for line in table.lines[1:]]
     nodes = range(max((int(row[1]) + 1 for row in rows if row[0] == "node"), default=0))
-    has_cpu_slabs = any(row[0] == "cpu" and row[2] != "0" for row in rows)  # since 7.0 CPUs hold none
+    has_cpu_slabs = any(row[0] == "cpu" and row[2] != "0" for row in rows)  # since 7.0 CPUs have none
     for line in table.lines[1:]:
         word, *rest = line.split(" ", 10)
         if word in ("type", "type_about"):
@@ -286,7 +286,7 @@ def malloc_events(table, _):
 
 
 def kernel_log(table, _, known=None):
-    """Events of the kernel's log, which the capture holds as counts and lines."""
+    """Events of the kernel's log, which the capture has as counts and lines."""
     known = known or LOG_LINES
     if table.lines[0] != "kernel_log 1":
         table.unknown(table.lines[0])
@@ -324,7 +324,7 @@ def freebsd_kernel_log(table, by_cpu):
 
 
 def tmpfs(table, _):
-    """Mounts of tmpfs, which the capture holds as lines."""
+    """Mounts of tmpfs, which the capture has as lines."""
     if table.lines[0] != "tmpfs 1":
         table.unknown(table.lines[0])
     for line in table.lines[1:]:

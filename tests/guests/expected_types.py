@@ -214,7 +214,7 @@ def processes(reading, add, options):
             sums[comm] = [a + b for a, b in zip(sums.get(comm, [0] * 8), [1] + numbers)]
     for name, (count, size, resident, shared, text, _, data, _) in sums.items():
         if not resident:
-            continue  # threads of the kernel have no memory of their own, and are not listed
+            continue  # kernel threads have no memory of their own, and are not listed
         add.type("process", name, bytes=resident * reading.page_size, objects=count, address_space_bytes=size * reading.page_size)
         for part, pages in (("shared", shared), ("text", text), ("data", data)):
             add("memstat_process_part_bytes", pages * reading.page_size, type=name, part=part)
@@ -290,7 +290,7 @@ def tables(reading, add, _):
         if rows:
             hard, soft = (number(f"/proc/sys/net/{family}/neigh/default/gc_thresh{which}") for which in (3, 2))
             fulls = sum(row["table_fulls"] for row in rows) if "table_fulls" in rows[0] else None
-            has_permanent = hard is not None and rows[0]["entries"] > hard and not fulls  # they count for no limit
+            has_permanent = hard is not None and rows[0]["entries"] > hard and not fulls  # they do not count against a limit
             add.type("table", name, objects=rows[0]["entries"], limit_objects=None if has_permanent else hard, failures_total=fulls)
             add("memstat_table_soft_limit_objects", soft, type=name)
             for kind in ("forced_gc_runs", "unresolved_discards"):
@@ -298,7 +298,7 @@ def tables(reading, add, _):
     if "/proc/loadavg" in reading:
         limits = [number("/proc/sys/kernel/threads-max")]
         if limits[0] is not None and (pids := number("/proc/sys/kernel/pid_max")) is not None:
-            limits.append(pids - 300 if pids > 300 else pids)  # numbers below 300 are given out once
+            limits.append(pids - 300 if pids > 300 else pids)  # numbers below 300 are assigned only once
         add.type("table", "threads", objects=int(reading.words("/proc/loadavg")[3].partition("/")[2]),
                  limit_objects=min((limit for limit in limits if limit is not None), default=None))
     other_tables(reading, add)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills one of the kernel's tables, or memory of one kind, says how far it came, and holds it: fill KIND COUNT.
+// Fills one of the kernel's tables, or memory of one kind, prints how far it came, and keeps it: fill KIND COUNT.
 // Static, for the guests of tests/guests/run. Prints "filled N, refused M", then waits to be killed.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -214,7 +214,7 @@ int main(int count, char** words) {
   }
   printf("filled %d, refused %d\n", filled, refused);
   fflush(stdout);
-  // What no one answers for goes again after seconds, so neighbours are asked for again and again.
+  // Unanswered entries vanish after seconds, so neighbours are requested again and again.
   while (strcmp(words[1], "arp_cache") == 0 || strcmp(words[1], "ndisc_cache") == 0) {
     usleep(100000);
     for (int i = 0; i < atoi(words[2]); ++i) take(words[1], i);

@@ -39,7 +39,7 @@ def script():
 
 
 def samples(text):
-    """{series: number as it stands there}"""
+    """{series: number as printed}"""
     return dict(re.fullmatch(r"(\S+?(?:\{.*\})?) (\S+)", line).groups() for line in text.splitlines() if line and line[0] != "#")
 
 
@@ -52,7 +52,7 @@ LEFT_OUT = re.compile(r'memstat_(node|cpu|buddy|unusable|fragmentation|source_re
 
 
 def input_series(name, values):
-    """A series of promtool: [(number as it stands there, minutes)]."""
+    """A series of promtool: [(number as printed, minutes)]."""
     return f"      - {{series: '{labelled(name)}', values: '{' '.join(f'{value}x{minutes - 1}' for value, minutes in values)}'}}"
 
 
@@ -75,7 +75,7 @@ def alerts_of(series, kind, minutes):
 
 
 def check(outcome):
-    """What is wrong, and the table of tests/README.md on standard output."""
+    """Returns the errors, and prints the table of tests/README.md."""
     if not shutil.which("promtool"):
         return ["promtool is not installed (Debian's prometheus)"]
     wrong = []

@@ -27,13 +27,13 @@ class Test:
     script: str = ROUNDS
     shapes: tuple = (Shape(),)
     environment: dict = dataclasses.field(default_factory=dict)
-    modules: tuple = ()  # in the order of insmod; "NAME=later" is there and not loaded
+    modules: tuple = ()  # in the order of insmod; "NAME=later" is present and not loaded
     groups: int = 1  # of three rounds each that must have been recorded, 0: none are compared
     programs: tuple = ()  # C files of this directory that are compiled, without libraries, for the guest
     made: tuple = ()  # C files of this directory that are modules, built for the kernel and loaded
     built: tuple = ()  # programs beside memstatd that it runs
-    fixtures: bool = False  # it reads the captures of tests/fixtures, where they are here
-    page_check: Callable | None = None  # what is wrong with an Outcome, a list of texts
+    fixtures: bool = False  # it reads the captures of tests/fixtures, if they are here
+    page_check: Callable | None = None  # the errors of an Outcome, a list of texts
     outside: Callable | None = None  # a context manager whose value watches the guest from outside (machine.boot)
     missing: Callable | None = None  # what this machine lacks for it, or an empty string
     configuration: str = checker.CONFIGURATION
@@ -198,7 +198,7 @@ USERS = {"ACCOUNT": "nobody"}
 
 
 def replay(outcome):
-    """Compares what memstatd makes here of a capture that was recorded in the guest with the capture's files."""
+    """Compares memstatd's page, made here from a capture that was recorded in the guest, with the capture's files."""
     files = {path.removeprefix("capture/"): content for path, content in outcome.files.items() if path.startswith("capture/")}
     polls = sorted({path.split("/")[0] for path in files if path[:6].isdigit()})
     if not polls:
@@ -210,7 +210,7 @@ def replay(outcome):
         done = subprocess.run([outcome.program, "--config", configuration, "--replay", f"{directory}/capture", "--once"],
                               capture_output=True, text=True, check=False)
     reading = Reading.captured(files, polls[-1])
-    # What does not change is read once.
+    # Constant values are read once.
     reading.files = {path: text for path, text in Reading.captured(files, polls[0]).files.items() if "/sys/kernel/slab/" in path} | reading.files
     verdicts = checker.compare(reading, checker.parse_page(done.stdout), reading, {"processes": True, "migrate_types": True})
     verdicts = {key: verdict for key, verdict in verdicts.items() if key[0] != "memstat_kernel_info"}

@@ -28,7 +28,7 @@ MODULES = ("nf_defrag_ipv4", "nf_defrag_ipv6", "nf_conntrack", "zram", "zsmalloc
 
 
 class Missing(Exception):
-    """A kernel cannot be had; the text says why."""
+    """A kernel is not available; the text says why."""
 
 
 @dataclasses.dataclass
@@ -83,7 +83,7 @@ def _download(name, suite, flavour, target):
         apt = apt_for(work, suite, architecture)
         run("apt-get", *apt, "update")
         wanted, packages = [f"linux-image-{flavour}"], []
-        while wanted:  # the image, and its modules where they are a package of their own
+        while wanted:  # the image, and its modules if they have their own package
             package = wanted.pop()
             new = [other for other in _dependencies(apt, package) if other not in packages]
             packages += new
@@ -92,7 +92,7 @@ def _download(name, suite, flavour, target):
         run("apt-get", *apt, "download", *real, cwd=work)
         for package in work.glob("*.deb"):
             run("dpkg-deb", "-x", str(package), str(work / "tree"))
-        # Since 6.19 or so the image lies with the modules, and what copies it to /boot is a script.
+        # Since 6.19 or so the image is next to the modules, and a script copies it to /boot.
         images = [*(work / "tree/boot").glob("vmlinuz-*"), *(work / "tree/usr/lib/modules").glob("*/vmlinuz")]
         if not images:
             raise Missing(f"{', '.join(real)} of {suite} have no kernel image")
@@ -112,7 +112,7 @@ def _download(name, suite, flavour, target):
 
 
 def find(name, download=True):
-    """The kernel of that name, downloaded when it is not there and `download` says so. Raises Missing."""
+    """The kernel of that name, downloaded if it is missing and `download` allows it. Raises Missing."""
     if name not in SUITES | ARM64_SUITES:
         raise Missing(f"{name}: not one of {', '.join(SUITES | ARM64_SUITES)}")
     target = CACHE / name

@@ -3,9 +3,9 @@
 """Limits for real: a guest fills its tables one after the other, and a Prometheus outside of it, which scrapes the guest's memstatd
 through QEMU's network once a second, raises the alerts of the shipped rules.
 
-The guest says "limit N begins", fills the table, says "limit N holds" and waits until the alerts stand in Prometheus. Rules are
-computed sixty times as often as they say, and states must last a sixtieth as long: a second here is a minute of theirs. What their
-expressions say, windows included, stays as it is.
+The guest says "limit N begins", fills the table, says "limit N holds" and waits until the alerts are in Prometheus. Rules are computed at a
+sixtieth of their interval, and states must last a sixtieth as long: a second here is a minute of theirs. Their expressions, windows
+included, do not change.
 """
 import contextlib
 import dataclasses
@@ -36,7 +36,7 @@ scrape_configs:
   - job_name: memstatd
     static_configs: [{{targets: ["{address}"], labels: {{instance: "guest"}}}}]
 """
-NETWORK = "ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0"  # as QEMU's network without privileges has it
+NETWORK = "ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0"  # of QEMU's network without privileges
 SETTLED = 25   # seconds after which an alert that no one waits for would have come: a state of limits lasts 15, computed every 4
 PATIENCE = 60  # seconds
 
@@ -45,13 +45,13 @@ PATIENCE = 60  # seconds
 class Limit:
     kind: str           # of fill.c
     count: int          # how many it tries to take
-    series: str         # the value of the page that the limit shows in
+    series: str         # the value of the page that shows the limit
     least: float        # of that value, at the limit
     alerts: tuple       # that the shipped rules must raise; empty: none, for the reason `note`
     prepare: str = ""   # lines of shell
     user: str = ""      # who fills it; empty: root
     note: str = ""
-    inside: str = ""    # lines of shell of the process that fills it
+    inside: str = ""    # lines of shell, run by the process that fills it
     undo: str = ":"     # lines of shell
     name: str = ""      # in the table; empty: the kind
 
@@ -136,7 +136,7 @@ class Watch:
         self.wrong = []
 
     def hear(self, line):
-        """The answer to a line of the guest, or None. Comes back when what the line is about stands in Prometheus."""
+        """The answer to a line of the guest, or None. Returns once the line's alerts are in Prometheus."""
         match = re.match(r"RESULT limit (\d+) (begins|holds)\s*(.*)", line)
         if not match:
             return None
@@ -214,7 +214,7 @@ def missing():
 
 
 def check(outcome):
-    """What is wrong, and the table of tests/README.md on standard output."""
+    """Returns the errors, and prints the table of tests/README.md."""
     watch = outcome.watch
     for _, row in sorted(watch.rows.items()):
         print(f"  {row}")

@@ -34,7 +34,7 @@ class Shape:
     cpus: int = 1
     nodes: int = 1
     memory: int = 1024     # MiB
-    max_cpus: int = 0      # with those that can be plugged in later; 0: as many as there are
+    max_cpus: int = 0      # including those that can be plugged in later; 0: as many as present
     append: str = ""       # to the kernel's command line
     patience: int = 900    # seconds
     devices: tuple = ()    # more of QEMU's arguments
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def missing(kernel="6.1"):
-    """What this machine lacks to run a guest of that kernel, or an empty string."""
+    """What this machine lacks for a guest of that kernel, or an empty string."""
     if kernels.is_arm64(kernel):
         for program, package in ((ARM64_QEMU, "qemu-system-arm"), ("readelf", "binutils")):
             if not shutil.which(program):
@@ -117,7 +117,7 @@ def _libraries_of_arm64(programs):
 
 
 def programs_archive(programs, kernel="6.1"):
-    """The part of the initramfs that all tests have in common: busybox, memstatd, memstatctl, their libraries."""
+    """The part of the initramfs that all tests share: busybox, memstatd, memstatctl, their libraries."""
     busybox = ARM64_ROOT / "bin/busybox" if kernels.is_arm64(kernel) else pathlib.Path(BUSYBOX)
     files = {"dev/console": (0o20600, b"", (5, 1)), "proc": (0o40755, b""), "sys": (0o40755, b""), "tmp": (0o41777, b""),
              "out": (0o41777, b""), "bin/busybox": (0o100755, busybox.read_bytes()),
@@ -130,7 +130,7 @@ def programs_archive(programs, kernel="6.1"):
 
 
 def test_archive(script, environment, extra, modules):
-    """The part that each test has of its own. `extra` is {path: bytes}; modules are paths."""
+    """The part of one test. `extra` is {path: bytes}; modules are paths."""
     words = "".join(f"{name}='{value}'\n" for name, value in environment.items())
     files = {"init": (0o100755, (HERE / "guest.sh").read_bytes()), "test.sh": (0o100644, script), "environment": (0o100644, words.encode())}
     files |= {path: (0o100755, content) for path, content in extra.items()}
@@ -198,7 +198,7 @@ def keep(files, directory):
 
 
 def boot(kernel, archives, shape, watch=None):
-    """Boots, waits for the end, and gives the Outcome. A `watch` has `devices`, more of QEMU's arguments, and `hear`, which is told
+    """Boots, waits for the end, and returns the Outcome. A `watch` has `devices`, more of QEMU's arguments, and `hear`, which is told
     each line of the console and may have an answer to type."""
     with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
         work = pathlib.Path(directory)

@@ -44,7 +44,7 @@ TINY = "SLUB_TINY"
 class Variant:
     name: str
     without: tuple = ()
-    absent: tuple = ()       # the sources that it takes away
+    absent: tuple = ()       # the sources that are then absent
 
 
 VARIANTS = (
@@ -74,7 +74,7 @@ def unpack_source():
 
 
 def configure(variant, build):
-    """Writes the configuration. What it did not take is an error: an option has another name, or lacks one that it depends on."""
+    """Writes the configuration. A setting that it ignores is an error: an option has another name, or lacks one that it depends on."""
     wanted = [*NEEDED.split(), *(option for option in BASE if option not in variant.without), *([TINY] if variant.name == "slub_tiny" else [])]
     unwanted = [*variant.without, *([] if variant.name == "slub_tiny" else [TINY])]
     given = build / "wanted.config"
@@ -113,7 +113,7 @@ def boot(kernel, programs):
 
 
 def judge(variant, outcome, base):
-    """What is wrong with a guest; the row of tests/README.md and each source that differs from the base go to standard output."""
+    """Returns the errors of a guest; prints the row of tests/README.md and each source that differs from the base."""
     wrong = [line for line in outcome.lines if line.startswith("wrong")] + ([] if outcome.ended else ["the guest did not come to its end"])
     found = states(outcome.files.get("selftest", b"").decode())
     if len(found) < 10:

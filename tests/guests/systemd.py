@@ -54,7 +54,7 @@ NO_RATE_LIMIT = b"[Journal]\nRateLimitBurst=0\nStorage=volatile\n"
 
 
 def make_package(directory):
-    """memstatd's package of build/, and the names of those that it depends on."""
+    """memstatd's package of build/, and the names of its dependencies."""
     kernels.run("cpack", "--config", str(ROOT / "build/CPackConfig.cmake"), "-G", "DEB", "-B", str(directory), "-D", "CPACK_COMPONENTS_ALL=daemon")
     package = next(directory.glob("memstatd_*.deb"))
     depends = kernels.run("dpkg-deb", "-f", str(package), "Depends")
@@ -76,7 +76,7 @@ def make_root(names):
 
 
 def files_of(tar):
-    """What machine.cpio() takes, of a tar."""
+    """The argument of machine.cpio(), from a tar."""
     files = {}
     with tarfile.open(tar) as archive:
         for member in archive:
@@ -87,7 +87,7 @@ def files_of(tar):
                 files[name] = (0o40000 | member.mode, b"")
             elif member.issym():
                 files[name] = (0o120777, member.linkname.encode())
-            elif member.isreg() or member.islnk():  # a hard link becomes a file of its own
+            elif member.isreg() or member.islnk():  # a hard link becomes a separate file
                 files[name] = (0o100000 | member.mode, archive.extractfile(member).read())
     return files
 
@@ -142,7 +142,7 @@ def run_container(work, tar, added):
         try:
             process.wait(900)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # unshare takes its first process along
+            os.killpg(process.pid, signal.SIGKILL)  # unshare kills its first process when it ends
     return console.read_text(encoding="utf-8", errors="replace"), f"{os.uname().release}, a container, ended after {time.monotonic() - start:.0f} s"
 
 

@@ -29,10 +29,10 @@ PANEL_TYPES = {"timeseries", "stat", "table", "bargauge", "heatmap", "state-time
 GRAFANA_VARIABLES = {"__rate_interval", "__range", "__url_time_range", "__interval"}
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 PROMQL_WORDS = {"by", "without", "on", "ignoring", "and", "or", "unless", "bool", "group_left", "group_right", "offset"}
-SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # what counts is that there was one
+SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # it only matters that there was one
 DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "instance:memstat_memory_total_bytes:max"}
 
-FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding_active"}  # a host has few of these, which are recorded under no other name
+FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding_active"}  # a host has few of these, which have no other recorded name
 
 
 def selectors(expression):
@@ -50,7 +50,7 @@ def selectors(expression):
 
 
 def has_level(metric, label):
-    """Whether series of this name have the label: recorded ones have those that their level names."""
+    """Whether series of this name have the label: recorded ones have those of their level."""
     return ":" not in metric or label in metric.split(":")[0].split("_") or label in ("cluster", "job")
 
 
@@ -66,7 +66,7 @@ def query_problems(where, expression, is_fleet):
         if metric not in SINCE_BOOT and metric.endswith(("_total", "_sum", "_count", "_bucket")) and ":" not in metric:
             if not re.search(rf"\b(rate|increase)\({metric}\{{[^}}]*\}}\[\$__(rate_interval|range)\]\)", expression):
                 yield f"{where}: {metric} is a counter, and not in rate(...[$__rate_interval])"
-    # Rules that look back over hours are computed every slowInterval only: the last result is looked for.
+    # Rules that look back over hours are computed only every slowInterval: use the last result.
     if re.search(r"\[\d+[smhd]", re.sub(r"last_over_time\(.*?\[15m\]", "", expression)):
         yield f"{where}: a window that does not follow the time shown"
 
@@ -123,7 +123,7 @@ def panel_problems(panel, is_fleet):
 
 
 def reading_problems(dashboards):
-    """What makes pictures hard to read: legends that repeat with two hosts, a part of memory that changes its color, a leak without the kernel."""
+    """Mistakes that make pictures hard to read: legends that repeat with two hosts, a part of memory that changes its color, a leak without the kernel."""
     for panel in all_panels(dashboards["host"]):
         is_stack = panel.get("fieldConfig", {}).get("defaults", {}).get("custom", {}).get("stacking", {}).get("mode") == "normal"
         for target in panel.get("targets", []):
@@ -203,7 +203,7 @@ def render():
 
 
 def stale():
-    """Files that are not what the mixin makes; and the configuration has to count: another one makes other files."""
+    """Files that differ from what the mixin makes; and the configuration must matter: another one makes other files."""
     module = render()
     made = module.rendered()
     found = [f"dashboards/{name} is not what dashboards/render makes of dashboards/mixin: run it"
@@ -225,7 +225,7 @@ def stale():
 
 
 def check_promql(expressions):
-    """Prometheus's own parser, by way of rules."""
+    """Prometheus's own parser, through rules."""
     rules = []
     for index, expression in enumerate(expressions):
         for name, value in {"__rate_interval": "5m", "__range": "1h", "__interval": "5m"}.items():
@@ -252,7 +252,7 @@ def provisioning_problems():
 
 
 def check_self(good):
-    """A bad example of everything is found."""
+    """A bad example of each kind is found."""
     def spoiled(spoil):
         bad = copy.deepcopy(good)
         spoil(bad)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fact stands in one document: results in tests/RESULTS.md, what needs a restart in memstatd.yaml(5)."""
+"""A fact is in one document: results in tests/RESULTS.md, what needs a restart in memstatd.yaml(5)."""
 import importlib.machinery
 import importlib.util
 import re
@@ -9,7 +9,7 @@ import sys
 import findings
 
 MAX_GUIDE_LINES = 150
-# What tells that a sentence is a result and not a guide: a day, or a share that somebody measured.
+# Signs that a sentence is a result: a date, or a measured share.
 RESULT = re.compile(r"\b20\d\d-\d\d-\d\d\b|\b\d+\.\d+ %|\bLast results?\b")
 
 
@@ -20,7 +20,7 @@ def results_in_guides(file, text):
 
 
 def restarts(file, text):
-    """The shipped configuration leaves to the manual, which is checked against the program, what needs a restart."""
+    """The shipped configuration does not say what needs a restart; the manual does, and is checked against the program."""
     for number, line in enumerate(text.splitlines(), 1):
         if re.search(r"\brestart", line):
             yield f"{file}:{number}: says what needs a restart, which memstatd.yaml(5) says: {line.strip()}"

@@ -29,7 +29,7 @@ def files(root):
 
 
 def file_problems(file, content):
-    """What is wrong with one file, given by its path in the tree and its bytes."""
+    """The errors of one file, given by its path in the tree and its bytes."""
     suffix = pathlib.PurePosixPath(file).suffix
     dot_file = file.split("/")[-1].startswith(".")
     try:
@@ -97,7 +97,7 @@ def check_self():
         for path in ("util/a.txt", "daemon/run"):
             (root / path).parent.mkdir()
             (root / path).write_text("#!/bin/sh\n# " + spdx[3:], encoding="ascii")
-        assert len(problems(root)[0]) == 2, problems(root)  # a strange directory, a command that cannot be run
+        assert len(problems(root)[0]) == 2, problems(root)  # an unexpected directory, a command that cannot be run
 
 
 def main():

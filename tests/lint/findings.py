@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of this directory do alike: they say what they found, and fail when they looked in the wrong place."""
+"""Shared by the tests of this directory: they print what they found, and fail if they examined the wrong place."""
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -14,7 +14,7 @@ def texts(directories, suffixes):
 
 
 def report(found, count, least):
-    """Prints what was found in `count` places, of which there are at least `least`; gives the exit status."""
+    """Prints what was found in `count` places, of which there must be at least `least`; returns the exit status."""
     for text in found:
         print(text)
     assert count > least, f"only {count} places were looked at: this test looks in the wrong place"

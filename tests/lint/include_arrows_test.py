@@ -85,7 +85,7 @@ THIRD_PARTIES = [
     (r"crypt\.h", r"daemon/serve/authentication\.cpp"),
 ]
 
-# Headers that only one system has, and the names of the files that may include them.
+# Headers of only one system, and the names of the files that may include them.
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
     (r"link\.h", r"daemon/(.*_freebsd|process/startup_memory)\.(h|cpp)"),
@@ -135,7 +135,7 @@ def unguarded(file, text):
 
 
 def layers_of(root):
-    """What includes what, by directory: {"core/query": {"core/model", ...}}. Files beside the directories stand for themselves."""
+    """What includes what, by directory: {"core/query": {"core/model", ...}}. Files beside the directories count as their own."""
     arrows = {}
     for directory in ("core", "config", "daemon"):
         for path in sorted((root / directory).rglob("*")):

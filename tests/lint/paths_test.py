@@ -8,7 +8,7 @@ import findings
 
 SKIPPED_DIRECTORIES = {".git", "build", "__pycache__", "fixtures", "golden", "corpus", "node_modules"}
 READ = {".md", ".sh", ".py", ".cpp", ".h", ".c", ".cmake", ".txt", ".yaml", ".yml", ".service", ".seeds", ""}
-NAMES_EXAMPLES = ("tests/lint/",)  # whose bad examples name what is not there
+NAMES_EXAMPLES = ("tests/lint/",)  # whose bad examples name missing files
 
 # A path from the top of the tree with an ending. Placeholders (NAME, *, $x, {x}) do not match.
 PATH = re.compile(r"(?<![\w/.$<>{}*~:-])((?:core|config|daemon|tests|dashboards|rc\.d)/[a-z0-9_./-]*\.(?:cpp|h|c|py|sh|md|txt|yaml|yml|json|map"
@@ -18,12 +18,12 @@ HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
 def anchors(text):
-    """What the headings of a document are called in links to them."""
+    """The names of a document's headings in links."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in HEADING.findall(text)}
 
 
 def problems_of(root, file, text):
-    """What one file, given by its path in the tree, names and is not there."""
+    """The missing files that one file, given by its path in the tree, names."""
     if not file.startswith(NAMES_EXAMPLES):
         for match in PATH.finditer(text):
             if not (root / match[1]).exists():

@@ -33,7 +33,7 @@ def rules_of(document):
 
 
 def anchors(markdown):
-    """What Markdown viewers make of the headings, of which each alert has one."""
+    """The link targets that Markdown viewers make of the headings, of which each alert has one."""
     return {re.sub(r"[^a-z0-9 -]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
             for line in markdown.splitlines() if line.startswith("#")}
 
@@ -73,7 +73,7 @@ def alert_problems(rule, sections):
 
 
 def cost_problems(group, rule):
-    """Series of every type are what is dear: one rule looks at them, at one moment, rarely."""
+    """Series of every type are expensive: only one rule uses them, at one moment, rarely."""
     for match in re.finditer(r"(?<![\w:])memstat_type_(?:bytes|held_bytes|objects|free_objects|object_footprint_bytes)(?![\w:])(\{[^}]*\})?(\[)?", rule["expr"]):
         name, matchers, window = rule.get("record") or rule["alert"], match.group(1) or "", match.group(2)
         if not re.search(r'allocator="', matchers) and (window or group["interval"] == "1m" or name != "instance_allocator_type:memstat_type_bytes:large"):
@@ -143,7 +143,7 @@ def problems(alerts, records, documents, runbooks):
 
 
 def check_self():
-    """A bad example of everything is found."""
+    """A bad example of each kind is found."""
     alert = {"alert": "Memstatbad", "expr": "rate(memstat_type_failures_total[5m]) > 0", "labels": {"severity": "bad"},
              "annotations": {"summary": "something", "description": "{{ $labels.instance }} {{ $value }}", "dashboard_url": "https://grafana.example.org"}}
     record = {"record": "instance:memstat_type_bytes:sum", "expr": "sum by (job, instance, allocator) (memstat_type_bytes)"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""tests/size counts a tree that is made for it as a person would."""
+"""tests/size counts a made-up tree as a person would."""
 import gzip
 import pathlib
 import sys

@@ -17,7 +17,7 @@ table=$build/generated/sources_of_memstat_core.cpp
 new=$copy/core/sources/new_source.cpp
 captures=$copy/tests/fixtures/sources/new_source.captures
 
-# What the build does of itself when a file has come: it must notice without being told. Output in $copy/log.
+# Builds after a file was added, which the build must notice by itself. Output in $copy/log.
 regenerate() {
   if [ -e "$build/build.ninja" ]; then
     ninja -C "$build" build.ninja >"$copy/log" 2>&1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The summary of tests/run counts what did not run as what it is: not built, no results, no tests, skipped, left out."""
+"""The summary of tests/run counts tests that did not run by the reason: not built, no results, no tests, skipped, left out."""
 import contextlib
 import io
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the accounts of a machine's memory come to, for tests of several kernels.
+// The sums of a machine's memory accounts, for tests of several kernels.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace memstat {
 
 inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 
-/// What the accounts of a kernel come to.
+/// The sums of a kernel's accounts.
 struct Outcome {
   std::uint64_t total = 0;
   std::int64_t unaccounted = 0;

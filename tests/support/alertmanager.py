@@ -19,7 +19,7 @@ receivers: [{name: nowhere}]
 
 
 class Alertmanager(prometheus_server.LoopbackServer):
-    """A server on loopback without neighbours."""
+    """A single server on loopback."""
 
     def __init__(self, directory, config=CONFIG):
         super().__init__("alertmanager", directory, config, lambda address: [
@@ -34,12 +34,12 @@ class Alertmanager(prometheus_server.LoopbackServer):
         return True
 
     def alerts(self):
-        """The alerts that fire, as the API of version 2 has them."""
+        """The firing alerts, as API version 2 returns them."""
         return json.loads(self.get("/api/v2/alerts?active=true"))
 
 
 def example(receiver, group_wait):
-    """The example that ships, which sends to this receiver and waits so long for the alerts of a group."""
+    """The shipped example, sending to this receiver, with this time to wait for the alerts of a group."""
     with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "alertmanager.yml"), encoding="utf-8") as file:
         text = file.read()
     for old, new in (("group_wait: 1m", f"group_wait: {group_wait}"), ("http://127.0.0.1:9099", f"http://{receiver.address}")):
@@ -50,7 +50,7 @@ def example(receiver, group_wait):
 
 
 class Receiver:
-    """Keeps the notifications that it is sent: (receiver, names of the alerts, labels of the alerts)."""
+    """Stores the notifications that it receives: (receiver, names of the alerts, labels of the alerts)."""
 
     def __init__(self):
         self.notifications = []

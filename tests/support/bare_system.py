@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Debian 12 with nothing but its base packages, in a directory, in which commands are typed. Needs root, mmdebstrap and git.
+"""A Debian 12 with only its base packages, in a directory, in which commands are typed. Needs root, mmdebstrap and git.
 
 It has this machine's kernel, and process and mount namespaces of its own. With a network of its own, ports are free there, and the
 package mirror is the only host that can be reached.
@@ -31,7 +31,7 @@ IFF_UP = 1                 # <linux/if.h>
 
 
 def missing():
-    """The reason why no such system can be made here, or an empty string."""
+    """The reason why such a system cannot be made here, or an empty string."""
     if os.geteuid() != 0:
         return "needs root, to make a bare system and its namespaces"
     for tool, package in (("mmdebstrap", "mmdebstrap"), ("git", "git"), ("unshare", "util-linux"), ("nsenter", "util-linux")):
@@ -43,7 +43,7 @@ def missing():
 
 
 def make_base(tar, packages=()):
-    """Writes the base system with these packages to `tar`, unless it is there."""
+    """Writes the base system with these packages to `tar`, unless that exists."""
     if not os.path.exists(tar):
         os.makedirs(os.path.dirname(tar), exist_ok=True)
         new = f"{tar}.new.tar"  # mmdebstrap decides by the suffix
@@ -57,7 +57,7 @@ def make_base(tar, packages=()):
 
 
 def copy_tree(destination):
-    """A clone of this repository with the changes that are not committed."""
+    """A clone of this repository, including uncommitted changes."""
     git = ["git", "-c", "safe.directory=*"]
     subprocess.run([*git, "clone", "--quiet", "--no-local", TREE, destination], check=True)
     listed = subprocess.run([*git, "-C", TREE, "ls-files", "-z", "--modified", "--others", "--exclude-standard"], check=True,
@@ -72,7 +72,7 @@ def copy_tree(destination):
 
 
 def lend_packages(source, destination):
-    """Package files that apt need not download once more. It verifies their checksums."""
+    """Package files that apt need not download again. It verifies their checksums."""
     for path in glob.glob(os.path.join(glob.escape(source), "*.deb")):
         target = os.path.join(destination, os.path.basename(path))
         if not os.path.exists(target):
@@ -87,7 +87,7 @@ class Mirror:
         if parts.scheme != "http":
             raise RuntimeError(f"MIRROR is {MIRROR}: a bare system reaches http:// only")
         self._address = (parts.hostname, parts.port or 80)
-        with concurrent.futures.ThreadPoolExecutor(1) as thread:  # setns() is for one thread, which then ends
+        with concurrent.futures.ThreadPoolExecutor(1) as thread:  # setns() affects one thread, which then ends
             self._listener = thread.submit(self._listen, process).result()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -146,7 +146,7 @@ class BareSystem:
         os.mkdir(self.root)
         subprocess.run(["tar", "-C", self.root, "--exclude=./dev/*", "-xf", self._base], check=True)
         with open(self.path("/etc/dpkg/dpkg.cfg.d/unsafe-io"), "w", encoding="ascii") as file:
-            file.write("force-unsafe-io\n")  # the system does not outlive a crash of this machine
+            file.write("force-unsafe-io\n")  # a crash of this machine may lose the system
         self._write_hosts()
         if self.account != "root":
             subprocess.run(["chroot", self.root, "useradd", "--create-home", "--shell", "/bin/bash", self.account], check=True)

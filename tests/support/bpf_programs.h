@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs run by the kernel with arguments of our own (BPF_PROG_TEST_RUN) and attached to nothing: for what this machine's
-// kernel does not do when a test wants it.
+// Programs that the kernel runs with our own arguments (BPF_PROG_TEST_RUN), attached to nothing: for cases that this
+// machine's kernel does not produce on demand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@
 namespace memstat::events {
 
 constexpr std::uint64_t kAnyNode = ~std::uint64_t{0};
-constexpr std::uint64_t kFakeCache = 0xffff8880deadb000;  // of no object that there is: its name cannot be read
+constexpr std::uint64_t kFakeCache = 0xffff8880deadb000;  // no such object: its name cannot be read
 constexpr std::uint64_t kFakeObject = 0xffff8880deadc000;
 constexpr std::uint64_t kFakeSite = 0xffffffff81000000;
 
 class LoadedPrograms : public testing::Test {
  protected:
-  /// For SetUp, as its last step: skips where the kernel does not load the programs, or runs none for tests.
+  /// For SetUp, as its last step: skips the test if the kernel does not load the programs, or cannot run them for tests.
   void load(std::span<const unsigned char> elf) {
     libbpf_set_print(nullptr);
     auto object = open_programs(elf);
@@ -30,7 +30,7 @@ class LoadedPrograms : public testing::Test {
     if (const int error = bpf_object__load(object_.get()); error != 0) {
       GTEST_SKIP() << "the kernel does not load these programs: " << to_string(refused("BPF_PROG_LOAD", error));
     }
-    run("on_kmem_cache_alloc", {0, 0, 0});  // of no cache: nothing is counted
+    run("on_kmem_cache_alloc", {0, 0, 0});  // no cache: nothing is counted
     if (is_refused_) GTEST_SKIP() << "this kernel does not run such programs for tests (before 5.10)";
   }
   /// Runs a program on CPU 0, for which alone it has a row here.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files that a source reads together, made by hand, and what its parser makes of them.
+// The files that a source reads together, written by hand, and its parser's result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class BundledFiles {
     if (has_end) {
       EXPECT_TRUE(writer.add(kEndOfListedFiles, "\n"));
     }
-    raw_.parts[1].assign(raw_.parts[0].view());  // where some sources have what they read less often
+    raw_.parts[1].assign(raw_.parts[0].view());  // where some sources put what they read less often
     return parse_bytes(source_, raw_, staging_);
   }
   /// The figures of one type, "bytes=1 count=2", or what is wrong.
@@ -45,13 +45,13 @@ class BundledFiles {
     });
     return words;
   }
-  /// The parser refuses the files, and says that `path` is wrong at `offset`.
+  /// The parser refuses the files and reports an error in `path` at `offset`.
   void expect_refused(const std::string& path, std::size_t offset) {
     const auto result = parse();
     ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = path, .offset = offset})) << path;
     EXPECT_FALSE(result.error().detail.empty());
   }
-  /// Puts `content` in place of a file, expects it to be refused, and puts the old one back.
+  /// Replaces a file by `content`, expects it to be refused, and restores the old one.
   void expect_refused_with(const std::string& path, const std::string& content, std::size_t offset = 0) {
     SCOPED_TRACE(content.substr(0, 60));
     const auto before = contents;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lists of the C API over kernels that a test made, and everything that the C API says of them.
+// Lists of the C API over kernels made by a test, and everything that the C API returns for them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ using ListPtr = std::unique_ptr<memory_type_list, ListDeleter>;
 
 /// A list that reads `view` only.
 inline ListPtr make_list(std::shared_ptr<KernelView> view) { return ListPtr(new memory_type_list(std::move(view))); }
-/// A list as consumers get it.
+/// A list as users of the library get it.
 inline ListPtr make_list() { return ListPtr(memstat_mtl_alloc()); }
 
 struct Accessor {
@@ -50,7 +50,7 @@ inline constexpr CpuAccessor kCpuAccessors[] = {
     {"allocs", memstat_get_percpu_numallocs},      {"frees", memstat_get_percpu_numfrees},
     {"sizemask", memstat_get_percpu_sizemask},     {"free", memstat_get_percpu_free}};
 
-/// Everything that the C API says of one type but its slots and address: two equal queries give the same.
+/// Everything that the C API returns for one type, except its slots and address: the same for two equal queries.
 inline std::string figures_of(const memory_type* type) {
   std::ostringstream text;
   text << memstat_get_allocator(type) << ' ' << memstat_get_name(type) << ':';
@@ -65,7 +65,7 @@ inline std::string figures_of(const memory_type* type) {
   return text.str();
 }
 
-/// Everything that can be seen of a list, addresses and slots included; not its error.
+/// Everything visible of a list, including addresses and slots, but not its error.
 inline std::string everything(memory_type_list* list) {
   std::ostringstream text;
   text << memstat_mtl_get_count(list) << '\n';
@@ -83,7 +83,7 @@ inline std::string everything(memory_type_list* list) {
   return text.str();
 }
 
-/// Every slot of every type and CPU gets a value of its own.
+/// Gives every slot of every type and CPU a different value.
 inline void fill_slots(memory_type_list* list) {
   std::uint64_t value = 1;
   for (memory_type* type = memstat_mtl_first(list); type != nullptr; type = memstat_mtl_next(type)) {
@@ -109,7 +109,7 @@ inline std::vector<std::string> order_of(memory_type_list* list) {
 
 inline std::string bytes_of(std::uint32_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
 
-/// Gives the kernel a stream and the integers that go with it, as far as its header has them.
+/// Gives the kernel a stream and the integers that belong to its header.
 inline void set_malloc(FakeKernelView& kernel, const std::string& stream) {
   kernel.set("kern.malloc_stats", stream);
   kernel.set("kern.smp.maxcpus", stream.size() < 16 ? bytes_of(1) : stream.substr(4, 4));

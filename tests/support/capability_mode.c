@@ -44,7 +44,7 @@ static const struct call calls[] = {
     {SYS_utimensat, "utimensat", AT, 1},
     {SYS_renameat2, "renameat2", AT_TWICE, 1},
     {SYS_linkat, "linkat", AT_TWICE, 1},
-    {SYS_symlinkat, "symlinkat", NEVER, 0}, /* it is not needed, and its arguments stand otherwise */
+    {SYS_symlinkat, "symlinkat", NEVER, 0}, /* not needed, and its arguments are in another order */
     {SYS_chdir, "chdir", NEVER, 0},
     {SYS_statfs, "statfs", NEVER, 0},
     {SYS_truncate, "truncate", NEVER, 0},
@@ -94,7 +94,7 @@ static int may(const struct call* call, const uint64_t* arguments) {
   }
 }
 
-/* In the place of a call that the filter stopped. */
+/* In place of a call that the filter stopped. */
 static void decide(int signal, siginfo_t* about, void* context) {
   (void)signal;
   const int before = errno;

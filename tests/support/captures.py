@@ -23,18 +23,18 @@ def fixtures():
     return found
 
 
-# Captures of what only sources show that are off unless they are switched on.
+# Captures of sources that are off by default.
 OFF_BY_DEFAULT = {"linux-6.18-processes"}
 
 
 def shown_fixtures():
-    """Those of fixtures() that memstatd shows something of without being told to."""
+    """Those of fixtures() of which memstatd shows something by default."""
     return {name: path for name, path in fixtures().items() if name not in OFF_BY_DEFAULT}
 
 
 @functools.lru_cache(maxsize=2)
 def read_fixture(path):
-    """{path below the capture's top directory: bytes} of a .tar.zst, where a symbolic link stands as {path: target, a str}.
+    """{path below the capture's top directory: bytes} of a .tar.zst, a symbolic link is {path: target, a str}.
     Python 3.11 cannot read Zstandard, so zstd(1) does."""
     unpacked = subprocess.run(["zstd", "-dc", path], check=True, stdout=subprocess.PIPE).stdout
     files = {}
@@ -55,7 +55,7 @@ def manifest_value(files, key):
 # ---- what /proc/slabinfo says -------------------------------------------------------------------------------------------
 
 def decode_slabinfo(text, page_size=4096):
-    """{metric: {type: figure}} as the page must show it: caches of one name are one type, sizes only where they agree."""
+    """{metric: {type: figure}} as the page must show it: caches with one name are one type, with a size only if theirs agree."""
     lines = text.decode("utf-8", "backslashreplace").splitlines()
     if not lines[0].startswith("slabinfo - version: 2."):
         raise AssertionError(f"not a slabinfo that this test knows: {lines[0]}")
@@ -85,7 +85,7 @@ def write_file(path, content):
 
 
 def recorded_polls(directory):
-    """Names of the whole polls of a recording to a directory: those in its files of polls, and those by themselves."""
+    """Names of the complete polls of a recording to a directory: those in its files of polls, and those with directories of their own."""
     names = os.listdir(directory) if os.path.isdir(directory) else []
     found = {name for name in names if name.isdigit()}
     for name in names:
@@ -94,7 +94,7 @@ def recorded_polls(directory):
                 with tarfile.open(os.path.join(directory, name), "r:") as archive:
                     found.update(path.split("/")[0] for path in archive.getnames() if path.endswith("/poll.yaml"))
             except tarfile.ReadError:
-                pass  # its first poll is on the way
+                pass  # its first poll has begun
     return sorted(found)
 
 
@@ -142,7 +142,7 @@ def malloc_stats(types, slots=4, version=1, says_slots=None, says_count=None):
 
 
 def zone_stats(zones, slots=4, version=1, says_slots=None, says_count=None):
-    """vm.zone_stats: zones is a list of dicts with name and what differs from 0: size, rsize, limit, pages, allocs, fails..."""
+    """vm.zone_stats: zones is a list of dicts with the name and the values that are not 0: size, rsize, limit, pages, allocs, fails..."""
     stream = struct.pack("<4I", version, slots if says_slots is None else says_slots,
                          len(zones) if says_count is None else says_count, 0)
     for zone in zones:

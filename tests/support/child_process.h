@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A step of a test that must not happen to the process of the others: without privileges, under a limit.
+// Runs a step of a test in a process of its own: without privileges, or under a limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// The status with which `run` exits in a process of its own; -1 when it does not come to that.
+/// The exit status of `run` in a process of its own; -1 if it did not exit.
 template <typename Run>
 int exit_status_of_child(Run run) {
   const pid_t child = ::fork();
@@ -18,7 +18,7 @@ int exit_status_of_child(Run run) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// False where root's privileges could not be given up.
+/// False if root's privileges could not be dropped.
 inline bool become_nobody() { return ::getuid() != 0 || (::setgid(65534) == 0 && ::setuid(65534) == 0); }
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The dump of a kernel that never ran in the other formats of makedumpfile.
+// The dump of a made-up kernel in the other formats of makedumpfile.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace memstat {
 /// How pages are packed, as the dump's page descriptors number it.
 enum class PagePacking : std::uint32_t { kNone = 0, kZlib = 1, kLzo = 2, kZstd = 0x20 };
 
-/// The whole dump as a compressed one of format 6; pages without anything are left out when `has_holes`.
+/// The whole dump, compressed in format 6; without empty pages if `has_holes`.
 std::string compressed_dump(const FakeLinuxDump& dump, PagePacking packing, bool has_holes = false);
 
 }  // namespace memstat

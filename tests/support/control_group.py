@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A memory control group for a test, v2 or v1, whichever this machine has."""
+"""A memory control group for a test, v2 or v1, as this machine has it."""
 import os
 import time
 import unittest
@@ -13,7 +13,7 @@ def _read(*names):
 
 
 def _hierarchy():
-    """(its directory, its version), or (None, why there is none)."""
+    """(its directory, its version), or (None, the reason)."""
     try:
         for directory in (MOUNTS, os.path.join(MOUNTS, "unified")):
             if os.path.exists(os.path.join(directory, "cgroup.controllers")) and "memory" in _read(directory, "cgroup.controllers").split():
@@ -27,7 +27,7 @@ def _hierarchy():
 
 
 class ControlGroup:
-    """A group below the root that goes with the block, with the processes in it. Skips the test where none can be made."""
+    """A group below the root for the block, removed with its processes at the end. Skips the test if a group cannot be made."""
 
     def __init__(self, name, limit):
         root, self.version = _hierarchy()
@@ -49,11 +49,11 @@ class ControlGroup:
             file.write(text)
 
     def enter(self):
-        """Takes the process that calls it into the group: for `preexec_fn`."""
+        """Moves the calling process into the group: for `preexec_fn`."""
         self._write(os.path.join(self.directory, "cgroup.procs"), "0")
 
     def limit_hits(self):
-        """Times that it met its limit."""
+        """How often it reached its limit."""
         if self.version == 1:
             return int(_read(self.directory, "memory.failcnt"))
         return int(dict(line.split() for line in _read(self.directory, "memory.events").splitlines())["max"])
@@ -67,6 +67,6 @@ class ControlGroup:
         for _ in range(600):
             try:
                 return os.rmdir(self.directory)
-            except OSError:  # who was killed is not gone yet
+            except OSError:  # a killed process is not gone yet
                 time.sleep(0.1)
         raise AssertionError(f"{self.directory} does not go away")

@@ -42,7 +42,7 @@ std::uint32_t crc32_of(std::string_view bytes) {
   return ~sum;
 }
 
-/// Blocks of deflate that hold their bytes as they are.
+/// Blocks of deflate with uncompressed bytes.
 std::string stored_blocks(std::string_view bytes) {
   std::string blocks;
   do {
@@ -67,7 +67,7 @@ std::string as_gzip(std::string_view bytes) {
 }
 
 std::string as_zstd(std::string_view bytes) {
-  // One segment with its size in 8 bytes, no checksum; blocks of bytes as they are.
+  // One segment with its size in 8 bytes, no checksum; blocks of uncompressed bytes.
   std::string packed = std::string("\x28\xb5\x2f\xfd\xe0", 5) + raw_bytes(std::uint64_t{bytes.size()});
   constexpr std::size_t kBlock = 64U << 10U;
   do {

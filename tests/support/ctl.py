@@ -40,7 +40,7 @@ def command_names():
 
 
 def readers():
-    """{command: the arguments that it needs besides --from} of those that read kernels: the first words of its first command line."""
+    """{command: the arguments that it needs besides --from}, of commands that read kernels: the first words of its first command line."""
     found = {}
     for command in command_names():
         if command not in ("diff", "doctor") and "--from" in run(command, "--help").stdout:
@@ -57,7 +57,7 @@ def output(*arguments, **options):
 
 
 def on_terminal(*arguments, columns=0):
-    """What memstatctl prints on a terminal, of that many columns where they are known."""
+    """The output of memstatctl on a terminal, with this number of columns if given."""
     leader, follower = pty.openpty()
     if columns:
         termios.tcsetwinsize(follower, (24, columns))
@@ -68,7 +68,7 @@ def on_terminal(*arguments, columns=0):
         try:
             while part := screen.read(4096):
                 text += part
-        except OSError:  # Linux's way to say that the other end is closed
+        except OSError:  # how Linux reports that the other end is closed
             pass
         errors = child.communicate(timeout=program.PATIENCE)[1]
     if child.returncode != 0:
@@ -82,7 +82,7 @@ def integer(value):
 
 def capture_of(directory, malloc=(), zones=(), classes=None):
     """A capture with these types; each is (name, in use, bytes, requests, mask) or a zone for captures.zone_stats. The kernel
-    names the newest first, so they are turned around."""
+    names the newest first, so their order is reversed."""
     types = [(name, {1: (memory, 0, requests, (requests - used) % 2**64, mask)}) for name, used, memory, requests, mask in malloc]
     poll = {"sysctl/kern.smp.maxcpus": integer(4), "sysctl/kern.smp.maxid": integer(3), "sysctl/hw.pagesize": integer(4096),
             "sysctl/kern.malloc_count": integer(len(types)), "sysctl/vm.zone_count": integer(len(zones)),
@@ -95,7 +95,7 @@ def capture_of(directory, malloc=(), zones=(), classes=None):
 
 
 def library_dump(files, poll, allocator):
-    """What upstream's library said of the poll: a list of dicts, in its order."""
+    """What upstream's library returned for the poll: a list of dicts, in its order."""
     types = []
     for line in files[f"oracle/{poll}-libmemstat-{allocator}.txt"].decode().splitlines():
         if line.startswith("T\t"):

@@ -25,18 +25,18 @@ from kernel_files import Reading  # noqa: E402
 OPTIONS = {"processes": True, "migrate_types": True}
 CHANGES = 60  # of a capture
 NUMBER = re.compile(r"(?<![\w.:/+>-])\d+(?![\w.:/+%-])")
-PLACE = re.compile(r"(^(Node|\s+cpu:|Page block order:)|^\s+(spanned|present|managed))\s+$")  # before a number that is no figure
+PLACE = re.compile(r"(^(Node|\s+cpu:|Page block order:)|^\s+(spanned|present|managed))\s+$")  # before a number that is not a value
 PLACED = re.compile(r"(\d+)((?: [NC]\d+=\d+)*) ([NC]\d+)=(\d+)")
-# Files of lines that stand for themselves, and how many stand over them.
+# Files whose lines are independent of each other, and the number of their header lines.
 HEADER_LINES = {"/proc/slabinfo": 2, "/proc/vmallocinfo": 0, "/proc/allocinfo": 2, "/proc/vmstat": 0, "/proc/meminfo": 0,
                 "/proc/net/protocols": 1}
-MANY = ("/proc/vmallocinfo", "/proc/allocinfo")  # of which any may be there, once or more
-# What no kernel writes: a pool with more free pages than it has, fewer files open than free, a process with more memory than
+MANY = ("/proc/vmallocinfo", "/proc/allocinfo")  # each of which may appear any number of times
+# What kernels never write: a pool with more free pages than it has, fewer files open than free, a process with more memory than
 # addresses, an order that no slab has, more partial slabs than slabs, switches that are neither 0 nor 1. Files of slab caches whose
 # number has no parts stay as they are, since their parts would not add up.
 NOT_FREE = re.compile(r"hugepages/|/file-nr$|/statm$|/proc/self/|/proc/stat$|/cpulist$|/node/online$|/mm/cma/|/pty/|/mem_profiling$|"
                       r"/sys/kernel/slab/.*/(order|object_size|partial|cpu_slabs|sanity_checks|red_zone|poison|store_user)$")
-NEVER_0 = re.compile(r"_mem$|thresh|max|percent|kernel/(shm|sem|msg|pty)")  # limits, of which 0 is none
+NEVER_0 = re.compile(r"_mem$|thresh|max|percent|kernel/(shm|sem|msg|pty)")  # limits; 0 means none
 
 
 def other_number(match, rng, least):
@@ -79,7 +79,7 @@ def changed(path, text, rng):
 
 
 def kernel(rng):
-    """(name, files, last poll) of a capture, without the tables that come from no file."""
+    """(name, files, last poll) of a capture, without tables that are not read from a file."""
     name = rng.choice([name for name in captures.fixtures() if name.startswith("linux-")])
     files = captures.read_fixture(captures.fixtures()[name])
     files = {path: content for path, content in files.items() if not re.match(r"\d+/source/", path)}
@@ -87,10 +87,10 @@ def kernel(rng):
 
 
 def change(files, poll, rng):
-    """The same poll with CHANGES changes: (files, paths that were changed)."""
+    """The same poll with CHANGES changes: (files, changed paths)."""
     start = f"{poll}/fs"
     files = {path: content for path, content in files.items() if path.startswith((poll, "manifest"))}
-    # By directory first: else nearly all would be of the thousand files of slab caches.
+    # Chosen by directory first; otherwise nearly all would be among the thousand files of slab caches.
     by_place = {}
     for path, content in files.items():
         if path.startswith(start) and isinstance(content, bytes) and not NOT_FREE.search(path) and re.search(rb"\d", content):
@@ -105,10 +105,10 @@ def change(files, poll, rng):
 
 
 def page_of(files, directory):
-    """(the page that memstatd makes of a capture, what it said)."""
+    """(the page that memstatd makes of a capture, its messages)."""
     capture = os.path.join(directory, "capture.tar")
     with tarfile.open(capture, "w", format=tarfile.PAX_FORMAT) as archive:
-        for path, content in sorted(files.items()):  # a poll's files stand together
+        for path, content in sorted(files.items()):  # a poll's files are together
             member = tarfile.TarInfo("capture/" + path)
             if isinstance(content, str):
                 member.type, member.linkname = tarfile.SYMTYPE, content
@@ -134,7 +134,7 @@ def round_of(seed, page_of_unchanged=False):
     reading = Reading.captured(files, poll)
     reading.files["/proc/sys/kernel/osrelease"] = captures.manifest_value(files, "release")
     verdicts = checker.compare(reading, page, reading, OPTIONS)
-    # Figures that are torn, fewer objects than are in use, are shown as 0.
+    # Inconsistent figures, such as fewer objects than are in use, are shown as 0.
     wrong = [f"seed {seed}, {name}: {key}: {verdict}" for key, verdict in verdicts.items()
              if verdict[0] in checker.WRONG and not (verdict[2] == 0 and verdict[1] is not None and verdict[1] < 0)]
     if wrong:

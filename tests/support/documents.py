@@ -28,7 +28,7 @@ CONTENT_TYPE = {
     "protobuf": "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
 }
 AGE = "memstat_poll_age_seconds"
-ITSELF = r"process_|memstat_poll_age_seconds"  # what may change without a poll
+ITSELF = r"process_|memstat_poll_age_seconds"  # may change without a poll
 PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "metrics.proto")
 
 
@@ -39,7 +39,7 @@ class Document:
     native: set     # names of histograms that have native buckets
 
     def of(self, pattern):
-        """{series: value} of the names that begin so (a regular expression)."""
+        """{series: value} of the names whose beginning matches this regular expression."""
         return {series: value for series, value in self.values.items() if re.match(pattern, series[0])}
 
 
@@ -63,7 +63,7 @@ def read_text(content):
 
 
 def read_openmetrics(content):
-    """What differs from text is looked at here; the rest is, line by line, a text page, and read as one."""
+    """Checks what differs from the text format; the rest is, line by line, a text page and is parsed as one."""
     end = b"# EOF\n"
     if not content.endswith(b"\n" + end) or content.count(b"# EOF") != 1:
         raise AssertionError(f"no # EOF at the end, or more than one: {content[-80:]!r}")
@@ -194,7 +194,7 @@ def accepting(form, coding):
 
 
 def plain(headers, body):
-    """The body without its coding; it must be one gzip member, since curl and browsers read no second one."""
+    """The body without its coding; it must be one gzip member, since curl and browsers ignore a second one."""
     if dict(headers).get("content-encoding") != "gzip":
         return body
     member = zlib.decompressobj(16 + zlib.MAX_WBITS)
@@ -205,7 +205,7 @@ def plain(headers, body):
 
 
 def without_age(form, content):
-    """The bytes except those of the one value that is of the moment."""
+    """The bytes without the one value that depends on the moment of the scrape."""
     if form == "protobuf":
         place = content.rindex(AGE.encode())
         tag = content.index(b"\x22\x0b\x12\x09\x09", place) + 5  # metric, 11 bytes; gauge, 9 bytes; its double
@@ -217,7 +217,7 @@ def without_age(form, content):
 
 
 def serving(path):
-    """A daemon that has come to the last poll of the fixture, so that its page changes no more."""
+    """A daemon at the last poll of the fixture, so that its page no longer changes."""
     polls = sum(name.endswith("/poll.yaml") for name in captures.read_fixture(path))
     daemon = program.Daemon("--replay", path, "--replay-speed", "1000000")
     try:

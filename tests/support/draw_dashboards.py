@@ -23,12 +23,12 @@ import program  # noqa: E402
 import prometheus_server  # noqa: E402
 import shipped_rules  # noqa: E402
 
-# What is chosen in each scene: hosts, and for the dashboard of types one of them.
+# The hosts chosen in each scene; one of them for the dashboard of types.
 SCENES = {"containers": ("web1", "slab", "kmalloc-1k"), "leaks": ("db1", "slab", "kmalloc-1k"), "two": ("(web1|db1)", "slab", "kmalloc-1k"),
           "FreeBSD": ("bsd1", "uma", "mbuf_jumbo_page"), "empty": (".+", "slab", "kmalloc-1k")}
-# Of the fleet's picture: which hosts.
+# The hosts in the fleet's picture.
 FLEETS = {"1": "web1", "3": ".+", "500": ".+", "empty": ".+"}
-# What rules give now is older than the history, which goes on beyond now.
+# The rules' current results are older than the history, which continues beyond now.
 CONFIG = """
 global: {{evaluation_interval: 2s}}
 storage: {{tsdb: {{out_of_order_time_window: 3h}}}}
@@ -40,7 +40,7 @@ RANGE, STEP = 6 * 3600, 300
 
 
 def answered(server, name, dashboard, scene):
-    """The panels with the answers to their queries."""
+    """The panels with the results of their queries."""
     instance, allocator, kind = (FLEETS[scene], ".+", ".+") if name == "fleet" else SCENES[scene]
     now = time.time() // STEP * STEP
     variables = {"cluster": ".*", "job": ".+", "instance": instance, "allocator": allocator if name == "type" else ".+",
@@ -85,7 +85,7 @@ def hosts(directory):
 
 
 def pictures(directory, scenes):
-    """[(dashboard, scene, what to draw)] of a Prometheus with the hosts, or without any."""
+    """[(dashboard, scene, what to draw)] for a Prometheus with the hosts, or without any."""
     with prometheus_server.Prometheus(directory, None, config=CONFIG.format(rules=shipped_rules.write(directory, 0.1))) as server:
         if scenes != ["empty"]:
             program.wait_until(lambda: len(server.query('ALERTS{alertstate="firing",instance=~"db.*"}')) > 5, server.log, 200)

@@ -43,9 +43,9 @@ def poll(first, index):
 
 
 def write(directory):
-    """Writes the capture to a directory, which it gives back."""
+    """Writes the capture to a directory and returns that."""
     files = captures.read_fixture(captures.fixtures()[BASE])
-    # What no rule asks for is left out: the captured directories of the tracing system have ten thousand files.
+    # Files that no rule needs are left out: the captured directories of the tracing system have ten thousand files.
     first = {path.partition("/")[2]: content for path, content in files.items()
              if path.startswith("000000/fs/proc/") or path.startswith("000000/fs/sys/devices/system/node/")}
     for index in range(POLLS):

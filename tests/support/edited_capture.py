@@ -29,7 +29,7 @@ def with_numbers(text, numbers):
 
 
 def with_larger_cache(slabinfo, cache, slabs):
-    """A cache with N slabs more, all of their objects in use."""
+    """A cache with N more slabs, all of whose objects are in use."""
     def grown(match):
         name, active, objects, size, per_slab, rest, active_slabs, all_slabs, end = match.groups()
         more = slabs * int(per_slab)
@@ -48,14 +48,14 @@ def pressure(some_us, full_us):
 
 
 def integrity(tainted, warnings, oopses, bugs, keys):
-    """What the kernel says of errors that it found, and of a user's keys."""
+    """The kernel's reports of errors that it found, and of a user's keys."""
     return {"fs/proc/sys/kernel/tainted": b"%d\n" % tainted, "fs/sys/kernel/warn_count": b"%d\n" % warnings,
             "fs/sys/kernel/oops_count": b"%d\n" % oopses, "fs/sys/kernel/debug/kfence/stats": KFENCE.format(bugs).encode(),
             "fs/proc/key-users": KEY_USERS.format(keys).encode()}
 
 
 def gfp_classes(allocator, index):
-    """Allocations by what the caller lets the kernel do, of which those that may not wait failed."""
+    """Allocations by GFP class; those that may not sleep failed."""
     return [f"gfp {allocator} {word} {count * index} {failures * index}" for word, count, failures in (("atomic", 600, 30), ("nofs", 900, 0), ("kernel", 3500, 0))]
 
 
@@ -83,7 +83,7 @@ def slab_events(index):
 
 
 def call_sites(index):
-    """What memstatd would have counted with key events.mode full: a program that makes files under ever new names, and others."""
+    """What memstatd would have counted with key events.mode full: a program that creates files under new names all the time, and others."""
     sites = {"__d_alloc": (4000, 768000, 768000), "alloc_inode": (900, 950000, 1013760), "sock_alloc_send_pskb": (3000, 700000, 1536000),
              "nf_conntrack_alloc [nf_conntrack]": (200, 51200, 51200), "other": (7000, 900000, 1000000)}
     origins = {("dentry", "/g1", "state-keeper", "__d_alloc"): 700000, ("dentry", "other", "other", "other"): 68000,
@@ -96,7 +96,7 @@ def call_sites(index):
 
 
 def counters(poll):
-    """What CPUs counted, of which the second one took turns for half of the time."""
+    """Counts of CPUs; on the second one, sets took turns for half of the time."""
     lines = [f"cpu {cpu} set memory enabled_ns 10000000000 running_ns {10000000000 // (cpu + 1)} cache-misses {5000 // (cpu + 1)} "
              f"{5000 * (poll + 1)} dTLB-load-misses {800 // (cpu + 1)} {800 * (poll + 1)} minor-faults {300 // (cpu + 1)} {300 * (poll + 1)} "
              f"context-switches {90 // (cpu + 1)} {90 * (poll + 1)}" for cpu in range(2)]
@@ -104,7 +104,7 @@ def counters(poll):
 
 
 def write(directory):
-    """Writes the capture to a directory, which it gives back."""
+    """Writes the capture to a directory and returns that."""
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
     first[GROUP + "memory.max"] = b"12582912\n"

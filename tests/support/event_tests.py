@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests of events share: a slab cache that only they use, and a memstatd that counts its events."""
+"""Shared by tests of events: a slab cache that only they use, and a memstatd that counts its events."""
 import fcntl
 import os
 import unittest
@@ -7,7 +7,7 @@ import unittest
 import page as pages
 import program
 
-CACHE = "dnotify_struct"  # nothing but fcntl(F_NOTIFY) takes objects of it
+CACHE = "dnotify_struct"  # only fcntl(F_NOTIFY) allocates from it
 
 
 def has_cache():
@@ -16,7 +16,7 @@ def has_cache():
 
 
 def watch_directory(times=1, directory="/"):
-    """Each call takes an object; all but the last are given back at once, and that one with the descriptor."""
+    """Each call allocates an object; all but the last are freed at once, and the last with the descriptor."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     for _ in range(times):
         fcntl.fcntl(descriptor, fcntl.F_NOTIFY, fcntl.DN_CREATE | fcntl.DN_MULTISHOT)
@@ -31,7 +31,7 @@ def descriptor_facts(process):
         try:
             with open(os.path.join(directory, descriptor), encoding="utf-8") as file:
                 found.append(file.read())
-        except FileNotFoundError:  # it was closed meanwhile
+        except FileNotFoundError:  # closed meanwhile
             pass
     return found
 
@@ -40,7 +40,7 @@ class EventTest(unittest.TestCase):
     SOURCE = None
 
     def configuration(self, directory, text="", roster="linux_slabinfo"):
-        """No other sources but the roster, so that recordings are small."""
+        """No sources except the roster, so that recordings are small."""
         return program.configure_only(os.path.join(directory, "memstatd.yaml"), (roster, self.SOURCE), text)
 
     def first_page(self, daemon, **labels):

@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// A healthy machine with 16 GiB, watched for five minutes in 31 polls, to which a test adds what it is about.
+/// A healthy machine with 16 GiB, watched for five minutes in 31 polls, to which a test adds its problem.
 class EvidenceOfMachine {
  public:
   static constexpr double kGiB = 1024.0 * 1024 * 1024;
@@ -79,7 +79,7 @@ class EvidenceOfMachine {
     }
     return found;
   }
-  /// "now cgroup_oom_kill", "soon slab_leak": what is found, in order, separated by commas.
+  /// "now cgroup_oom_kill", "soon slab_leak": the findings in order, separated by commas.
   [[nodiscard]] std::string words() const {
     std::string words;
     for (const Finding& finding : find()) {
@@ -91,7 +91,7 @@ class EvidenceOfMachine {
   Evidence evidence;
 };
 
-/// Whether the diagnosis has the cause among those that are ruled out, or could not be checked.
+/// Whether the diagnosis lists the cause as ruled out, or as not checked.
 inline bool is_ruled_out(const Evidence& evidence, std::string_view cause) {
   const std::vector<std::string> names = diagnose(evidence).ruled_out;
   return std::find(names.begin(), names.end(), cause) != names.end();

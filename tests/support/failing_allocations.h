@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes the Nth allocation of this thread fail, in the test program that has failing_allocations_new.h in one of its files.
+// Makes the Nth allocation of this thread fail, in a test program of which one file includes failing_allocations_new.h.
 #pragma once
 
 #include <cstddef>
 
 namespace memstat {
 
-/// Allocations of this thread until one throws std::bad_alloc; that one only. Negative: none does.
+/// Allocations of this thread until one (and only that one) throws std::bad_alloc. Negative: none does.
 inline thread_local std::ptrdiff_t allocations_until_failure = -1;
 
 /// While it lives, allocation number `n` (from 0) of this thread fails. Thread safety: of this thread only.

@@ -39,7 +39,7 @@ class Sweep:
         self.directory = directory
         captures.write_file(os.path.join(directory, "memstatd.yaml"), "tier: full\nbasic_auth: {}\n")
         self.library = preload.build_library(directory, "failing_calls.c")
-        self.endings = collections.Counter()  # lives, by call and how they ended
+        self.endings = collections.Counter()  # runs, by call and how they ended
         self.problems = []
 
     def life(self, call, at=0, burst=1):
@@ -54,7 +54,7 @@ class Sweep:
         return ("strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", output, "-e", f"trace={call}", *more)
 
     def count(self, call):
-        """How many of these calls a life makes in which none fails, for those of strace in the thread that makes most."""
+        """The number of these calls in a run without failures; with strace, in the thread that makes most."""
         if call not in TRACED:
             return self.life(call).allocations
         output = os.path.join(self.directory, "calls")
@@ -63,8 +63,8 @@ class Sweep:
             return max(collections.Counter(line.split()[0] for line in file if f" {call}(" in line).values(), default=0)
 
     def of_loader(self, call):
-        """How many of them come before memstatd's first instruction: the loader ends with giving back its list of libraries. It
-        dies of a failed mmap in its own ways, which are not memstatd's."""
+        """The number of them before memstatd's first instruction: the loader ends by freeing its list of libraries. It
+        fails in its own ways without mmap, which memstatd cannot change."""
         if call not in TRACED:
             return 0
         output = os.path.join(self.directory, "loader")
@@ -74,7 +74,7 @@ class Sweep:
             return sum(f" {call}(" in line for line in file.read().split(" munmap(")[0].splitlines())
 
     def run(self, cases):
-        """Lives in which these fail: call, number, length of the burst."""
+        """Runs in which these fail: call, number, length of the burst."""
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for (call, at, burst), life in zip(cases, pool.map(lambda case: self.life(*case), cases)):
                 self.endings[call, life.status] += 1
@@ -84,7 +84,7 @@ class Sweep:
 
 
 def can_trace():
-    """Whether strace is there and may trace, which some containers refuse."""
+    """Whether strace is installed and may trace, which some containers forbid."""
     if not shutil.which("strace"):
         return False
     tried = subprocess.run(["strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=mmap", "true"], check=False,

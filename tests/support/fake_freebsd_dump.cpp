@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// Where structs have their members.
+/// Offsets of members of structs.
 struct FakeFreeBsdDump::Layout {
   std::uint64_t type_bytes, type_next, type_name, type_stats;
   std::uint64_t keg_bytes, keg_link, keg_domain, keg_domain_bytes, keg_domain_pages, keg_domain_free, keg_domain_slabs;
@@ -53,7 +53,7 @@ const FakeFreeBsdDump::Layout& FakeFreeBsdDump::layout() const {
 
 FakeFreeBsdDump::FakeFreeBsdDump(FakeFreeBsdOptions options) : options_(std::move(options)) {
   for (FakeKeg& keg : options_.kegs) count_slabs(keg);
-  allocate(options_.page_bytes);  // nothing is at the first page
+  allocate(options_.page_bytes);  // the first page is empty
   make_variables();
   make_malloc();
   make_zones();
@@ -233,7 +233,7 @@ void FakeFreeBsdDump::make_slabs(const FakeKeg& keg, std::uint64_t keg_offset) {
       put(word, bits | std::uint64_t{1} << i % 64);
     }
     put(header + 16 + shift, free);
-    // The lists of a domain: partly, not and fully allocated.
+    // The lists of a domain: partly allocated, free and full slabs.
     const std::uint64_t list = free == slab->items.size() ? 1 : free == 0 ? 2 : 0;
     const std::uint64_t head =
         keg_offset + at.keg_domain + at.keg_domain_bytes * slab->domain + at.keg_domain_slabs + 8 * list;
@@ -480,7 +480,7 @@ std::string FakeFreeBsdDump::minidump() const {
   const bool is_arm64 = options_.machine == Machine::kArm64;
   const std::uint64_t page = options_.page_bytes;
   const bool has_ranges = options_.minidump_version >= (is_arm64 ? 2U : 3U);
-  // Two ranges, of which the first has pages that are not in the dump. The first page of the second is not, either.
+  // Two ranges; the first has pages that are not in the dump, and the first page of the second is not in it either.
   const std::uint64_t first_end = 40 * page - 100;
   std::string ranges;
   for (const std::uint64_t end :

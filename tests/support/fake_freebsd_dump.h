@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A small FreeBSD kernel that never ran: malloc types, uma zones and page counts in a few hundred KiB of memory, as a
-// minidump or a dump of all memory, and the kernel's file with symbols and CTF. All of it is known to the test that made it.
+// A small made-up FreeBSD kernel: malloc types, uma zones and page counts in a few hundred KiB of memory, as a minidump or a
+// dump of all memory, and the kernel's file with symbols and CTF. The test that made it knows all of its values.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class CtfBuilder {
   std::uint32_t add_function(std::uint32_t arguments);
   std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
   std::uint32_t add_struct(const std::string& name, std::uint64_t size, const std::vector<Member>& members);
-  /// Packed in the way that zlib reads, without making it smaller.
+  /// In zlib's format, uncompressed.
   [[nodiscard]] std::string bytes(bool is_packed) const;
 
  private:
@@ -48,9 +48,9 @@ class CtfBuilder {
   std::uint32_t count_ = 0;
 };
 
-/// The same bytes as zstd packs them, not made smaller; needs no library.
+/// The same bytes in zstd's format, uncompressed; needs no library.
 std::string as_zstd(std::string_view bytes);
-/// As gzip packs them.
+/// In gzip's format.
 std::string as_gzip(std::string_view bytes);
 
 /// A malloc(9) type.
@@ -58,7 +58,7 @@ struct FakeMallocType {
   std::string name;
   std::map<std::uint32_t, MallocBlock> cpus = {};
 };
-/// Where a keg's free items and pages are.
+/// The domains of a keg's free items and pages.
 struct FakeKegDomain {
   std::uint32_t pages = 0;
   std::uint32_t free = 0;
@@ -73,7 +73,7 @@ struct FakeZone {
   std::map<std::uint32_t, UmaBlock> caches = {};
   std::vector<std::int64_t> domain_items = {};  ///< In full buckets.
 };
-/// A slab of which every item is known.
+/// A slab with the state of every item.
 struct FakeUmaSlab {
   std::uint32_t domain = 0;
   /// A letter an item: '.' free, 'x' allocated; in a bucket of the keg's first zone: 'c' of the first CPU, 'd' of the
@@ -88,14 +88,14 @@ struct FakeKeg {
   bool is_internal = false;
   std::vector<FakeKegDomain> domains = {};
   std::vector<FakeZone> zones = {};
-  bool is_off_page = false;  ///< Slabs are described elsewhere than in their own pages.
+  bool is_off_page = false;  ///< Slab headers are not in the slabs' own pages.
   /// Where there are any, the domains and what the first zone has in buckets follow from them.
   std::vector<FakeUmaSlab> slabs = {};
 };
 
 struct FakeFreeBsdOptions {
   postmortem::Machine machine = postmortem::Machine::kX86;
-  /// 13, 14 and 15 as these have their structs; 99 as no kernel has them.
+  /// 13, 14 and 15 have the structs of these releases; 99 those of no kernel.
   unsigned release = 15;
   unsigned minidump_version = 3;  ///< 0: a dump of all memory in ELF.
   std::uint64_t page_bytes = 4096;
@@ -124,7 +124,7 @@ class FakeFreeBsdDump {
   /// Changes 64 bits of memory at a virtual address of those.
   void poke(std::uint64_t address, std::uint64_t value);
 
-  /// What the kernel would have answered, made without reading the dump.
+  /// What the kernel would have returned, made without reading the dump.
   [[nodiscard]] std::string malloc_stream() const;
   [[nodiscard]] std::string zone_stream() const;
 
@@ -178,12 +178,12 @@ class FakeFreeBsdDump {
   std::map<std::string, std::uint64_t> addresses_;
 };
 
-/// Types, kegs with a secondary zone and a limited one, an internal one, and a zone without a keg, on CPUs 0, 1 and 3 of two
-/// domains.
+/// Types, kegs with a secondary zone and one with a limit, an internal one, and a zone without a keg, on CPUs 0, 1 and 3 of
+/// two domains.
 FakeFreeBsdOptions small_freebsd();
 
-/// The same with kegs whose slabs are there, so that their objects can be told: 13 of "tidhash", 70 of "ucred", whose slab
-/// is described elsewhere, and 2 of "shared" and "shared again".
+/// The same with kegs that have slabs, whose objects can be listed: 13 of "tidhash", 70 of "ucred", whose slab headers are
+/// elsewhere, and 2 of "shared" and "shared again".
 FakeFreeBsdOptions freebsd_with_slabs();
 
 }  // namespace memstat

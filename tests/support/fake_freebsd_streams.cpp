@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a fake FreeBSD kernel would have answered, and the kernels that tests begin with.
+// What a fake FreeBSD kernel would have returned, and the kernels that tests begin with.
 #include <algorithm>
 
 #include "tests/support/fake_freebsd_dump.h"
@@ -31,7 +31,7 @@ std::string FakeFreeBsdDump::malloc_stream() const {
 
 std::string FakeFreeBsdDump::zone_stream() const {
   UmaStream stream(slots());
-  std::vector<std::pair<std::size_t, std::uint32_t>> most_pages;  // which the builder does not know
+  std::vector<std::pair<std::size_t, std::uint32_t>> most_pages;  // unknown to the builder
   std::size_t count = 0;
   const auto add = [&](const FakeZone& zone, UmaZone record) {
     record.name = zone.name;

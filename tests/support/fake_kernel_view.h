@@ -18,7 +18,7 @@
 
 namespace memstat {
 
-/// Waits, without a fixed time, until `condition` holds; false when it does not within a minute.
+/// Waits until `condition` holds; false if it does not within a minute.
 template <typename Condition>
 bool eventually(Condition condition) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -74,17 +74,17 @@ class FakeKernelView final : public KernelView {
     const std::lock_guard lock(mutex_);
     return hanging_.contains(path);
   }
-  /// How often it was asked for, with or without success.
+  /// How often it was read, with or without success.
   [[nodiscard]] int reads_of(std::string_view path) const {
     const std::lock_guard lock(mutex_);
     const auto found = reads_.find(path);
     return found == reads_.end() ? 0 : found->second;
   }
 
-  /// What wants_whole_polls() says from now on.
+  /// What wants_whole_polls() returns from now on.
   void set_recorded(bool is_recorded) { is_recorded_ = is_recorded; }
 
-  /// What reads_this_machine() says from now on.
+  /// What reads_this_machine() returns from now on.
   void set_live(bool is_live) { is_live_ = is_live; }
 
   [[nodiscard]] bool wants_whole_polls() const override { return is_recorded_; }
@@ -94,7 +94,7 @@ class FakeKernelView final : public KernelView {
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
   Result<void> read_file(std::string_view path, Buffer& out) override { return serve(path, out); }
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t) override { return serve(name, out); }
-  // The log and the mounts of the machine that runs the test are not this kernel's.
+  // The log and the mounts of the test's machine are not this kernel's.
   Result<void> open_table(std::string_view source, TextTableSource& table) override {
     return is_of_machine(source) ? KernelView::open_table(source, table) : table.open();
   }

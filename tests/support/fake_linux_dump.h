@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A small Linux kernel that never ran: page tables, kallsyms, BTF and slab caches in a few hundred KiB of memory, as an ELF
-// dump. Everything in it is known to the test that made it, and can be damaged.
+// A small made-up Linux kernel: page tables, kallsyms, BTF and slab caches in a few hundred KiB of memory, as an ELF dump.
+// The test that made it knows all of its values, and can damage them.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ class FakeLinuxDump {
  public:
   explicit FakeLinuxDump(FakeKernelOptions options);
 
-  /// The whole dump, 2 MiB.
+  /// The dump, 2 MiB.
   [[nodiscard]] std::string elf() const;
   /// The same in a sparse file, followed by an empty range of memory of that many bytes.
   void write_sparse(const std::string& path, std::uint64_t empty_bytes) const;
@@ -155,7 +155,7 @@ class FakeLinuxDump {
   std::string info_;
 };
 
-/// Three caches on two CPUs: "dentry" with partial slabs, "kmalloc-64" with slabs on CPUs, "empty" with nothing.
+/// Three caches on two CPUs: "dentry" with partial slabs, "kmalloc-64" with slabs on CPUs, "empty" with none.
 FakeKernelOptions small_kernel(SlabKernel slabs = SlabKernel::kSlabs);
 
 /// "tracked", whose objects have owners: two slabs of 8 objects, 3 of one in use.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The zones, counters, areas and modules of a kernel that never ran.
+// The zones, counters, areas and modules of a made-up kernel.
 #include <array>
 #include <cstring>
 #include <string>
@@ -32,7 +32,7 @@ struct FakeZone {
 constexpr std::array<FakeZone, 3> kZones = {
     {{"DMA", 3900, 3000, 1000}, {"Normal", 110000, 100000, 40000}, {"Movable", 0, 0, 0}}};
 
-// Where members lie.
+// Offsets of members.
 constexpr std::uint64_t kZoneBytes = 1664, kMarks = 0, kBoost = 32, kReserve = 40, kSets = 64, kStats = 72, kStart = 80,
                         kManaged = 88, kSpanned = 96, kPresent = 104, kName = 112, kFree = 128, kFreeBytes = 104,
                         kFreeCount = 96, kCounts = 1280, kNuma = 1400, kNodeCounts = kZones.size() * kZoneBytes + 64;
@@ -41,7 +41,7 @@ constexpr std::uint64_t kAreaList = 40, kAreaOf = 56, kAreaFlags = 64, kAreaByte
 constexpr std::uint64_t kInodes = 1288, kInodeMapping = 48, kInodeList = 272, kMappingPages = 88;
 constexpr std::uint64_t kHugeOrder = 40, kHugePages = 64, kHugeBytes = 128;
 constexpr std::uint64_t kModuleList = 8, kModuleName = 24, kModuleMemory = 320, kModuleTable = 600, kModuleBytes = 640;
-// Of what each CPU has, behind its slabs.
+// The CPU's own values, after its slabs.
 constexpr std::uint64_t kCpuEvents = 4096, kCpuSets = 4608, kCpuStats = 5120;
 
 std::uint32_t bits(std::uint64_t offset) { return static_cast<std::uint32_t>(offset * 8); }

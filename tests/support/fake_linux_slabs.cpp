@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The pages, slab caches and objects of a kernel that never ran.
+// The pages, slab caches and objects of a made-up kernel.
 #include <algorithm>
 
 #include "tests/support/fake_linux_dump.h"
@@ -15,7 +15,7 @@ constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kPageCount = kFakeMemoryBytes / kPageBytes;
 constexpr std::uint64_t kSectionBytes = 16;  // of a struct mem_section
 
-// Where members lie. Close to the real ones, but not the same: nothing may rely on those.
+// Offsets of members. Close to the real ones, but different, so that nothing can rely on the real ones.
 constexpr std::uint64_t kCacheCpuSlab = 0, kCacheSheaves = 8, kCacheFlags = 16, kCacheSize = 24, kCacheObjectSize = 28,
                         kCacheUsed = 36, kCacheOffset = 40, kCacheCapacity = 44, kCacheOrder = 56, kCacheFewest = 60,
                         kCacheName = 96, kCacheList = 112, kCacheRandom = 184, kCacheNodes = 224;

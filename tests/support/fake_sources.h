@@ -69,7 +69,7 @@ inline SourceDescriptor fake_contributor() {
           .steps = source_steps<ReaderState, open_nothing, read_fake<kFakeContributorFile>, parse_fake<Field::kFailures>>()};
 }
 
-/// Both, in alphabetical order. Thread safety: a plain value that must not move while somebody has `all`.
+/// Both, in alphabetical order. Must not move while `all` is in use.
 struct FakeSources {
   SourceDescriptor roster = fake_roster();
   SourceDescriptor contributor = fake_contributor();

@@ -50,7 +50,7 @@ class FaultyKernelView final : public ForwardingKernelView {
     const std::lock_guard lock(mutex_);
     truncated_[name] = size;
   }
-  /// read_file or read_sysctl of `name` gives `bytes`, and the inner view is not asked.
+  /// read_file or read_sysctl of `name` returns `bytes` without asking the inner view.
   void replace(const std::string& name, std::string bytes) {
     const std::lock_guard lock(mutex_);
     replaced_[name] = std::move(bytes);
@@ -60,9 +60,9 @@ class FaultyKernelView final : public ForwardingKernelView {
     const std::lock_guard lock(mutex_);
     failed_names_[name] = system_errno;
   }
-  /// `name` is not there.
+  /// `name` does not exist.
   void hide(const std::string& name) { fail_name(name, ENOENT); }
-  /// cpu_count() gives `count`: a CPU was added or taken away.
+  /// cpu_count() returns `count`: a CPU was added or removed.
   void set_cpu_count(std::uint32_t count) {
     const std::lock_guard lock(mutex_);
     cpu_count_ = count;
@@ -78,7 +78,7 @@ class FaultyKernelView final : public ForwardingKernelView {
     cpu_count_.reset();
   }
 
-  /// The next call about `name` hangs until release(), and then goes on.
+  /// The next call about `name` hangs until release(), and then continues.
   void block_next(const std::string& name) {
     const std::lock_guard lock(mutex_);
     block_name_ = name;
@@ -93,7 +93,7 @@ class FaultyKernelView final : public ForwardingKernelView {
     const std::lock_guard lock(mutex_);
     return blocked_ > 0;
   }
-  /// Lets every call that hangs go on, and forgets a block that nothing ran into.
+  /// Lets every hanging call continue, and forgets a block that no call has reached.
   void release() {
     const std::lock_guard lock(mutex_);
     released_ = true;

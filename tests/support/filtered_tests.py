@@ -27,14 +27,14 @@ def programs(build):
 
 
 def in_source(directory):
-    """Names of the tests of a directory, as far as its files show them."""
+    """Names of the tests of a directory that its files show."""
     for path in (SOURCE / "tests" / directory).rglob("*_test.cpp"):
         for suite, name in TEST.findall(path.read_text(encoding="utf-8")):
             yield f"{directory}/{suite}.{name}"
 
 
 def targets(build, pattern):
-    """The targets that hold a matching test; [] where only a whole build shows which."""
+    """The targets with a matching test; [] if only a whole build shows which."""
     wanted = [program for program, directory in programs(build) if any(pattern.search(name) for name in in_source(directory))]
     scripts = [path.relative_to(SOURCE / "tests").as_posix() for kind in ("*_test.py", "*_test.sh") for path in (SOURCE / "tests").rglob(kind)]
     scripts += [f"rules/{path.name}" for path in (SOURCE / "dashboards/prometheus/tests").glob("*_test.yml")]
@@ -45,7 +45,7 @@ def targets(build, pattern):
 
 
 def listed(program):
-    """Names of the tests of a program as GoogleTest has them."""
+    """Names of the tests of a program, from GoogleTest."""
     names, suite = [], ""
     for line in subprocess.run([program, "--gtest_list_tests"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
         word = line.split("#")[0].strip()
@@ -57,7 +57,7 @@ def listed(program):
 
 
 def run(build, pattern, output):
-    """Runs what matches, one program after the other, so that live tests are alone."""
+    """Runs the matching tests, one program after the other, so that live tests run alone."""
     results = build / "test-results"
     results.mkdir(exist_ok=True)
     suite = ElementTree.Element("testsuite")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A reader process over a view of the test's, which is copied into it as it is when this is made.
+// A reader process over a copy of the test's view, taken when this is made.
 #pragma once
 
 #include <sys/wait.h>

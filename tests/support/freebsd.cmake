@@ -9,7 +9,7 @@ foreach(target ${FREEBSD_TARGETS})
   set(FREEBSD_FILES_OF_${target} ${files})
   list(APPEND FREEBSD_FILES ${files})
 endforeach()
-# What only Linux has is out of reach: each header of its kernel that any file names.
+# Linux's kernel headers are out of reach: each one that any file names.
 foreach(file ${FREEBSD_FILES})
   file(STRINGS ${file} lines REGEX "^#include <((linux|asm|bpf|perfmon)/|seccomp|sys/(prctl|epoll|eventfd|inotify|signalfd|timerfd))")
   foreach(line ${lines})
@@ -17,7 +17,7 @@ foreach(file ${FREEBSD_FILES})
     file(CONFIGURE OUTPUT freebsd_headers/${header} CONTENT "#error \"only Linux has ${header}\"\n")
   endforeach()
 endforeach()
-# memstat_freebsd_objects(NAME RELEASE FILES...): without optimization, for it is only what the compiler and the linker say of them.
+# memstat_freebsd_objects(NAME RELEASE FILES...): without optimization, because only the errors of the compiler and the linker matter.
 function(memstat_freebsd_objects name release)
   set(headers ${CMAKE_SOURCE_DIR}/tests/support/freebsd_headers)
   add_library(${name} OBJECT ${ARGN})
@@ -35,7 +35,7 @@ foreach(target ${FREEBSD_TARGETS})
   memstat_freebsd_objects(freebsd_${target} 15 ${FREEBSD_FILES_OF_${target}})
   list(APPEND FREEBSD_OBJECTS $<TARGET_OBJECTS:freebsd_${target}>)
 endforeach()
-# What only FreeBSD compiles, as the releases before have it.
+# FreeBSD's own files, compiled for earlier releases.
 foreach(release 13 14)
   memstat_freebsd_objects(freebsd_${release}_objects ${release} core/kernel/live_freebsd.cpp core/inspect/calls_freebsd.cpp
                           core/kernel/reader_process.cpp core/base/mapped_memory.cpp
@@ -44,7 +44,7 @@ foreach(release 13 14)
                           daemon/process/kernel_reader.cpp daemon/privileges/helper.cpp daemon/privileges/privileges_freebsd.cpp
                           daemon/ctl/commands/resident.cpp)
 endforeach()
-# Nothing is missing when it is linked, and nothing of a library that is not linked there.
+# Nothing is missing when it is linked, and it uses no library that is not linked there.
 add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/freebsd_links.stamp DEPENDS ${FREEBSD_OBJECTS} tests/support/freebsd_links.py
                    COMMAND python3 -B ${CMAKE_SOURCE_DIR}/tests/support/freebsd_links.py ${FREEBSD_OBJECTS}
                    COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/freebsd_links.stamp COMMAND_EXPAND_LISTS VERBATIM)

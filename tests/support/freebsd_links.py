@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""freebsd_links.py OBJECT...: what a linker on FreeBSD would say of the objects of everything, which were compiled as FreeBSD's.
+"""freebsd_links.py OBJECT...: reports what a linker on FreeBSD would, for all objects that were compiled for FreeBSD.
 
-They are on Linux, and so are the C library and the others' libraries here, so they cannot be linked. But each name of ours that one of
-them wants must be in another, and what they want of C must not be of a library, or of a C library, that FreeBSD's programs are not
-linked to.
+They are on Linux, with Linux's C library and other libraries, so they cannot be linked. But each of our names that one of them needs must be
+in another, and what they need of C must be in libraries, or in a C library, to which FreeBSD's programs are linked.
 """
 import re
 import subprocess
 import sys
 
-# Of files that CMake writes, which are left out.
+# Files that CMake writes, which are left out.
 GENERATED = re.compile(r"_ZN7memstat(11all_sourcesEv|16all_view_openersEv|10web_assetsEv|13runbooks_textEv|16known_types_textEv|16limit_words_textEv|20allocator_words_textEv|17column_words_textEv|14cause_familiesEv|15all_inspectionsEv)")
-# Whose functions are opened when they are needed (libpmc), or only there on Linux.
+# Libraries that are opened when needed (libpmc), or that only Linux has.
 NOT_LINKED = re.compile(r"(pmc|pfm|bpf|btf|seccomp|epoll|inotify|timerfd|fanotify|process_vm)_\w+|prctl|gettid|unshare|setns|capset"
                         r"|capget|fallocate|statx|get_nprocs(_conf)?|sysinfo|eventfd|signalfd")
 

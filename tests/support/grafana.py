@@ -11,7 +11,7 @@ NAMES = ("fleet", "host", "type", "daemon")
 
 
 def dashboards():
-    """{name: dashboard} of all that ship."""
+    """{name: dashboard} of all shipped ones."""
     found = {}
     for name in NAMES:
         with open(os.path.join(DIRECTORY, f"{name}.json"), encoding="utf-8") as file:
@@ -20,13 +20,13 @@ def dashboards():
 
 
 def panels(dashboard):
-    """All panels but the headings of rows, those in rows that are closed as well."""
+    """All panels except the headings of rows, including those in closed rows."""
     inside = [panel for row in dashboard["panels"] for panel in row.get("panels", [])]
     return [panel for panel in dashboard["panels"] + inside if panel["type"] != "row"]
 
 
 def opened(dashboard):
-    """Panels from top to bottom with all rows open, as they stand after a click on the headings."""
+    """Panels from top to bottom with all rows open, as after a click on the headings."""
     found, below = [], 0
 
     def moved(panel):
@@ -45,7 +45,7 @@ def queries(dashboard):
 
 
 def said(panel):
-    """What a person can read of a panel: its description, and what stands there when it is empty."""
+    """The text of a panel: its description, and its text when it is empty."""
     return panel["description"] + " " + panel.get("fieldConfig", {}).get("defaults", {}).get("noValue", "")
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lists in header values taken apart and put together again in other words, which must mean the same.
+// Takes lists in header values apart and writes them differently with the same meaning.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace memstat {
 
-/// The elements of a list, blanks and all. Commas between quotes do not count; quotes that are never closed reach to the
+/// The elements of a list, with their blanks. Commas between quotes do not count; unclosed quotes reach to the
 /// end.
 inline std::vector<std::string> list_elements(std::string_view list) {
   std::vector<std::string> elements(1);
@@ -25,7 +25,7 @@ inline std::vector<std::string> list_elements(std::string_view list) {
   return elements;
 }
 
-/// The same list with `separator` (a comma, with what may stand beside it) between its elements.
+/// The same list with `separator` (a comma, with any blanks) between its elements.
 inline std::string list_with_separator(std::string_view list, std::string_view separator) {
   std::string joined;
   bool first = true;

@@ -19,7 +19,7 @@ QUERY = 'sum by (alertname, instance, type, source) (count_over_time(ALERTS{aler
 
 
 def read(page):
-    """({series with its labels: value}, {names of counters}), of what a rule may look at."""
+    """({series with its labels: value}, {names of counters}), of metrics that rules may use."""
     counters = set(re.findall(r"^# TYPE (\S+) (?:counter|histogram)", page, re.MULTILINE))
     return {name: float(value) for name, metric, value in re.findall(r"^((\w+)(?:\{.*\})?) (\S+)$", page, re.MULTILINE) if metric in ASKED}, counters
 

@@ -9,7 +9,7 @@
 
 namespace memstat {
 
-/// One answer as it came.
+/// One raw answer.
 struct HttpAnswer {
   int status = 0;
   std::string head;  ///< Status line and header lines, without the empty line.
@@ -35,10 +35,10 @@ class HttpClient {
   /// Sends all bytes. False when the peer has closed or the deadline passed.
   bool send(std::string_view bytes);
 
-  /// Ends our half of the connection.
+  /// Closes our half of the connection.
   void finish_sending();
 
-  /// The connection ends with a reset, as that of a client that crashed or of a port scanner.
+  /// Ends the connection with a reset, as a crashed client or a port scanner does.
   void reset_on_close();
 
   /// Waits until bytes of an answer have come, and reads none of them. False when the deadline passed.
@@ -47,14 +47,14 @@ class HttpClient {
   /// Waits until the peer has closed or reset the connection, and reads nothing. False when the deadline passed.
   [[nodiscard]] bool wait_for_end() const;
 
-  /// The next answer, told by its Content-Length; `without_body` for the answer to HEAD. Nothing when the peer closes before
-  /// it is whole or the deadline passes.
+  /// The next answer, of its Content-Length; `without_body` for the answer to HEAD. Nothing if the peer closes before
+  /// it is complete, or if the deadline passes.
   std::optional<HttpAnswer> read_answer(bool without_body = false);
 
-  /// Sends "METHOD target HTTP/1.1" with a good Host and `extra` header lines (each with its CR LF), and reads the answer.
+  /// Sends "METHOD target HTTP/1.1" with a valid Host and `extra` header lines (each with its CR LF), and reads the answer.
   std::optional<HttpAnswer> request(std::string_view method, std::string_view target, std::string_view extra = {});
 
-  /// All bytes until the peer closes; nothing when it did not close before the deadline. A reset counts as a close.
+  /// All bytes until the peer closes; nothing if it does not close before the deadline. A reset counts as a close.
   std::optional<std::string> read_to_end();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a test asks of an answer that a page gives without a server.
+// For tests of answers that a page gives without a server.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace memstat {
 
-/// The value of its first header of that name, as written; nothing: it has none.
+/// The value of its first header of that name, as written; nothing if it has none.
 inline std::optional<std::string> header_of(const HttpResponse& response, std::string_view wanted) {
   for (const auto& [name, value] : response.headers) {
     if (name == wanted) return value;

@@ -5,7 +5,7 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer
 
 
 def problems(value, schema, where="$"):
-    """What is wrong with the value, a line each."""
+    """The errors in the value, one per line."""
     names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not any(isinstance(value, TYPES[name]) and (name not in ("integer", "number") or is_number) for name in names):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups of this machine's kernel that a test makes, and processes in them that take memory.
+// Makes control groups in this machine's kernel, and processes in them that take memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Mounted {
   std::string root;
   bool is_version_1 = false;
 };
-/// The one of this machine that has the memory controller, by what the kernel says is mounted where.
+/// The machine's hierarchy with the memory controller, from the kernel's list of mounts.
 inline std::optional<Mounted> mounted_hierarchy() {
   std::ifstream mounts("/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {
@@ -48,7 +48,7 @@ inline std::optional<Mounted> mounted_hierarchy() {
   return {};
 }
 
-/// A control group of this machine, removed with all that runs in it when this goes.
+/// A control group of this machine; the destructor removes it with its processes.
 class LiveGroup {
  public:
   explicit LiveGroup(std::string path) : path_(std::move(path)) {
@@ -70,7 +70,7 @@ class LiveGroup {
     out << value << std::flush;
     return out.good();
   }
-  /// The kernel may take a moment until the last process of the group is quite gone.
+  /// The kernel may take a moment until the last process of the group is gone.
   bool remove() {
     const bool is_over = eventually([this] { return ::rmdir(path_.c_str()) == 0 || errno != EBUSY; });
     is_made_ = is_over && std::filesystem::exists(path_);
@@ -83,7 +83,7 @@ class LiveGroup {
   bool is_made_ = false;
 };
 
-/// A process in a group that takes memory page by page, and then waits to be killed.
+/// A process in a group, which takes memory page by page and then waits to be killed.
 class Eater {
  public:
   Eater(const LiveGroup& group, std::size_t bytes) {

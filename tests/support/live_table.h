@@ -16,11 +16,11 @@
 
 namespace memstat {
 
-/// Settings of a source of events that counts all, whatever that costs.
+/// Settings of a source of events that counts all, at any cost.
 inline constexpr std::string_view kWithoutLimit = "counters 1000000000";
 
-/// For SetUp, as its last step: the test is skipped, with the reason, where this kernel does not have the table or does not
-/// permit it, and fails where it cannot be opened for another reason.
+/// For SetUp, as its last step: skips the test, with the reason, if this kernel does not have or does not permit the table,
+/// and fails if it cannot be opened for another reason.
 inline void open_or_skip(TextTableSource& table) {
   const auto opened = table.open();
   if (opened) return;
@@ -43,7 +43,7 @@ inline void expect_counts_without_privileges(TextTableSource& table, int open_fi
   EXPECT_EQ(status, 0);
 }
 
-/// That a table which make() gives says, without privileges, which ones it needs. Skips where there is no such table.
+/// Checks that a table from make(), opened without privileges, names those that it needs. Skips if there is no such table.
 template <typename Make>
 void expect_says_what_it_needs(Make make) {
   constexpr int kNotPresent = 77;
@@ -59,7 +59,7 @@ void expect_says_what_it_needs(Make make) {
   EXPECT_EQ(status, 0);
 }
 
-/// Whether /proc/slabinfo has a cache of that name, so that events of it do not go to one that it was merged with.
+/// Whether /proc/slabinfo has a cache of that name, so that its events are not counted for one that it was merged with.
 inline bool has_slab_cache(const std::string& cache) {
   std::ifstream file("/proc/slabinfo");
   for (std::string line; std::getline(file, line);) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes the crash dump of a kernel that never ran (fake_linux_dump.h), for tests that are scripts. The same options give
+// Writes the crash dump of a made-up kernel (fake_linux_dump.h), for tests that are scripts. The same options give
 // the same bytes.
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes a capture of a machine that does not exist, to be replayed by memstatd: thousands of types on thousands of CPUs, or
+// Writes a capture of a made-up machine for memstatd to replay: thousands of types on thousands of CPUs, or
 // tens of thousands of slab caches. The same options give the same bytes. tests/README.md shows how to use it.
 #include <array>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A clock that stands still until a test moves it.
+// A clock that a test sets.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class ManualClock final : public Clock {
     monotonic_ns_ += by.count();
     realtime_ns_ += by.count();
   }
-  /// Somebody sets the clock of the machine.
+  /// As when the machine's clock is set.
   void set_realtime(std::chrono::nanoseconds since_1970) { realtime_ns_ = since_1970.count(); }
 
  private:

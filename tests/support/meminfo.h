@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/meminfo of any view, read apart from the code that is tested.
+// Reads /proc/meminfo of any view, independently of the tested code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// The value of a line: bytes where the kernel prints kB, else the number. Nothing when there is no such line.
+/// The value of a line: bytes where the kernel prints kB, else the number. Nothing if there is no such line.
 inline std::optional<std::uint64_t> find_meminfo(KernelView& view, const std::string& key) {
   Buffer text;
   EXPECT_TRUE(view.read_file("/proc/meminfo", text));
@@ -25,7 +25,7 @@ inline std::optional<std::uint64_t> find_meminfo(KernelView& view, const std::st
   return std::nullopt;
 }
 
-/// The same of a line that must be there.
+/// The same for a line that must exist.
 inline std::uint64_t meminfo(KernelView& view, const std::string& key) {
   const std::optional<std::uint64_t> value = find_meminfo(view, key);
   EXPECT_TRUE(value.has_value()) << "/proc/meminfo has no " << key;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# mount_devices DIRECTORY: a /dev with what programs expect of one, and no device of this machine. Sourced, not run.
+# mount_devices DIRECTORY: a /dev with what programs expect, and no device of this machine. Sourced, not run.
 mount_devices() {
   mount -t tmpfs -o mode=755 tmpfs "$1"
   local device

@@ -21,7 +21,7 @@ def _enter(descriptor):
 
 
 class Namespaces:
-    """The machine, HERE, and another host, THERE, each a network namespace of its own. Skips the test where none can be made."""
+    """The machine, HERE, and another host, THERE, each a separate network namespace. Skips the test if they cannot be made."""
 
     def __init__(self):
         self._holders, self.descriptors = [], []
@@ -59,14 +59,14 @@ class Namespaces:
             holder.communicate()
 
     def enter(self, place):
-        """Takes the process that calls it to 0, HERE, or 1, THERE: for `preexec_fn`."""
+        """Moves the calling process to 0, HERE, or 1, THERE: for `preexec_fn`."""
         _enter(self.descriptors[place])
 
     def run(self, place, *command, **options):
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, preexec_fn=lambda: self.enter(place), **options)
 
     def fetch(self, place, url, seconds):
-        """What is served to a client of that place, or None when nothing is within that time."""
+        """What a client there receives, or None if it receives nothing within that time."""
         script = "import sys, urllib.request as r; sys.stdout.write(r.urlopen(sys.argv[1], timeout=float(sys.argv[2])).read().decode())"
         done = self.run(place, sys.executable, "-c", script, url, str(seconds))
         return done.stdout if done.returncode == 0 else None
@@ -125,7 +125,7 @@ class AddressFilter:
             raise unittest.SkipTest(f"no program can be attached to a control group here: {error}") from None
 
     def enter(self):
-        """Takes the process that calls it into the group: for `preexec_fn`."""
+        """Moves the calling process into the group: for `preexec_fn`."""
         with open(os.path.join(self.directory, "cgroup.procs"), "w", encoding="ascii") as file:
             file.write("0")
 

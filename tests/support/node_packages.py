@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packages of npm for tests: a directory of tests/support with package.json and package-lock.json is copied to the build and installed there
+"""Packages of npm for tests: copies a directory of tests/support with package.json and package-lock.json to the build and installs them there
 as the lock file says, once for each content of it."""
 import fcntl
 import hashlib
@@ -14,7 +14,7 @@ PLACE = os.path.join(os.environ.get("BUILD_DIR") or os.path.join(program.SOURCE_
 
 
 def installed(name):
-    """The directory, with node_modules in it. unittest.SkipTest when npm is not there or cannot get the packages."""
+    """The directory, with node_modules in it. unittest.SkipTest if npm is missing or cannot get the packages."""
     if not shutil.which("npm") or not shutil.which("node"):
         raise unittest.SkipTest("npm is not installed (Debian packages nodejs and npm)")
     source = os.path.join(program.SOURCE_DIR, "tests", "support", name)

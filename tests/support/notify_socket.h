@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A stand-in for the service manager's end of NOTIFY_SOCKET.
+// Replaces the service manager's end of NOTIFY_SOCKET.
 #pragma once
 
 #include <sys/socket.h>
@@ -37,7 +37,7 @@ class NotifySocket {
   NotifySocket& operator=(const NotifySocket&) = delete;
 
   [[nodiscard]] std::string name() const { return directory_ + "/socket"; }
-  /// The next message, or nothing when there is none now.
+  /// The next message, or nothing if there is none now.
   [[nodiscard]] std::optional<std::string> receive() const {
     std::array<char, 4096> text;
     const ssize_t size = ::recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);

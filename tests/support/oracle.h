@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The dumps of FreeBSD's own libmemstat that stand beside the captured streams: every public accessor of every type.
+// The dumps of FreeBSD's own libmemstat next to the captured streams: every public accessor of every type.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct OracleType {
 /// The types of one dump in the order of memstat_mtl_first/next. Errors: kData with the line, for anything not understood.
 Result<std::vector<OracleType>> parse_oracle(std::string_view text);
 
-/// A file of a capture in tests/fixtures/captures that is no part of the capture proper ("oracle/000000-libmemstat-uma.txt",
-/// below the archive's one top directory), nothing when it is not there.
+/// A file beside a capture in its archive in tests/fixtures/captures ("oracle/000000-libmemstat-uma.txt", below the
+/// archive's one top directory); nothing if it is missing.
 std::optional<std::string> read_beside_capture(const std::string& capture_file_name, std::string_view path);
 
 }  // namespace memstat

@@ -22,12 +22,12 @@ import program
 
 BURSTS = (1, 20, 500)
 POLLS = 3
-SERVES_SECONDS = 3.0  # after its address: long enough for POLLS polls when nothing fails
+SERVES_SECONDS = 3.0  # after its address: long enough for POLLS polls without failures
 CLEAR = re.compile(r"^memstatd: .*(memory|thread)|^\S+ error: .*memory|no_memory|Cannot allocate memory", re.MULTILINE)
 
 
 class Life:
-    """One life of memstatd: start, some polls of the live kernel, a scrape of each page, a reload, stop."""
+    """One run of memstatd: start, some polls of the live kernel, a scrape of each page, a reload, stop."""
     clear = CLEAR  # what a life that ended with status 1 must have said
 
     def __init__(self, library, directory, fail_at=0, count=1, environment=None, prefix=()):
@@ -55,8 +55,8 @@ class Life:
         os.close(reader)
 
     def follow(self, process, reader):
-        """Reads the log to its end; when it serves, asks for pages and for a reload. It ends by itself after its polls, or is
-        asked to end: a poll or a reload without memory is tried again and again, and that is serving on."""
+        """Reads the log to its end; when it serves, requests pages and a reload. It ends by itself after its polls, or is
+        asked to end: it retries a poll or a reload without memory, which counts as serving."""
         deadline = time.monotonic() + program.PATIENCE
         is_asked = True
         while True:
@@ -92,7 +92,7 @@ class Life:
                 connection.close()
 
     def problem(self):
-        """What is wrong with how it ended, or nothing."""
+        """The error in how it ended, or nothing."""
         if self.status == 0:
             return None
         text = self.log.decode("utf-8", "backslashreplace")
@@ -106,15 +106,15 @@ class Sweep:
         self.directory = directory
         captures.write_file(os.path.join(directory, "memstatd.yaml"), "tier: full\n")
         self.library = preload.build_library(directory, "failing_malloc.c")
-        self.endings = collections.Counter()  # lives, by how they ended
+        self.endings = collections.Counter()  # runs, by how they ended
         self.problems = []
 
     def whole(self):
-        """A life in which nothing fails."""
+        """A run without failures."""
         return Life(self.library, self.directory)
 
     def run(self, lives):
-        """Lives that fail at these allocations, each with the length of the burst."""
+        """Runs that fail at these allocations, each with the length of the burst."""
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for (at, burst), life in zip(lives, pool.map(lambda case: Life(self.library, self.directory, *case), lives)):
                 self.endings[life.status] += 1

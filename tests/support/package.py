@@ -23,7 +23,7 @@ def setting(name, default=""):
 
 
 def command(*arguments, status=0, environment=None, cwd=None):
-    """Runs a command to its end and gives back what it printed, both streams; AssertionError unless it ends with `status`."""
+    """Runs a command to its end and returns its output, both streams; AssertionError unless it ends with `status`."""
     done = subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                           timeout=program.PATIENCE, cwd=cwd, env={**ENVIRONMENT, **(environment or {})})
     text = done.stdout.decode("utf-8", "backslashreplace")
@@ -42,7 +42,7 @@ def skip_all(reason):
 
 
 def tree(directory):
-    """{path below the directory: permissions in octal, or where a link leads} of all that is no directory."""
+    """{path below the directory: permissions in octal, or where a link leads} of everything except directories."""
     found = {}
     for where, _, names in os.walk(directory):
         for name in names:

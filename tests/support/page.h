@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads a text page as a test wants it: one sample, or all lines.
+// Reads a text page: one sample, or all lines.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ inline std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// The value of the series written exactly so, `memstat_type_bytes{allocator="uma",type="a"}`; nothing when it is not there,
-/// "twice" when it is there more than once.
+/// The value of the series written exactly so, `memstat_type_bytes{allocator="uma",type="a"}`; nothing if it is missing,
+/// "twice" if it occurs more than once.
 inline std::optional<std::string> value_of(std::string_view page, std::string_view series) {
   std::optional<std::string> value;
   for (const std::string& line : lines_of(page)) {
@@ -37,7 +37,7 @@ inline std::optional<std::string> type_value(std::string_view page, std::string_
   return value_of(page, series);
 }
 
-/// What is wrong with the order of a page, "" when nothing: families that are not contiguous, HELP or TYPE that are not
+/// Errors in the order of a page, "" if none: families that are not contiguous, HELP or TYPE that are not
 /// there exactly once and before the samples, series that are there twice.
 inline std::string problem_of(std::string_view page) {
   std::set<std::string> families;

@@ -22,7 +22,7 @@ SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", 
 
 @dataclasses.dataclass
 class Sample:
-    """One line of figures. `text` is the value as it stands there, so that integers beyond 2^53 can be compared."""
+    """One line of figures. `text` is the value as printed, so that integers beyond 2^53 can be compared."""
     name: str
     labels: dict
     text: str
@@ -49,12 +49,12 @@ class Page:
         return [sample for family in self.families.values() for sample in family.samples]
 
     def series(self, name, **labels):
-        """The samples of that name that carry these labels."""
+        """The samples of that name with these labels."""
         return [sample for sample in self.samples()
                 if sample.name == name and labels.items() <= sample.labels.items()]
 
     def text(self, name, **labels):
-        """The value of the one series of that name with these labels, as it stands there; None when there is none."""
+        """The value, as printed, of the one series of that name with these labels; None if there is none."""
         found = self.series(name, **labels)
         if len(found) > 1:
             raise LookupError(f"{name}{labels} names {len(found)} series")
@@ -72,7 +72,7 @@ class Page:
 
 
 def _parse_labels(text):
-    """The labels of text behind an opening brace and what follows the closing one. ValueError says what is wrong."""
+    """The labels of text after an opening brace, and what follows the closing one. ValueError names the error."""
     labels = {}
     at = 0
     while True:
@@ -131,7 +131,7 @@ class _Checker:
         self.page = Page()
         self.problems = []
         self.family = None   # the one being read
-        self.seen = {}       # series: the line on which it stands
+        self.seen = {}       # series: its line
 
     def problem(self, number, text):
         self.problems.append(f"line {number}: {text}")
@@ -247,7 +247,7 @@ class _Checker:
 
 
 def check(content):
-    """The Page in these bytes and the list of what is wrong with it."""
+    """The Page in these bytes and the list of its errors."""
     checker = _Checker()
     checker.read(content)
     return checker.page, checker.problems

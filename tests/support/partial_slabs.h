@@ -13,13 +13,13 @@
 
 namespace memstat {
 
-/// The caches that such messages are of: since Linux 6.11 (where it is configured), since 5.14, and before.
+/// The caches of these messages: since Linux 6.11 (if configured), since 5.14, and before.
 inline constexpr const char* kMessageCaches[] = {"msg_msg-64", "kmalloc-cg-64", "kmalloc-64"};
 
 /// Queues that go away, with their messages, when this does. Thread safety: none.
 class PartialSlabs {
  public:
-  /// As root in a name space of its own, so that nothing stays behind even if the program is killed.
+  /// As root in its own namespace, so that nothing remains even if the program is killed.
   PartialSlabs() {
 #ifdef CLONE_NEWIPC
     (void)::unshare(CLONE_NEWIPC);
@@ -31,7 +31,7 @@ class PartialSlabs {
     for (const int queue : queues_) ::msgctl(queue, IPC_RMID, nullptr);
   }
 
-  /// Makes about N slabs, 4 KiB each, partial. False when the system's limits do not let us.
+  /// Makes about N slabs, 4 KiB each, partial. False if the system's limits prevent it.
   bool make(std::size_t slabs) {
     for (std::size_t left = slabs * kPerSlab; left > 0;) {
       const int queue = ::msgget(IPC_PRIVATE, 0600);
@@ -47,7 +47,7 @@ class PartialSlabs {
       if (sent == 0) return false;
       left -= sent;
     }
-    // Only now: what is freed at once would be given out again at once.
+    // Only now: objects freed at once would be reused at once.
     Message message{};
     for (const int queue : queues_) {
       while (::msgrcv(queue, &message, sizeof message.text, kGoes, IPC_NOWAIT) >= 0) continue;

@@ -31,7 +31,7 @@ def kilobytes(gib):
 
 
 def grown_group(first, share, limit, part, is_leaking):
-    """Files of a control group that has this share of 6 GiB, and at the end half as much again of kernel memory if it leaks."""
+    """Files of a control group that uses this share of 6 GiB, and at the end half as much kernel memory if it leaks."""
     kernel = int(share * 2**30 * (0.3 + (part if is_leaking else 0.05 * part)))
     anonymous = int(share * 4 * 2**30)
     stat = edited_capture.with_numbers(first[GROUP + "memory.stat"], {
@@ -44,7 +44,7 @@ def grown_group(first, share, limit, part, is_leaking):
 
 
 def linux_polls(is_leaking):
-    """Files of each poll of a Linux of 16 GiB with containers; if it leaks, one slab cache of it takes the memory."""
+    """Files of each poll of a Linux of 16 GiB with containers; if it leaks, one slab cache takes the memory."""
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items()
              if re.match(r"000000/fs/(proc/|sys/devices/system/node/|sys/fs/cgroup/|sys/kernel/mm/)", path)}
@@ -105,7 +105,7 @@ def pages(capture, config, count):
 
 
 def history(host, at, now):
-    """OpenMetrics lines of a host whose pages are `at` these seconds before now: [(seconds, page)]. It goes on as it went at last."""
+    """OpenMetrics lines of a host whose pages are `at` these seconds before now: [(seconds, page)]. It continues as at the end."""
     metrics = {name: name.partition("{") for name in dict.fromkeys(name for _, page in at for name in page)}
     (earlier, before_last), (_, last) = at[-2:]
     ahead = {name: value + (value - before_last.get(name, value)) * AHEAD / max(earlier, 1) for name, value in last.items()}
@@ -124,13 +124,13 @@ def history(host, at, now):
             yield f'{name}{{job="memstatd",instance="{host}"}} {value} {now - back}\n'
 
 
-# What the fleet dashboard and the rules behind it ask of a host, without most of its types.
+# What the fleet dashboard and its rules need of a host, without most of its types.
 OF_A_FLEET = re.compile(r"memstat_(memory_(total|available)_bytes|accounted_bytes|unaccounted_bytes|pressure_stall|oom_kills|series|kernel_info|poll_timestamp|source_up|"
                         r"type_limit_used_ratio|type_bytes\{.*type=\"(kmalloc-1k|dentry|inode_cache|mbuf_jumbo_page|filp|vm_area_struct)\")")
 
 
 def many(hosts, count):
-    """So many hosts: these, and copies of them, of which no two are alike, with what a fleet's picture shows and a third of the history."""
+    """This many hosts: these, and copies of them, no two alike, with what a fleet's picture shows and a third of the history."""
     copies = {}
     for index, (name, at) in enumerate((name, at) for _ in range(count // len(hosts) + 1) for name, at in hosts.items()):
         if len(copies) < count:
@@ -148,7 +148,7 @@ def blocks(directory, lines):
 
 
 def record(directory, rules, start, end, step):
-    """What rules would have recorded. Those that look at the results of others come after them."""
+    """What rules would have recorded. Rules that use the results of others come after those."""
     names = {rule["record"] for rule in rules}
     path = os.path.join(directory, "rules.yml")
     while rules:

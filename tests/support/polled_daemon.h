@@ -40,7 +40,7 @@ inline Config of_fake_kernel(Config config) {
 
 /// Thread safety: as for its parts.
 struct PolledDaemon {
-  /// `sources`: those of this build when there are none.
+  /// `sources`: those of this build if empty.
   explicit PolledDaemon(OperatingSystem os, Config of = {}, bool everything = false,
                         std::span<const SourceDescriptor* const> sources = all_sources(), bool is_replay = false)
       : config(of_fake_kernel(std::move(of))), view(std::make_shared<FakeKernelView>(os, 2)) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries to preload into memstatd: they make calls hang, as a broken kernel or disk does, make them fail, or count them."""
+"""Libraries to preload into memstatd: they make calls hang, as on a broken kernel or disk, make them fail, or count them."""
 import os
 import re
 import shutil
@@ -23,13 +23,13 @@ def build_library(directory, source):
 
 
 def sanitizers():
-    """The libraries of a sanitizer that memstatd was built with: they must come first, or they refuse to work."""
+    """The libraries of a sanitizer that memstatd was built with: they must come first, or they do not work."""
     linked = subprocess.run(["ldd", program.MEMSTATD], stdout=subprocess.PIPE, text=True, check=False).stdout
     return re.findall(r"=> (\S*/lib[at]san\.so\S*)", linked)
 
 
 class Hang:
-    """Makes what tests/support/SOURCE says, in a memstatd that is started with `environment`, hang and go on."""
+    """Makes the calls of tests/support/SOURCE hang and continue, in a memstatd started with `environment`."""
 
     def __init__(self, directory, source):
         library = build_library(directory, source)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view of prepared bytes: what a test puts in, or what it once saw another view return. Serving bytes that fit the
+// A kernel view of prepared bytes: from a test, or copied from another view. Serving bytes that fit the
 // reader's buffer allocates nothing.
 #pragma once
 
@@ -21,7 +21,7 @@ class PreparedKernelView : public KernelView {
   explicit PreparedKernelView(OperatingSystem system, std::uint32_t cpus = 1, std::uint64_t page = 4096)
       : os_(system), cpu_count_(cpus), page_size_(page) {}
 
-  /// What is read, by path or sysctl name. Each has versions; the one numbered `version` modulo their number is served.
+  /// What is read, by path or sysctl name. Each has versions; it serves the one numbered `version` modulo their number.
   std::map<std::string, std::vector<std::string>, std::less<>> contents;
   std::size_t version = 0;
   /// Names of the directories in a directory that can be listed, each with a NUL behind it.
@@ -45,7 +45,7 @@ class PreparedKernelView : public KernelView {
     }
   }
 
-  /// Puts in what `other` has of a directory and of those below it.
+  /// Puts in the directory of `other` and those below it.
   void copy_tree_from(KernelView& other, const std::string& directory) {
     std::vector<std::string> names;
     Buffer below;

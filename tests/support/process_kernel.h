@@ -119,7 +119,7 @@ inline std::string holders_text(const InspectionAnswer& answer) {
   return text;
 }
 
-/// The answer of this kernel, which must have one.
+/// The kernel's answer, which must exist.
 inline InspectionAnswer answer_of(KernelView& view, std::string_view question, const InspectionBounds& bounds = {}) {
   return inspect(view, *find_inspection(question), bounds).value();
 }

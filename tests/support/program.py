@@ -20,7 +20,7 @@ import page
 SOURCE_DIR = os.environ.get("SOURCE_DIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MEMSTATD = os.environ.get("MEMSTATD") or os.path.join(SOURCE_DIR, "build", "bin", "memstatd")
 SANITIZER = os.environ.get("MEMSTAT_SANITIZER", "")
-PATIENCE = 360.0 if SANITIZER else 180.0  # seconds that anything may take before it counts as hung, on a machine that is busy
+PATIENCE = 360.0 if SANITIZER else 180.0  # seconds after which anything counts as hung, on a busy machine
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 REPORTS = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error: |terminate called")
 
@@ -55,7 +55,7 @@ needs_root = unittest.skipUnless(os.geteuid() == 0, "needs root: there is no pri
 
 
 def account():
-    """The account that a memstatd started as root becomes, as pwd has it."""
+    """The account to which a memstatd started as root switches, as in pwd."""
     try:
         return pwd.getpwnam("_memstatd")
     except KeyError:
@@ -145,7 +145,7 @@ def run(*arguments, environment=None, **options):
 
 
 class Daemon:
-    """A memstatd that serves on a port of its own. As a context manager it ends with the block, cleanly or not at all."""
+    """A memstatd that serves on its own port. As a context manager it ends with the block, and must end cleanly."""
 
     def __init__(self, *arguments, listen=True, environment=None, unread_after=None, preexec_fn=None):
         """`unread_after`: the log is read up to the line that holds this, and then no further."""
@@ -154,7 +154,7 @@ class Daemon:
         self._changed = threading.Condition()
         self._ended = False
         self._unread_after = unread_after
-        # After SIGTERM memstatd leaves what is not recorded within a second, which a busy machine may take.
+        # After SIGTERM memstatd omits what it cannot record within a second, as on a busy machine.
         self._end = signal.SIGINT if "--record" in arguments else signal.SIGTERM
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, **(environment or {})}, preexec_fn=preexec_fn)
@@ -220,21 +220,21 @@ class Daemon:
             connection.close()
 
     def scrape(self):
-        """The bytes of /metrics; it must be there, with the right type."""
+        """The bytes of /metrics; it must exist, with the right type."""
         status, headers, body = self.request("/metrics")
         if status != 200 or headers.get("content-type") != TEXT_FORMAT:
             raise AssertionError(f"/metrics: status {status}, headers {headers}, {body[:500]!r}")
         return body
 
     def page(self):
-        """The page as it is now, which must be without fault."""
+        """The current page, which must be valid."""
         read, problems = page.check(self.scrape())
         if problems:
             raise AssertionError("the page has faults:\n" + "\n".join(problems[:20]))
         return read
 
     def wait_page(self, condition, what):
-        """Scrapes until condition(page) holds and gives back that page. Before the first poll there is no page."""
+        """Scrapes until condition(page) holds and returns that page. Before the first poll there is no page."""
         def ask():
             if self.process.poll() is not None:
                 raise AssertionError(f"memstatd ended with {self.process.returncode}:\n{self.log}")
@@ -245,7 +245,7 @@ class Daemon:
         return wait_until(ask, lambda: f"{what}\nthe log:\n{self.log}")
 
     def terminate(self, how=signal.SIGTERM):
-        """Asks it to stop: its exit status."""
+        """Stops it and returns its exit status."""
         self.process.send_signal(how)
         try:
             status = self.process.wait(PATIENCE)
@@ -285,7 +285,7 @@ class Daemon:
 
 
 def main():
-    """unittest.main for ctest: what was skipped is told with its reason, and when all was skipped the exit status is 77."""
+    """unittest.main for ctest: prints skipped tests with their reasons, and if all were skipped the exit status is 77."""
     program = unittest.main(module="__main__", exit=False, verbosity=2)
     result = program.result
     sys.stderr.flush()

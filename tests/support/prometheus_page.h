@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What prometheus-cpp writes of a snapshot: the oracle of our own writers.
+// What prometheus-cpp writes for a snapshot: the reference for our own writers.
 #pragma once
 
 #include <prometheus/metric_family.h>

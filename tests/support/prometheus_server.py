@@ -27,13 +27,13 @@ scrape_configs:
 
 
 class LoopbackServer:
-    """A program that serves HTTP on a port of its own, which `command(address)` starts in `directory`."""
+    """A program that serves HTTP on its own port, which `command(address)` starts in `directory`."""
 
     def __init__(self, name, directory, config, command):
         self.name, self.log_path = name, os.path.join(directory, name + ".log")
         with open(os.path.join(directory, name + ".yml"), "w", encoding="utf-8") as file:
             file.write(config)
-        for _ in range(5):  # another program may take the port between our looking and its binding
+        for _ in range(5):  # another program may take the port between our check and its bind
             self.address = f"127.0.0.1:{program.free_port()}"
             with open(self.log_path, "wb") as log:
                 self.process = subprocess.Popen(command(self.address), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
@@ -103,7 +103,7 @@ class Prometheus(LoopbackServer):
 
 
 def lint(content, what):
-    """promtool finds nothing to say of a text page."""
+    """promtool accepts a text page."""
     done = subprocess.run(["promtool", "check", "metrics"], input=content, capture_output=True, timeout=program.PATIENCE,
                           check=False)
     if (done.returncode, done.stdout, done.stderr) != (0, b"", b""):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads a delimited protobuf page, strictly: anything but the fields that we write is a fault.
+// Reads a delimited protobuf page strictly: any field that we do not write is an error.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace memstat {
 
-/// What tests/support/metrics.proto says, of which the names are. Thread safety: plain values.
+/// The messages of tests/support/metrics.proto, with its names.
 struct ProtobufHistogram {
   std::uint64_t sample_count = 0;
   double sample_sum = 0;
@@ -42,7 +42,7 @@ struct ProtobufFamily {
   std::vector<ProtobufMetric> metrics;
 };
 
-/// Reads one message; every function throws std::runtime_error on what cannot be.
+/// Reads one message; every function throws std::runtime_error on impossible input.
 class ProtobufReader {
  public:
   explicit ProtobufReader(std::string_view bytes) : rest_(bytes) {}

@@ -34,7 +34,7 @@ SYSTEMS = ("FreeBSD", "Linux")
 
 
 def variables(system):
-    """What Grafana puts for the variables of the dashboards when this system is chosen, and everything of it."""
+    """Grafana's values of the dashboards' variables for this system, with everything selected."""
     return {"cluster": ".*", "job": "memstatd", "instance": system, "__interval": "10s", "allocator": ".+", "type": ".+", "__rate_interval": "10s", "__range": "60s"}
 
 

@@ -16,15 +16,15 @@
 
 namespace memstat {
 
-/// Allocates nothing where the live view does not. Thread safety: that of the live view; the public members are for the time
-/// before the reads.
+/// Allocates nothing where the live view does not. Thread safety: as the live view; set the public members
+/// before reads.
 class RootedKernelView final : public ForwardingKernelView {
  public:
   /// Requires has_live_view().
   explicit RootedKernelView(std::string root) : RootedKernelView(std::move(root), std::move(*make_live_kernel_view())) {}
   static bool has_live_view() { return make_live_kernel_view().has_value(); }
 
-  /// Called with the path that is about to be read or listed.
+  /// Called with each path before it is read or listed.
   std::function<void(std::string_view)> before;
   /// errno of paths that cannot be read or listed.
   std::map<std::string, int, std::less<>> failures;

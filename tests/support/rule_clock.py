@@ -51,7 +51,7 @@ def encoded_labels(labels):
 
 
 def snappy(data):
-    """As literals only, which every reader takes."""
+    """Only as literals, which every reader accepts."""
     out = varint(len(data))
     for start in range(0, len(data), 65536):
         part = data[start:start + 65536]
@@ -60,7 +60,7 @@ def snappy(data):
 
 
 class RuleClock:
-    """`scrape(now)` gives the samples of that moment as {labels as a tuple of pairs: value}; `offsets`: {group: seconds}, and "" of scrapes."""
+    """`scrape(now)` returns the samples of that moment as {labels as a tuple of pairs: value}; `offsets`: {group: seconds}, and "" of scrapes."""
 
     def __init__(self, directory, groups, scrape, offsets, scrape_interval=60):
         self.server = prometheus_server.Prometheus(directory, None, "--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=60d",
@@ -93,7 +93,7 @@ class RuleClock:
                 raise AssertionError(f"remote write: {status} {text}")
 
     def replace(self, key, samples, now):
-        """Writes the present samples of a source, and that those it had before are gone."""
+        """Writes the current samples of a source, and marks those that it no longer has as gone."""
         gone = {labels: STALE for labels in self.written.get(key, ()) if labels not in samples}
         self.written[key] = set(samples)
         self.write({**samples, **gone}, now)
@@ -119,7 +119,7 @@ class RuleClock:
                 self.replace(key, self.alerts(key, rule, found, now), now)
 
     def alerts(self, key, rule, found, now):
-        """The series ALERTS of a rule, as it stands now; notes in `fired` when each began to fire."""
+        """The current series ALERTS of a rule; notes in `fired` when each began to fire."""
         before, states, samples = self.active.get(key, {}), {}, {}
         for labels, _ in found:
             own = {**{name: value for name, value in labels.items() if name != "__name__"}, **rule["labels"], "alertname": rule["alert"]}
@@ -137,7 +137,7 @@ class RuleClock:
         return {identity for states in self.active.values() for identity, (_, fires) in states.items() if fires}
 
     def run(self, start, end, each_minute=None):
-        """From start on, until end; calls each_minute(now) between."""
+        """From start to end; calls each_minute(now) in between."""
         events = []
         interval_of = {-1: self.scrape_interval, **{number: seconds(group["interval"]) for number, group in enumerate(self.groups)}}
         for number, interval in interval_of.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rule_test.py FILE`: promtool finds one file of tests of the rules to hold. Each file in dashboards/prometheus/tests is a test of
+"""`rule_test.py FILE`: promtool passes one file of tests of the rules. Each file in dashboards/prometheus/tests is a test of
 ctest by itself, called rules/FILE.
 
 promtool parses and computes all rules at every step of every test, which takes minutes, although most of them ask for series that the test
@@ -22,14 +22,14 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# What others are a part of: by itself it makes no alert.
+# Part of other series: by itself it raises no alert.
 WHOLE = {"memstat_memory_total_bytes"}
 # These have a result where there is no series.
 MAKES_SERIES = re.compile(r"\b(absent|absent_over_time|vector)\b")
 
 
 def words(*texts):
-    """What may be a name of a metric, and more."""
+    """Words that may be names of metrics, and others."""
     return set(re.findall(r"[A-Za-z_:][\w:]*", " ".join(texts)))
 
 
@@ -37,7 +37,7 @@ def reduced(groups, test):
     """The groups with the rules that can have a result in this test, and that count in it."""
     present = {re.match(r"[\w:]+", series["series"]).group() for series in test["input_series"]}
     kept = []
-    while True:  # what is recorded of a series of the test is one, too
+    while True:  # a recorded series of the test's series counts, too
         more = [rule for group in groups for rule in group["rules"]
                 if rule not in kept and (words(rule["expr"]) & (present - WHOLE if "alert" in rule else present) or MAKES_SERIES.search(rule["expr"]))]
         if not more:
@@ -55,7 +55,7 @@ def reduced(groups, test):
 
 
 def written(directory, file):
-    """One file of tests for each test, with rules of its own."""
+    """One file of tests for each test, with its own rules."""
     document = yaml.load(file.read_text(encoding="utf-8"), Loader=LOADER)
     groups = [group for name in document["rule_files"] for group in yaml.load((file.parent / name).read_text(encoding="utf-8"), Loader=LOADER)["groups"]]
     paths = []
@@ -71,7 +71,7 @@ def main():
         print("promtool is not installed (Debian package prometheus): this file of tests of the rules was not run")
         return 77
     with tempfile.TemporaryDirectory() as directory:
-        # Less time for the collector of promtool's garbage, at 200 MB of memory.
+        # Less time for garbage collection in promtool, for 200 MB of memory.
         done = subprocess.run(["promtool", "test", "rules", *written(pathlib.Path(directory), ROOT / sys.argv[1])], capture_output=True,
                               text=True, check=False, env={**os.environ, "GOGC": "800"})
     print(done.stdout[-8000:] + done.stderr[-8000:])

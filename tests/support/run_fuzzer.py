@@ -22,9 +22,9 @@ import sys
 import tarfile
 import tempfile
 
-# Bigger seeds make each try slow and teach the fuzzer nothing that the head of them does not.
+# Bigger seeds make each try slow, and the fuzzer learns as much from their beginning.
 MAX_SEED_BYTES = 64 * 1024
-# About what fuzzers try in a second on one busy processor, the slow ones by name: their inputs are long, or stand for whole machines.
+# About how many inputs fuzzers try per second on one busy processor; slow ones by name, whose inputs are long or describe whole machines.
 TRIES_A_SECOND = 1000
 SLOW = {"c_api_fuzz": 100, "counter_events_fuzz": 100, "dump_freebsd_fuzz": 100, "dump_kdump_file_fuzz": 50, "dump_kernel_file_fuzz": 200,
         "dump_kernel_fuzz": 25, "freebsd_malloc_fuzz": 10, "freebsd_uma_fuzz": 200, "linux_memcg_fuzz": 200, "linux_page_fuzz": 100,
@@ -32,7 +32,7 @@ SLOW = {"c_api_fuzz": 100, "counter_events_fuzz": 100, "dump_freebsd_fuzz": 100,
 
 
 def unpacked_captures(source, directory):
-    """The directories that the captures are unpacked in: once a build, however many fuzzers start at the same time."""
+    """The directories into which the captures are unpacked: once per build, even if many fuzzers start at the same time."""
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -83,7 +83,7 @@ def main(program, fuzzer_count):
         return 1
     seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
     seed = int(os.environ.get("FUZZ_SEED", "1"))
-    # What is there already is tried first, and libFuzzer counts it, too.
+    # Existing inputs are tried first, and libFuzzer counts them, too.
     runs = len(list(corpus.iterdir())) + seconds * SLOW.get(name, TRIES_A_SECOND)
     bounds = [f"-runs={runs:.0f}", f"-max_total_time={seconds * 10:.0f}"] if seed else [f"-max_total_time={seconds:.0f}"]
     command = [program, f"-seed={seed}", *bounds, "-timeout=60", "-rss_limit_mb=2048", f"-max_len={MAX_SEED_BYTES}",

@@ -29,7 +29,7 @@ def all_situations():
 
 
 def edited(text, edits, poll):
-    """The file's text in that poll."""
+    """The file's text in this poll."""
     for edit in edits:
         if poll < edit.get('from', 1):
             continue
@@ -84,7 +84,7 @@ def answer(situation, program):
 
 
 def wrong_with(situation, findings):
-    """"" or what is wrong with the answer."""
+    """"" or the error in the answer."""
     causes = [finding['cause'] for finding in findings]
     if 'cause' not in situation:
         loud = [one['headline'] for one in findings if one['severity'] != 'notable']

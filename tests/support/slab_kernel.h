@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel with slab caches, made by hand: /proc/slabinfo and /sys/kernel/slab with its links, and a note of all that was
+// A kernel with slab caches, made by hand: /proc/slabinfo and /sys/kernel/slab with its links, and a log of all that was
 // done to read them.
 #pragma once
 
@@ -35,7 +35,7 @@ class SlabKernel final : public KernelView {
     slabinfo += cache + std::string(cache.size() < 17 ? 17 - cache.size() : 0, ' ') + "      1      2 " +
                 std::to_string(slot_size) + "   64    1 : tunables    0    0    0 : slabdata      1      1      0\n";
   }
-  /// Both.
+  /// The directory and the line.
   void add(const std::string& cache, Files files, unsigned slot_size = 64) {
     list(cache, slot_size);
     add_directory(cache, std::move(files), slot_size);
@@ -56,7 +56,7 @@ class SlabKernel final : public KernelView {
   ManualClock time;                         ///< What clock() is.
   std::chrono::nanoseconds count_takes{0};  ///< It advances by this while a file `objects` is read.
 
-  /// How many calls were about a path that ends so.
+  /// The number of calls about a path with this ending.
   [[nodiscard]] std::size_t calls_of(std::string_view end) const {
     return static_cast<std::size_t>(
         std::count_if(calls.begin(), calls.end(), [&](const std::string& path) { return path.ends_with(end); }));

@@ -32,7 +32,7 @@ REPLAYED = "linux-6.12-4cpu"
 
 
 class Host:
-    """One memstatd and all that is done to it."""
+    """One memstatd and its load."""
 
     def __init__(self, directory, name, arguments, settings):
         self.config = os.path.join(directory, f"{name}.yaml")
@@ -87,7 +87,7 @@ class Host:
         return int(fields["VmRSS"].split()[0]) * 1024, len(os.listdir(f"/proc/{self.daemon.process.pid}/fd")), int(fields["Threads"])
 
     def settle(self):
-        """The state when the connections of a round are gone: the fewest descriptors of some looks at it."""
+        """The state after the connections of a round are gone: the fewest descriptors of several reads."""
         looks = []
         for _ in range(20):
             looks.append(self.state())
@@ -119,7 +119,7 @@ class Host:
             bad.append(f"memory grew by {growth} bytes: {[state[0] for state in self.seen[::max(1, len(self.seen) // 50)]]}")
         if descriptors > 0:
             bad.append(f"{descriptors} descriptors more than before: {[state[1] for state in self.seen[::max(1, len(self.seen) // 50)]]}")
-        if threads > 0:  # one more for a read that hangs comes and goes
+        if threads > 0:  # one more for a hanging read comes and goes
             bad.append(f"{threads} threads more than before: {[state[2] for state in self.seen[::max(1, len(self.seen) // 50)]]}")
         if self.missed and not busy:
             bad.append(f"{self.missed} polls were missed")
@@ -127,7 +127,7 @@ class Host:
 
 
 def run(seconds, busy):
-    """Problems, after so long a life."""
+    """Problems, after a run of this length."""
     in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # so that no disk is worn
     with program.temporary_directory() as directory, tempfile.TemporaryDirectory(dir=in_memory) as shared:
         os.chmod(shared, 0o755)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every source of this build with every capture that shows it: what the contract tests run over. A new source takes part by
-// being there.
+// Every source of this build with every capture that shows it, for the contract tests. A new source takes part by
+// existing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ inline std::vector<SourceCase> all_source_cases() {
   return cases;
 }
 
-/// A word that GoogleTest takes as the name of a parameter.
+/// A word that GoogleTest accepts as the name of a parameter.
 inline std::string word_of(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
@@ -47,24 +47,24 @@ inline std::string name_of_capture(const testing::TestParamInfo<std::string>& in
 /// The captures that show a source, for INSTANTIATE_TEST_SUITE_P with name_of_capture.
 inline auto shown_by(const std::string& source_name) { return testing::ValuesIn(captures_of_source(source_name)); }
 
-/// Whether a file lies in a directory that the source opens files of by name.
+/// Whether a file is in a directory of which the source opens files by name.
 inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
   return std::any_of(source.reopened_directories.begin(), source.reopened_directories.end(),
                      [&](std::string_view directory) { return path.starts_with(std::string(directory) + "/"); });
 }
 
-/// Whether each type has files of its own, so that one that cannot be read is a type that went.
+/// Whether each type has its own files, so that a type whose file cannot be read has vanished.
 inline bool has_types_that_go_alone(const SourceDescriptor& source) {
   return source.allocator == Allocator::kMemcg || source.allocator == Allocator::kSocket ||
          source.allocator == Allocator::kTable || source.allocator == Allocator::kProcess;
 }
 
-/// Whether a source reads one of FreeBSD's statistics streams, which have their records side by side.
+/// Whether a source reads one of FreeBSD's statistics streams, whose records are contiguous.
 inline bool is_stream(const SourceDescriptor& source) {
   return source.name == "freebsd_malloc" || source.name == "freebsd_uma";
 }
 
-/// Whether it reads files or sysctls, beside a table or without one.
+/// Whether it reads files or sysctls, with or without a table.
 inline bool reads_files(const SourceDescriptor& source) {
   return !source.name.ends_with("_kernel_log") && source.name != "linux_tmpfs";
 }
@@ -72,7 +72,7 @@ inline bool reads_files(const SourceDescriptor& source) {
 /// Whether a source reads a table of its own, and hardly any file.
 inline bool has_table(const SourceDescriptor& source) { return source.name == "cpu_counters" || !reads_files(source); }
 
-/// Thrice as slow, or more: fewer repetitions where one takes milliseconds.
+/// Three times as slow, or more: fewer repetitions if one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 
 /// The roster of a source's types: the source itself, or for one that only adds figures to another's types, that one.
@@ -83,7 +83,7 @@ inline const SourceDescriptor& roster_of(const SourceDescriptor& source) {
   return source;
 }
 
-/// The types that such a source adds its figures to: its list is not empty without them. For rosters nothing.
+/// The types to which such a source adds its figures. For rosters nothing.
 /// Thread safety: none.
 class RosterFirst {
  public:
@@ -100,7 +100,7 @@ class RosterFirst {
   std::optional<SourceReader> reader_;
 };
 
-/// Every capture that any source is shown by, once.
+/// Every capture that shows a source, once.
 inline std::vector<std::string> all_captures() {
   std::vector<std::string> captures;
   for (const SourceCase& value : all_source_cases()) captures.push_back(value.capture);

@@ -74,7 +74,7 @@ class CapturedSource : public testing::TestWithParam<std::string> {
   MemoryTypeList list_;
 };
 
-/// The source is open on this machine's kernel, and not read yet. The test is skipped where it cannot be.
+/// The source is open on this machine's kernel, and not read yet. The test is skipped if it cannot be opened.
 template <const SourceDescriptor& (*kSource)()>
 class LiveSource : public testing::Test {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The statistics of a Staging by their words, for tests that look for some of them.
+// The statistics of a Staging by name, for tests that look for some of them.
 #pragma once
 
 #include <bit>
@@ -44,7 +44,7 @@ inline bool has_unique_statistics(const Staging& staging) {
   return statistics_of(staging).size() == staging.statistics().entries().size();
 }
 
-/// The sum of all statistics whose words begin so, and how many there are.
+/// The sum and the number of all statistics whose name begins with this.
 struct StatisticSum {
   std::uint64_t sum = 0;
   std::size_t count = 0;
@@ -59,7 +59,7 @@ inline StatisticSum sum_of_statistics(const Staging& staging, const std::string&
   return total;
 }
 
-/// The statistic whose first label is `label` (or that has none), nothing when it was not given.
+/// The statistic whose first label is `label` (or that has none); nothing if absent.
 inline std::optional<std::uint64_t> find_statistic(const Staging& staging, const SystemMetric& metric,
                                                    std::string_view label = {}) {
   for (const StagedStatistics::Entry& entry : staging.statistics().entries()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kernel data made by hand, byte by byte: the two FreeBSD streams and /proc/slabinfo, right or lying.
+// Kernel data made by hand, byte by byte: the two FreeBSD streams and /proc/slabinfo, right or wrong.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class MallocStream {
   explicit MallocStream(std::uint32_t maxcpus) : maxcpus_(maxcpus) {}
   /// The name fills a field of 32 bytes and is cut there, with no NUL where it has 32 bytes or more.
   MallocStream& add(std::string_view name, const std::map<std::uint32_t, MallocBlock>& blocks = {});
-  /// The whole stream, newest type first as added. The arguments are what the header says when it lies.
+  /// The whole stream, newest type first as added. The arguments are wrong values for the header.
   [[nodiscard]] std::string bytes(std::uint32_t version = 1, std::optional<std::uint32_t> says_maxcpus = {},
                                   std::optional<std::uint32_t> says_count = {}) const;
 
@@ -83,10 +83,10 @@ std::string slabinfo_header();
 std::string slabinfo_line(std::string_view name, std::uint64_t active_objects, std::uint64_t objects,
                           std::uint64_t object_size, std::uint64_t pages_per_slab, std::uint64_t slabs);
 
-/// What a read would have brought: part 0 is `bytes`.
+/// The result of a read: part 0 is `bytes`.
 RawBytes make_raw(std::string_view bytes, std::uint32_t cpu_count = 1, std::uint64_t page_size = 4096);
 
-/// Parses `raw` as a source does that has read nothing before.
+/// Parses `raw` as a source that has read nothing before.
 Result<void> parse_bytes(const SourceDescriptor& source, const RawBytes& raw, Staging& staging);
 
 /// The staged type of that name with that ordinal in the kernel's order, nullptr when there is none.

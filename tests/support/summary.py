@@ -66,7 +66,7 @@ def read_results(path):
             skipped[skip_reason(case.findtext("system-out") or "")].append(name)
         elif case.get("status") == "disabled":
             skipped["disabled"].append(name)
-        else:  # "fail", and "notrun": a program that could not be started must not pass for skipped
+        else:  # "fail", and "notrun": a program that could not be started does not count as skipped
             failed.append(name)
     return passed, failed, skipped, left_out
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Machines that do not exist: thousands of memory types on thousands of CPUs, whose every value follows from a formula, so
-// that a test knows what must come out and 500 MiB need not lie on a disk. Needs the library only.
+// Made-up machines: thousands of memory types on thousands of CPUs, each of whose values follows from a formula, so that a
+// test knows the right result without 500 MiB on a disk. Needs only the library.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace memstat {
 
-/// What to make up. Thread safety: a plain value.
+/// What to make up.
 struct SyntheticOptions {
   std::uint32_t types = 0;             ///< malloc(9) types; 0: a machine without kern.malloc_stats.
   std::uint32_t zones = 0;             ///< uma(9) zones; 0: a machine without vm.zone_stats.

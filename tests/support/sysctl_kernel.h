@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A FreeBSD kernel of sysctls made by hand, each a number of chosen width, which may fail and which can be listed.
+// A FreeBSD kernel of made-up sysctls, each a number of a chosen width, which may fail and can be listed.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What nearly every test includes: GoogleTest with the matchers that are used everywhere, and the common headers of the
-// standard library. The build precompiles it.
+// Included by nearly every test: GoogleTest with matchers, and common headers of the standard library. The build precompiles
+// it.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -28,7 +28,7 @@ class TrackedList {
     has_details[static_cast<std::size_t>(of)] = true;
   }
 
-  /// One poll, `after` the one before: what `staging` names, the time being 0 at the first.
+  /// One poll of `staging`, `after` the previous one; the first is at time 0.
   void poll(const StagingBuilder& staging, std::chrono::nanoseconds after = std::chrono::seconds(10)) {
     commit(staging);
     finish_poll(after);

@@ -15,17 +15,17 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 TOTAL = 16 * GIB
 HOSTS = ("one", "two")
 # Counters grow by far more than an alert needs, since a server that has seen them for half a minute takes the rest of its windows for nothing.
-# Alerts of a host, each once for each of HOSTS; what else is told is of a job, or of hosts that do not answer.
+# Alerts of a host, each once for each of HOSTS; the other alerts are about a job, or about hosts that do not answer.
 OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatDaemonMissing", "MemstatHostVanished", "MemstatPollStuck"}
 
 
 def a_minute(rate):
-    """A counter that grows by so much a minute."""
+    """A counter that grows by this much a minute."""
     return lambda now: rate * (now % (100 * DAY)) / MINUTE
 
 
 def grows(start, a_day, began=9):
-    """A figure that has grown by so much a day since so many days ago."""
+    """A figure that has grown by this much a day for this many days."""
     return lambda now, origin=time.time(): start + max(0, (now - origin) / DAY + began) * a_day
 
 
@@ -98,7 +98,7 @@ def figure(value, now):
 
 
 def page(now, is_stuck):
-    """Of HOSTS, or of one whose memstatd has not polled for a while, and which shows nothing else."""
+    """The page of HOSTS, or of one whose memstatd has not polled for a while, which shows nothing else."""
     if is_stuck:
         return f"memstat_poll_timestamp_seconds {now - 400}\nmemstat_poll_age_seconds 400\nmemstat_poll_interval_seconds 10\n"
     return "".join(f"{name}{{{labels}}} {figure(value, now):.10g}\n" for name, entries in PAGE.items() for labels, value in entries)
@@ -109,7 +109,7 @@ def line(name, labels, value, now):
 
 
 def recorded(end):
-    """What rules recorded of each host, in which nothing is twice."""
+    """What rules recorded of each host, without duplicates."""
     types = "instance_allocator_type:memstat_type_bytes"
     medians = [(f"{types}:median30m", group("slab", "fast"), FAST), (f"{types}:median30m", group("slab", "steady"), STEADY),
                ("instance:memstat_unaccounted_bytes:median30m", "", UNACCOUNTED), ("instance:memstat_kernel_held_bytes:median30m", "", HELD)]
@@ -129,7 +129,7 @@ def recorded(end):
 
 
 def scraped(end, label_sets):
-    """What was scraped of each host under each of these sets of labels, and is looked at further back than a test takes."""
+    """Series scraped from each host under each of these sets of labels, which rules use further back than a test lasts."""
     spans = {"memstat_poll_timestamp_seconds": 7 * HOUR, "memstat_memcg_kernel_bytes": 25 * HOUR, "memstat_memcg_anonymous_bytes": 25 * HOUR,
              "memstat_boot_timestamp_seconds": HOUR, "process_start_time_seconds": 1800}
     for name, back in spans.items():
@@ -150,7 +150,7 @@ def write_history(directory, label_sets):
 
 @contextlib.contextmanager
 def served():
-    """The address at which the page stands."""
+    """The address of the page."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             body = page(time.time(), self.path.startswith("/stuck")).encode()

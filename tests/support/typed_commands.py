@@ -21,8 +21,8 @@ class Command(typing.NamedTuple):
     document: str
     line: int
     text: str
-    shown: typing.Optional[list]  # the lines that the document shows as its output, or None
-    file: typing.Optional[str]    # a file that the document has the reader save; then there is nothing to type
+    shown: typing.Optional[list]  # its output as shown in the document, or None
+    file: typing.Optional[str]    # a file that the reader is to save; then there is no command
 
     def __str__(self):
         return f"{self.document}:{self.line}: {self.text}"
@@ -90,7 +90,7 @@ def commands(document, text=None):
 
 
 def recipe():
-    """What the first stage of the container's recipe runs, in a clone of the tree."""
+    """The commands of the first stage of the container's recipe, in a clone of the tree."""
     with open(os.path.join(program.SOURCE_DIR, RECIPE), encoding="utf-8") as file:
         text = file.read()
     stages = [found.start() for found in re.finditer(r"^FROM ", text, re.M)]
@@ -104,7 +104,7 @@ def as_typed(text):
 
 
 def difference(command, printed):
-    """An empty string, or what is wrong. What is printed of a capture is the same, byte by byte; of the live kernel, the same series."""
+    """An empty string, or the error. Output about a capture must be the same, byte by byte; about the live kernel, the same series."""
     lines = printed.splitlines()
     if command.shown is None:
         return ""

@@ -5,7 +5,7 @@
 
 namespace memstat {
 
-/// As if the kernel were recorded: each read reads everything, also what sources otherwise read at some reads only.
+/// As when the kernel is recorded: each read reads everything, also what sources otherwise read only sometimes.
 class WholePollsView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// node check.mjs CHROMIUM URL SCENARIO,... [DIRECTORY]: opens the status page and does what a person would; prints what came of each scenario as
-// JSON. DIRECTORY: where screenshots go. Every scenario counts errors of the console and requests to other places.
+// node check.mjs CHROMIUM URL SCENARIO,... [DIRECTORY]: opens the status page, does what a person would, and prints the
+// result of each scenario as JSON. DIRECTORY: where screenshots go. Every scenario counts console errors and requests to
+// other hosts.
 import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {chromium} from 'playwright-core';
 
 const [executablePath, url, wanted, directory] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-let result;  // of the scenario under way
+let result;  // of the current scenario
 const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu']});
 
 async function open({width = 1280, height = 900, dark = false, hash = '', bypassCSP = false} = {}) {
   const context = await browser.newContext({viewport: {width, height}, colorScheme: dark ? 'dark' : 'light', bypassCSP});
   context.setDefaultTimeout(120_000);  // the machine may be busy
   const page = await context.newPage();
-  // 404 of a history that is off and 503 before the first poll are answers, which Chromium reports too.
+  // Chromium also reports 404 of a history that is off and 503 before the first poll; both are correct answers.
   page.on('console', (message) => { if (message.type() === 'error' && !/status of (404|503)/.test(message.text())) result.errors.push(message.text()); });
   page.on('pageerror', (error) => result.errors.push(String(error)));
   page.on('dialog', (dialog) => { result.dialogs.push(dialog.message()); dialog.dismiss(); });
@@ -91,7 +92,7 @@ const scenarios = {
     result.chip = await text(page, '#chips button >> nth=0');
     result.of_chip = await page.$$eval('#types-table tbody.rows-in-view tr', (rows) => rows.map((row) => row.children[1].textContent));
   },
-  /** One type, by keyboard alone, and back. */
+  /** One type, with the keyboard only, and back. */
   async type() {
     const page = await open();
     const link = page.locator('#problem-list a').first();
@@ -111,7 +112,7 @@ const scenarios = {
     await page.keyboard.press('Escape');
     await page.waitForSelector('#overview', {state: 'visible'});
   },
-  /** The bars of the type of TYPE_HASH: of each table what it says, its labels and values, and the longest bar's part of the track. */
+  /** The bars of the type of TYPE_HASH: for each table its text, labels and values, and the share of the track that the longest bar takes. */
   async nodes() {
     const page = await open({hash: process.env.TYPE_HASH});
     await page.waitForSelector('#type [aria-label="By memory node"] .bars');
@@ -122,7 +123,7 @@ const scenarios = {
     result.without = await text(page, '#type [aria-label="By CPU"]');
     await picture(page, 'nodes');
   },
-  /** What the chart of the type of TYPE_HASH says of the kernel's log. */
+  /** What the chart of the type of TYPE_HASH shows of the kernel's log. */
   async logged() {
     const page = await open({hash: process.env.TYPE_HASH});
     await page.waitForSelector('#type .key.logged');
@@ -132,7 +133,7 @@ const scenarios = {
     await page.waitForFunction(() => document.querySelector('#type').textContent.includes('Killed process'));
     await picture(page, 'logged');
   },
-  /** The page goes on with the polls and stays where it is, and asks for nothing while it is hidden. */
+  /** The page follows the polls without scrolling, and sends no requests while it is hidden. */
   async live() {
     const page = await open();
     await page.evaluate(() => {
@@ -142,7 +143,7 @@ const scenarios = {
     });
     result.generations = [await page.getAttribute('html', 'data-generation')];
     await page.evaluate(() => document.getElementById('types-table').scrollIntoView());
-    // In the window, not on the page: a browser scrolls by what comes in above, so that what is looked at stays.
+    // Position in the window, not on the page: when rows are added above, the browser scrolls to keep the visible ones in place.
     const place = () => page.evaluate(() => document.getElementById('types-table').getBoundingClientRect().top);
     const before = await place();
     for (let i = 0; i < 2; i++) {
@@ -157,7 +158,7 @@ const scenarios = {
     });
     let asked = 0;
     page.on('request', () => { asked++; });
-    // What was under way may ask for the rest of it, however long a busy machine takes; then there is silence.
+    // Requests under way may continue, however long a busy machine takes; then there must be none.
     for (let turn = 0; turn < 60; turn++) {
       asked = 0;
       await page.waitForTimeout(1000);
@@ -177,7 +178,7 @@ const scenarios = {
     result.title = await text(page, '#type-title');
     result.foreign_elements += await page.$$eval('img, iframe, object, b, script:not([src])', (all) => all.length);
   },
-  /** Many types: what is drawn, how long the first picture took and how smoothly the table scrolls. */
+  /** Many types: what is drawn, how long the first drawing took and how smoothly the table scrolls. */
   async many() {
     const begin = Date.now();
     const page = await open();
@@ -185,7 +186,7 @@ const scenarios = {
     result.wall_ms = Date.now() - begin;
     result.rows = await page.getAttribute('#types-table table', 'aria-rowcount');
     result.elements = await page.$$eval('#types-table tbody.rows-in-view tr', (all) => all.length);
-    // Frames depend on what else the machine does; the time that the page's thread works for one depends on the page.
+    // The frame rate depends on the machine's other work; the time that the page's thread spends on a frame depends on the page.
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable', {timeDomain: 'threadTicks'});
     const worked = async () => {

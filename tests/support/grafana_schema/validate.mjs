@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// node validate.mjs FILE...: checks dashboards against the types of types.ts; what is wrong goes to the output, a line each, and exit
-// status 1 says that there was something. Has to stand beside node_modules.
+// node validate.mjs FILE...: checks dashboards against the types of types.ts; prints each error on a line, and exits with
+// status 1 if there are any. Must be next to node_modules.
 import { readFileSync } from "node:fs";
 import Ajv from "ajv";
 import { createGenerator } from "ts-json-schema-generator";
@@ -13,7 +13,7 @@ const generator = createGenerator({
 });
 const checks = new Map();
 
-/// A schema of its own for each type: panels of all kinds call their options `Options`.
+/// A separate schema for each type, because panels of all kinds call their options `Options`.
 function checkOf(type) {
   if (!checks.has(type)) checks.set(type, new Ajv({ strict: false, allErrors: true }).compile(generator.createSchema(type)));
   return checks.get(type);

@@ -38,7 +38,7 @@ function colorFor(defaults, value) {
   return color === "text" ? "#CCCCDC" : named[color] ?? color;
 }
 
-/// The color of a series: the one that is bound to its name, or the next of the palette.
+/// The color of a series: the one assigned to its name, or the next of the palette.
 function strokeOf(panel, series, index) {
   const bound = panel.fieldConfig.overrides.find((override) => override.matcher.options === series.name)
     ?.properties.find((property) => property.id === "color")?.value.fixedColor;
@@ -131,7 +131,7 @@ function table(panel, body) {
   for (const series of seriesOf(panel)) {
     const { __name__, ...labels } = series.labels;
     const valueKey = panel.targets.length === 1 ? "Value" : `Value #${panel.targets[series.target].refId}`;
-    // As Grafana merges tables: rows that agree in what both have are one.
+    // As Grafana merges tables: rows that agree in their common columns become one.
     const same = rows.find((row) => !(valueKey in row) && Object.entries(labels).every(([key, value]) => !(key in row) || row[key] === value));
     if (same) Object.assign(same, labels, { [valueKey]: lastOf(series) });
     else rows.push({ ...labels, [valueKey]: lastOf(series) });
