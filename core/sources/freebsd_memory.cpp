@@ -49,7 +49,7 @@ constexpr ArcLeaf kArcLeaves[] = {{"kstat.zfs.misc.arcstats.size", &kArcBytes},
                                   {"kstat.zfs.misc.arcstats.c", &kArcTargetBytes},
                                   {"kstat.zfs.misc.arcstats.c_min", &kArcMinBytes}};
 
-/// The offset of xsw_nblks, which xsw_used follows. Nothing: no known kernel has a structure of that size.
+/// The offset of xsw_nblks, which xsw_used follows; nothing if no known kernel has a structure of this size.
 std::optional<std::size_t> place_of_blocks(std::size_t size) {
   switch (size) {
     case 20: return 12;  // before 12.0, with a device number of 32 bits

@@ -40,7 +40,8 @@ constexpr TcpCounter kTcpCounters[] = {
     {"tcps_sc_zonefail", 76},  {"tcps_sc_sendcookie", 77},
 };
 
-/// How many counters a structure of that size has before these that 13.0 lacks. Nothing: no known kernel has that size.
+/// Number of counters that a structure of this size has before the ones below and 13.0 lacks; nothing if no known kernel has
+/// this size.
 std::optional<std::size_t> added_before(std::size_t counters) {
   switch (counters) {
     case 113: return 0;  // 13.0 to 13.2

@@ -272,7 +272,7 @@ Result<std::vector<UmaSysctlNode>> describe(KernelView& view, const std::vector<
   return described;
 }
 
-/// Offset in a record of vm.zone_stats that has a leaf of the only domain; 0: none.
+/// The offset of a leaf of the only domain in a record of vm.zone_stats; 0 if the record does not have it.
 std::size_t place_in_record(std::string_view leaf, bool has_limit) {
   if (leaf == "domain.0.nitems") return UmaRecord::kZoneFreeAt;
   if (leaf == "keg.domain.0.free_items") return UmaRecord::kKegFreeAt;
@@ -324,7 +324,7 @@ Result<void> plan_leaves(KernelView& view, const TreeNode& node, bool is_seconda
 }
 
 /// Plans which leaves to read for which types. The plan is in the order of vm.zone_stats, so that types with the same name
-/// are in the roster's order. Leaves no plan on an error.
+/// are in the roster's order. After an error there is no plan.
 Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::string_view bytes, State& state) {
   state.plan.clear();
   std::vector<std::string> sysctls;

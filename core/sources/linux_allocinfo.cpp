@@ -15,8 +15,8 @@
 // be negative for a moment: SIZE is printed signed, CALLS modulo 2^64. Negative values are taken as 0, which is closer to
 // the truth and does not reduce other sites of the function.
 //
-// While /proc/sys/vm/mem_profiling is 0, also because the kernel disabled profiling itself, nothing is counted and the file
-// shows old figures or zeros. That is kNotPresent. With "never" on the kernel's command line the file does not exist.
+// While /proc/sys/vm/mem_profiling is 0, which the kernel may also set itself, nothing is counted and the file shows old
+// figures or zeros. The source then reports kNotPresent. With "never" on the kernel's command line the file does not exist.
 #include <algorithm>
 #include <array>
 #include <charconv>

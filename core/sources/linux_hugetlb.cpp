@@ -205,7 +205,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Seven files a size and three more a node, for limits of unused pools.
+/// The limits of unused pools are in seven files per page size and three more per node, too many for every read.
 constexpr std::uint32_t kReadsBetweenSettings = 16;
 
 struct State final : ReaderState {

@@ -393,7 +393,7 @@ bool is_left_out(const Error& error, State& state, std::size_t part) {
 Result<void> read_part(KernelView& view, RawBytes& raw, State& state, std::size_t part) {
   Buffer& buffer = raw.parts[part];
   if (!is_wanted(state, part)) {
-    buffer.assign("\n");  // not empty, or it would not be tried when it is wanted
+    buffer.assign("\n");  // not empty: the file would count as missing, and not be tried once it is wanted
     return {};
   }
   if (part != kZones && state.parse_count != 0 && buffer.empty()) return {};
