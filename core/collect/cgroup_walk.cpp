@@ -45,13 +45,13 @@ constexpr std::array<std::string_view, 4> kSlowFiles1 = {"memory.kmem.failcnt", 
 // All of these except kBoth1 are limits, or counters that do not move without a limit. They are read less often, as are the
 // parts of a group that has no limit.
 constexpr std::uint32_t kReadsOfRareFiles = 2 * kReadsBetweenLooks;
-/// A group without a limit sleeps once its usage was the same for kReadsBeforeSleep reads, in which all its files were
-/// read. Until its usage changes, that is read at every second read, and the rest at every kReadsOfSleepers-th.
+/// A group without a limit sleeps once its usage was the same in kReadsBeforeSleep reads of all its files. Until its usage
+/// changes, that is read at every second read, and the rest at every kReadsOfSleepers-th.
 constexpr std::uint32_t kReadsBeforeSleep = 8;
 constexpr std::uint32_t kReadsOfSleepersUsage = 2;
 constexpr std::uint32_t kReadsOfSleepers = 16;
 static_assert(kReadsBeforeSleep >= kReadsOfRareFiles && kReadsOfSleepers % kReadsOfRareFiles == 0);
-/// Not a file but one byte: for how many reads the group's usage was the same.
+/// Not a file, but one byte: the number of reads in which the group's usage was the same.
 constexpr std::string_view kStillReads = "still";
 constexpr std::string_view kLimit1 = "memory.limit_in_bytes";
 constexpr std::string_view kHits1 = "memory.failcnt";

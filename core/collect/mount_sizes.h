@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// Amounts that fstatfs(2) reports. A mount without a limit reports neither use nor limit, both are 0 then.
+/// Amounts that fstatfs(2) reports. Both are 0 for a mount without a limit, for which it reports neither.
 struct MountAmounts {
   std::uint64_t device = 0;  ///< As device_number().
   std::uint64_t bytes = 0;
