@@ -32,7 +32,7 @@ struct SysvUse {
   std::uint64_t bytes = 0;    ///< of segments, or of queued messages
 };
 
-/// A segment that nobody has attached. Thread safety: a plain value.
+/// A segment that no process has attached.
 struct LeftSegment {
   std::uint32_t id = 0;  ///< As ipcs(1) prints it.
   std::uint32_t uid = 0;
