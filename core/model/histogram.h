@@ -19,7 +19,7 @@ struct HistogramBuckets {
   std::int32_t first_index = 0;  ///< Index of the first bound.
 };
 
-/// The counts of one histogram. Thread safety: a plain value; borrows the counts.
+/// The counts of one histogram. Borrows them.
 struct HistogramCounts {
   /// Observations in each bucket since the kernel started counting, not cumulative over buckets. The last count is of
   /// observations above every bound.

@@ -91,7 +91,7 @@ std::optional<LogRecord> read_log_record(std::string_view bytes);
 struct LoggedEvent {
   LogEvent event{};
   std::uint64_t time_us = 0;  ///< Since boot.
-  bool has_time = true;       ///< False: the log does not say when it was, and time_us is 0.
+  bool has_time = true;       ///< False: the log has no time for it, and time_us is 0.
   std::string_view text;
   std::string_view more;
 };
