@@ -46,8 +46,8 @@ class TextTableSource {
   virtual Result<void> open() = 0;
   /// Writes the current table to `out`. Errors: those of open().
   virtual Result<void> read(Buffer& out) = 0;
-  /// open() and read() of a table that is made from what the calling live view reads, of which a recording keeps only the
-  /// table. open_on() reads everything that read_on() will, because a reader process learns the names then. The defaults are
+  /// open() and read() of a table that is made from reads of the calling live view; a recording stores only the table.
+  /// open_on() reads everything that read_on() will, because a reader process allows no other names later. The defaults are
   /// for tables with descriptors of their own.
   virtual Result<void> open_on(KernelView& machine);
   virtual Result<void> read_on(KernelView& machine, Buffer& out);

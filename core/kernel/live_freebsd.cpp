@@ -74,7 +74,8 @@ bool starts_with(const Mib& mib, const Mib& prefix) {
                     mib.numbers.begin());
 }
 
-/// As sysctlnametomib(3), also of "vm.swap_info.0", whose last number is an argument and no name. 0 or an errno.
+/// Like sysctlnametomib(3), but also accepts names like "vm.swap_info.0", whose last number is an argument. Returns 0 or an
+/// errno.
 int numbers_of(std::string_view name, Mib& path) {
   FixedPath terminated;
   if (!terminated.assign(name)) return EINVAL;
