@@ -19,7 +19,7 @@
 namespace memstat {
 namespace {
 
-/// The name may contain any byte, a newline too.
+/// The name may contain any byte, including a newline.
 void add_amount(std::uint64_t bytes, std::uint64_t count, std::string_view name, Buffer& out) {
   out.append(std::to_string(bytes) + " " + std::to_string(count) + " " + make_label_text(name) + "\n");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The processes of a FreeBSD machine and their descriptors, from kern.proc.proc and kern.file. Each is one read of a whole
-// table, which cannot be interrupted. Its records are all examined, since one costs nanoseconds. So the bound is on the
-// number of processes, and the time is that of the two reads.
+// table, which cannot be interrupted. All its records are examined, because one takes nanoseconds. So only the number of
+// processes is limited, and a question takes the time of the two reads.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ inline constexpr std::string_view kSeeOthers = "PRIV_SEEOTHERUIDS";
 /// Holders without figures, by pid.
 using ProcessHolders = std::map<std::uint64_t, Holder>;
 
-/// Every visible process, within the bounds; calls `visit` for each. Hidden ones are counted as refused. Errors: those of
-/// the sysctl and of for_each_process().
+/// Calls `visit` for each visible process, within the limits. Hidden ones are counted as refused. Errors: those of the
+/// sysctl and of for_each_process().
 Result<ProcessHolders> exported_processes(Inspector& inspector,
                                           const std::function<void(const ExportedProcess&)>& visit = nullptr);
 

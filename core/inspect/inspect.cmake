@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Inspections: a file each, no list to edit. The file's name is its namespace below memstat::inspections, in which its Inspection is
-# `inspection`. A file without unit test is refused; status_lines_test.cpp tests those that read a line of /proc/PID/status, and
-# freebsd_descriptors_test.cpp those that count descriptors on FreeBSD.
+# Inspections: one file each, no list to edit. A file's name is its namespace below memstat::inspections, where it defines
+# `inspection`. A file without a unit test is rejected. status_lines_test.cpp tests those that read a line of
+# /proc/PID/status, and freebsd_descriptors_test.cpp those that count descriptors on FreeBSD.
 function(memstat_add_inspections target)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/inspect/questions/*.cpp)
   set(tests ${CMAKE_SOURCE_DIR}/tests/unit/inspect)

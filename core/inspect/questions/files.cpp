@@ -16,7 +16,7 @@ Result<void> look(Inspector& inspector) {
     } else if (!descriptors.empty()) {
       Holder& holder = inspector.add(holder_of(process));
       holder.count = descriptors.size();
-      // Limits are larger than that, but for programs that lower theirs once they have all they need.
+      // Limits are larger than this, except of programs that lower theirs once they have all the files they need.
       constexpr std::size_t kFew = 64;
       if (descriptors.size() >= kFew) holder.limit = soft_limit(inspector, process.pid, "Max open files");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel limits for each user but counts in no file: pages of pipes, watches of epoll, marks of fanotify. Also
+// Limits of each user whose use the kernel does not report: pages of pipes, watches of epoll, marks of fanotify. Also
 // namespaces, of all users together, because their creators are not known. The process named is the one that has most.
 #include <array>
 #include <map>
