@@ -93,7 +93,7 @@ class Buffer {
     size_ += bytes.size();
   }
 
-  /// Has the `mapped_bytes` at `memory` from now on, which mmap(2) gave and which may be written; the first `size` count.
+  /// Takes over `mapped_bytes` writable bytes at `memory`, from mmap(2). The first `size` of them are the content.
   void adopt(char* memory, std::size_t mapped_bytes, std::size_t size) {
     data_ = Memory(memory, BufferMemoryRelease{.mapped_bytes = mapped_bytes});
     size_ = size;

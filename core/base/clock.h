@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Both clocks behind an interface, so that tests need no sleep. Only this file asks the system for the time
+// Both clocks behind an interface, so that tests need no sleep. Only this file reads the system's time
 // (tests/lint/code_rules_test.py).
 #pragma once
 
