@@ -393,7 +393,7 @@ MEMSTAT_EXPORT uint64_t memstat_get_pernode_slots(const struct memory_type* mtp,
 
 /* ---- Memory of the machine --------------------------------------------------------------------------------------- */
 
-/* The kernel, or capture, that a list reads. Unknown members are "" or 0. Thread safety: a plain value. */
+/* The kernel, or capture, that a list reads. Unknown members are "" or 0. */
 struct memstat_kernel {
   char host[256];    /* host name; not in captures */
   char os[16];       /* "linux", "freebsd" */
@@ -407,7 +407,7 @@ struct memstat_kernel {
  * or the capture is unreadable. */
 MEMSTAT_EXPORT int memstat_get_kernel(struct memory_type_list* list, struct memstat_kernel* kernel);
 
-/* The machine's memory, in bytes now. Thread safety: a plain value. */
+/* The machine's memory, in bytes now. */
 struct memstat_memory {
   uint64_t total;      /* memory that the kernel manages */
   uint64_t free;       /* unused memory */
@@ -422,7 +422,7 @@ struct memstat_memory {
  */
 MEMSTAT_EXPORT int memstat_get_memory(struct memory_type_list* list, struct memstat_memory* memory);
 
-/* The location of a physical address. Thread safety: a plain value. */
+/* The location of a physical address. */
 struct memstat_memory_block {
   int node;       /* NUMA node */
   int is_online;  /* 0: the kernel does not use this memory now */
@@ -441,7 +441,7 @@ struct memstat_memory_block {
 MEMSTAT_EXPORT int memstat_find_memory_block(struct memory_type_list* list, uint64_t address,
                                              struct memstat_memory_block* block);
 
-/* The memory of one process, in bytes now. All are 0 for kernel threads and zombies. Thread safety: a plain value. */
+/* The memory of one process, in bytes now. All are 0 for kernel threads and zombies. */
 struct memstat_process {
   uint64_t size;     /* address space, backed by memory or not */
   uint64_t resident; /* in memory; shared pages count for each process */
@@ -469,7 +469,7 @@ MEMSTAT_EXPORT size_t memstat_process_to_string(const struct memstat_process* pr
 
 /* ---- Polls of a capture, and recording --------------------------------------------------------------------------- */
 
-/* One poll of a capture. Thread safety: a plain value. */
+/* One poll of a capture. */
 struct memstat_poll {
   int64_t realtime_ns;   /* time of the poll: nanoseconds since 1970 (UTC) */
   int64_t monotonic_ns;  /* monotonic nanoseconds from an unspecified origin, for the time between two polls */
