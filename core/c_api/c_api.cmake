@@ -21,7 +21,7 @@ if(NOT MEMSTAT_FUZZ)
   set_target_properties(memstat PROPERTIES SOVERSION 3 VERSION 3.0 LINK_DEPENDS ${LIBRARY_MAP})
   target_link_options(memstat PRIVATE -Wl,--version-script=${LIBRARY_MAP})
   if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT MEMSTAT_SANITIZER)
-    target_link_options(memstat PRIVATE -Wl,-z,defs)  # Elsewhere a library may name what only the program's start has.
+    target_link_options(memstat PRIVATE -Wl,-z,defs)  # Elsewhere symbols may be defined by the program's start-up code.
   endif()
   # Libraries that a C program must also link with the static library.
   set(LIBRARY_NEEDS ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
