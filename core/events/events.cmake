@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Allocation events.
-# The sources are there in any case, so that captures replay everywhere. With libbpf and clang they can be attached to this kernel,
-# too: clang makes programs of bpf/*.bpf.c that move to any kernel with BTF, so what the machine that builds runs does not matter.
+# The sources are always built, so that captures replay everywhere. With libbpf and clang they can also attach to this
+# kernel: clang compiles bpf/*.bpf.c to programs that run on any kernel with BTF, whatever the build machine runs.
 file(GLOB_RECURSE EVENT_FILES CONFIGURE_DEPENDS core/events/*.cpp)
 list(FILTER EVENT_FILES EXCLUDE REGEX "core/events/sources/")
 memstat_library(memstat_events ${EVENT_FILES})
@@ -12,7 +12,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
                       "memstatd counts no allocation events" clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
   if(LIBBPF_LIBRARY)
     file(GLOB BPF_HEADERS CONFIGURE_DEPENDS core/events/bpf/*.h)
-    # memstat_bpf_programs(TARGET FUNCTION FILE FLAGS...): FILE, a program of the kernel, as the bytes that FUNCTION gives.
+    # memstat_bpf_programs(TARGET FUNCTION FILE FLAGS...): compiles FILE, a BPF program, to the bytes that FUNCTION returns.
     function(memstat_bpf_programs target function file)
       set(object ${GENERATED}/${function}.bpf.o)
       set(embedded ${GENERATED}/${function}.cpp)

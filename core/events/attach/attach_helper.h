@@ -19,7 +19,7 @@
 
 namespace memstat::events {
 
-/// Where a program is attached. Thread safety: a plain value.
+/// Where a program is attached.
 struct AttachPoint {
   enum Kind : std::uint32_t {
     kRawTracepoint = 1,  ///< `name`

@@ -15,7 +15,7 @@ namespace memstat::events {
 struct SiteLimits;  // sites/caller_table.h
 
 /// Slab events. `settings`: the text of option `events` (event_settings.h). `budget`: shared with the other tables;
-/// must outlive this one. If the budget is exceeded the programs are detached, and the text says so. open() loads and
+/// must outlive this one. If the budget is exceeded the programs are detached, and the text reports it. open() loads and
 /// attaches the programs, which needs CAP_BPF and CAP_PERFMON (or root). read() needs no privileges, and its only
 /// system call is one pread() per program. Nothing is pinned: the programs go away with the table or with the process,
 /// however it ends. Errors of open: kNotPresent (no BTF, no BPF, no tracepoints that report the cache), kPermission
@@ -49,7 +49,7 @@ class VmTable : public EventTable {
 
 /// Virtual memory events, as make_slab_events(), but mode failures attaches only to rare events, and over the budget
 /// only programs on frequent events are detached. Events that this kernel or its policy does not allow are omitted, and
-/// the text says why; kNotPresent: no event at all.
+/// the text has the reason; kNotPresent: no event at all.
 std::unique_ptr<VmTable> make_vm_events(std::string_view settings, EventBudget& budget = process_budget());
 
 }  // namespace memstat::events

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-// Looks at every slab cache of the kernel in one pass of its iterator over them (Linux 6.13, 4971266e1595): slabs and
-// objects of each node, and the free objects on lists of partial slabs, in slabs and sheaves that CPUs hold, and in the
-// nodes' barns of full sheaves. What this kernel has of these is found in its types (CO-RE), never by its version.
+// Visits every slab cache of the kernel in one pass of its iterator over them (Linux commit 4971266e1595 ("bpf: Add
+// kmem_cache iterator") (v6.13)): slabs and objects of each node, and the free objects on lists of partial slabs, in slabs
+// and sheaves that CPUs hold, and in the nodes' barns of full sheaves. Which of these this kernel has follows from its types
+// (CO-RE), never from its version.
 //
 // It takes no lock, so no allocation waits for it. Memory may be freed while it is read, so every address from a slab is
 // checked before it is followed: a slab must still belong to the cache, and a free object must lie in its slab. Reads that

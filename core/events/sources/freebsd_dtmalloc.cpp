@@ -10,9 +10,9 @@
 //   large CPU ALLOCATIONS ALLOCATED FREES FREED     the same beyond the size classes, with B
 //   end
 //
-// Allocations of size 0 are those that got no memory, which no sysctl counts by type. What else there is stands beside the
-// kernel's own counters in kern.malloc_stats, which know no sizes: of one time both say the same. The names of that stream
-// are read once, and again when a probe is not among them and the number of types has changed.
+// Allocations of size 0 are failures, which no sysctl counts by type. The other figures are also in kern.malloc_stats, but
+// not by size; over the same time both agree. The names of that stream are read once, and again when it lacks the name of a
+// probe and the number of types has changed.
 #include <algorithm>
 #include <array>
 #include <span>

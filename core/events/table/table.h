@@ -39,7 +39,7 @@ inline constexpr RowFormat kEventRow{"event", "wn?n"};
 inline constexpr RowFormat kGfpRow{"gfp", "wwnn"};
 inline constexpr RowFormat kSizesRow{"sizes", "wn*"};
 
-/// A parsed row. Thread safety: a plain value; the names point into the table's bytes.
+/// A parsed row. The names point into the table's bytes.
 struct TableRow {
   static constexpr std::size_t kMaxNumbers = 32;
   static constexpr std::size_t kMaxNames = 4;
