@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Crash dumps, read by us alone: no library of the kernel's is needed. Pages of compressed ones are unpacked by zlib, lzo2 and zstd.
+# Crash dumps, read without libraries of the kernel. zlib, lzo2 and zstd unpack the pages of compressed dumps.
 set(DUMP_LIBRARIES "")
 set(DUMP_LIBRARY_NAMES "")
 if(MEMSTAT_POSTMORTEM)
   file(GLOB_RECURSE POSTMORTEM_FILES CONFIGURE_DEPENDS core/postmortem/*.cpp)
   memstat_library(memstat_postmortem ${POSTMORTEM_FILES})
   target_link_libraries(memstat_postmortem PUBLIC memstat_core)
-  # memstat_unpacks(VARIABLE HEADER LIBRARY PACKAGE): pages packed so are unpacked where the library is.
+  # memstat_unpacks(VARIABLE HEADER LIBRARY PACKAGE): unpacks pages of this compression if the library is available.
   macro(memstat_unpacks variable header library package)
     memstat_use_library(memstat_postmortem ${MEMSTAT_COMPRESSED_DUMPS} ${variable} ${header} ${library} ${package}
                         "crash dumps packed by it cannot be read")
