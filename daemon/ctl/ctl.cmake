@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# memstatctl reads kernels as memstatd does (memstat_engine); what imitates FreeBSD's tools reads them through the C API, as those do.
+# memstatctl reads kernels as memstatd does (memstat_engine). Commands that imitate FreeBSD's tools use the C API, as those
+# tools do.
 file(GLOB_RECURSE CTL_FILES CONFIGURE_DEPENDS daemon/ctl/*.cpp)
 list(FILTER CTL_FILES EXCLUDE REGEX "daemon/ctl/(main|top/screen)\\.cpp$")
 memstat_library(memstat_ctl ${CTL_FILES})

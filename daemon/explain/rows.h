@@ -11,8 +11,8 @@
 
 namespace memstat {
 
-/// The lines of a table as rows: structs of views of `text`, in whose order the fields stand, with | between. Missing fields
-/// are empty.
+/// The lines of a table as rows. A row is a struct of views of `text`, one for each field, in order; fields are separated by
+/// |. Missing fields are empty.
 template <typename Row>
 std::vector<Row> rows_of(std::string_view text) {
   std::vector<Row> rows;

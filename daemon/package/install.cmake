@@ -8,7 +8,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(DATA_DIRECTORY ${CMAKE_INSTALL_DATAROOTDIR})
 
-# memstat_install_page(PART PAGE): a manual page, if it is there.
+# memstat_install_page(PART PAGE): installs a manual page, if it exists.
 function(memstat_install_page part page)
   cmake_path(GET page EXTENSION LAST_ONLY section)
   string(SUBSTRING ${section} 1 -1 section)
@@ -79,10 +79,10 @@ if(TARGET memstatd)
                        COMMAND ${CMAKE_COMMAND} -DPROGRAMS=${programs} -DVERSION=${PROJECT_VERSION} -DSOURCE=${CMAKE_SOURCE_DIR}
                                -DOUTPUT=${SBOM} -P ${CMAKE_SOURCE_DIR}/daemon/package/sbom.cmake)
     add_custom_target(sbom ALL DEPENDS ${SBOM})
-    # Not there when only some targets were built.
+    # Missing if only some targets were built.
     install(FILES ${SBOM} DESTINATION ${DATA_DIRECTORY}/doc/memstatd COMPONENT daemon OPTIONAL)
   endif()
-  # A part of their own: the Prometheus server is another machine.
+  # A separate part, because the Prometheus server is usually another machine.
   install(FILES LICENSE DESTINATION ${DATA_DIRECTORY}/doc/memstatd-dashboards RENAME copyright COMPONENT dashboards)
   install(DIRECTORY dashboards DESTINATION ${DATA_DIRECTORY}/memstatd COMPONENT dashboards PATTERN tests EXCLUDE PATTERN pictures EXCLUDE
           PATTERN render EXCLUDE PATTERN __pycache__ EXCLUDE
@@ -101,7 +101,7 @@ set(MEMSTAT_SYSCONFDIR \"${CMAKE_INSTALL_SYSCONFDIR}\")" COMPONENT daemon)
   install(SCRIPT daemon/package/install_dashboards.cmake COMPONENT dashboards)
 endif()
 
-# All that is installed and packaged, whether tests are configured or not. `daemon/run --build` builds it.
+# Everything that is installed and packaged, with or without tests. `daemon/run --build` builds it.
 add_custom_target(shipped)
 foreach(target memstat memstat_static cpc memstatd memstatctl sbom)
   if(TARGET ${target})

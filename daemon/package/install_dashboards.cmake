@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Part of `cmake --install`: the paths of the prefix go into what is installed of dashboards/: links to runbooks, and where Grafana finds the
-# dashboards. At install time, because only then is the prefix known (`cmake --install --prefix`).
+# Part of `cmake --install`: writes the paths of the prefix into the installed files of dashboards/: links to runbooks, and
+# where Grafana finds the dashboards. At install time, because only then is the prefix known (`cmake --install --prefix`).
 #
-# In: MEMSTAT_DATADIR (absolute or below CMAKE_INSTALL_PREFIX). The environment's DESTDIR stands before every path that is written, and in
-# none that a file names.
+# In: MEMSTAT_DATADIR (absolute or below CMAKE_INSTALL_PREFIX). DESTDIR from the environment precedes every path that is
+# written to, but no path inside a file.
 
 set(prefix ${CMAKE_INSTALL_PREFIX})
 cmake_path(ABSOLUTE_PATH prefix NORMALIZE)

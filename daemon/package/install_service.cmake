@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Part of `cmake --install`: the service file and the default configuration. At install time and not before, because only then
-# is the prefix known (`cmake --install --prefix`), which both the places and the paths in the service file follow from.
+# Part of `cmake --install`: the service file and the default configuration. At install time, because only then is the prefix
+# known (`cmake --install --prefix`), on which both their places and the paths in the service file depend.
 #
-# In: MEMSTAT_SOURCE (the tree), MEMSTAT_SYSTEM (Linux, FreeBSD, ...), MEMSTAT_BINDIR and MEMSTAT_SYSCONFDIR (absolute or below
-# CMAKE_INSTALL_PREFIX). The environment's DESTDIR stands before every path that is written, and in none that a file names.
+# In: MEMSTAT_SOURCE (the tree), MEMSTAT_SYSTEM (Linux, FreeBSD, ...), MEMSTAT_BINDIR and MEMSTAT_SYSCONFDIR (absolute or
+# below CMAKE_INSTALL_PREFIX). DESTDIR from the environment precedes every path that is written to, but no path inside a
+# file.
 
 set(prefix ${CMAKE_INSTALL_PREFIX})
 cmake_path(ABSOLUTE_PATH prefix NORMALIZE)
@@ -14,7 +15,7 @@ cmake_path(ABSOLUTE_PATH MEMSTAT_BINDIR BASE_DIRECTORY "${prefix}" NORMALIZE)
 cmake_path(ABSOLUTE_PATH MEMSTAT_SYSCONFDIR BASE_DIRECTORY "${prefix}" NORMALIZE)
 set(configuration "${MEMSTAT_SYSCONFDIR}/memstatd/memstatd.yaml")
 
-# install_with_paths(FILE DIRECTORY PERMISSIONS FROM TO...): FILE with each FROM in it replaced by TO.
+# install_with_paths(FILE DIRECTORY PERMISSIONS FROM TO...): installs FILE with each FROM in it replaced by TO.
 function(install_with_paths file directory permissions)
   cmake_path(GET file FILENAME name)
   file(INSTALL DESTINATION "${directory}" TYPE FILE PERMISSIONS ${${permissions}} FILES "${file}")
@@ -45,7 +46,7 @@ elseif(MEMSTAT_SYSTEM STREQUAL "Linux")
                      "/usr/bin/memstatd" "${MEMSTAT_BINDIR}/memstatd")
 endif()
 
-# A configuration that was edited is kept.
+# Keep a configuration that was edited.
 set(name memstatd.yaml)
 if(EXISTS "$ENV{DESTDIR}${configuration}")
   file(READ "$ENV{DESTDIR}${configuration}" there)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Run by `cpack -G DEB` when the trees of all packages are laid out: what Debian's policy asks for on top of what `cmake --install`
-# does. Manual pages are compressed, each package has its change log, and directories are open whatever the umask is.
+# `cpack -G DEB` runs this once the trees of all packages are laid out. It does what Debian's policy requires beyond `cmake
+# --install`: manual pages are compressed, each package has its change log, and directories are accessible whatever the umask
+# is.
 foreach(part ${CPACK_COMPONENTS_ALL})
   execute_process(COMMAND find "${CPACK_TEMPORARY_DIRECTORY}/${part}" -type d -exec chmod 755 {} + COMMAND_ERROR_IS_FATAL ANY)
   set(tree "${CPACK_TEMPORARY_DIRECTORY}/${part}/usr")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What memstatd is made of, as SPDX 2.3 in JSON: the programs, the libraries that they load (of which Debian packages, where dpkg
-# knows), and what is built in. Part of the build; the time in it is SOURCE_DATE_EPOCH, where that is set.
+# The contents of memstatd as SPDX 2.3 in JSON: the programs, the libraries that they load (with their Debian packages, if
+# dpkg knows them), and what is built in. Part of the build. Its time is SOURCE_DATE_EPOCH, if that is set.
 #
 # In: PROGRAMS (paths, with commas between), VERSION, SOURCE (the tree), OUTPUT.
 cmake_minimum_required(VERSION 3.25)

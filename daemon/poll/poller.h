@@ -38,7 +38,7 @@ class Poller : public SourceStatuses, public Diagnostician {
         false;  ///< Render every metric of every type, including those per CPU and size class (--once). Implies unlimited.
     bool unlimited = false;  ///< List all types, regardless of min_bytes and series_limit (--once --tier).
     bool renders = true;     ///< False: snapshots have no page.
-    /// Reads every source once on opening, so that the reader process learns what will be requested.
+    /// Reads every source once on opening, so that the reader process records what will be requested.
     bool reads_when_opened = false;
     /// Receives messages for the operator: a source went down or recovered. Severity: LogLevel.
     std::function<void(LogLevel, std::string_view)> log = {};

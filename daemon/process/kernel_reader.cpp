@@ -30,7 +30,8 @@ class StatsByReader final : public ProcessStatsReader {
   const std::shared_ptr<ReaderView> view_;
 };
 
-/// Drops the reader's privileges once it knows what to read. It has no files, and no sockets except those to the daemon.
+/// Drops the reader's privileges once the names to read are known. It has no files, and no sockets except those to the
+/// daemon.
 Result<void> give_up_root(const std::string& user) {
   const auto report =
       drop_privileges({.user = user, .sandbox = false, .lock_memory = false, .readable_paths = {}, .writable_paths = {}});

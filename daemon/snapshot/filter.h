@@ -43,7 +43,7 @@ class PageFilter {
   [[nodiscard]] bool shows_allocator(Allocator allocator) const { return !has_types_ && has_allocator(allocator); }
   /// Whether to show figures of no type and no allocator: only if neither types nor allocators are selected.
   [[nodiscard]] bool shows_machine() const { return !has_types_ && allocators_ == ~std::uint32_t{0}; }
-  /// Whether to show this metric of the daemon. All are shown if no name is selected, since they tell the age of the rest.
+  /// Whether to show this metric of the daemon. All are shown if no name is selected, since they show the age of the rest.
   [[nodiscard]] bool shows_own(std::string_view name) const;
   [[nodiscard]] bool has_types() const { return has_types_; }
 

@@ -27,7 +27,7 @@ struct Command {
   std::span<const Option> options;  ///< And arguments.
   /// Reads what it needs and makes the report. Throws std::bad_alloc.
   Report (*run)(const CommandLine& options);
-  const char* alias = "";  ///< A former name, which is still taken; "" for none.
+  const char* alias = "";  ///< A former name, which is still accepted; "" for none.
 };
 
 /// Every command, in the order of the help text.

@@ -141,8 +141,7 @@ constexpr Option argument(const char* title, Option::Range range, const char* he
   return {.name = title, .value = "", .help = help, .set = set, .check = check, .range = range, .against = against};
 }
 
-/// Stores a value, whose check is done, in the member to which `kMembers` lead: true, the text or its number, at the end
-/// of a list.
+/// Stores a checked value in the member that `kMembers` select: true, the text or its number; a list gets it at its end.
 template <auto... kMembers>
 void store(CommandLine& line, const std::string& text) {
   auto& member = (line.*....*kMembers);

@@ -114,7 +114,7 @@ int exit_status_of(const Findings& findings);
 
 // ---- stacks ----
 
-/// The input of the reports. Thread safety: a plain value.
+/// The input of the reports.
 struct MemuseFindings {
   events::MemuseTable table;
   MemuseOptions options;

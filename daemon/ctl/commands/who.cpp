@@ -49,7 +49,7 @@ constexpr std::array kSystems{OperatingSystem::kFreeBsd, OperatingSystem::kLinux
 constexpr std::array kSystems{OperatingSystem::kLinux, OperatingSystem::kFreeBsd};
 #endif
 
-/// Those of this system first.
+/// This system's questions come first.
 Report list_questions(const ReportView& view) {
   ReportTable table("questions", kQuestionColumns);
   for (const OperatingSystem system : kSystems) {
@@ -62,7 +62,7 @@ Report list_questions(const ReportView& view) {
   return report_of(std::move(table), view);
 }
 
-/// The question where a kernel of another system answers it.
+/// The question on a system that answers it; nullptr if none does.
 const Inspection* find_elsewhere(std::string_view question) {
   for (const OperatingSystem system : kSystems) {
     if (const Inspection* const found = find_inspection(question, system); found != nullptr) return found;

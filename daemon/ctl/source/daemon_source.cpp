@@ -120,7 +120,7 @@ class DaemonSource final : public ReportSource {
   }
 
  private:
-  /// How the memstatd's sources fare; empty if it does not say.
+  /// The states of the memstatd's sources; empty if it does not report them.
   [[nodiscard]] std::vector<SourceTrial> trials() const {
     SelfTest test;
     const std::string problem = ask("/api/v1/sources", [&](auto body) { return parse_sources_answer(body, test); });
@@ -141,7 +141,7 @@ class DaemonSource final : public ReportSource {
     }
     return lines;
   }
-  /// Gives the answer's text to `parse`, which returns whether it is one of memstatd's. Returns "" or an error.
+  /// Passes the answer's text to `parse`, which returns whether it is one of memstatd's. Returns "" or an error.
   template <typename Parse>
   std::string ask(const std::string& path, Parse parse) const {
     HttpAnswer answer;

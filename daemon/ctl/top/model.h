@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memstatctl top shows: samples in, keys in, lines of text out. Knows no terminal.
+// The state of memstatctl top: samples and keys in, lines of text out. Independent of the terminal.
 #pragma once
 
 #include <chrono>
