@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups by the names of their pods and containers. Their paths have the pod's UID and the container's ID, which the PodMonitor of
-// examples/kubernetes makes labels of; kube-state-metrics knows the names. Without it these rules record nothing.
+// Control groups by the names of their pods and containers. Their paths contain the pod's UID and the container's ID, which
+// the PodMonitor of examples/kubernetes converts to labels; kube-state-metrics has the names. Without it these rules record
+// nothing.
 local std = import 'lib/std.libsonnet';
 function(c)
   local l = (import 'lib/rules.libsonnet')(c);

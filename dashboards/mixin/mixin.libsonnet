@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rules and dashboards of memstatd, to be consumed as a monitoring mixin: prometheusRules, prometheusAlerts and
-// grafanaDashboards, all made with _config. dashboards/render writes the files that ship.
+// Rules and dashboards of memstatd as a monitoring mixin: prometheusRules, prometheusAlerts and grafanaDashboards, all made
+// with _config. dashboards/render writes the shipped files.
 (import 'config.libsonnet') +
 (import 'rules.libsonnet') +
 (import 'alerts/alerts.libsonnet') +

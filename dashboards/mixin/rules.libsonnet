@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Recording rules. Names are level:metric:operation; the level says which labels are left, those of a host (config
-// clusterLabels, job, instance) being "instance". Allocators are never added up: the memory of one is often another's.
+// Recording rules. Names are level:metric:operation. The level names the remaining labels, with "instance" for those of a
+// host (clusterLabels of the configuration, job, instance). Allocators are never added up, because their memory overlaps.
 //
-// A host may be scraped twice under labels of its targets that are not its own. Nothing is added up or joined before duplicates are one.
-// Prometheus computes a group at an offset that it takes from the path of the file: what another group records less often than each five
-// minutes is read with last_over_time, or it would be missed on some paths for ever.
+// A host may be scraped twice, under target labels that are not its own. Nothing is summed or joined before duplicates are
+// merged. Prometheus evaluates a group at an offset derived from the file's path. So series that another group records less
+// often than every five minutes are read with last_over_time; otherwise they would always be missing at some paths.
 local std = import 'lib/std.libsonnet';
 local lib = import 'lib/rules.libsonnet';
 {
@@ -15,7 +15,7 @@ local lib = import 'lib/rules.libsonnet';
   prometheusRules+:: {
     groups+: [
       {
-        // What alerts that wake somebody look at: a few figures of the machine, never one of every type.
+        // For alerts that wake somebody: a few figures of the machine, never one for every type.
         name: 'memstat-host',
         interval: c.interval,
         rules: [
@@ -28,12 +28,12 @@ local lib = import 'lib/rules.libsonnet';
         ],
       },
       {
-        // What the kernel itself holds: alerts on it wait half an hour, or look at medians of that.
+        // Memory held by the kernel. Alerts on it wait for half an hour, or use medians.
         name: 'memstat-kernel',
         interval: c.tablesInterval,
         rules: [
-          // The kernel's own parts, and what of it cannot be taken back. What is in no account is mostly the kernel's too.
-          // What ZFS caches on FreeBSD is given back.
+          // The kernel's own parts, without reclaimable ones. Most of the unaccounted memory is the kernel's, too. FreeBSD
+          // can reclaim the caches of ZFS.
           record('instance:memstat_kernel_held_bytes:sum', |||
             sum by (%(host)s) (%(kernel)s)
               + clamp_min(%(unaccounted)s, 0)
@@ -49,25 +49,27 @@ local lib = import 'lib/rules.libsonnet';
         ],
       },
       {
-        // What may be ten minutes old: what dashboards of many hosts show, and medians of half an hour, at which alerts on growth look
-        // hours and days back. The only rules that touch every type, which is dear: those above `leakSmallest` of all memory are
-        // written down, and the median is taken of these few. A peak of less than ten minutes is in one of three or four values.
+        // May be ten minutes old: for dashboards of many hosts, and medians of half an hour, which alerts on growth compare
+        // over hours and days. Only these rules evaluate every type, which is expensive. So types above `leakSmallest` of
+        // the memory are recorded, and medians are computed of these few. A peak shorter than ten minutes affects one of
+        // three or four values.
         name: 'memstat-slow',
         interval: c.slowInterval,
         rules: [
-          // Compared with the smallest machine's share first, which costs little, so that few are compared with their own machine's.
+          // First compares with the smallest machine's share, which is cheap, so that few types are compared with their own
+          // machine's.
           record('instance_allocator_type:memstat_type_bytes:large', l.by(['allocator', 'type'], '%s > scalar(min(%g * %s)) %s' % [
             l.of('memstat_type_bytes', 'allocator!~"%s"' % c.overlapping), c.leakSmallest, l.total, l.partOfMemory(c.leakSmallest)
           ])),
           record('instance_allocator_type:memstat_type_bytes:median30m',
                  'quantile_over_time(0.5, instance_allocator_type:memstat_type_bytes:large[30m])'),
-          // How many types of a host are in the medians: says that the host was looked at.
+          // Number of a host's types in the medians. Shows that the host was scraped.
           record('instance:memstat_type_bytes:count', 'count by (%s) (instance_allocator_type:memstat_type_bytes:median30m)' % l.host),
           record('instance:memstat_kernel_held_bytes:median30m',
                  'quantile_over_time(0.5, instance:memstat_kernel_held_bytes:sum[30m])'),
           record('instance:memstat_unaccounted_bytes:median30m', l.by([], 'quantile_over_time(0.5, %s[30m])' % l.of('memstat_unaccounted_bytes'))),
-          // Seconds until what is available is used up, when kernel memory grows on as in the last hour, and as in the last four.
-          // Only where it grew by enough to foretell anything, in each half of that time, and is above yesterday's.
+          // Seconds until available memory is used up, if kernel memory continues to grow as in the last hour, or the last
+          // four. Only if it grew by enough for a prediction, in each half of that time, and is above yesterday's.
           record('instance:memstat_memory_gone:seconds1h', exhaustion(1, c.exhaustionHour)),
           record('instance:memstat_memory_gone:seconds4h', exhaustion(4, c.exhaustionThreeHours)),
         ] + growth('instance_allocator_type:memstat_type_bytes') + growth('instance:memstat_unaccounted_bytes') + [
@@ -79,7 +81,7 @@ local lib = import 'lib/rules.libsonnet';
           record('instance_allocator:memstat_type_failures:rate5m', 'sum by (%s) (%s)' % [
             l.hostAnd(['allocator']), l.by(['allocator', 'type'], 'rate(%s[5m])' % l.of('memstat_type_failures_total', 'type!~"%s"' % c.failsRoutinely))
           ]),
-          // The type that has used most of its limit, by name.
+          // The type that is nearest to its limit.
           record('instance_allocator_type:memstat_type_limit_used:max', l.by(['allocator', 'type'], 'topk by (%s) (1, %s)' % [
             l.host, l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes])
           ])),
@@ -88,7 +90,7 @@ local lib = import 'lib/rules.libsonnet';
         ],
       },
       {
-        // How many hosts each job has: alerts compare with what it was, and dashboards list jobs by it.
+        // Number of hosts of each job: alerts compare it with earlier values, and dashboards list jobs by it.
         name: 'memstat-fleet',
         interval: c.slowInterval,
         rules: [
@@ -98,13 +100,13 @@ local lib = import 'lib/rules.libsonnet';
     ],
   },
 
-  // Growth of medians in the last half hour, in the last quarter of a day, and since this hour of yesterday. Alerts on leaks add these
-  // up: differences that they took themselves would be most of what all rules cost.
+  // Growth of medians in the last half hour, in the last quarter of a day, and since the same hour yesterday. Alerts on
+  // leaks add these up; computing the differences themselves would be the largest part of the cost of all rules.
   local growth(metric) = [
     record('%s:growth%s' % [metric, span], '%s:median30m - last_over_time(%s:median30m[15m] offset %s)%s' % [metric, metric, span, fromNothing(metric, span)])
     for span in ['30m', '6h', '1d']
   ],
-  // A type may have been too small then to be recorded: it had 0 if its host was looked at.
+  // The type may have been too small to be recorded then; it counts as 0 if its host was scraped.
   local fromNothing(metric, span) =
     if metric == 'instance:memstat_unaccounted_bytes' then ''
     else ' or %s:median30m and on (%s) last_over_time(instance:memstat_type_bytes:count[15m] offset %s)' % [metric, l.host, span],

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# add_to_prometheus.sh [FILE]: adds the job memstatd and its rules to a configuration of Prometheus, which is /etc/prometheus/prometheus.yml if not
-# told otherwise. All that is in it stays; the file as it was is kept beside it, and nothing is changed unless promtool takes the result. The hosts
-# stand in memstatd-targets.yml beside it, which is yours: it begins with this machine and is never written again.
+# add_to_prometheus.sh [FILE]: adds the job memstatd and its rules to a configuration of Prometheus, by default
+# /etc/prometheus/prometheus.yml. Keeps its content, and a backup beside it; changes nothing unless promtool accepts the
+# result. The hosts are in memstatd-targets.yml beside it. That file begins with this machine, is yours, and is never
+# overwritten.
 set -eu
 program=add_to_prometheus.sh
 rules=/usr/share/memstatd/dashboards/prometheus
@@ -34,23 +35,23 @@ made_targets=
 if [ ! -e "$targets" ]; then
   made_targets=yes
   cat >"$targets" <<END
-# The hosts on which memstatd runs. Prometheus reads this file again whenever it changes.
+# The hosts on which memstatd runs. Prometheus rereads this file when it changes.
 - targets:
     - 127.0.0.1:8947
 END
 fi
 
-# Entries go first into the lists that there are, at the indentation of the entries that follow.
+# Insert entries at the top of existing lists, with the indentation of the entries that follow.
 awk -v rules="$rules" -v targets="$targets" '
   function put_rules(indent) {
     print indent "- " rules "/recording_rules.yml"
     print indent "- " rules "/alerts.yml"
   }
   function put_job(indent) {
-    print indent "# Alerts look at jobs that have memstat in their name. Hosts stand in the file, one a line."
+    print indent "# Alerts use jobs with memstat in their name. The hosts are in the file, one per line."
     print indent "- job_name: memstatd"
     print indent "  scrape_interval: 60s"
-    print indent "  # A page that is larger than expected is refused as a whole."
+    print indent "  # A page that is larger than expected is rejected as a whole."
     print indent "  sample_limit: 25000"
     print indent "  label_limit: 12"
     print indent "  body_size_limit: 16MB"

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All alerts. What each means on FreeBSD and on Linux, what to run next and how to quiet it stands in runbooks.md, where every
-// alert has a section of its name.
+// All alerts. runbooks.md has a section for each, by its name: what it means on FreeBSD and on Linux, what to run next, and
+// how to silence it.
 //
-// Left out on purpose:
-// - uma(9)'s bucket zones, which fail routinely; pools of huge pages, zswap, buffer cache and TIME-WAIT sockets at their limit:
-//   to be full is what they are for;
-// - control groups in what is about limits of types: page cache fills a group up to its limit on healthy hosts;
-// - failures of kmalloc_site: each is a slab cache's failure, too, which is alerted on;
-// - out-of-memory kills on FreeBSD: its kernel counts none. What leads to them, a page daemon that frees too little, it counts.
+// Deliberately without an alert:
+// - uma(9)'s bucket zones, which fail routinely; pools of huge pages, zswap, the buffer cache and TIME-WAIT sockets at their
+// limit, because they are meant to be full;
+// - control groups near a limit, because page cache fills a group up to its limit on healthy hosts;
+// - failures of kmalloc_site, because each is also a failure of a slab cache;
+// - out-of-memory kills on FreeBSD, whose kernel does not count them. It counts what precedes them: a page daemon that frees
+// too little.
 //
-// Labels: `severity` is critical only for what must wake somebody; `cause` is what prometheus/alertmanager.yml groups by. No other labels than
-// those of a host, a type or a group are left, so that a host that is scraped twice raises one alert.
+// Labels: `severity` is critical only if somebody must be woken; prometheus/alertmanager.yml groups by `cause`. Otherwise
+// only the labels of a host, a type or a group remain, so that a host that is scraped twice raises one alert.
 {
   local c = self._config,
   local l = (import '../lib/rules.libsonnet')(c),
@@ -28,13 +29,13 @@
       { name: 'memstat-limits', interval: c.soonInterval, rules: (import 'limits.libsonnet')(c, l).now },
       { name: 'memstat-tables', interval: c.tablesInterval, rules: (import 'limits.libsonnet')(c, l).tables },
       { name: 'memstat-daemon', interval: c.tablesInterval, rules: (import 'daemon.libsonnet')(c, l).parts },
-      // These look at medians that are recorded every `slowInterval`, and have to be computed when those are.
+      // These examine medians that are recorded every `slowInterval`, so a shorter interval is useless.
       {
         name: 'memstat-growth',
         interval: c.slowInterval,
         rules: (import 'growth.libsonnet')(c, l).days + (import 'limits.libsonnet')(c, l).trends + (import 'daemon.libsonnet')(c, l).trends,
       },
-      // Dear for what it is, and of weeks.
+      // Expensive, and about weeks.
       { name: 'memstat-weeks', interval: c.weeksInterval, rules: (import 'growth.libsonnet')(c, l).weeks },
       { name: 'memstat-groups', interval: c.slowInterval, rules: (import 'groups.libsonnet')(c, l) },
     ],

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memstatd itself. None of these wakes anybody: the host may be well, it is not watched.
+// memstatd itself. None of these is critical: the host may be fine, but it is not being monitored.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local slab = 'source=~"linux_slab(info|_sysfs|_bpf)"';
   local boot = l.of('memstat_boot_timestamp_seconds');
   local start = l.of('process_start_time_seconds');
-  // Went from 1 to 0 three times in twenty minutes. One outage that is over is no news.
+  // Went from 1 to 0 three times in twenty minutes. A single outage that has ended does not count.
   local comesAndGoes(series) = 'resets(%s[20m]) >= 3' % series;
-  // Reads that failed in five minutes until then, as a part of all polls: 15% is every second read of a source that is read every third poll.
-  // A source that never failed has no such series, so this costs a healthy host nothing.
+  // Failed reads in the five minutes before, as a share of all polls: 15% is every second read of a source that is read
+  // every third poll. A source that never failed has no such series, so this costs nothing on a healthy host.
   local failing(offset) = '(sum by (%s) (%s) * on (%s) group_left () %s > 0.15)' % [
     l.hostAnd(['source']), l.by(['source', 'reason'], 'rate(%s[5m]%s)' % [l.of('memstat_source_errors_total'), offset]), l.host, l.one('memstat_poll_interval_seconds')
   ];
   {
-    // The daemon hangs or is gone.
+    // The daemon hangs, or does not run.
     soon: [
-      // The age is by the host's own clock; where it is not on the page, as in a text file, the clocks have to agree.
+      // The age is by the host's own clock. If it is not on the page, as in a text file, the two clocks must agree.
       l.alert(
         'MemstatPollStuck',
         |||
@@ -37,7 +37,8 @@ function(c, l)
         l.hostName + ': the last poll of memstatd was {{ $value | humanizeDuration }} ago.',
         'daemon',
       ),
-      // Also one that comes and goes. By the host first: while one of two targets of a host answers, the host is not missing.
+      // Includes a daemon that comes and goes. Aggregated by host first: while one of a host's two targets answers, the host
+      // is not missing.
       l.alert(
         'MemstatDaemonMissing',
         '%s == 0 or %s unless on (%s) min_over_time(up{%s}[20m]) == 1' % [
@@ -49,10 +50,10 @@ function(c, l)
         'daemon',
       ),
     ],
-    // It runs, and something is missing.
+    // The daemon runs, but something is missing.
     parts: [
-      // Also a source that fails again and again between reads that work, which a scrape each minute need not see.
-      // A source that lacks a privilege and that another one stands in for is not down; when nobody reads slab caches any more, it is.
+      // Includes a source that fails repeatedly between successful reads, which a scrape per minute may not show. A source
+      // without a privilege is not down if another one replaces it; it is down if no source reads slab caches any more.
       l.alert(
         'MemstatSourceDown',
         |||
@@ -119,7 +120,7 @@ function(c, l)
         l.hostName + ': the last reload of the configuration failed; memstatd continues with the previous one.',
         'daemon',
       ),
-      // Times of boot that go forward; a clock that is set after boot moves them back a little, at most once each time.
+      // The boot time moves forward. A clock that is set after boot moves it back a little, at most once per boot.
       l.alert(
         'MemstatRepeatedReboots',
         l.by([], 'changes(%s[1h]) >= 3 and time() - %s < 3600 unless resets(%s[1h]) >= 5' % [boot, boot, boot]),
@@ -127,7 +128,7 @@ function(c, l)
         l.hostName + ' boots repeatedly',
         l.hostName + ' booted ' + l.number + ' times within an hour.',
       ),
-      // Times of boot or start that go back and forth: a balancer, or a name with two addresses, leads to two of them.
+      // The boot or start time goes back and forth: the target is a load balancer, or a name with two addresses.
       l.alert(
         'MemstatTwoHostsInOne',
         l.by([], 'resets(%s[30m]) >= 3 or resets(%s[30m]) >= 3' % [boot, start]),
@@ -136,7 +137,7 @@ function(c, l)
         l.hostName + ': figures come from different memstatds in turn, as their start times show. The target is a load balancer or a name with several addresses. All figures of this host are meaningless.',
         'daemon',
       ),
-      // By a clock that goes on, the last poll was `age` before the scrape. Polls that stand still are another alert.
+      // With a correct clock, the last poll was `age` before the scrape. Another alert detects polls that do not advance.
       l.alert(
         'MemstatClockWrong',
         'abs(%s) > %d' % [
@@ -148,10 +149,10 @@ function(c, l)
         'daemon',
       ),
     ],
-    // Looks back over hours.
+    // These look back over hours.
     trends: [
-      // A host that service discovery lost altogether has no `up` any more. What is recorded every `slowInterval` shows that it was there:
-      // six hours of what it is scraped for each minute would be dear.
+      // A host that service discovery lost completely has no `up`. A series recorded every `slowInterval` shows that it
+      // existed; six hours of series scraped each minute would be expensive.
       l.alert(
         'MemstatHostVanished',
         |||

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is wrong with the watching of all hosts at once. One of these must be heard when all others are silent.
+// Failures of monitoring as a whole. At least one of these must be noticed when all other alerts are silent.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local up = l.by([], 'up{%s}' % c.upSelector);
   local hosts = 'job:memstat_hosts:count';
   local alert(name, expr, wait, severity, summary, description) = l.alert(name, expr, wait, severity, 'fleet', summary, description, 'fleet');
   [
-    // Fires always: a service that is outside of all this (a dead man's switch) calls when it is not sent any more.
+    // Always fires. An external service (a dead man's switch) notifies you when it stops arriving.
     alert(
       'MemstatWatchdog', 'vector(1)', '0m', 'none',
       'Prometheus computes the rules of memstatd',
       'This alert always fires. When it does not arrive, Prometheus, Alertmanager or the connection between them is broken.'
     ),
-    // A job that had hosts within six hours and has no target now; or no job at all.
+    // A job that had hosts within the last six hours and has no target now, or no job at all.
     alert(
       'MemstatJobAbsent',
       |||
@@ -37,7 +37,7 @@ function(c, l)
       'Many hosts of ' + l.fleetName + ' do not answer',
       l.percent + ' of the hosts of ' + l.fleetName + ' have not answered for 3 minutes: a network, a roll-out, or all of them are down.'
     ),
-    // Needs a Prometheus that scrapes itself. A group that fails computes nothing, so this one joins nothing.
+    // Needs a Prometheus that scrapes itself. A failing group computes nothing, so this rule joins no recorded series.
     alert(
       'MemstatRuleFailures',
       'sum by (job, instance, rule_group) (increase(prometheus_rule_evaluation_failures_total{rule_group=~".*;memstat-.*"}[15m])) > 0',

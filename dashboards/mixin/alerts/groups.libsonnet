@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups: what they lack, and what the kernel holds for them, which figures of resident memory do not show.
+// Control groups: shortages, and the kernel memory charged to them, which resident sizes do not include.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local failures = l.of('memstat_type_failures_total', 'allocator="memcg"');
-  // What examples/kubernetes makes of a group's path, if it is a pod's.
+  // Labels that examples/kubernetes derives from the path of a pod's group.
   local ids = ['pod_uid', 'container_id'];
-  // By type or group. What happens to a container is told of its pod, for a pod that fails over and over has a new container each time.
+  // By type or group. Events of a container are reported for its pod, because a pod that fails repeatedly has a new
+  // container each time.
   local ofPods(expr) = l.by(['allocator', 'type', 'pod_uid'], 'label_replace(%s, "type", "$1", "type", "(.*kubepods.*[/-]pod[^/]+)/.+")' % expr);
-  // Also a group that was made since, and lost a process before it was first seen.
+  // Includes a group that was created since then and lost a process before it was first seen.
   local lacking = '(increase(%(f)s[15m]) > 0.5 or (%(f)s > 0 unless %(f)s offset 15m and on (%(host)s) %(poll)s offset 15m))' % {
     f: failures, host: l.host, poll: l.of('memstat_poll_timestamp_seconds')
   };
@@ -19,12 +20,12 @@ function(c, l)
                                l.hostArguments + ' $labels.group', ' can be reclaimed.');
   local part(share) = '%g * %s' % [share, limit];
   local offset(seconds) = if seconds == 0 then '' else ' offset ' + l.span(seconds);
-  // What it grew by in so many seconds, until so many seconds ago.
+  // Its growth over `seconds`, up to `ago` seconds ago.
   local grew(seconds, ago) = '%s - %s' % [kernel(offset(ago)), kernel(offset(ago + seconds))];
-  // Which cache it may be, since the machine's caches are known and not those of each group; then program and call, where events are
-  // counted by them, or who tells them.
-  local command = '`memstatctl memuse --control-group {{ $labels.group }}';
-  local tells = '`, run as root on that machine, shows which program and which call take it.';
+  // Names the likely cache; caches are counted for the machine, not for each group. Then the program and call, if events are
+  // counted by them, or else the command that shows them.
+  local command = '`memstatctl stacks --control-group {{ $labels.group }}';
+  local shows = '`, run as root on that machine, shows which program and which call take it.';
   local origin(seconds) =
     '{{ with printf `topk(1, sum by (command, call_site) (increase(memstat_slab_origin_allocated_bytes_total{%s,group=%%q,cache=%%q}[%s])) > 0)` %s $labels.group .Labels.type | query }}'
     % [l.hostMatchers, l.span(seconds), l.hostArguments]
@@ -33,15 +34,15 @@ function(c, l)
     '{{ with printf `topk(1, max by (type) (memstat_type_bytes{%s,allocator="slab"} - memstat_type_bytes{%s,allocator="slab"} offset %s) > 0)` %s %s | query }}'
     % [l.hostMatchers, l.hostMatchers, l.span(seconds), l.hostArguments, l.hostArguments]
     + '{{ with first . }} Of the slab caches of the whole machine {{ .Labels.type }} grew most in that time, by {{ .Value | humanize1024 }}B.'
-    + origin(seconds) + ' ' + command + ' --type {{ .Labels.type }}' + tells + '{{ end }}{{ else }} ' + command + tells + '{{ end }}';
-  // At its limit in how long, at the speed of the growth that the alert has as its value.
+    + origin(seconds) + ' ' + command + ' --type {{ .Labels.type }}' + shows + '{{ end }}{{ else }} ' + command + shows + '{{ end }}';
+  // Time until it reaches its limit at the current growth rate, which is the alert's value.
   local reached(seconds) = l.duration(
     ' At this rate the group will reach its limit in ',
     '(max by (instance) (memstat_type_limit_bytes{%s,allocator="memcg",type=%%q}) - max by (instance) (memstat_type_bytes{%s,allocator="memcg",type=%%q})) * %d / %%f' % [
       l.hostMatchers, l.hostMatchers, seconds
     ], '%s $labels.group %s $labels.group $value' % [l.hostArguments, l.hostArguments], '.'
   );
-  // Grown by that part of the limit in that time, and in each of its parts, while its programs hardly changed.
+  // Grew by this share of the limit within this time, and steadily throughout, while its programs hardly grew.
   local growth(name, seconds, parts, share, wait, unless_='') =
     local each = seconds / parts;
     l.alert(
@@ -71,7 +72,7 @@ function(c, l)
       + l.times('once', 'times') + ' in the last 15 minutes; the kernel usually kills a process in it.',
       'host',
     ),
-    // A group at its limit gives page cache back and goes on, which is usual; only one that does little else is told of.
+    // A group at its limit usually just reclaims page cache. Report only one that does little else.
     l.alert(
       'MemstatControlGroupAtLimit',
       l.deepest('60 * ' + ofPods('rate(%s[15m]) > 10' % l.of('memstat_type_limit_hits_total', 'allocator="memcg"'))),
@@ -96,7 +97,7 @@ function(c, l)
       + 'another one.',
     ),
     growth('MemstatControlGroupKernelGrowth', c.groupKernelGrowthSeconds, 2, c.groupKernelGrowth, c.groupKernelGrowthWait),
-    // What takes weeks: not while it is told of by the hour.
+    // Growth over weeks, unless the alert on hourly growth fires for the group.
     growth('MemstatControlGroupKernelSlowGrowth', c.groupKernelDaySeconds, 4, c.groupKernelDay, c.groupKernelDayWait,
            'unless on (%s, group) %s > on (%s, group) group_left () %s\n' % [l.host, grew(c.groupKernelGrowthSeconds, 0), l.host, part(c.groupKernelGrowth)]),
   ]

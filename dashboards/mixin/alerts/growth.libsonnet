@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What grows without end. On medians of half an hour, so that spikes do not count; against this hour of yesterday, so that day
-// and night do not; relative to the machine's memory, so that a small machine warns early and a large one does not nag.
+// Unlimited growth. Uses medians of half an hour, so that spikes do not count; compares with the same hour yesterday, so
+// that day and night do not count; relative to the machine's memory, so that small machines warn early and large ones only
+// when it matters.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local types = 'instance_allocator_type:memstat_type_bytes';
   local unaccounted = 'instance:memstat_unaccounted_bytes';
-  // They are recorded every `slowInterval`, at other moments than these alerts are computed: an instant would miss them.
+  // These are recorded every `slowInterval`, not at the time of evaluation, so an instant query would miss them.
   local now(metric) = 'last_over_time(%s[15m])' % metric;
   local ago(metric, offset) = 'last_over_time(%s[15m] offset %s)' % [metric, offset];
   local grew(metric, span) = now('%s:growth%s' % [metric, span]);
   local grewBefore(metric, span, offset) = ago('%s:growth%s' % [metric, span], offset);
   local each(growths, share) = std.join('\nand ', ['%s %s' % [growth, l.partOfMemory(share)] for growth in growths]);
-  // Their sum where each is that large: few are, and only these are added.
+  // The sum of the growths that are each this large. Few are, so few series are added.
   local added(growths, share) = std.join('\n+ ', ['(%s %s)' % [growth, l.partOfMemory(share)] for growth in growths]);
-  // In both halves of the hour; and not when yesterday at this hour it was about as much. Without yesterday, by more.
+  // Growth in both halves of the hour, and well above the same hour yesterday. Without data of yesterday, more growth is
+  // required.
   local hour(metric) = |||
     %(grew)s %(share)s
     and %(sinceYesterday)s %(share)s
@@ -27,7 +29,7 @@ function(c, l)
     more: l.partOfMemory(c.leakHourWithoutYesterday),
     host: l.host,
   };
-  // Each of the last three days by a little, or the last day by more and in each quarter of it.
+  // A little growth on each of the last three days, or more on the last day and in each quarter of it.
   local days(metric) = |||
     (
       %(sum)s
@@ -42,7 +44,8 @@ function(c, l)
     lastDay: '%s %s' % [daily[0], l.partOfMemory(c.leakDay)],
     quarters: each([grew(metric, '6h')] + [grewBefore(metric, '6h', offset) for offset in ['6h', '12h', '18h']], c.leakQuarterOfDay),
   };
-  // A little each week, and in each half of it: days are too short to see that. A type that was too small to be recorded then grew from less.
+  // A little growth over the week and in each half of it, too slow to show in days. A type that was too small to be recorded
+  // a week ago counts as grown.
   local week = |||
     %(week)s > on (%(host)s) group_left () clamp_max(%(share)s * %(total)s, %(most)s)
     %(halves)s
@@ -50,7 +53,7 @@ function(c, l)
   ||| % {
     local median = types + ':median30m',
     local before(days) = if days == 0 then now(median) else ago(median, '%dh' % (24 * days)),
-    // What it is now or was then, less what it was before: nothing, if it was not recorded and the host was looked at.
+    // Growth between two times; no result if the type was not recorded at one of them.
     local between(from, to) = '(%s - %s)' % [before(to), before(from)],
     host: l.host,
     week: '(%s - %s or %s)' % [before(0), before(7), before(0)],
@@ -63,7 +66,7 @@ function(c, l)
     ]),
     watched: ago('instance:memstat_type_bytes:count', '7d'),
   };
-  // Caches that the kernel gives back count only while memory is short: then they are not given back.
+  // Reclaimable caches count only while memory is short, when they should have been reclaimed.
   local counts = |||
     unless (
       last_over_time(%s{type=~"%s"}[15m])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's memory cannot be trusted any more. All of these are counted since boot and stay until the machine is booted.
+// Kernel memory can no longer be trusted. All of these are counted since boot and fire until a reboot.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local integrity(name, metric, matchers, labels, summary, description) =

@@ -5,13 +5,13 @@ function(c, l)
   local typeName = '{{ $labels.allocator }} type {{ $labels.type }}';
   local type = ['allocator', 'type'];
   local byType(expr) = l.by(type, expr);
-  // Of types that use `limitFollowed` of their limit or more.
+  // The share used, for types that use `limitFollowed` of their limit or more.
   local used = 'instance_allocator_type:memstat_type_limit_used:followed';
   local configured = 'unless on (%s) %s' % [l.hostAnd(type), l.of('memstat_type_limit_configured')];
   local typeAlert(name, expr, wait, severity, summary, description) =
     l.alert(name, expr, wait, severity, 'limit', summary + ' on ' + l.hostName, l.hostName + ': ' + description, 'type', type);
-  // It has to grow in both halves of the time, or a single step, as when a limit is lowered, would be taken for a line. A type that was not
-  // followed then has grown by more, if its host was looked at.
+  // Growth in both halves of the time is required, so that a single step, such as a lowered limit, is not extrapolated. A
+  // type that was not followed then has grown by more, if its host was scraped.
   local growsTo(hours, back, half, least) = |||
     predict_linear(%(used)s[%(back)s], %(seconds)s) > 1
     and %(used)s > 0.5
@@ -36,13 +36,13 @@ function(c, l)
     ], '%s $labels.allocator $labels.type %s $labels.allocator $labels.type' % [l.hostArguments, l.hostArguments], '.');
   {
     now: [
-      // All alerts on limits look at these few, so that the limits of all types are read once.
+      // All alerts on limits use this series, so that the limits of all types are evaluated once.
       l.record(used, l.by(['allocator', 'type'], '%s > %g' % [
         l.of('memstat_type_limit_used_ratio', 'allocator!~"%s",type!~"%s"' % [c.fullByDesign, c.fullByDesignTypes]), c.limitFollowed
       ])),
-      // Critical only while the type stands at a limit of the kernel's own. What the kernel counts when there is none left grows as long as
-      // somebody wants more; one look at which a little was free does not end it. Where the kernel counts nothing, as of some tables, to be full
-      // is to fail.
+      // Critical only while the type is at a limit of the kernel itself. The kernel's count of refusals grows as long as
+      // something asks for more, so a single sample with room does not end the alert. For tables without such a count, being
+      // full is the failure.
       typeAlert(
         'MemstatLimitHit',
         |||
@@ -65,7 +65,7 @@ function(c, l)
         typeName + ' is at its limit, and requests for more wait or fail'
         + '{{ if ge $value 1.0 }}, ' + l.times('once', 'times') + ' a minute{{ end }}.'
       ),
-      // Hardly anything works without a file; by the time that none is left, nobody can log in.
+      // Hardly anything works without files. Once none is left, nobody can log in.
       typeAlert(
         'MemstatFileHandles',
         '%s{allocator="table",type="files"} > %g %s' % [used, c.fileHandles, configured],
@@ -100,7 +100,7 @@ function(c, l)
         l.hostName + ': {{ $labels.type }} sockets hold so much memory that the kernel shrinks their buffers; connections get slow.',
       ),
     ],
-    // These wait a quarter of an hour or longer, so that a look every few minutes will do.
+    // These wait for a quarter of an hour or longer, so evaluating every few minutes is enough.
     tables: [
       typeAlert(
         'MemstatNearLimit',

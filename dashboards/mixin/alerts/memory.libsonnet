@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The machine's memory is short, now or soon.
+// The machine is short of memory, or soon will be.
 local std = import '../lib/std.libsonnet';
 function(c, l)
   local held(before, after='') = l.amount(before, 'instance:memstat_kernel_held_bytes:sum{%s}' % l.hostMatchers, l.hostArguments, after);
-  // The median of so many minutes: one sample on the other side of the threshold neither delays the alert nor ends it. Once the alert fires, it
-  // goes on until a tenth more is available, so that memory about the threshold is one alert and not one after the other.
+  // The median over these minutes, so that one sample beyond the threshold neither delays nor ends the alert. Once it fires,
+  // it continues until a tenth more is available, so that memory around the threshold causes one alert, not many.
   local available(name, minutes, share) = |||
     quantile_over_time(0.5, instance:memstat_available:ratio[%(minutes)sm]) < %(share)s
     or instance:memstat_available:ratio < %(more)s
@@ -29,14 +29,15 @@ function(c, l)
         'Hardly anything runs, for lack of memory, on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes nothing could run because all tasks waited for memory.',
       ),
-      // By what control groups were out of memory in the same time, read at the same moment as all kills. A group that was made since may have
-      // lost a process before it was first seen.
+      // Out-of-memory events of control groups in the same time, evaluated together with all kills. A group that was created
+      // since then may have lost a process before it was first seen.
       l.record(kills, l.by(['type'], |||
         increase(%(groups)s[10m]) > 0
         or (%(groups)s > 0 unless %(groups)s offset 10m) and on (%(host)s) %(poll)s offset 10m
       ||| % { groups: l.of('memstat_type_failures_total', 'allocator="memcg"'), host: l.host, poll: l.of('memstat_poll_timestamp_seconds') })),
-      // The whole machine ran out, or a group that is not listed: kills in listed groups are subtracted. Version 2 counts them in the groups above,
-      // too, so those of the top level have them all; version 1 does not, so there the deepest groups have them.
+      // The whole machine ran out of memory, or a group that is not listed: kills in listed groups are subtracted. Version 2
+      // also counts them in the groups above, so the top level has all of them. Version 1 does not, so there the deepest
+      // groups are used.
       l.alert(
         'MemstatOutOfMemoryKill',
         |||
@@ -62,7 +63,7 @@ function(c, l)
         + 'whole machine or in a control group that is not listed.',
       ),
     ],
-    // No machine dies of these in minutes.
+    // None of these is fatal within minutes.
     soon: [
       l.alert(
         'MemstatMemoryLow',
@@ -97,7 +98,7 @@ function(c, l)
         'Some programs wait for memory most of the time on ' + l.hostName,
         l.hostName + ': for ' + l.percent + ' of the last 5 minutes at least one task waited for memory while others could run.',
       ),
-      // Free memory of a zone by the page allocator's own count. Who may take the reserve is few; all others stall.
+      // Free memory of a zone, as counted by the page allocator. Only a few callers may use the reserve; all others stall.
       l.alert(
         'MemstatZoneBelowMin',
         |||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The dashboards, by the names of the files that Grafana loads; and the rules as one object for the Prometheus operator, with those that
-// give control groups the names of their pods.
+// The dashboards, by the names of the files that Grafana loads; and the rules as one object for the Prometheus operator,
+// including those that name the pods of control groups.
 {
   local c = self._config,
   local g = (import '../lib/grafana.libsonnet')(c),
@@ -16,7 +16,7 @@
   kubernetesPrometheusRule:: {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
-    // kube-prometheus-stack takes rules that have the name of its Helm release.
+    // kube-prometheus-stack selects rules labelled with the name of its Helm release.
     metadata: { name: 'memstatd', namespace: 'memstatd', labels: { 'app.kubernetes.io/name': 'memstatd', release: 'kube-prometheus-stack' } },
     spec: { groups: $.prometheusRules.groups + [$.kubernetesRules] + $.prometheusAlerts.groups },
   },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All hosts. Queries touch recorded series, and others of which a host has one or a few: never those of every type of every host.
+// All hosts. Queries use recorded series and metrics with few series per host, never those of every type of every host.
 local std = import '../lib/std.libsonnet';
 function(c, g)
   local fleet(metric, matchers='') = metric + '{' + g.fleetMatchers + (if matchers == '' then '' else ',' + matchers) + '}';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One host, or a few: first the answers, in the order in which somebody who was woken asks; then where memory is; then rows to
-// open.
+// One host, or a few: first the answers, in the order in which a person who was woken needs them; then where memory is; then
+// collapsed rows.
 local std = import '../lib/std.libsonnet';
 function(c, g)
   local of(metric, matchers='') = metric + '{' + g.hostMatchers + (if matchers == '' then '' else ',' + matchers) + '}';
@@ -86,7 +86,7 @@ function(c, g)
                queries: [['topk(12, %s > 0)' % type('memstat_type_growth_bytes_per_second', ranked), host + ' {{allocator}} {{type}}']] },
         bars { title: 'Held but not in use', unit: 'bytes',
                description: 'Bytes taken from the system for free objects and padding. malloc(9) holds none itself; its zones of uma(9) do.',
-               empty: 'this kernel does not say what types hold',
+               empty: 'this kernel does not report what types hold',
                queries: [['topk(12, %s - %s > 0)' % [type('memstat_type_held_bytes', 'allocator!~"%s"' % c.notRanked), type('memstat_type_bytes')], host + ' {{allocator}} {{type}}']] },
         lines { title: 'Largest types over time', unit: 'bytes', to: 'type',
                 description: 'Bytes in use of the ten largest types at each moment. Not stacked. Without types whose memory is part of other types.',
@@ -115,7 +115,7 @@ function(c, g)
                 queries: [[of('memstat_memcg_kernel_bytes'), host + ' {{group}}']] },
         lines { title: 'Groups at their limit or out of memory', unit: 'opm',
                 description: 'Times per minute that a group hit its limit and reclaimed memory, and that it ran out of memory. FreeBSD has no control groups.',
-                empty: 'no group meets its limit; FreeBSD has no control groups',
+                empty: 'no group reaches its limit; FreeBSD has no control groups',
                 queries: [['60 * rate(%s[$__rate_interval]) > 0' % of('memstat_type_limit_hits_total', 'allocator="memcg"'), host + ' {{type}}: at its limit'],
                           ['60 * rate(%s[$__rate_interval]) > 0' % of('memstat_type_failures_total', 'allocator="memcg"'), host + ' {{type}}: out of memory']] },
       ] },

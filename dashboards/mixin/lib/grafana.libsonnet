@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dashboards of Grafana from what a person decides: titles, descriptions, queries, units, widths. What Grafana needs beside
-// that (numbers, places, the datasource at each query, links) comes from here. A panel has these fields:
+// Makes Grafana dashboards from the choices of a person: titles, descriptions, queries, units, widths. This file adds the
+// rest that Grafana needs (numbers, positions, the datasource of each query, links). The fields of a panel:
 //
-//   title, description   what it shows; where it is empty on FreeBSD or on Linux, why
+//   title, description   what it shows, and why it may be empty on FreeBSD or on Linux
 //   kind                 timeseries, stack, stat, bars, table, heatmap, states, alerts or text
-//   unit                 an identifier of Grafana's, such as bytes
-//   queries              [[expression, legend], ...]; bars, stat and table ask for one moment, the others for the time shown
+//   unit                 an identifier of Grafana, such as bytes
+//   queries              [[expression, legend], ...]; instant for bars, stat and table, otherwise over the time shown
 //   width, height        of 24 columns, and in rows of 30 pixels
-//   empty                what stands there when nothing is to be shown
-//   to                   which dashboard a click on a series leads to, and the labels that it takes there
+//   empty                the text shown if there is no data
+//   to                   the dashboard to which a click on a series leads, with that series' labels
 //   thresholds           [[value, color], ...]; mappings [[value, text, color], ...]
 //   columns              of a table: [[label, heading], ...]; units {heading: unit}; links {heading: dashboard}
 //   lines, colors        series that are lines in a stack; {series: color}
@@ -21,11 +21,11 @@ local get(object, key, default) = if std.objectHas(object, key) then object[key]
 
 function(config) {
   local cluster = config.clusterLabels[:1],
-  // Matchers of all queries, with those of the configuration. Locals are computed once, fields each time that they are asked for.
+  // Matchers of all queries, including the configured ones. Locals are evaluated once, fields each time that they are used.
   local matchers(list) = std.join(',', [part for part in [config.selector] + list if part != '']),
   local fleetMatchers = matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job']]),
   local hostMatchers = matchers(['%s=~"$%s"' % [label, label] for label in cluster + ['job', 'instance']]),
-  // What programs have is blue, what the kernel has in warm colors, what is free green: the same part always in the same.
+  // Memory of programs is blue, of the kernel in warm colors, free memory green. A part always has the same color.
   partColors:: {
     anonymous: 'blue', page_cache: 'light-blue', shared: 'semi-dark-blue', buffers: 'super-light-blue', swap_cache: 'dark-blue', detached: 'super-light-green',
     active: 'blue', inactive: 'light-blue', laundry: 'semi-dark-blue', cache: 'super-light-blue', unswappable: 'super-light-green', user_wired: 'dark-blue',
@@ -35,15 +35,16 @@ function(config) {
     hugetlb: 'semi-dark-purple', balloon: 'super-light-purple', hardware_corrupted: 'semi-dark-red', kmem: 'red', wired_other: 'orange', pv_entries: 'yellow',
     set_aside: 'semi-dark-green', 'in no account': 'dark-red', free: 'green',
   },
-  // Alerts that fire, and of those that are computed each ten minutes or more rarely, which Prometheus shows for five, the last.
+  // Firing alerts. For alerts evaluated every ten minutes or more rarely, the last result, which Prometheus shows for only
+  // five.
   firing(matchers):: 'ALERTS{alertstate="firing",alertname=~"Memstat.*",alertname!="MemstatWatchdog",%(m)s} or last_over_time(ALERTS{alertstate="firing",cause=~"growth|group",%(m)s}[15m])' % { m: matchers },
   // Variables of hosts, from left to right.
   hostVariables:: cluster + ['job', 'instance'],
   fleetMatchers:: fleetMatchers,
   hostMatchers:: hostMatchers,
 
-  // Histograms are asked for as both kinds: a Prometheus that stores native histograms does not store the classic series beside
-  // them. The average of a host's, and what one in a hundred takes longer than.
+  // Each histogram is queried as classic and as native, because a Prometheus that stores native histograms does not also
+  // store the classic series. The average of a host, and the slowest hundredth.
   average(histogram):: |||
     rate(%(h)s_sum{%(m)s}[$__rate_interval]) / rate(%(h)s_count{%(m)s}[$__rate_interval])
     or histogram_sum(rate(%(h)s{%(m)s}[$__rate_interval])) / histogram_count(rate(%(h)s{%(m)s}[$__rate_interval]))
@@ -82,7 +83,7 @@ function(config) {
     type: 'value',
     options: { [std.toString(list[i][0])]: { text: list[i][1], color: list[i][2], index: i } for i in std.range(0, std.length(list) - 1) },
   }],
-  // That nothing failed must not be read where nothing is known.
+  // The text "no failures" must not appear if no host is scraped.
   local reason(empty) = if std.strReplace(empty, 'scraped', '') != empty then empty else empty + ' (or no host is scraped)',
   local defaults(panel) = {
     unit: panel.unit,
@@ -94,7 +95,7 @@ function(config) {
     else 'palette-classic-by-name' },
     custom: if std.member(['timeseries', 'stack'], panel.kind) then {
       drawStyle: 'line', lineWidth: 1, fillOpacity: if panel.kind == 'stack' then 60 else 8, showPoints: 'auto', pointSize: 4,
-      // Rules that look back over hours are computed every slowInterval only.
+      // Rules that look back over hours are evaluated only every slowInterval.
       spanNulls: 1800000,
       lineInterpolation: 'linear', axisPlacement: 'auto', thresholdsStyle: { mode: 'off' },
       stacking: { mode: if panel.kind == 'stack' then 'normal' else 'none', group: 'A' },
@@ -140,7 +141,7 @@ function(config) {
     format: if isTable(panel) then 'table' else if get(panel, 'buckets', false) then 'heatmap' else 'time_series',
   },
 
-  // One row for each set of labels, the values of the queries as columns.
+  // One row for each set of labels, with the values of the queries as columns.
   local transformations(panel, single) = if !isTable(panel) then [] else (
     local columns = panel.columns;
     local field(column) = if single && column[0] == 'Value #A' then 'Value' else column[0];
@@ -172,7 +173,7 @@ function(config) {
       { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
     ] } for name in get(panel, 'lines', [])],
 
-  // A field of an object is computed each time that it is asked for, a local once.
+  // A field of an object is evaluated each time that it is used, a local once.
   local made(panel, place, links) = (local queries = panel.queries; {
     id: place.id, type: get(kinds, panel.kind, panel.kind), title: panel.title, description: panel.description,
     gridPos: { h: place.h, w: place.w, x: place.x, y: place.y }, links: links, options: options(panel),
@@ -183,7 +184,7 @@ function(config) {
          transformations: transformations(panel, std.length(queries) == 1),
        }) + (if isInstant(panel) then { maxDataPoints: 1 } else {})),
 
-  // Places from left to right in rows as wide as 24; {panels, y, id} behind the last.
+  // Positions from left to right, in rows 24 wide; appends to {panels, y, id}.
   local placed(panels, y, id, links) = (
     local step(state, panel) = (
       local width = get(panel, 'width', 12);
@@ -222,7 +223,7 @@ function(config) {
       multi: true, includeAll: all, allValue: get(v, 'all_value', '.+'), options: [], skipUrlSync: false,
     } + if all then { current: { selected: true, text: ['All'], value: ['$__all'] } } else {}
   ),
-  // Clusters: those that targets have no label of are all the same one.
+  // Clusters; targets without the label count as one cluster.
   clusterVariable(metric):: [
     { name: label, label: 'Cluster', description: 'Clusters, where targets have the label %s' % label, from: metric, all_value: '.*' }
     for label in cluster

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How rules and texts are put together.
+// Functions that build rules and their texts.
 local std = import 'std.libsonnet';
 function(config) {
-  // Locals are computed once, fields each time that they are asked for.
+  // Locals are evaluated once, fields each time that they are used.
   local hostLabels = config.clusterLabels + ['job', 'instance'],
   local host = std.join(', ', hostLabels),
   local hostMatchers = std.join(',', ['%s=%%q' % label for label in hostLabels]),
@@ -13,7 +13,7 @@ function(config) {
   local hostLink = std.join('&', ['var-%s={{ $labels.%s | urlquery }}' % [label, label] for label in config.clusterLabels[:1] + ['job', 'instance']]),
 
   hostLabels:: hostLabels,
-  // For by (...), on (...): what names a host, and more.
+  // For by (...) and on (...): the labels that identify a host, and more.
   host:: host,
   labels(list):: std.join(', ', list),
   hostAnd(labels):: std.join(', ', hostLabels + labels),
@@ -25,11 +25,11 @@ function(config) {
     local all = std.join(',', [part for part in [config.selector, matchers] if part != '']);
     if all == '' then '' else '{' + all + '}'
   ),
-  // A metric by host and these labels, whatever other labels its targets have: a host that is scraped twice, under two names of a pod for
-  // instance, counts once. Every join is made of these, since PromQL refuses one whose sides are not unique, for all hosts at once.
+  // A metric by host and these labels, without other labels of its targets: a host that is scraped twice, for instance under
+  // two names of a pod, counts once. Every join uses this, because PromQL fails for all hosts if one side has duplicates.
   by(labels, expr):: 'max by (%s) (%s)' % [self.hostAnd(labels), expr],
   one(metric, matchers='', labels=[]):: self.by(labels, self.of(metric, matchers)),
-  // Control groups of version 2 count what happens below them, too: the deepest one is where it happened.
+  // Control groups of version 2 also count the events of groups below them, so the deepest group is where it happened.
   deepest(expr):: |||
     %(expr)s
     unless on (%(host)s, type)
@@ -38,41 +38,41 @@ function(config) {
       "type", "$1", "parent", "(.+)"
     )
   ||| % { expr: expr, host: host },
-  // What each host has, once.
+  // Metrics of which each host has one.
   total:: 'instance:memstat_memory_total_bytes:max',
-  // A comparison with a part of each host's memory.
+  // A comparison with a share of each host's memory.
   partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [host, part, self.total],
 
-  // In a text.
+  // For texts.
   hostName:: hostName,
   bytes:: '{{ $value | humanize1024 }}B',
   percent:: '{{ $value | humanizePercentage }}',
-  // "2", "1500" or "33k": `$value` as a person says it.
+  // "2", "1500" or "33k": `$value` for people.
   number:: '{{ if lt $value 10000.0 }}{{ printf "%.0f" $value }}{{ else }}{{ humanize $value }}{{ end }}',
   times(one, many):: '{{ if eq (printf "%.0f" $value) "1" }}' + one + '{{ else }}' + self.number + ' ' + many + '{{ end }}',
-  // The first value of a query as a duration, in words around it; nothing when there is none. `format` and its arguments are
-  // a template's printf.
+  // The first value of a query as a duration, with words around it; nothing if there is none. `format` and its arguments are
+  // for printf in a template.
   duration(before, format, arguments, after=''):: '{{ with printf `' + format + '` ' + arguments + ' | query }}' + before
                                         + '{{ . | first | value | humanizeDuration }}' + after + '{{ end }}',
   amount(before, format, arguments, after=''):: '{{ with printf `' + format + '` ' + arguments + ' | query }}' + before
                                       + '{{ . | first | value | humanize1024 }}B' + after + '{{ end }}',
-  // Seconds as a query has them: 1h, 30m, 90s.
+  // Seconds in the notation of queries: 1h, 30m, 90s.
   span(seconds):: if seconds % 3600 == 0 then '%dh' % (seconds / 3600) else if seconds % 60 == 0 then '%dm' % (seconds / 60) else '%ds' % seconds,
-  // The time of day that many seconds ago.
+  // The time of day this many seconds ago.
   ago(seconds):: '{{ with query "time() - %d" }}{{ . | first | value | humanizeTimestamp }}{{ end }}' % seconds,
   fleetName:: 'job {{ $labels.job }}' + (if config.clusterLabels == [] then '' else '{{ with $labels.%s }} ({{ . }}){{ end }}' % config.clusterLabels[0]),
-  // The pod and container that a control group is, where kube-state-metrics knows them: see ../kubernetes.libsonnet.
+  // The pod and container of a control group, if kube-state-metrics has them: see ../kubernetes.libsonnet.
   podName:: '{{ with $labels.container_id }}{{ with printf `kube_pod_container_info{container_id=~".+://%s"}` . | query }}{{ with first . }}'
             + ' (container {{ .Labels.container }} of pod {{ .Labels.namespace }}/{{ .Labels.pod }}){{ end }}{{ end }}{{ else }}'
             + '{{ with $labels.pod_uid }}{{ with printf `kube_pod_info{uid=%q}` . | query }}{{ with first . }}'
             + ' (pod {{ .Labels.namespace }}/{{ .Labels.pod }}){{ end }}{{ end }}{{ end }}{{ end }}',
-  // Matchers of the alert's own host in a query of a text, and the arguments for them.
+  // Matchers for the alert's own host in a query within a text, and their arguments.
   hostMatchers:: hostMatchers,
   hostArguments:: hostArguments,
 
   record(name, expr):: { record: name, expr: expr },
 
-  // `cause`: what Alertmanager groups and inhibits by. `dashboard`: where to look, and the labels to take there.
+  // `cause`: the key for Alertmanager's grouping and inhibition. `dashboard`: the dashboard to link to, with these labels.
   alert(name, expr, wait, severity, cause, summary, description, dashboard='host', labels=[]):: {
     alert: name,
     expr: expr,
@@ -82,7 +82,7 @@ function(config) {
       summary: summary,
       description: description,
       runbook_url: config.runbookBase + '#' + std.asciiLower(name),
-      // The same without a network, typed on that host: memstatd serves its runbooks.
+      // The same without a network, for that host: memstatd serves its runbooks.
       runbook_command: 'curl -s http://127.0.0.1:8947/runbooks/' + name,
     } + (if config.grafanaBase == '' then {} else {
       dashboard_url: config.grafanaBase + '/d/memstatd-' + dashboard + '?' + hostLink + std.join('', [
