@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures by NUMA node, the node of an address, the memory of a process, and amounts as text: what the C API has beside
+// Figures by NUMA node, the node of an address, the memory of a process, and amounts as text: what the C API has besides
 // memory types.
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
@@ -187,7 +187,7 @@ TEST(CApiKernel, IsThatOfTheCaptureWithTheMemoryOfItsPoll) {
   memstat_memory memory;
   ASSERT_EQ(memstat_get_memory(list.get(), &memory), 0) << memstat_mtl_get_message(list.get());
   EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U) << "the list is as it was";
-  // What memstatd's /api/v1/memory says of this poll.
+  // From memstatd's /api/v1/memory for this poll.
   EXPECT_EQ(memory.total, 1028919296U);
   EXPECT_EQ(memory.free, 907317248U);
   EXPECT_EQ(memory.available, 931360768U);

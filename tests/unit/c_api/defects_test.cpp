@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is wrong in FreeBSD's libmemstat, by the numbers of our list of its defects, and what ours does there. Those of the
+// The defects of FreeBSD's libmemstat, by the numbers of our list, and what ours does instead. Those of the
 // crash-dump reader, which this build does not have, are shown by its documented failure and by the same property of the
 // sysctl side.
 #include "core/kernel/sysctl_read.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whatever goes wrong: -1, the error that libmemstat's table has for it, and the list with all its slots as it was.
+// Every failure: -1, the error of libmemstat's table, and the list with all its slots unchanged.
 #include "core/kernel/forwarding_view.h"
 #include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
@@ -62,7 +62,7 @@ class CApiErrors : public testing::Test {
   std::string before_;
 };
 
-/// One sysctl, the query that reads it, and what its failures are by the table: of permission, others, and a wrong size.
+/// One sysctl, the query that reads it, and the table's errors for its failures: permission, others, and a wrong size.
 struct Row {
   Query query;
   const char* sysctl;
@@ -182,7 +182,7 @@ TEST_F(CApiErrors, BytesBehindTheLastRecordAreAccepted) {
   EXPECT_EQ(memstat_get_memalloced(memstat_mtl_find(list_.get(), ALLOCATOR_MALLOC, "temp")), 264U);
 }
 
-/// A kernel whose reads of one sysctl fail with what no errno stands for, or are done by `call` through grow_and_retry.
+/// A kernel whose reads of one sysctl fail without an errno, or call `call` through grow_and_retry.
 class OddKernel final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What each accessor says for each allocator: libmemstat's arithmetic, 0 where a figure means nothing, and 0 or NULL out of
+// What each accessor returns for each allocator: libmemstat's arithmetic, 0 for a meaningless figure, and 0 or NULL out of
 // every range.
 #include <climits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The list as libmemstat's callers know it: order, search, what a repeated query keeps, names that are not unique.
+// The list as libmemstat's callers know it: order, search, what survives a repeated query, duplicate names.
 #include <gtest/gtest.h>
 #ifdef __linux__
 #include <sys/ipc.h>

@@ -87,7 +87,7 @@ class CApiNoMemoryFilled : public testing::Test {
     fill_slots(list_.get());
     before_ = everything(list_.get());
   }
-  /// What a refused query may leave of: the list before, or (all) with malloc's figures renewed.
+  /// What a failed query may leave: the list as before, or (all) with malloc's figures renewed.
   void expect_unchanged(int n) {
     EXPECT_EQ(memstat_mtl_geterror(list_.get()), MEMSTAT_ERROR_NOMEMORY) << n;
     EXPECT_EQ(everything(list_.get()), before_) << n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Different lists may be used by different threads at once. What there is to see, the thread sanitizer sees.
+// Different lists may be used by different threads at once. The thread sanitizer checks this.
 #include "tests/support/c_list.h"
 #include "tests/support/test.h"
 

@@ -24,7 +24,7 @@ class Tar {
   Tar& add(const std::string& name, const std::string& content, char type = '0', const std::string& link = {}) {
     return add_claiming(name, content, content.size(), type, link);
   }
-  /// `claimed` is what the header says of the size.
+  /// `claimed` is the size in the header.
   Tar& add_claiming(const std::string& name, const std::string& content, std::uint64_t claimed, char type = '0',
                     const std::string& link = {}) {
     std::array<char, 512> header{};
@@ -56,7 +56,7 @@ class Tar {
   std::string bytes_;
 };
 
-/// What this build lacks to read .tar.zst, "" as a rule.
+/// What this build lacks to read .tar.zst; usually "".
 std::string lack_of_zstd() {
   const auto opened = open_capture(fixture_path("captures/linux-6.1-4cpu-2nodes.tar.zst"));
   return !opened && opened.error().code == ErrorCode::kNotPresent ? to_string(opened.error()) : "";

@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// The value of a file with the one line `key: TEXT`; what is wrong where it is refused.
+/// The value of a file with the one line `key: TEXT`; or the error if it is refused.
 std::string value_of(const std::string& text) {
   const auto map = parse_flat_yaml("key: " + text + "\n", "m");
   if (!map) return to_string(map.error());

@@ -73,7 +73,7 @@ class Recording : public testing::Test {
   std::vector<std::string> names_;
 };
 
-/// A source's table that says how often it was called.
+/// A source's table that contains how often it was called.
 class CountedTable final : public TextTableSource {
  public:
   Result<void> open() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which groups the walk reads, in trees that the test makes: where hierarchies are, how deep, how many, by which names, and
-// what comes and goes meanwhile.
+// groups that come and go meanwhile.
 #include "core/collect/cgroup_walk.h"
 
 #include "core/collect/file_bundle.h"

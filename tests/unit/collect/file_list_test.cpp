@@ -10,7 +10,7 @@ namespace {
 
 class ListedFiles : public testing::Test {
  protected:
-  /// "name=content name=content ..." of what a read of the list gives.
+  /// "name=content name=content ..." of a read of the list.
   std::string read_all(bool (*is_error)(std::string_view, ErrorCode)) {
     FileBundleWriter writer(bundle_, scratch_);
     if (const auto result = read_listed_files(view_, list_, writer, is_error); !result) {
@@ -73,7 +73,7 @@ class KnownFiles : public ListedFiles {
     for (const std::string& path : list_) text += path + "\n";
     return text;
   }
-  /// "content content ..." of what a read gives, "-" for a file that is none.
+  /// "content content ..." of a read, "-" for a file that cannot be read.
   std::string read(std::string_view needed = {}) {
     FileBundleWriter writer(bundle_, scratch_);
     if (const auto result = read_known_files(view_, list_, needed, writer); !result) return to_string(result.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The node of an address: of machines made by hand, of captures, and of this one against what else it says of its memory.
+// The node of an address: of machines made by hand, of captures, and of this one, compared with its other files.
 #include "core/collect/memory_blocks.h"
 
 #include "tests/support/fixtures.h"
@@ -162,7 +162,7 @@ TEST(MemoryBlocksOfCaptures, AreToldByTheirZones) {
   EXPECT_EQ(low->node, 0U);
   Buffer zones;
   ASSERT_TRUE(view->read_file("/proc/zoneinfo", zones));
-  // The last page that the kernel itself says is of node 1.
+  // The last page of node 1, by the kernel itself.
   const std::string_view text = zones.view().substr(zones.view().find("Node 1"));
   const std::string_view at = text.substr(text.find("start_pfn:") + 10);
   const auto first = std::stoull(std::string(at.substr(0, at.find('\n'))));

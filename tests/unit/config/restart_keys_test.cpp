@@ -25,7 +25,7 @@ TEST(RestartKeys, AreNamedWhenTheirValueChanges) {
   EXPECT_EQ(changed_restart_keys(after, after), "");
 }
 
-/// The keys that the manual page marks: "Needs a restart." stands in the paragraph of a key.
+/// The keys that the manual page marks with "Needs a restart." in their paragraph.
 std::set<std::string> keys_marked_in_manual() {
   const std::string page = read_text(fixture_path("../../config/man/memstatd.yaml.5"));
   std::set<std::string> marked;

@@ -70,7 +70,7 @@ TEST(SourceOptions, ThatAreWrongAreToldWithPlaceAndAdvice) {
   EXPECT_THAT(problem_of("sources: {plain: {depth: 3}}"), HasSubstr("is not a known key"));
 }
 
-/// Stands for the events of a machine.
+/// Simulates the events of a machine.
 std::string problem_with(std::string_view word) { return word == "slip" ? "is not an event; is it slap?" : ""; }
 
 constexpr SourceOption kCounters[] = {

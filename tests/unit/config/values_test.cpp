@@ -167,7 +167,7 @@ TEST(Printable, KeepsAMessageOnOneLineAndShort) {
   EXPECT_EQ(printable("a\nb\x01\x7f\t"), "a\\x0ab\\x01\\x7f\\x09");
   EXPECT_EQ(printable(std::string(60, 'a')), std::string(60, 'a'));
   EXPECT_EQ(printable(std::string(61, 'a')), std::string(60, 'a') + "...");
-  // A character of two bytes that lies across the cut goes as a whole.
+  // A character of two bytes across the cut is dropped as a whole.
   EXPECT_EQ(printable(std::string(59, 'a') + "\xC3\xA9" + "b"), std::string(59, 'a') + "...");
   EXPECT_EQ(quoted(std::string_view("x")), "\"x\"");
 }

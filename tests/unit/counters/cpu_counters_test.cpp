@@ -26,7 +26,7 @@ const SourceDescriptor& counter_source() { return *find_source("cpu_counters"); 
 
 double value_of(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
-/// Figures of one event in a line of the table: what it went up by, and its total.
+/// One event's numbers in a line of the table: its increase and its total.
 std::pair<std::uint64_t, std::uint64_t> figures_in(std::string_view table, std::string_view line, std::string_view event) {
   const std::size_t at = table.find(line);
   const std::size_t place = at == std::string_view::npos ? at : table.find(" " + std::string(event) + " ", at);

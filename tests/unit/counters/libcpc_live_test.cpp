@@ -245,7 +245,7 @@ TEST_F(LiveLibcpc, ACpuCountsWhateverRunsOnIt) {
   EXPECT_EQ(sample(buffer), 31U) << "what other CPUs did is not in it";
 }
 
-/// A process with two threads that touch fresh pages when they are told, again and again.
+/// A process with two threads that touch fresh pages on request, repeatedly.
 class ToucherProcess {
  public:
   static constexpr int kPages = 50;
@@ -284,7 +284,7 @@ class ToucherProcess {
     const FreshPages pages(kPages);
     pages.touch();
     char byte = 0;
-    if (::write(done_[1], &byte, 1) != 1) return;  // What it needs of its stack is in memory now.
+    if (::write(done_[1], &byte, 1) != 1) return;  // The part of its stack that it needs is in memory now.
     for (; ::read(go_[0], &byte, 1) == 1;) {
       pages.drop();
       pages.touch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tests' own tools: a view that does not fail when told to makes every contract test pass.
+// The tests' own tools: a view that does not fail on request would make every contract test pass.
 #include "tests/support/faulty_kernel_view.h"
 
 #include "tests/support/fixtures.h"

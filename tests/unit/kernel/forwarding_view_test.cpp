@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// Has what a view must have, and nothing else.
+/// Has only what a view must have.
 class Bare final : public KernelView {
  public:
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kOther; }

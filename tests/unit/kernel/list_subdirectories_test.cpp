@@ -88,7 +88,7 @@ TEST(ListDirectoriesLive, AreThoseThatTheStandardLibraryFindsInSys) {
                                                         std::filesystem::directory_options::skip_permission_denied, error);
   if (error) GTEST_SKIP() << "/sys/kernel cannot be walked: " << error.message();
   for (; !error && entries != std::filesystem::end(entries) && compared < 300; entries.increment(error)) {
-    // What others mount there is no file system of the kernel's figures, and changes as it is looked at.
+    // Other mounts there are not file systems with kernel figures, and may change while being read.
     if (entries->path().filename() == "tracing" || entries->path().filename() == "debug") {
       entries.disable_recursion_pending();
       continue;

@@ -380,7 +380,7 @@ TEST(PosixFiles, KeptNumbersOfDebugfsAreReadAgainAfterPrivilegesAreGone) {
 }
 #endif
 
-// In a child, because root has to become somebody else for good.
+// In a child, because root must become another user for good.
 TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("kept");

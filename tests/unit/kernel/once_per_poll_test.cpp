@@ -121,7 +121,7 @@ TEST_F(OncePerPoll, TheFilesOfANodeAreSharedAsWell) {
   EXPECT_FALSE(is_shared_file(""));
 }
 
-// A read that hangs is left behind by its poll; no thread waits for it, and what it brings at last is no news.
+// A poll leaves a hanging read behind: no thread waits for it, and its late result is ignored.
 TEST_F(OncePerPoll, AReadThatHangsHoldsUpNobodyAndItsBytesStayOutOfLaterPolls) {
   FaultyKernelView faulty(*inner_);
   OncePerPollView view(std::shared_ptr<KernelView>(&faulty, [](KernelView*) {}));

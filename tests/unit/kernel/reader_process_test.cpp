@@ -64,7 +64,7 @@ TEST(ReaderProcess, GivesEverySourceTheBytesOfTheViewItself) {
       EXPECT_EQ(split->page_size(), direct->page_size());
       EXPECT_EQ(split->cpu_count(), direct->cpu_count());
       EXPECT_EQ(split->os_release(), direct->os_release());
-      // What it reads at its first read is what it will ask for later, too: the daemon seals after one.
+      // Its first read shows all that it will request later: the daemon seals after one.
       const std::size_t bytes =
           open_and_read_the_same(*direct, *split, *source, [&] { EXPECT_EQ(text_of(split->seal()), ""); });
       if (bytes != 0) ++sources;
@@ -388,7 +388,7 @@ TEST(ReaderProcess, HoldsUpNoReadForOneThatHangs) {
 
 // ---- a reader that lies ------------------------------------------------------------------------------------------------
 
-/// What a lying reader sends for one request.
+/// What a dishonest reader sends for one request.
 struct Lie {
   std::string bytes;
   std::vector<int> descriptors = {};
@@ -427,7 +427,7 @@ class Lied : public testing::Test {
     std::array<char, 8192> request;
     EXPECT_GT(::recv(theirs_.get(), request.data(), request.size(), 0), 0);
   }
-  /// What a read says that is answered so.
+  /// The result of a read with this answer.
   std::string said_to(const Lie& lie) {
     send(lie);
     Buffer out;
@@ -520,7 +520,7 @@ std::string request_of(std::uint32_t word, std::string_view name, std::uint32_t 
   return std::string(packet_bytes(fixed)) + std::string(name);
 }
 
-/// `wrong`: the errno for what is no request. Once sealed the reader does not say what is wrong with it.
+/// `wrong`: the errno for an invalid request. Once sealed, the reader does not say what is wrong with one.
 void expect_refusals(int socket, int wrong) {
   const auto errno_of = [&](std::string_view bytes, std::span<const int> descriptors = {}) {
     EXPECT_TRUE(send_packet(socket, bytes, {}, descriptors));

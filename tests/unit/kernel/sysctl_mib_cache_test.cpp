@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// A kernel that numbers its sysctls upwards, and what it was asked.
+/// A kernel that numbers its sysctls upwards, and its calls.
 class NumberedKernel : public testing::Test {
  protected:
   void create(const std::string& name) { numbers_[name] = ++last_; }

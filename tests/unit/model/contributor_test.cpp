@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sources that are no roster: their figures come and go with what they name, whenever the roster creates the types.
+// Sources that are not rosters: their figures come and go with the types that they name, whenever the roster creates these.
 #include "core/model/memory_type_list.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/staging_builder.h"

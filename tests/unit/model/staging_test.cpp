@@ -66,7 +66,7 @@ TEST(Staging, NamesAreMadeValidUtf8AndStayValidWhileMoreAreAdded) {
 }
 
 TEST(Staging, ANameThatRepairMadeTooLongIsCutBetweenCharacters) {
-  const std::string mark = "\xEF\xBF\xBD";  // what stands for a byte that is not UTF-8
+  const std::string mark = "\xEF\xBF\xBD";  // the replacement of a byte that is not UTF-8
   for (std::size_t bad = 1; bad <= 31; ++bad) {
     for (std::size_t longest = 0; longest <= 33; ++longest) {
       Staging staging;

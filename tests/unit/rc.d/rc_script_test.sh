@@ -192,7 +192,7 @@ forget
 expect_status 1 status
 expect_out "memstatd is not running"
 expect_status 0 start
-expect_no_out "is valid"  # a boot says nothing of what is as it should be
+expect_no_out "is valid"  # a boot prints nothing if all is well
 wait_for child_runs
 expect_log "memstatd --check-config --config $tmp/memstatd.yaml --interval 30s"
 expect_log "memstatd --config $tmp/memstatd.yaml --interval 30s"
@@ -204,7 +204,7 @@ expect_status 0 status
 expect_out "memstatd is running as pid $(cat "$tmp/run/memstatd.pid")"
 expect_status 1 start
 
-# configtest says whether the configuration is good, and touches nothing.
+# configtest reports whether the configuration is good, and changes nothing.
 forget
 expect_status 0 configtest
 expect_out "the configuration is valid"
@@ -213,7 +213,7 @@ expect_status 1 configtest
 expect_out "memstatd.yaml:1:1: bad: unknown key"
 expect_no_log "HUP"
 
-# Reload with a bad configuration: refused, no signal. Restart likewise: what runs goes on running.
+# Reload with a bad configuration: refused, no signal. Restart likewise: the running process continues.
 before=$(cat "$tmp/run/memstatd_child.pid")
 expect_status 1 reload
 expect_out "is not valid"

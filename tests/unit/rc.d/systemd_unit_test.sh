@@ -39,7 +39,7 @@ trap 'rm -rf "$tmp"' EXIT
 # verify wants the programs to exist, and memstatd need not be installed here.
 sed 's|=/usr/bin/memstatd |=/bin/true |' "$unit" >"$tmp/memstatd.service"
 
-# An unknown key or value is a warning for verify, with exit status 0: what it says about our file counts as well.
+# An unknown key or value is a warning for verify, with exit status 0: its warnings about our file count as well.
 systemd-analyze verify --man=no "$tmp/memstatd.service" >"$tmp/out" 2>&1 || fail "systemd-analyze verify"
 if grep -q "memstatd" "$tmp/out"; then fail "systemd-analyze verify complains"; fi
 sed 's/^/  | /' "$tmp/out"
@@ -56,7 +56,7 @@ if ! systemd-analyze security --offline=true --threshold=15 --no-pager "$tmp/mem
 fi
 tail -n 1 "$tmp/out"
 
-# The drop-ins that ship as examples: the first widens whom it serves, the others what it may do before it gives that up.
+# The drop-ins that ship as examples: the first adds clients, the others add privileges at start.
 for limit in network:15 events:16 kernel-log:19; do
   name=${limit%:*}
   mkdir -p "$tmp/memstatd.service.d"

@@ -242,7 +242,7 @@ TEST_F(FreebsdVmUma, FindsOutNodesOnceAndAgainWhenZonesComeAndGo) {
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(reader_.staging.types().size(), 3U);
   EXPECT_EQ(kernel_.listings, 2);
-  // One goes and another one comes: as many as before.
+  // One goes and another comes: as many as before.
   kernel_.remove_tree("vm.uma.b.");
   zones_.erase(zones_.begin() + 1);
   add("d", "d");
@@ -331,7 +331,7 @@ TEST_F(FreebsdVmUma, RefusesWhatIsNoNumber) {
   EXPECT_TRUE(result.error().offset.has_value());
 }
 
-/// Compares with what vm.zone_stats says of the same zones.
+/// Compares with vm.zone_stats for the same zones.
 void expect_the_stream_to_agree(const Staging& tree, const Staging& stream, std::size_t most_that_changed) {
   std::size_t changed = 0;
   std::uint64_t held = 0;
@@ -388,7 +388,7 @@ TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
       ASSERT_NE(clusters, nullptr);
       EXPECT_EQ(clusters->figure(Field::kCountLimit64), 2200U);
       EXPECT_EQ(clusters->figure(Field::kSleepers), poll == 1 ? 8U : clusters->figure(Field::kSleepers));
-      // What the stream makes 0 pages of, because its items are not in use now.
+      // 0 pages in the stream, because none of its items are in use now.
       const MemoryType* buffers = list.find(Allocator::kUma, "pbuf");
       ASSERT_NE(buffers, nullptr);
       EXPECT_EQ(buffers->figure(Field::kHeldBytes), 0U);

@@ -344,7 +344,7 @@ TEST(LinuxMemcgPermission, IsNotPresentOnKernelsWithoutGroups) {
 
 // ---- kernels -------------------------------------------------------------------------------------------------------------
 
-/// What stands behind a word at the begin of a line; nothing: no such line.
+/// The text after a word at the beginning of a line; nothing: no such line.
 std::optional<std::uint64_t> word_value(const std::string& text, const std::string& word) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -412,7 +412,7 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
     ASSERT_TRUE(eater.has_eaten());
     type = poll();
     ASSERT_NE(type, nullptr);
-    // The process has its pages from before besides, and the kernel takes some for it.
+    // The process also has earlier pages, and the kernel takes some for it.
     EXPECT_GE(eater.resident_anonymous(), kMeal);
     EXPECT_GE(type->figure(Field::kBytes), kMeal);
     EXPECT_LE(type->figure(Field::kBytes), eater.resident_anonymous() + (std::uint64_t{4} << 20U));
@@ -431,7 +431,7 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
   ASSERT_NE(type, nullptr);
   EXPECT_GE(type->figure(Field::kFailures), 1U);
   EXPECT_GE(type->figure(Field::kSleeps), 1U);
-  // Nothing runs in the group any more, so its counters stand still.
+  // Nothing runs in the group any more, so its counters do not change.
   if (is_version_1) {
     EXPECT_EQ(type->figure(Field::kFailures), word_value(group.text("memory.oom_control"), "oom_kill"));
     EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", group.text("memory.failcnt"));

@@ -22,7 +22,7 @@ namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_memory"); }
 
-/// Memory that goes when this goes.
+/// Memory that the destructor frees.
 class Mapping {
  public:
   Mapping(std::size_t size, int descriptor = -1) : size_(size) {

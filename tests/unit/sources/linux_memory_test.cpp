@@ -56,7 +56,7 @@ class Memory : public testing::Test {
     if (auto result = open_source(*reader_, view_); !result) return result;
     return refresh(*reader_, view_, list_, 1);
   }
-  /// kB of a part; -1 when it is not told.
+  /// kB of a part; -1 if it is not reported.
   std::int64_t part(std::string_view name) {
     if (const auto result = refresh_it(); !result) {
       ADD_FAILURE() << to_string(result.error());

@@ -53,7 +53,7 @@ class LinuxPage : public testing::Test {
     ASSERT_TRUE(fails(result, {.code = ErrorCode::kData, .path = path, .offset = offset}));
     EXPECT_FALSE(result.error().detail.empty());
   }
-  /// Statistics that begin so, as "labels=value", in order of their labels.
+  /// Statistics with this beginning, as "labels=value", in order of their labels.
   std::string words(const std::string& statistic) {
     EXPECT_TRUE(has_unique_statistics(staging_));
     std::ostringstream words;

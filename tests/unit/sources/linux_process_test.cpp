@@ -20,7 +20,7 @@ namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_process"); }
 
-/// What the settings are; those of the source by default.
+/// The settings; by default the source's.
 struct Settings {
   std::string names = {};  ///< one name that matches; "": no pattern
   std::uint64_t top = 10;
@@ -202,7 +202,7 @@ class LinuxProcessReader : public testing::Test {
     write_text(directory_.file("proc/" + id + "/comm"), comm + "\n");
     write_text(directory_.file("proc/" + id + "/statm"), statm);
   }
-  /// What is staged after one read and parse.
+  /// The staged types after one read and parse.
   std::string read(const Settings& settings = {}) {
     set(*state_, settings);
     paths_.clear();

@@ -15,7 +15,7 @@ namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_slab_sysfs"); }
 
-/// Notes what is read through it. Thread safety: none.
+/// Logs what is read through it. Thread safety: none.
 class NotedReads final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
@@ -44,7 +44,7 @@ class LiveSlabSysfs : public LiveSource<source> {
   }
 };
 
-/// The quickest of many reads: what it costs when nothing comes between. ns
+/// The quickest of many reads, in ns: the cost without interruptions.
 std::int64_t quickest_read(KernelView& view, const std::string& path) {
   Buffer text;
   std::int64_t quickest = std::int64_t{1} << 60U;

@@ -50,7 +50,7 @@ std::string words_of(const Staging& staging) {
 class LinuxSlabSysfs : public testing::Test {
  protected:
   Result<void> open() { return open_source(reader_, kernel_); }
-  /// What the next read gives, or the error.
+  /// The result of the next read, or the error.
   std::string words() {
     if (const auto result = read_source(reader_, kernel_); !result) return to_string(result.error());
     const auto result = parse_source(reader_);

@@ -278,7 +278,7 @@ TEST_F(ObjectSizes, AreReadOncePerCache) {
   EXPECT_EQ(size_of("a"), 56U);
   EXPECT_EQ(size_of("b"), 0U);
   EXPECT_EQ(view_.reads_of(path("a")), 1U);
-  EXPECT_EQ(view_.reads_of(path("b")), 1U);  // what is not there is not asked for again either
+  EXPECT_EQ(view_.reads_of(path("b")), 1U);  // a missing one is not requested again either
 }
 
 TEST_F(ObjectSizes, AreReadForACacheThatAppearsLaterAndNotAgainForTheOthers) {

@@ -186,7 +186,7 @@ class LiveTables : public LiveSource<source> {
     if (!result || type == nullptr || !type->fields().has(field)) return std::nullopt;
     return type->figure(field);
   }
-  /// Whether a figure is once equal to what `other` says, before and after: others may change it between.
+  /// Whether a figure once equals `other`'s, before and after: it may change in between.
   bool is_equal(std::string_view name, Field field, const std::function<std::uint64_t()>& other) {
     for (int tries = 0; tries < 1000; ++tries) {
       const std::uint64_t before = other();

@@ -138,7 +138,7 @@ std::int64_t growth_of(const std::function<void()>& body) {
   return live_bytes.load() - before;
 }
 
-/// A list that took over what a machine's malloc(9) source had parsed, and what that took, B, without stream and staging.
+/// A list with the types of a machine's malloc(9) source, and its memory in B, without stream and staging.
 struct Weighed {
   explicit Weighed(const SyntheticOptions& options) : scaled("freebsd_malloc", options) {
     scaled.machine.poll = 1;
@@ -164,7 +164,7 @@ TEST(ScaleMemory, OfTypesThatNoCpuUsesIsTheSameFor1And4096Cpus) {
   MEMSTAT_SKIP_UNLESS_COUNTING();
   const std::int64_t of_one = Weighed({.types = 100, .cpus = 1, .idle_one_in = 1}).bytes;
   EXPECT_GT(of_one, 100 * static_cast<std::int64_t>(sizeof(MemoryType)));
-  // Up to what the allocator rounds: not even a bit a CPU.
+  // Except for the allocator's rounding: not even a bit per CPU.
   EXPECT_LT(Weighed({.types = 100, .cpus = 4096, .idle_one_in = 1}).bytes, of_one + 100 * 16);
 }
 

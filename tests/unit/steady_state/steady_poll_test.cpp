@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A poll that finds what the poll before found allocates nothing from the heap, in any thread, from reading the kernel to
-// the rendered page; and what the list keeps is small.
+// A poll with the same result as the one before allocates nothing from the heap, in any thread, from reading the kernel to
+// the rendered page; and the list keeps little.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -69,7 +69,7 @@ TEST(CountedAllocations, AreCountedInEveryThreadAndOfEveryKind) {
 /// was made in still grows when poll 3 comes back to it; from here on nothing may.
 constexpr int kFirstSteadyPoll = 4;
 
-/// What the steady ones of some polls allocated.
+/// The allocations of the steady ones of some polls.
 struct Outcome {
   std::uint64_t allocations = 0;
   int poll = 0;  ///< The first one that allocated.

@@ -21,7 +21,7 @@ TypeRow row(const char* allocator, const char* name, std::uint64_t bytes = 0, st
   return made;
 }
 
-/// A capture whose poll p has what `polls[p]` says, ten seconds apart.
+/// A capture whose poll p has `polls[p]`, ten seconds apart.
 class FakeSource final : public ReportSource {
  public:
   explicit FakeSource(std::vector<std::vector<TypeRow>> polls) : polls_(std::move(polls)) {}

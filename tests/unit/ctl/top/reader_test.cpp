@@ -50,7 +50,7 @@ std::string text_of(TopModel& model) {
   return text;
 }
 
-/// What was read, once the reader says so by its descriptor.
+/// What was read, once the reader's descriptor is readable.
 TopReading waited_for(TopReader& reader) {
   pollfd entry{.fd = reader.wake_fd(), .events = POLLIN, .revents = 0};
   std::optional<TopReading> reading = reader.take();

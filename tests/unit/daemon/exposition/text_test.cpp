@@ -85,7 +85,7 @@ TEST_F(TextExpositionTest, NumbersAreExact) {
   EXPECT_EQ(value("bytes", "a"), "1");
 }
 
-/// What is shown of a growth of `bytes` in `milliseconds`.
+/// The text for a growth of `bytes` in `milliseconds`.
 std::string growth_text(std::int64_t bytes, int milliseconds) {
   constexpr std::uint64_t kBase = std::uint64_t{1} << 62U;
   TrackedList types;

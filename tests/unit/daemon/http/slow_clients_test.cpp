@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clients that take their responses late or never: what the kernel and the server hold for them is bounded, and within the
+// Clients that take their responses late or never: the memory that kernel and server use for them is bounded, and within the
 // bound no client loses its page.
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -72,7 +72,7 @@ class SlowClients : public testing::Test {
     return made;
   }
 
-  // What the kernel holds for clients of this server; nothing where it does not tell.
+  // The memory that the kernel uses for clients of this server; nothing if it does not report it.
   [[nodiscard]] std::optional<std::size_t> held_by_kernel() const {
     std::ifstream table("/proc/net/tcp");
     if (!table) return {};
@@ -188,7 +188,7 @@ TEST_F(SlowClients, ClientsThatResetTheirConnectionsAreForgotten) {
     ASSERT_TRUE(made.wait_for_bytes()) << i;
     made.reset_on_close();
     gone.clear();
-    // A busy kernel resets them later; nothing is known here where it does not tell.
+    // A busy kernel resets them later; unknown if it does not report it.
     ASSERT_TRUE(eventually([&] { return held_by_kernel().value_or(0) == 0; })) << i;
   }
   EXPECT_EQ(server_->evictions(), 0U) << "they are gone, so none had to go";

@@ -62,7 +62,7 @@ TEST_F(ArchiveSeries, IsBegunWithAnEmptyFileOfOurs) {
   EXPECT_NE(::flock(other.get(), LOCK_EX | LOCK_NB), 0) << "another process leaves it alone";
 }
 
-/// The account that memstatd becomes, as the manual says: who started it as root finds its archives beside the others.
+/// The account to which memstatd switches; its archives are next to those of the user who started it as root.
 TEST_F(ArchiveSeries, BelongsToTheAccountAndSoCountsAsOursTheNextTime) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   constexpr uid_t kOther = 54321;

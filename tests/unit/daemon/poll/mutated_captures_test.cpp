@@ -19,7 +19,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-constexpr std::uint64_t kMaxGrowth = 384ULL << 20;  // B of memory over what the capture as it is takes
+constexpr std::uint64_t kMaxGrowth = 384ULL << 20;  // B of memory more than for the unchanged capture
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* const text = std::getenv(name);
@@ -44,7 +44,7 @@ struct LooseCapture {
   [[nodiscard]] std::unique_ptr<MemoryFiles> put_together() const {
     auto together = std::make_unique<MemoryFiles>("mutated");
     for (const File& file : files) {
-      // A name that is taken, or leads through a file: whoever packs such a capture loses that file.
+      // A name that exists, or leads through a file: packing such a capture loses that file.
       static_cast<void>(file.is_link ? together->add_link(file.path, file.bytes)
                                      : together->add_file(file.path, file.bytes));
     }
@@ -91,7 +91,7 @@ void grow(std::string& bytes, Random& random) {
   bytes.insert(below(random, bytes.size() + 1), more);
 }
 
-/// Changes one file, for rename and swap two. Returns what it did, for people.
+/// Changes one file, or two for rename and swap. Returns what it did, for people.
 std::string mutate(LooseCapture& capture, Random& random) {
   LooseCapture::File& file = capture.files[below(random, capture.files.size())];
   LooseCapture::File& other = capture.files[below(random, capture.files.size())];
@@ -114,7 +114,7 @@ std::string mutate(LooseCapture& capture, Random& random) {
   }
 }
 
-/// Every poll of a capture, with all sources and all figures. Returns whether it was one at all; if not, says why.
+/// Reads every poll of a capture, with all sources and all figures. Returns whether it is a capture, or why not.
 bool poll_all(const LooseCapture& capture) {
   auto opened = ReplayKernelView::open(capture.put_together());
   if (!opened) {

@@ -26,7 +26,7 @@ class PollerRefusalTest : public testing::Test {
                                               parse_fake<Field::kFailures>>();
     sources_.roster.needs = "root";
   }
-  /// After the test has changed what it wants of the sources. `refused`: files that the kernel refuses from the beginning.
+  /// Call this after changing the sources. `refused`: files that the kernel refuses from the beginning.
   void start(std::initializer_list<std::string_view> refused, Config config = {}) {
     config.poll.timeout = hours(1);  // no read of the fake kernel takes long
     daemon_.emplace(OperatingSystem::kLinux, config, false, all_);

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 class PollerSourcesTest : public testing::Test {
  protected:
-  /// After the test has changed what it wants of `sources`.
+  /// Call this after changing `sources`.
   void start(Config config = {}, bool is_replay = false) {
     config.poll.timeout = hours(1);  // no read of the fake kernel takes long
     daemon_.emplace(OperatingSystem::kLinux, config, false, sources_.all, is_replay);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A source that stands in for a roster, on a fake kernel: which of both is read, and whose figures are shown.
+// A source that replaces a roster, on a fake kernel: which of the two is read, and whose figures are shown.
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
@@ -183,7 +183,7 @@ TEST_F(PollerStandInTest, ARecordingHasBothAndShowsTheSame) {
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
 }
 
-// ---- a contributor whose figures the one that stands in has
+// ---- a contributor whose figures the replacement has
 // ----------------------------------------------------------------
 
 FieldMask given_when_read;
@@ -220,7 +220,7 @@ TEST_F(PollerGivenTest, IsReadAfterTheOtherOneFailed) {
   daemon_->poll();
   view().fail(kStandInFile, EIO);
   daemon_->poll();
-  daemon_->clock.advance(seconds(60));  // what is absent is tried again
+  daemon_->clock.advance(seconds(60));  // an absent source is tried again
   daemon_->poll();
   EXPECT_EQ(shown("failures_total", "b"), "2");
   EXPECT_EQ(up(sources_.contributor.name), "1");

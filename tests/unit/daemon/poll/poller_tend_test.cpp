@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a source has attached to the kernel is looked after between two polls, and only while the source is up.
+// Programs that a source has attached to the kernel are tended between two polls, and only while the source is up.
 #include <new>
 
 #include "daemon/poll/poll_loop.h"
@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-/// What the test's table is to do, and what was done with it.
+/// What the test's table is to do, and the calls that it got.
 struct Tended {
   std::atomic<bool> is_open = true;
   std::atomic<bool> is_again_wanted = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The recording of a daemon's life: which directory or archive it goes to, what is packed when, and what becomes of the
+// The recording of a daemon's run: its directory or archive, what is packed when, and what becomes of the
 // polls of a run that never came to its end.
 #include "daemon/poll/recorder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the sandbox leaves of bpf(2): a pass of a program that was loaded before, and nothing else.
+// What the sandbox permits of bpf(2): running a program that was loaded before, and nothing else.
 #if defined(__linux__)
 
 #include <gtest/gtest.h>

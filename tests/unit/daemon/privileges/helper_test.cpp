@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A helper process: what it keeps and what it cannot do, said by itself and by /proc.
+// A helper process: what it keeps and what it cannot do, from its own report and from /proc.
 #include "daemon/privileges/helper.h"
 
 #include "tests/support/test.h"
@@ -51,7 +51,7 @@ void wait_for_the_end(int socket) {
   }
 }
 
-/// Tries what it must not be able to, says what worked all the same, and waits.
+/// Tries what must be impossible, reports what worked, and waits.
 void try_everything(int socket) {
   std::string worked = "worked:";
   const auto expect_refused = [&worked](bool is_refused, const char* what) {

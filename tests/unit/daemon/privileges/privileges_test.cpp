@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Giving up privileges is for good, so each test does it in a forked child, which reports what it saw through a pipe.
+// Dropping privileges is permanent, so each test does it in a forked child, which reports through a pipe.
 #include "daemon/privileges/privileges.h"
 
 #include "tests/support/fixtures.h"
@@ -39,7 +39,7 @@ const bool kThreadSanitizer = std::string_view(MEMSTAT_SANITIZER) == "thread";
 
 struct Outcome {
   int wait_status = 0;
-  std::string text;  // What the child found wrong; "" is success.
+  std::string text;  // The child's errors; "" is success.
 };
 
 std::string read_to_end(int fd) {
@@ -94,7 +94,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// Collects what is wrong in a child, where gtest's own assertions would be lost.
+// Collects errors in a child, where gtest's own assertions would be lost.
 class SandboxFindings {
  public:
   void expect(bool condition, const std::string& what) {
@@ -400,7 +400,7 @@ TEST(Privileges, FilesOutsideTheListsAreOutOfReachAndThoseInsideAreNot) {
     findings.expect(!can_create(readable.path() + "/new"), "creating in a readable directory");
     findings.expect(!can_create("/tmp/memstat-privileges-escape"), "creating elsewhere");
     findings.expect(can_read("/proc/self/stat"), "/proc/self/stat");
-    // What a recording does: a directory written under another name, a link in it, renamed, trimmed, removed.
+    // The operations of a recording: a directory written under another name, a link in it, renamed, trimmed, removed.
     const std::string poll = writable.path() + "/000000";
     findings.expect(mkdir((poll + ".tmp").c_str(), 0700) == 0, "mkdir");
     findings.expect(can_create(poll + ".tmp/file"), "create");
@@ -462,7 +462,7 @@ TEST(Privileges, ThreadsSocketsAndMemoryStillWork) {
   SKIP_UNDER_TSAN();
   const auto client = [](int from_child) {
     in_port_t port = 0;
-    if (read(from_child, &port, sizeof port) != sizeof port) return;  // The child says why.
+    if (read(from_child, &port, sizeof port) != sizeof port) return;  // The child reports why.
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;

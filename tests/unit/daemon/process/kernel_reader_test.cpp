@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The daemon's process that reads the kernel, which FreeBSD wants, over the kernel of this machine: polls go through it, it
-// reads nothing else, and when it dies the daemon goes on.
+// reads nothing else, and when it dies the daemon continues.
 #include "daemon/process/kernel_reader.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process does with signals is of the whole process, so each test looks at a forked child.
+// Signal handling belongs to the whole process, so each test uses a forked child.
 #include "daemon/process/signals.h"
 
 #include "tests/support/test.h"

@@ -204,7 +204,7 @@ TEST_F(PagesTest, NamesAndErrorsAreEscapedInHtml) {
   EXPECT_THAT(body(get("/plain")), Not(HasSubstr("<b>")));
 }
 
-/// What a client reads of a gzip body: one member, whole.
+/// What a client reads of a gzip body: one complete member.
 std::string gunzip(const std::string& bytes) {
   z_stream stream{};
   EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);

@@ -95,7 +95,7 @@ TEST(GzipCompressor, MakesOneMemberOfManyPieces) {
     std::vector<std::string_view> pieces = {{}};
     for (std::size_t at = 0; at < text.size(); at += step) {
       pieces.push_back(std::string_view(text).substr(at, step));
-      if (at % 3 == 0) pieces.emplace_back();  // an empty piece is none, also at the end
+      if (at % 3 == 0) pieces.emplace_back();  // an empty piece adds nothing, also at the end
     }
     pieces.emplace_back();
     ASSERT_TRUE(gzip.compress(pieces, out));

@@ -131,7 +131,7 @@ TEST(Negotiation, ReadsToTheEndOfAMegabyteOfAnything) {
   };
   const std::string_view wanted_format = ",application/openmetrics-text;version=1.0.0;q=0.5";
   const std::string_view wanted_coding = ",gzip;q=0.5";
-  // Each leaves nothing open; what they say is malformed or about other things.
+  // Each is complete, but malformed or about other things.
   for (const std::string_view junk : {",", " ", "\t, ", "a/b,", "x", "text/html;", "text/html;a=b;", "a/b;c=\"\\\"\",",
                                       "\"\\\\,\"", "=", ";", "/", "a/b;q=2,", "br;q=0,", "\x01", "*/b,"}) {
     SCOPED_TRACE(junk);

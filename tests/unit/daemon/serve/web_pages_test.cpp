@@ -39,7 +39,7 @@ TEST(WebPages, ABrowserMayLoadThisServersFilesOnly) {
     const std::string policy = header_of(response, "Content-Security-Policy").value_or("");
     EXPECT_THAT(policy, HasSubstr("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"));
     EXPECT_THAT(policy, Not(HasSubstr("unsafe"))) << asset.name;
-    // uPlot's own address stands in the comment that it begins with.
+    // uPlot's own address is in its first comment.
     const bool is_library = asset.name.starts_with("uPlot");
     for (const char* foreign : {"http://", "https://", "//cdn", "@import", "innerHTML", "insertAdjacentHTML", "eval("}) {
       const std::string text(asset.bytes.substr(is_library && asset.bytes.starts_with("/*!") ? asset.bytes.find("*/") : 0));

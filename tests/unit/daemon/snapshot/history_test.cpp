@@ -129,7 +129,7 @@ TEST_F(HistoryTest, IsNeverLargerThanItsBoundAndItsNewestPointsAreRight) {
   for (std::uint32_t type = 0; type < kTypes; ++type) {
     const std::vector<std::uint64_t> kept = values(type);
     ASSERT_GE(kept.size(), 5U);
-    std::size_t polls = 0;  // at the end of what is kept, a point for each poll
+    std::size_t polls = 0;  // at the end of the history, a point for each poll
     while (polls < kept.size() && kept[kept.size() - 1 - polls] == expected[type][expected[type].size() - 1 - polls])
       ++polls;
     EXPECT_GE(polls, 5U) << type;

@@ -71,7 +71,7 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
   EXPECT_EQ(cpu_figures.size(), kCpuMetricCount);
 }
 
-/// What is promised from 1.0.0 on: names, and the tier that each begins in.
+/// Promised from 1.0.0 on: names, and the tier of each.
 TEST(MetricCatalogue, HoldsEveryPromisedMetricInItsTier) {
   const std::pair<Tier, std::string> promised[] = {
       {Tier::kMinimal,

@@ -38,7 +38,7 @@ class SelectionTest : public testing::Test {
     return types_.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kUma);
   }
 
-  /// Bytes alone: one series a type, and the sum of what is not listed.
+  /// Only bytes: one series per type, and the sum of unlisted types.
   RenderOptions rendered_{.tier = Tier::kMinimal};
   TrackedList types_{{.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().starts_with("cpu"); }}};
   Selection selection_;

@@ -9,7 +9,7 @@ namespace {
 
 class SnapshotTest : public testing::Test {
  protected:
-  /// The figure's bits of the row that `label` begins, nothing when there is no such row or figure.
+  /// The figure's bits of the row that begins with `label`; nothing if there is no such row or figure.
   [[nodiscard]] std::optional<std::uint64_t> value(Figure figure, std::string_view type,
                                                    std::string_view allocator = "uma") const {
     const std::string label = "{allocator=\"" + std::string(allocator) + "\",type=\"" + std::string(type) + "\"";

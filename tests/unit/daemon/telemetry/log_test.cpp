@@ -122,7 +122,7 @@ TEST(Log, WhatIsDroppedIsCountedAndToldBeforeTheNextLineThatFits) {
     ASSERT_TRUE(log.flush(std::chrono::seconds(60)));
     drain();
     EXPECT_THAT(text, EndsWith("info: at last\n"));
-    std::uint64_t told = 0;  // a line that says so may fit where a longer one does not
+    std::uint64_t told = 0;  // the line that reports this may fit where a longer one does not
     for (const std::string& said : lines_of(text.substr(text.find_first_not_of('f')))) {
       if (said.find(" lines before this one were dropped") == std::string::npos) continue;
       told += std::stoull(said.substr(said.find("warning: ") + 9));

@@ -25,7 +25,7 @@ class ContributedFigures : public testing::Test {
         .source = "roster", .allocator = types_.allocator, .is_roster = true, .fields = kRosterFields, .cpu_fields = {}};
     ASSERT_TRUE(types_.list.commit(scope, staging.staging(), types_.generation));
   }
-  /// What the contributor has of each "x", newest first.
+  /// The contributor's values for each "x", newest first.
   void contribute(std::initializer_list<Figures> each) {
     StagingBuilder staging;
     for (const Figures& figures : each) staging.type("x", figures);
@@ -53,7 +53,7 @@ class ContributedFigures : public testing::Test {
     track();
   }
   [[nodiscard]] const TrackedType& x() const { return types_.tracked("x"); }
-  /// What the page shows of a counter: the sum over the present types.
+  /// The page's value of a counter: the sum over the present types.
   [[nodiscard]] std::uint64_t shown(Field counter) const {
     std::uint64_t sum = 0;
     for (const MemoryType* type = types_.list.first(); type != nullptr; type = type->next()) {
@@ -159,7 +159,7 @@ TEST_F(ContributedFigures, WhenTheNumberOfTypesChangesBeforeASlowContributorRead
   contribute({{{Field::kNumAllocs, 50'000}}, {{Field::kNumAllocs, 1000}}});
   track();
   EXPECT_EQ(shown(Field::kNumAllocs), 51'000U);
-  roster(1, 1);  // the older one is gone: the contributor has yet to say so
+  roster(1, 1);  // the older one is gone, which the contributor has not reported yet
   track();
   EXPECT_EQ(shown(Field::kNumAllocs), 51'000U);
   roster(1, 1);

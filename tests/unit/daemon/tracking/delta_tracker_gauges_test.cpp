@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the delta tracker makes of gauges: deltas, peak, growth; and the limits.
+// What the delta tracker computes from gauges: deltas, peak, growth; and the limits.
 #include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 

@@ -163,7 +163,7 @@ class DuplicatesTest : public testing::Test {
     staging.type("other", {{Field::kNumAllocs, 5}});
     types_.poll(staging);
   }
-  /// What the page shows: the sum over the present ones.
+  /// The page's value: the sum over the present ones.
   [[nodiscard]] std::uint64_t shown() const {
     std::uint64_t sum = 0;
     for (const MemoryType* type = types_.list.first(); type != nullptr; type = type->next()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the helper process is asked and answers: each end against one that lies, and both together, with a pipe in the place
-// of what is attached.
+// The messages of the helper process: each end against one that lies, and both together, with a pipe instead of an attached
+// program.
 #include "core/events/attach/attach_helper.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/result_checks.h"
@@ -76,7 +76,7 @@ class Serving : public testing::Test {
     ours_ = UniqueFd();
     if (thread_.joinable()) thread_.join();
   }
-  /// The answer to a message that brings no descriptor.
+  /// The answer to a message without a descriptor.
   AttachAnswer answer() {
     AttachAnswer got{.error = -1};
     EXPECT_EQ(::recv(ours_.get(), &got, sizeof got, 0), static_cast<ssize_t>(sizeof got));
@@ -223,7 +223,7 @@ TEST_F(Asking, KeepsOneWhoseDescriptorThisProcessHasNoRoomFor) {
   // some.
   const AttachAnswer answer{.error = 0, .place = 7};
   send_raw(pair_.theirs.get(), &answer, sizeof answer, {0});
-  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};  // what is open stays so
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};  // open descriptors stay open
   const int status = ::setrlimit(RLIMIT_NOFILE, &none);
   const auto result = helper_.attach(7);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);

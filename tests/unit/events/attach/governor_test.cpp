@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the governor of events decides, by rates of its test, and what a table says of it.
+// The decisions of the governor of events at rates chosen by the test, and their text in a table.
 #include "core/events/attach/governor.h"
 #include "core/events/attach/event_settings.h"
 #include "core/query.h"
@@ -88,7 +88,7 @@ TEST(Governor, KeepsWhatCanBeKeptWhileFiveMillionEventsASecondHappen) {
   }
 }
 
-/// The most that a minute took of what the budget allows, in ten minutes under a load, looked at as the daemon does.
+/// The largest share of the budget that any minute took, in ten minutes under a load, measured as the daemon does.
 double worst_minute(std::uint64_t events_a_second, std::uint64_t budget_ppm) {
   EventBudget budget;
   Table table(budget, budget_ppm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is said of a kernel that refuses: the capability or the policy by its name.
+// The message for a kernel that refuses: it names the capability or the policy.
 #include "core/events/attach/refusal.h"
 
 #include "tests/support/test.h"

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kMinute = RetryBackoff::kFirstNs;
 
-/// After how long what is given up now becomes due, in minutes.
+/// The time until something given up now is due again, in minutes.
 std::int64_t delay(const RetryBackoff& retry_backoff, std::int64_t now_ns) {
   for (std::int64_t minutes = 0; minutes <= 100; ++minutes) {
     if (retry_backoff.is_due(now_ns + minutes * kMinute)) return minutes;

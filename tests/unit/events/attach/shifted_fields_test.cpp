@@ -125,7 +125,7 @@ std::optional<std::uint32_t> offset_of_command() {
   return std::nullopt;
 }
 
-/// The task that the kernel started with, which is called swapper; 0: this machine does not say where it is.
+/// The kernel's first task, which is called swapper; 0: this machine does not reveal its address.
 std::uint64_t address_of_first_task() {
   std::ifstream symbols("/proc/kallsyms");
   for (std::string line; std::getline(symbols, line);) {

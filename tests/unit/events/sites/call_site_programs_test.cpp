@@ -23,7 +23,7 @@ namespace {
 class LiveSitePrograms : public LoadedPrograms {
  protected:
   void SetUp() override {
-    // On another CPU than ours a program would run within what is at work there, and count for that task.
+    // On another CPU a program would run in the task that runs there, and count for it.
     cpu_set_t first;
     CPU_ZERO(&first);
     CPU_SET(0, &first);

@@ -276,7 +276,7 @@ TEST_F(FreebsdDtmalloc, RefusesATextThatIsCutAnywhere) {
   }
 }
 
-/// What kern.malloc_stats of a poll says, by type and CPU.
+/// The values of kern.malloc_stats of a poll, by type and CPU.
 std::string counters_of(const MemoryTypeList& list, const std::string& type, std::uint32_t cpu,
                         const MemoryTypeList& before) {
   const MemoryType* const now = list.find(Allocator::kMalloc, type);

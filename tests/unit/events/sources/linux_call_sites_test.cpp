@@ -135,7 +135,7 @@ TEST_F(LinuxCallSites, RefusesMoreLinesThanThereAreEver) {
   EXPECT_FALSE(parse(text + "end\n"));
 }
 
-/// What the programs share with us, filled by hand.
+/// The data shared with the programs, filled by hand.
 class CallSiteBook : public testing::Test {
  protected:
   struct Origin {
@@ -364,7 +364,7 @@ class LiveCallSites : public testing::Test {
     const auto parsed = parse_source(reader_);
     ASSERT_TRUE(parsed) << to_string(parsed.error());
   }
-  /// Allocations of origins that begin so, "cache,group,command".
+  /// Allocations of origins that begin with "cache,group,command".
   std::uint64_t allocations(const std::string& origin) {
     read();
     return sum_of_statistics(reader_.staging, "slab_origin_allocations_total{" + origin).sum;

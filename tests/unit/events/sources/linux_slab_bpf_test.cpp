@@ -270,7 +270,7 @@ TEST(SlabCachesText, RefusesRecordsThatAreCutAnywhere) {
 
 // ---- this machine --------------------------------------------------------------------------------------------------------
 
-/// What a pass says of the caches of one name.
+/// A pass's values for the caches of one name.
 struct Cache {
   std::uint64_t slabs = 0;
   std::uint64_t objects = 0;

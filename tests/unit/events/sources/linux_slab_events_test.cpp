@@ -139,7 +139,7 @@ TEST_F(LinuxSlabEvents, RefusesATextThatIsCutAnywhere) {
   EXPECT_TRUE(parse(text));
 }
 
-/// What the programs share with us, filled by hand.
+/// The data shared with the programs, filled by hand.
 class SlabText : public testing::Test {
  protected:
   memstat_slab_slot& claim(std::size_t at, std::uint64_t key, std::uint32_t size, std::string_view name) {
@@ -155,7 +155,7 @@ class SlabText : public testing::Test {
     events::write_slab_rows(*shared_, cpus_, facts, out_);
     return text_of(events::kSlabTable, out_);
   }
-  /// What stands between the header and the events of all.
+  /// The text between the header and the events of all caches.
   std::string rows(events::SlabFacts facts = {.has_kmalloc_frees = true}) {
     std::string all = text(facts);
     const std::size_t begin = all.find("missed ");
@@ -239,7 +239,7 @@ TEST_F(SlabText, CountsWhatIsOfNoCacheAndOfCachesThatAreGone) {
             "large 16384 2\nlarge 8388608 1\nend\n");
 }
 
-/// What the governor reckons with: an event on a node is one of all, and so is one of a cache that is gone.
+/// The governor's count: an event on a node counts, and so does one of a cache that is gone.
 TEST_F(SlabText, CountsEachEventOnce) {
   claim(1, 0xffff888100042a00, 192, "dentry");
   claim(2, MEMSTAT_SLAB_FORGOTTEN, 192, "destroyed");
@@ -441,7 +441,7 @@ TEST_F(LiveSlabEvents, AreGoneWhenTheProcessIsKilled) {
   for (const std::uint32_t inherited : links_of(::getpid())) own.erase(inherited);
   EXPECT_GE(own.size(), 3U);
   ::kill(child, SIGKILL);
-  // The kernel closes what a process had open before it reports its end, and detaches a link when it is closed.
+  // The kernel closes a process's descriptors before it reports its end, and detaches a link when it is closed.
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   // Some kernels omit the rest to a thread of theirs.
   EXPECT_TRUE(eventually([&] {

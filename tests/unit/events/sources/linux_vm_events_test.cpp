@@ -265,7 +265,7 @@ TEST_F(LinuxVmEvents, StayAtTheLargestNumber) {
   EXPECT_EQ(std::to_string(reader_.staging.types()[0].figures[Field::kFailures]), most);
 }
 
-/// What the programs share with us, filled by hand.
+/// The data shared with the programs, filled by hand.
 class VmText : public testing::Test {
  protected:
   std::string text() {
@@ -319,7 +319,7 @@ TEST_F(VmText, AddsFaultsThatTheKernelCountedAndThoseOfTheCpu) {
   EXPECT_EQ(text(), "vm_events 1\nmissed 0\nby_cache 0\nfault read 111\nfault write 7\nfault minor 55\nend\n");
 }
 
-/// The governor reckons with the runs of programs, and the outcome of a fault is told by the run that counts the fault.
+/// The governor counts the runs of programs; the run that counts a fault also counts its outcome.
 TEST_F(VmText, CountsAFaultOnceWhateverItsOutcome) {
   cpus_[0].events[MEMSTAT_VM_MMAP].count = 5;
   cpus_[1].events[MEMSTAT_VM_FAULT_WRITE].count = 2;

@@ -38,7 +38,7 @@ class LiveVmEvents : public testing::Test {
     const auto parsed = parse_source(reader_);
     ASSERT_TRUE(parsed) << to_string(parsed.error()) << reader_.raw.parts[0].view();
   }
-  /// 0 when there is none.
+  /// 0 if there is none.
   std::uint64_t statistic(const std::string& words) {
     read();
     const auto all = statistics_of(reader_.staging);

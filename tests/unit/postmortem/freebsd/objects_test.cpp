@@ -28,7 +28,7 @@ Result<DumpObjects> open_with_its_kernel(const FakeFreeBsdDump& fake) {
   return open_dump_objects(directory.file("vmcore.1"));
 }
 
-/// The objects of one zone; what is wrong with the dump fails.
+/// The objects of one zone; any error in the dump fails.
 Result<SlabObjects> objects_of(const FakeFreeBsdDump& fake, std::string_view zone, std::uint64_t most = kAllItems) {
   const auto opened = open_with_its_kernel(fake);
   EXPECT_TRUE(opened) << to_string(opened.error());
@@ -42,7 +42,7 @@ Result<SlabObjects> objects_of(const FakeFreeBsdDump& fake, std::string_view zon
   return SlabObjects{};
 }
 
-/// What the fake kernel puts into each item: its number in the slab, and where it is.
+/// The fake kernel's content of each item: its number in the slab, and its address.
 void expect_whole(const SlabObjects& found) {
   for (const SlabObject& object : found.objects) {
     ASSERT_GE(object.words.size(), 2U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of the page allocator and of vmalloc that are made of a dump, and what the sources read in them.
+// The files of the page allocator and of vmalloc made from a dump, and what the sources read in them.
 #include "core/include/memstat.h"
 #include "core/kernel/open_view.h"
 #include "tests/support/fake_linux_dump.h"
