@@ -7,8 +7,8 @@ import {bytes, clock, count, duration, findingWords, grownText, limitWords, memo
 
 const MARKS = {good: '\u2713', warn: '\u25b2', bad: '\u2716'};
 const STATES = {good: 'All well', warn: 'Look', bad: 'Trouble'};
-const LEAST_WAIT = 1000;  // ms between requests
-const MOST_WAIT = 30000;
+const MIN_WAIT = 1000;  // ms between requests
+const MAX_WAIT = 30000;
 const SHOWN = 8;  // rows of the short lists
 
 const at = (id) => document.getElementById(id);
@@ -348,7 +348,7 @@ async function refresh() {
 }
 
 let timer = 0;
-let wait = LEAST_WAIT;
+let wait = MIN_WAIT;
 let isAsking = false;
 
 async function tick() {
@@ -359,13 +359,13 @@ async function tick() {
     const changed = await refresh();
     complain(null);
     // Right after the next poll is due; if it is late, a little later.
-    const due = state.memory.host.replay ? LEAST_WAIT : 1000 * (state.memory.time + state.interval + 0.3) - (Date.now() + state.skew);
-    wait = changed ? Math.min(MOST_WAIT, Math.max(LEAST_WAIT, due)) : Math.min(MOST_WAIT, Math.max(LEAST_WAIT, wait * 1.3));
+    const due = state.memory.host.replay ? MIN_WAIT : 1000 * (state.memory.time + state.interval + 0.3) - (Date.now() + state.skew);
+    wait = changed ? Math.min(MAX_WAIT, Math.max(MIN_WAIT, due)) : Math.min(MAX_WAIT, Math.max(MIN_WAIT, wait * 1.3));
   } catch (error) {
     complain(error.status === 503 ? 'memstatd has not finished its first poll yet. This page goes on by itself.'
       : `memstatd does not answer (${error.message}). ${state.memory ? 'The figures are from the last answer. ' : ''}This page keeps trying.`);
-    wait = Math.min(MOST_WAIT, Math.max(LEAST_WAIT, 2 * wait));
-    if (error.status === 503) wait = LEAST_WAIT;
+    wait = Math.min(MAX_WAIT, Math.max(MIN_WAIT, 2 * wait));
+    if (error.status === 503) wait = MIN_WAIT;
   }
   isAsking = false;
   timer = setTimeout(tick, wait);

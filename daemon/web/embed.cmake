@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DDIRECTORY=DIRECTORY -DOUTPUT=FILE.cpp -P embed.cmake: writes C++ that holds the pages of the directory, byte by byte, with a hash of each.
+# cmake -DDIRECTORY=DIRECTORY -DOUTPUT=FILE.cpp -P embed.cmake: writes C++ with the files of the directory, byte by byte, and a hash of each.
 set(arrays "")
 set(rows "")
 set(number 0)
