@@ -10,15 +10,15 @@ namespace memstat::counters {
 namespace {
 
 bool is_plain(std::string_view event) {
-  constexpr std::size_t kLongest = 512;
-  return !event.empty() && event.size() <= kLongest && is_valid_label_text(event) &&
+  constexpr std::size_t kMaxSize = 512;
+  return !event.empty() && event.size() <= kMaxSize && is_valid_label_text(event) &&
          event.find_first_of(" \t") == std::string_view::npos;
 }
 
 /// Whether the name is in the style of CPU manuals and libpfm4: upper case.
 bool is_cpu_event_name(std::string_view event) {
-  constexpr std::size_t kShortest = 3;
-  return event.size() >= kShortest && std::all_of(event.begin(), event.end(), [](char c) {
+  constexpr std::size_t kMinSize = 3;
+  return event.size() >= kMinSize && std::all_of(event.begin(), event.end(), [](char c) {
            return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' || c == '=';
          });
 }

@@ -23,7 +23,7 @@ constexpr Row kSoftware[] = {
     {"cpu-migrations", "moves of the thread to another CPU"},
     {"minor-faults", "page faults that needed no read from a disk"},
     {"major-faults", "page faults that waited for a disk"},
-    {"alignment-faults", "accesses that were not aligned and that the kernel had to do"},
+    {"alignment-faults", "unaligned accesses that the kernel had to carry out"},
     {"emulation-faults", "instructions that the kernel had to emulate"},
     {"dummy", "nothing"},
     {"bpf-output", "records written by BPF programs"},
@@ -190,12 +190,12 @@ Placement place_bits(std::string_view format, std::uint64_t value, EventCode& co
 
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const EventInfo> known) {
   constexpr std::size_t kMax = 3;
-  constexpr std::size_t kLongest = 128;  // longer words are no misspellings
-  if (wanted.size() > kLongest) return {};
+  constexpr std::size_t kMaxSize = 128;  // longer words are not misspellings
+  if (wanted.size() > kMaxSize) return {};
   const std::size_t limit = std::max<std::size_t>(2, wanted.size() / 3);
   std::vector<std::pair<std::size_t, std::string>> found;
   for (const EventInfo& event : known) {
-    if (event.name.size() > kLongest) continue;
+    if (event.name.size() > kMaxSize) continue;
     // Part of a name is similar, too: "faults" in "page-faults".
     const bool is_part = wanted.size() > 2 && event.name.find(wanted) != std::string::npos;
     const std::size_t edits = is_part ? 1 : edit_distance(wanted, event.name);

@@ -330,7 +330,7 @@ int cpc_unbind(cpc_t* cpc, cpc_set_t* set) {
 int cpc_set_restart(cpc_t* cpc, cpc_set_t* set) {
   if (!set->bound) return report(cpc, "cpc_set_restart", Refusal::kNone, EINVAL, "the set is not bound");
   if (const int error = set->bound->restart(set->requests); error != 0) {
-    return report(cpc, "cpc_set_restart", Refusal::kNone, error, "the kernel refuses to begin again");
+    return report(cpc, "cpc_set_restart", Refusal::kNone, error, "the kernel refuses to restart the set");
   }
   return 0;
 }

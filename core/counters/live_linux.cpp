@@ -11,14 +11,14 @@
 namespace memstat::counters {
 namespace {
 
-/// A PerfSystem with its own door and view.
+/// A PerfSystem that owns its access to the kernel.
 struct Owner {
-  std::unique_ptr<PerfEventDoor> door;
+  std::unique_ptr<PerfEventApi> api;
   std::unique_ptr<KernelView> view;
 };
 class LivePerfSystem : private Owner, public PerfSystem {
  public:
-  explicit LivePerfSystem(Owner owner) : Owner(std::move(owner)), PerfSystem(*door, *view) {}
+  explicit LivePerfSystem(Owner owner) : Owner(std::move(owner)), PerfSystem(*api, *view) {}
 };
 
 }  // namespace
@@ -30,7 +30,7 @@ Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
     answer.refused = {.refusal = Refusal::kNone, .system_errno = ENOSYS, .text = to_string(view.error())};
     return answer;
   }
-  auto system = std::make_unique<LivePerfSystem>(Owner{.door = make_live_perf_events(), .view = *std::move(view)});
+  auto system = std::make_unique<LivePerfSystem>(Owner{.api = make_live_perf_events(), .view = *std::move(view)});
   auto check = system->check();
   if (check.is_given()) {
     answer.value = std::move(system);

@@ -124,7 +124,7 @@ Refused explain_perf_error(int system_errno, const Request& request, const Targe
                                                         : "the kernel is built without perf events (CONFIG_PERF_EVENTS)");
     case E2BIG: return refused(Refusal::kInvalidAttribute, "this kernel is too old for one of the attributes");
     case EOVERFLOW:
-      return refused(Refusal::kResourceUnavailable, "a chain of calls longer than kernel.perf_event_max_stack is wanted");
+      return refused(Refusal::kResourceUnavailable, "the requested call chain is longer than kernel.perf_event_max_stack");
     case EINTR:
       return refused(Refusal::kConflictingRequests, "another user of the kernel's tracing has the event to itself");
     case EBADF: return refused(Refusal::kConflictingRequests, "the group that it was to join is gone");

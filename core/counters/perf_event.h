@@ -46,12 +46,12 @@ enum class PerfControl : std::uint8_t {
 };
 
 /// Thread safety: that of the kernel. read and control do not allocate and may run in a signal handler.
-class PerfEventDoor {
+class PerfEventApi {
  public:
-  PerfEventDoor() = default;
-  PerfEventDoor(const PerfEventDoor&) = delete;
-  PerfEventDoor& operator=(const PerfEventDoor&) = delete;
-  virtual ~PerfEventDoor() = default;
+  PerfEventApi() = default;
+  PerfEventApi(const PerfEventApi&) = delete;
+  PerfEventApi& operator=(const PerfEventApi&) = delete;
+  virtual ~PerfEventApi() = default;
 
   /// Returns a descriptor, or -errno. `thread` 0: the calling thread, -1: any; `cpu` -1: any; `group` -1: the first
   /// event of a new one. A read of a group's first event returns: number of events, ns enabled, ns running, then the
@@ -67,6 +67,6 @@ class PerfEventDoor {
 };
 
 /// This machine's kernel.
-std::unique_ptr<PerfEventDoor> make_live_perf_events();
+std::unique_ptr<PerfEventApi> make_live_perf_events();
 
 }  // namespace memstat::counters

@@ -16,7 +16,7 @@
 namespace memstat::counters {
 namespace {
 
-class LivePerfEvents : public PerfEventDoor {
+class LivePerfEvents : public PerfEventApi {
  public:
   int open(const PerfEvent& event, pid_t thread, int cpu, int group) override {
     perf_event_attr attr{};
@@ -70,7 +70,7 @@ class LivePerfEvents : public PerfEventDoor {
 
 }  // namespace
 
-std::unique_ptr<PerfEventDoor> make_live_perf_events() { return std::make_unique<LivePerfEvents>(); }
+std::unique_ptr<PerfEventApi> make_live_perf_events() { return std::make_unique<LivePerfEvents>(); }
 
 }  // namespace memstat::counters
 

@@ -14,9 +14,9 @@ constexpr std::size_t kMaxInGroup = 64;  // more than any CPU's counters
 /// Events until the signal: the distance from the preset to 2^64. The kernel accepts periods below 2^63; longer ones
 /// are never reached.
 std::uint64_t period_of(std::uint64_t preset) {
-  constexpr std::uint64_t kLongest = ~std::uint64_t{0} >> 1U;
+  constexpr std::uint64_t kMaxPeriod = ~std::uint64_t{0} >> 1U;
   const std::uint64_t distance = std::uint64_t{0} - preset;
-  return distance == 0 || distance > kLongest ? kLongest : distance;
+  return distance == 0 || distance > kMaxPeriod ? kMaxPeriod : distance;
 }
 
 /// Extrapolates `count` to all of `enabled`. If both times are 0 or equal, it is exact.
@@ -34,11 +34,11 @@ struct Reading {
 
 class PerfSet : public BoundSet {
  public:
-  explicit PerfSet(PerfEventDoor& door) : door_(&door) {}
+  explicit PerfSet(PerfEventApi& api) : api_(&api) {}
   ~PerfSet() override {
     // Siblings first: if a group's first event is closed, the others become separate events.
     for (auto group = groups_.rbegin(); group != groups_.rend(); ++group) {
-      for (auto event = group->events.rbegin(); event != group->events.rend(); ++event) door_->close(event->fd);
+      for (auto event = group->events.rbegin(); event != group->events.rend(); ++event) api_->close(event->fd);
     }
   }
 
@@ -53,7 +53,7 @@ class PerfSet : public BoundSet {
         if (reading.system_errno != 0) return reading.system_errno;
         continue;
       }
-      const int error = door_->control(group.first(), is_on ? PerfControl::kEnable : PerfControl::kDisable, 0);
+      const int error = api_->control(group.first(), is_on ? PerfControl::kEnable : PerfControl::kDisable, 0);
       if (error != 0) return -error;
     }
     return 0;
@@ -64,7 +64,7 @@ class PerfSet : public BoundSet {
     for (Group& group : groups_) {
       // A period started while the event counts would overflow at once.
       if (group.notifies) {
-        if (const int error = door_->control(group.first(), PerfControl::kDisable, 0); error != 0) return -error;
+        if (const int error = api_->control(group.first(), PerfControl::kDisable, 0); error != 0) return -error;
       }
       if (!read(group, reading)) return reading.system_errno;
       const bool was_spent = is_spent(group, reading);
@@ -77,9 +77,9 @@ class PerfSet : public BoundSet {
       }
       if (!group.notifies) continue;
       group.period = period_of(requests[group.events.front().request].preset);
-      int error = door_->control(group.first(), PerfControl::kPeriod, group.period);
+      int error = api_->control(group.first(), PerfControl::kPeriod, group.period);
       // The kernel adds up the remaining overflows to signal.
-      if (error == 0) error = was_spent ? begin(group) : door_->control(group.first(), PerfControl::kEnable, 0);
+      if (error == 0) error = was_spent ? begin(group) : api_->control(group.first(), PerfControl::kEnable, 0);
       if (error != 0) return -error;
     }
     return 0;
@@ -163,7 +163,7 @@ class PerfSet : public BoundSet {
     groups_.emplace_back();
     const int error = join(requests, index, target, thread, groups_.back());
     if (error != 0) {
-      for (const Event& event : groups_.back().events) door_->close(event.fd);
+      for (const Event& event : groups_.back().events) api_->close(event.fd);
       groups_.pop_back();
     }
     return error;
@@ -174,14 +174,14 @@ class PerfSet : public BoundSet {
     const bool is_first = group.events.empty();
     const bool is_cpu = target.kind == Target::Kind::kCpu;
     group.events.reserve(group.events.size() + 1);  // so that the descriptor cannot leak
-    const int fd = door_->open(event_of(requests[index], target, is_first), is_cpu ? -1 : thread, is_cpu ? target.cpu : -1,
-                               is_first ? -1 : group.first());
+    const int fd = api_->open(event_of(requests[index], target, is_first), is_cpu ? -1 : thread, is_cpu ? target.cpu : -1,
+                              is_first ? -1 : group.first());
     if (fd < 0) return -fd;
     group.events.push_back({.fd = fd, .request = index, .preset = requests[index].preset});
     if (!requests[index].notifies) return 0;
     group.notifies = true;
     group.period = period_of(requests[index].preset);
-    return -door_->notify_caller(fd);
+    return -api_->notify_caller(fd);
   }
 
   /// The usual set is one group in the order of its requests that ran all the time: this only copies. `kIsScaled`:
@@ -243,8 +243,8 @@ class PerfSet : public BoundSet {
 
   /// Continues a group, until its next overflow if that is signaled. Returns 0 or -errno.
   int begin(const Group& group) {
-    return group.notifies ? door_->control(group.first(), PerfControl::kRefresh, 1)
-                          : door_->control(group.first(), PerfControl::kEnable, 0);
+    return group.notifies ? api_->control(group.first(), PerfControl::kRefresh, 1)
+                          : api_->control(group.first(), PerfControl::kEnable, 0);
   }
 
   /// Whether the overflow to be signaled has occurred and stopped the group.
@@ -254,14 +254,14 @@ class PerfSet : public BoundSet {
 
   bool read(const Group& group, Reading& reading) {
     const std::size_t wanted = (kHead + group.events.size()) * sizeof(std::uint64_t);
-    const ssize_t size = door_->read(group.first(), reading.words);
+    const ssize_t size = api_->read(group.first(), reading.words);
     reading.system_errno = size < 0 ? static_cast<int>(-size) : size == 0 ? EAGAIN : 0;
     if (reading.system_errno != 0) return false;
     if (static_cast<std::size_t>(size) != wanted || reading.words[0] != group.events.size()) reading.system_errno = EIO;
     return reading.system_errno == 0;
   }
 
-  PerfEventDoor* door_;
+  PerfEventApi* api_;
   std::vector<Group> groups_;
   std::size_t first_groups_ = 0;  // number of groups of the first thread
   bool is_in_order_ = false;      // one group, with events in the order of requests
@@ -269,10 +269,10 @@ class PerfSet : public BoundSet {
 
 }  // namespace
 
-Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventDoor& door, std::span<const Request> requests, const Target& target,
+Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventApi& api, std::span<const Request> requests, const Target& target,
                                                 std::span<const pid_t> threads, const PerfPermissions& permissions) {
   Answer<std::unique_ptr<BoundSet>> answer;
-  auto set = std::make_unique<PerfSet>(door);
+  auto set = std::make_unique<PerfSet>(api);
   std::size_t opened = 0;
   PerfSet::Failure failure;
   constexpr pid_t kCaller[] = {0};

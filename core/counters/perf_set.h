@@ -12,8 +12,8 @@
 namespace memstat::counters {
 
 /// Opens the events of `requests` for the given threads (none for a CPU) and starts counting. Requests that do not fit
-/// into one group are split into several, unless the target requires exactness. `door` must outlive the set.
-Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventDoor& door, std::span<const Request> requests, const Target& target,
+/// into one group are split into several, unless the target requires exactness. `api` must outlive the set.
+Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventApi& api, std::span<const Request> requests, const Target& target,
                                                 std::span<const pid_t> threads, const PerfPermissions& permissions);
 
 }  // namespace memstat::counters

@@ -43,13 +43,13 @@ Request user_request(std::string event, const EventCode& code) {
 
 }  // namespace
 
-PerfSystem::PerfSystem(PerfEventDoor& door, KernelView& view) : door_(&door), view_(&view) {}
+PerfSystem::PerfSystem(PerfEventApi& api, KernelView& view) : api_(&api), view_(&view) {}
 
 Answer<Nothing> PerfSystem::check() const {
   const PerfEvent event{.config = kDummy, .excludes_kernel = true, .excludes_hypervisor = true};
-  const int fd = door_->open(event, 0, -1, -1);
+  const int fd = api_->open(event, 0, -1, -1);
   if (fd >= 0) {
-    door_->close(fd);
+    api_->close(fd);
     return {};
   }
   Answer<Nothing> answer;
@@ -61,8 +61,8 @@ Answer<Nothing> PerfSystem::check() const {
 bool PerfSystem::can_open(const EventCode& code) const {
   const PerfEvent event{
       .type = code.type, .config = code.config, .excludes_kernel = true, .excludes_hypervisor = true, .is_disabled = true};
-  const int fd = door_->open(event, 0, -1, -1);
-  if (fd >= 0) door_->close(fd);
+  const int fd = api_->open(event, 0, -1, -1);
+  if (fd >= 0) api_->close(fd);
   return fd >= 0;
 }
 
@@ -77,11 +77,11 @@ unsigned PerfSystem::count_counters() const {
                         .is_disabled = true,
                         .is_enabled_on_exec = true};
   while (group.size() < kMax) {
-    const int fd = door_->open(event, 0, -1, group.empty() ? -1 : group.front());
+    const int fd = api_->open(event, 0, -1, group.empty() ? -1 : group.front());
     if (fd < 0) break;
     group.push_back(fd);
   }
-  for (auto fd = group.rbegin(); fd != group.rend(); ++fd) door_->close(*fd);
+  for (auto fd = group.rbegin(); fd != group.rend(); ++fd) api_->close(*fd);
   return static_cast<unsigned>(group.size());
 }
 
@@ -206,7 +206,7 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
       // A named event expands to terms, none of which is a named event again.
       const std::string whole = "x/" + std::string(trim(text.view())) + "/";
       const auto inner = parse_pmu_event(whole);
-      if (!inner) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/events is not understood");
+      if (!inner) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/events is malformed");
       for (const PmuEvent::Term& one : inner->terms) {
         if (!view_->read_file(directory + "/format/" + std::string(one.name), text) ||
             place_bits(trim(text.view()), one.value, code) != Placement::kDone) {
@@ -290,8 +290,8 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
 }
 
 Answer<EventCode> PerfSystem::resolve(std::string_view event, std::span<const Attribute> attributes) const {
-  constexpr std::size_t kLongest = 512;  // the original's CPC_MAX_EVENT_LEN
-  if (event.empty() || event.size() > kLongest || event.find('\0') != std::string_view::npos) {
+  constexpr std::size_t kMaxSize = 512;  // the original's CPC_MAX_EVENT_LEN
+  if (event.empty() || event.size() > kMaxSize || event.find('\0') != std::string_view::npos) {
     return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, "a name of an event has 1 to 512 characters");
   }
   std::optional<Answer<EventCode>> known = resolve_base(event);
@@ -350,7 +350,7 @@ Answer<std::unique_ptr<BoundSet>> PerfSystem::bind(std::span<const Request> requ
                            !listed ? "there is no " + process : process + " has no thread " + std::to_string(target.thread));
     }
   }
-  return bind_perf_set(*door_, requests, target, threads, read_perf_permissions(*view_));
+  return bind_perf_set(*api_, requests, target, threads, read_perf_permissions(*view_));
 }
 
 }  // namespace memstat::counters

@@ -18,7 +18,7 @@ namespace memstat::counters {
 class PerfSystem : public CounterSystem {
  public:
   /// Both must outlive the system and all its bindings.
-  PerfSystem(PerfEventDoor& door, KernelView& view);
+  PerfSystem(PerfEventApi& api, KernelView& view);
 
   /// Whether this process can count at all: tries an event that every kernel has, in user mode.
   [[nodiscard]] Answer<Nothing> check() const;
@@ -52,7 +52,7 @@ class PerfSystem : public CounterSystem {
   [[nodiscard]] Answer<EventCode> resolve_page_walks() const;
   [[nodiscard]] Refused apply(const Attribute& attribute, std::string_view event, EventCode& code) const;
 
-  PerfEventDoor* door_;
+  PerfEventApi* api_;
   KernelView* view_;
   mutable std::once_flag facts_once_;
   mutable Facts facts_;

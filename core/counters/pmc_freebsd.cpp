@@ -80,7 +80,7 @@ Refused explain(int system_errno, const Request& request) {
     case EINVAL:
       return {.refusal = Refusal::kConflictingRequests,
               .system_errno = system_errno,
-              .text = where + "hwpmc does not take it so"};
+              .text = where + "hwpmc rejects it in this form"};
     case ENOSYS:
       return {.refusal = Refusal::kResourceUnavailable,
               .system_errno = system_errno,
@@ -246,14 +246,14 @@ Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
   if (!pmc_library().is_loaded) {
     answer.refused = {.refusal = Refusal::kNotCapable,
                       .system_errno = ENOSYS,
-                      .text = "libpmc.so.5 of FreeBSD's base system is not there, so nothing is counted on CPUs"};
+                      .text = "libpmc.so.5 of FreeBSD's base system is missing, so nothing is counted on CPUs"};
   } else if (pmc_library().init() == 0) {
     answer.value = std::make_unique<PmcSystem>();
   } else {
     const int error = errno;
     answer.refused = {.refusal = Refusal::kResourceUnavailable,
                       .system_errno = error,
-                      .text = "hwpmc cannot be had: load it as root with kldload hwpmc"};
+                      .text = "hwpmc is not available: load it as root with kldload hwpmc"};
   }
   return answer;
 }

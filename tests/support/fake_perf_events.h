@@ -16,7 +16,7 @@
 
 namespace memstat::counters {
 
-class FakePerfEvents : public PerfEventDoor {
+class FakePerfEvents : public PerfEventApi {
  public:
   unsigned counters = 4;             ///< That a CPU has.
   unsigned taken_by_others = 0;      ///< Of these, by a pinned event of another user, such as the NMI watchdog.

@@ -268,7 +268,7 @@ TEST_F(PerfSystemTest, AnOverflowStopsTheSetUntilItIsRestarted) {
   EXPECT_EQ(handle_.signals.size(), 3U);
   ASSERT_EQ(bound.value->enable(true), 0);
   handle_.run(100);
-  EXPECT_EQ(handle_.signals.size(), 3U) << "what its overflow stopped goes on after a restart only";
+  EXPECT_EQ(handle_.signals.size(), 3U) << "what its overflow stopped continues only after a restart";
 }
 
 TEST_F(PerfSystemTest, PeriodsAreWhatTheKernelTakes) {
