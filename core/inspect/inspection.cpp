@@ -188,7 +188,7 @@ Result<InspectionAnswer> ask(KernelView& view, const Inspection& inspection, Ker
   return answer;
 }
 
-void leave_new(InspectionAnswer& answer, const InspectionAnswer& first) {
+void remove_known(InspectionAnswer& answer, const InspectionAnswer& first) {
   std::erase_if(answer.holders, [&](const Holder& holder) {
     return std::any_of(first.holders.begin(), first.holders.end(),
                        [&](const Holder& one) { return one.name == holder.name; });
@@ -213,16 +213,17 @@ Result<void> read_answer(std::string_view text, InspectionAnswer& answer) {
   std::string_view rest = text;
   std::string_view line;
   const auto wrong = [&](std::string_view what) { return data_error("who", text.size() - rest.size(), what); };
-  if (!next_line(rest, line) || line != kHead) return wrong("must begin with \"memstat who 1\"");
-  if (!next_line(rest, line) || !read_facts(line, answer)) return wrong("must say when it was asked and how much was seen");
+  if (!next_line(rest, line) || line != kHead) return wrong("expected \"memstat who 1\"");
+  if (!next_line(rest, line) || !read_facts(line, answer))
+    return wrong("expected asked_ns, looked_at, refused, unlisted and is_cut with their numbers");
   while (next_line(rest, line)) {
     if (line.starts_with("end ")) {
       const auto count = parse_u64(line.substr(4));
-      if (count != answer.holders.size() || !rest.empty()) return wrong("must end here, with the number of its lines");
+      if (count != answer.holders.size() || !rest.empty()) return wrong("expected the end with the number of lines");
       return {};
     }
     if (answer.holders.size() == kMaxHolders || !read_holder(line, answer.holders.emplace_back())) {
-      return wrong("must have a holder with seven or eight fields here");
+      return wrong("expected a holder with seven or eight fields");
     }
   }
   return wrong("the data ends early");

@@ -81,7 +81,7 @@ Result<InspectionAnswer> inspect(KernelView& view, const Inspection& inspection,
 Result<InspectionAnswer> ask(KernelView& view, const Inspection& inspection, KernelView* machine = nullptr);
 
 /// Removes holders whose names are in `first`.
-void leave_new(InspectionAnswer& answer, const InspectionAnswer& first);
+void remove_known(InspectionAnswer& answer, const InspectionAnswer& first);
 
 /// Converts an answer to the text of a recording, and back. Errors: kData, with the offset.
 std::string write_answer(const InspectionAnswer& answer);

@@ -16,7 +16,7 @@ const Inspection inspection{
     .kind = "process",
     .things = "of page tables",
     .needs = "",
-    .elsewhere = "FreeBSD does not tell page tables of processes; memstatctl who anonymous names the large ones",
+    .elsewhere = "FreeBSD does not report the page tables of processes; memstatctl who anonymous names the large ones",
     .look = look};
 
 }  // namespace memstat::inspections::page_tables

@@ -46,7 +46,7 @@ Result<void> look(Inspector& inspector) {
                         .uid = column_of(line, "uid"),
                         .resident = column_of(line, "rss"),
                         .swapped = column_of(line, "swap")};
-  if (!columns.id || !columns.size || !columns.attached) return data_error(kPath, 0, "must begin with a line of names");
+  if (!columns.id || !columns.size || !columns.attached) return data_error(kPath, 0, "expected a line of names");
   while (next_line(rest, line) && inspector.take()) {
     if (word_at(line, columns.attached) != "0") continue;
     Holder holder;

@@ -14,7 +14,7 @@ namespace memstat::inspections::user_tasks {
 namespace {
 
 /// Programs that must not fork set smaller limits for themselves.
-constexpr std::uint64_t kLeastLimit = 16;
+constexpr std::uint64_t kMinLimit = 16;
 
 struct User {
   std::uint64_t tasks = 0;
@@ -31,7 +31,7 @@ void see_queue(std::string_view value, User& user) {
   if (slash == std::string_view::npos) return;
   const auto used = parse_u64(value.substr(0, slash));
   const auto limit = parse_u64(value.substr(slash + 1));
-  if (!used || !limit || *limit < kLeastLimit) return;
+  if (!used || !limit || *limit < kMinLimit) return;
   user.queued = std::max(user.queued, *used);
   user.queue_limit = user.queue_limit == 0 ? *limit : std::min(user.queue_limit, *limit);
 }
@@ -68,7 +68,7 @@ Result<void> look(Inspector& inspector) {
     for (const std::uint64_t pid : user.pids) {
       if (!inspector.take()) break;
       const auto limit = soft_limit(inspector, pid, "Max processes");
-      if (limit && *limit >= kLeastLimit) holder.limit = std::min(*limit, holder.limit.value_or(*limit));
+      if (limit && *limit >= kMinLimit) holder.limit = std::min(*limit, holder.limit.value_or(*limit));
     }
     inspector.add(std::move(holder));
   }

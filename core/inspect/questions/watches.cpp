@@ -35,7 +35,7 @@ const Inspection inspection{
     .question = "Which processes hold watches of inotify",
     .things = "inotify watches",
     .needs = "CAP_SYS_PTRACE",
-    .elsewhere = "FreeBSD does not tell watches of processes; memstatctl who inotify counts instances",
+    .elsewhere = "FreeBSD does not report the watches of processes; memstatctl who inotify counts instances",
     .look = look};
 
 }  // namespace memstat::inspections::watches

@@ -35,7 +35,7 @@ Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* 
     (void)capture->select_poll(poll);
     const auto first = ask(view, inspection);
     if (!first) continue;
-    if (first->asked_ns != answer->asked_ns) leave_new(*answer, *first);
+    if (first->asked_ns != answer->asked_ns) remove_known(*answer, *first);
     break;
   }
   (void)capture->select_poll(selected);
@@ -55,7 +55,7 @@ std::string missing_of(const InspectionAnswer& answer, const Inspection& inspect
   }
   if (answer.is_cut) {
     line += (line.empty() ? "not in this answer: " : "; also ") + std::string("everything beyond the first ") +
-            counted(static_cast<double>(answer.looked_at), "object") + ", at which a question stops, or after 200 ms";
+            counted(static_cast<double>(answer.looked_at), "object") + ": a question stops there, or after 200 ms";
   }
   return line;
 }

@@ -24,7 +24,7 @@ TEST(WhoModules, OfARecordingTheNewOnesCount) {
   const InspectionAnswer first = answer_of(kernel, "modules");
   kernel.files["/proc/modules"] = "leaky 8192 0 - Live 0\nold 4096 0 - Live 0\n";
   InspectionAnswer last = answer_of(kernel, "modules");
-  leave_new(last, first);
+  remove_known(last, first);
   EXPECT_EQ(holders_text(last), "leaky 0 8192B");
   EXPECT_TRUE(find_inspection("modules")->is_about_new);
 }
