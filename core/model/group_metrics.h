@@ -67,8 +67,8 @@ inline constexpr SystemMetric kMemcgOomWaiting =
     gauge_metric("memstat_memcg_oom_waiting", Tier::kFull,
                  "1 while tasks of a control group of version 1 wait because it is out of memory, else 0.", {"group"});
 
-inline constexpr SystemMetric kMemcgKernelHits =
-    counter_metric("memstat_memcg_kernel_limit_hits_total", Tier::kFull,
-                   "Times since a control group of version 1 was created that its kernel memory met its limit.", {"group"});
+inline constexpr SystemMetric kMemcgKernelHits = counter_metric(
+    "memstat_memcg_kernel_limit_hits_total", Tier::kFull,
+    "Times since a control group of version 1 was created that its kernel memory reached its limit.", {"group"});
 
 }  // namespace memstat

@@ -8,8 +8,9 @@
 //
 // Three tables refuse entries below their limit: files when they would reach kern.maxfiles (falloc_noinstall() in
 // kern_descrip.c), processes when they would reach kern.maxproc (fork1() in kern_fork.c), and threads when they would reach
-// kern.maxthread (thread_count_inc_try() in kern_thread.c). For users without privilege each has a lower limit. Process 0
-// and its first thread are not items of the zones that count them; no thread 0 counts against kern.maxthread either.
+// kern.maxthread (thread_count_inc_try() in kern_thread.c). For users without privilege each has a lower limit. The zones
+// that count processes and threads contain neither process 0 nor its first thread. Process 0 counts against kern.maxproc,
+// its thread does not count against kern.maxthread.
 //
 // Limits of mbufs are those of their zones (freebsd_uma). Tables that are full on every healthy machine by design (the name
 // cache, dirhash, dirty buffers) are left out. Unused vnodes are kept until their room is needed, so only those in use count
@@ -96,9 +97,9 @@ constexpr std::string_view kQueues = "kern.ipc.msqids";
 
 enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
 
-/// Objects below the limit that no program, or only root, gets.
+/// Entries below the limit that no program gets, or only root.
 struct KeptBack {
-  std::uint64_t objects = 0;  ///< The table is full without these, so they are not part of the exported limit.
+  std::uint64_t objects = 0;  ///< No program gets these, so they are not part of the exported limit.
   std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< Limit for users without privilege; nullptr: none.
 };
 
@@ -345,7 +346,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
                                    std::pair(Leaf("kern.ipc.pipefragretry"), "pipefragretry")}) {
     if (const auto count = value_of(numbers, leaf)) staging.statistics().add(kTableEvents, *count, {"pipe_buffers", kind});
   }
-  if (staging.types().empty()) return data_error(kOrigin, bundle.size(), "none of the sysctls is of a table");
+  if (staging.types().empty()) return data_error(kOrigin, bundle.size(), "none of the sysctls describes a table");
   return {};
 }
 

@@ -54,7 +54,7 @@ constexpr std::size_t kMaxKeptFiles = 4096;         // about 240 caches have two
 constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // maximum for which `objects` is read: 100 ns each under the lock, 1 ms
 constexpr std::uint32_t kReadsBetweenTries = 30;    // of vanished files
 constexpr std::uint64_t kHighestOrder = 20;         // a slab has at most about 2^10 pages
-constexpr std::size_t kLongestFileName = 255;
+constexpr std::size_t kMaxFileNameSize = 255;
 constexpr std::size_t kCountObjectsOption = 0;
 constexpr std::size_t kCountBudgetOption = 1;
 constexpr SourceOption kOptions[] = {
@@ -415,7 +415,7 @@ class Parser {
   [[nodiscard]] Error error_at(std::string_view content, std::string_view file, std::string_view what) const {
     const std::string_view cache = cache_ == nullptr ? std::string_view() : cache_->name;
     return data_error(kDirectory, static_cast<std::size_t>(content.data() - bundle_.data()),
-                      std::string(cache.substr(0, kLongestFileName)) + "/" + std::string(file) + ": " + std::string(what));
+                      std::string(cache.substr(0, kMaxFileNameSize)) + "/" + std::string(file) + ": " + std::string(what));
   }
 
   /// Finds the files in the bundle and the highest node, which the kernel prints last. Errors: a truncated bundle.

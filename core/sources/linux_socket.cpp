@@ -384,7 +384,7 @@ Result<void> parse_queues(const Contents& contents, File file, std::string_view 
   std::array<ColumnTotal, 2> columns = {ColumnTotal{"Rmem"}, {"Drops"}};
   std::size_t rows = 0;
   if (const auto offset = sum_columns(*contents[file], Digits::kDecimal, columns, rows)) {
-    return data_error(kPaths[file], *offset, "must have a line of names, or a socket with its queue, here");
+    return data_error(kPaths[file], *offset, "expected a line of names, or a socket with its queue");
   }
   if (columns[0].is_present) staging.statistics().add(kSocketQueuedBytes, columns[0].sum, {type});
   if (columns[1].is_present) staging.statistics().add(kSocketDrops, columns[1].sum, {type});

@@ -261,7 +261,7 @@ StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnT
 void add_held_segments(TableFiles& files, Staging& staging) {
   HeldSegments held;
   if (const auto offset = read_held_segments(files.text("/proc/sysvipc/shm").value_or(""), held)) {
-    return files.refuse("/proc/sysvipc/shm", *offset, "must have the numbers of nattch, rss and swap here");
+    return files.refuse("/proc/sysvipc/shm", *offset, "expected the numbers of nattch, rss and swap");
   }
   if (!held.is_known) return;
   StagedStatistics& statistics = staging.statistics();
@@ -524,7 +524,7 @@ const SourceDescriptor descriptor{
         "limits are here, and the watches of all users are the objects of the slab caches eventpoll_epi, inotify_inode_mark "
         "and fanotify_*_mark; it does not report the connections of a listener, the mappings of a process and the bytes of "
         "a socket either: accept_queues, process_maps and socket_*_buffers have only the limit; in a container whose devpts "
-        "has no reserve, pty/max is 1024 more than it may have",
+        "has no reserve, pty/max is 1024 above the real maximum",
     .steps = source_steps<State, open, read, parse>(),
 };
 

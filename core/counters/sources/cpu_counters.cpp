@@ -211,9 +211,9 @@ const SourceDescriptor descriptor{
     .needs = "CAP_PERFMON",
     .notes =
         "counts the events of key counters of the configuration, and nothing without it, because most CPUs have four to "
-        "eight counters, which perf(1) and the NMI watchdog want, too; needs CAP_PERFMON (before Linux 5.8 "
+        "eight counters, which perf(1) and the NMI watchdog also use; needs CAP_PERFMON (before Linux 5.8 "
         "CAP_SYS_ADMIN) or kernel.perf_event_paranoid of 0 when memstatd starts, and no privilege afterwards; events "
-        "that the machine lacks are left out, and the status page says why; a CPU that comes online later is counted "
+        "that the machine lacks are left out, and the status page shows why; a CPU that comes online later is counted "
         "after a restart",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -157,7 +157,7 @@ constexpr auto kOrigins = events::with_costs({
     {Field::kMemAlloced, "allocations x size of struct kmem_cache"},
     {Field::kMemFreed, "frees x size of struct kmem_cache"},
     {Field::kRequestedBytes, "bytes_req of kmem:kmalloc, object_size x kmem:kmem_cache_alloc"},
-    {Field::kFailures, "those of both that gave no memory"},
+    {Field::kFailures, "failed calls of both"},
     {CpuField::kNumAllocs, "the same on the CPU"},
     {CpuField::kNumFrees, "the same on the CPU"},
     {CpuField::kMemAlloced, "the same on the CPU"},

@@ -273,7 +273,7 @@ const SourceDescriptor descriptor = events::attached_source({
              "takes some 30 ns longer; mode full measures the duration of page faults, which takes some 500 ns each if "
              "programs cannot be attached to functions (durations of failed ones are then unknown, except sigbus, and so "
              "are those on CPUs that come online later); mmap, munmap and brk need functions or a mounted tracefs; an event "
-             "that this kernel does not provide is absent, and the status page says why",
+             "that this kernel does not provide is absent, and the status page shows why",
     .steps = source_steps<State, open, read, parse>(),
 });
 

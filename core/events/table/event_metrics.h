@@ -58,7 +58,7 @@ inline constexpr SystemMetric kPageFaultTimes = histogram_metric(
     "memstat_page_fault_seconds", Tier::kFull,
     "Duration of page faults since memstatd attached to their events, including waiting, by outcome (minor, major, "
     "oom, sigbus). Needs events.mode full. Outcomes that this kernel or its policy does not provide are absent, and "
-    "the status page says why.",
+    "the status page shows why.",
     kTimeBuckets, {"kind"});
 
 inline constexpr SystemMetric kEventsCost = counter_metric(
@@ -87,7 +87,7 @@ inline constexpr SystemMetric kEventsBudget =
 inline constexpr SystemMetric kVmEvents = counter_metric(
     "memstat_vm_events_total", Tier::kDefault,
     "Events of the kernel's memory management since memstatd attached to them. Events that this kernel or its policy "
-    "does not provide are absent, and the status page says why.",
+    "does not provide are absent, and the status page shows why.",
     {"event"});
 
 inline constexpr SystemMetric kVmEventBytes = counter_metric(
