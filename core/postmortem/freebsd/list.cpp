@@ -41,7 +41,7 @@ void add_damage(std::vector<std::string>& to, const std::string& subject, std::s
 
 Error missing_type(FreeBsdKernel& kernel, std::string_view name) {
   return make_error(ErrorCode::kKvmNoSymbol, kernel.file().name(),
-                    "struct " + std::string(name) + ": the types of this kernel do not have it as FreeBSD 13 to 15 have it");
+                    "struct " + std::string(name) + ": its layout is not that of FreeBSD 13 to 15");
 }
 
 }  // namespace memstat::postmortem

@@ -99,7 +99,7 @@ class PageReader {
     const auto queues_at = domain.offset_of("vmd_pagequeues");
     if (!fields[0] || !pages || !queues_at || domain.size() == 0 || queue.size() == 0) {
       pages_.damage += pages_.damage.empty() ? "" : "; ";
-      pages_.damage += "vm_dom: the types of this kernel do not have struct vm_domain as FreeBSD 13 to 15 have it";
+      pages_.damage += "vm_dom: the layout of struct vm_domain is not that of FreeBSD 13 to 15";
       return;
     }
     std::uint64_t free = 0;

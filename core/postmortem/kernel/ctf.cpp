@@ -217,7 +217,8 @@ std::string with_btf_header(std::string_view types, std::string_view strings) {
 
 Result<Btf> parse_ctf(std::string_view section, std::string_view file) {
   if (!holds(section, 0, kCtfHeaderBytes)) return ctf_error(file, section.size(), "ends within its header");
-  if (number_at<std::uint16_t>(section, 0) != kCtfMagic) return ctf_error(file, 0, "does not begin as it must");
+  if (number_at<std::uint16_t>(section, 0) != kCtfMagic)
+    return ctf_error(file, 0, "does not begin with the number that marks CTF");
   const auto version = number_at<std::uint8_t>(section, 2);
   if (version != 2 && version != 3) {
     return ctf_error(file, 2, "has version " + std::to_string(version) + "; 2 and 3 can be read", ErrorCode::kVersion);

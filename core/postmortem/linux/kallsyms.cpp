@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxTokenBytes =
     64;  // of a token with its NUL; the kernel's tokens are frequent sequences of letters
 constexpr std::uint64_t kSymbolsPerMarker = 256;
 constexpr std::uint64_t kMaxNameBytes = 256;  // of a name in the table
-constexpr std::uint64_t kFewestSymbols = 16;  // a real kernel has tens of thousands
+constexpr std::uint64_t kMinSymbols = 16;     // a real kernel has tens of thousands
 
 std::uint64_t rounded_up(std::uint64_t number) { return (number + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -96,7 +96,7 @@ std::optional<FoundSymbolTables> take_tables(std::string_view bytes, std::uint64
   const std::uint64_t count_at = *names_at - kAlignment;
   const std::uint64_t count = number_at<std::uint32_t>(bytes, count_at);
   const std::uint64_t offsets_bytes = rounded_up(count * 4);
-  if (count < kFewestSymbols || count > SymbolNames::kMaxCount || count_at < offsets_bytes + kAlignment) return std::nullopt;
+  if (count < kMinSymbols || count > SymbolNames::kMaxCount || count_at < offsets_bytes + kAlignment) return std::nullopt;
   return FoundSymbolTables{.offsets = count_at - kAlignment - offsets_bytes,
                            .relative_base = count_at - kAlignment,
                            .count = count_at,

@@ -117,7 +117,7 @@ Result<void> KernelImage::find_symbol_tables() {
   const auto count = read_number<std::uint32_t>(count_at);
   if (!count) return count.error();
   if (*count == 0 || *count > SymbolNames::kMaxCount) {
-    return data_error(name(), 0, "kallsyms_num_syms says " + std::to_string(*count) + " symbols");
+    return data_error(name(), 0, "kallsyms_num_syms is " + std::to_string(*count) + ", which is impossible");
   }
   tables.count = *count;
   return {};

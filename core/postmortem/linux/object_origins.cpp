@@ -10,11 +10,11 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kStoreUser = 0x10000;        // SLAB_STORE_USER until Linux 6.8; since then the bit is an enumerator
-constexpr std::uint64_t kMaxFrames = 64;             // of a stack
-constexpr unsigned kRecordAlignment = 4;             // DEPOT_STACK_ALIGN: 2^4 bytes
-constexpr std::uint64_t kShortestTick = 500'000;     // ns; HZ is 24 to 1200
-constexpr std::uint64_t kLongestTick = 100'000'000;  // ns
+constexpr std::uint64_t kStoreUser = 0x10000;    // SLAB_STORE_USER until Linux 6.8; since then the bit is an enumerator
+constexpr std::uint64_t kMaxFrames = 64;         // of a stack
+constexpr unsigned kRecordAlignment = 4;         // DEPOT_STACK_ALIGN: 2^4 bytes
+constexpr std::uint64_t kMinTick = 500'000;      // ns; HZ is 24 to 1200
+constexpr std::uint64_t kMaxTick = 100'000'000;  // ns
 
 std::uint64_t flag_of_owners(const Btf& types) {
   const auto bit = types.enumerator("_SLAB_STORE_USER");
@@ -63,7 +63,7 @@ void ObjectOrigins::read_clock() {
   const auto now = image_.read_number<std::uint64_t>(*jiffies);
   if (!now || !clock.load(*clock_at) || clock.get(shift) > 32) return;
   const std::uint64_t tick_ns = clock.get(mult) >> clock.get(shift);
-  if (tick_ns < kShortestTick || tick_ns > kLongestTick) return;
+  if (tick_ns < kMinTick || tick_ns > kMaxTick) return;
   now_ = *now;
   tick_ns_ = tick_ns;
 }

@@ -81,7 +81,7 @@ class AreaReader {
     const auto nodes = image_.read_number<std::uint64_t>(*nodes_at);
     const auto count = image_.read_number<std::uint32_t>(*count_at);
     if (!nodes || !count) return note((nodes ? count.error() : nodes.error()).detail);
-    if (*count > kMaxNodesOfAreas) return note("nr_vmap_nodes says " + std::to_string(*count));
+    if (*count > kMaxNodesOfAreas) return note("nr_vmap_nodes is " + std::to_string(*count) + ", which is impossible");
     for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + busy->bit_offset / 8, false);
     for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + lazy->bit_offset / 8, true);
   }

@@ -70,7 +70,7 @@ TEST(Ctf, OfOtherVersionsAndWithOffsetsThatCannotBeIsRefused) {
   EXPECT_EQ(parse_ctf(bytes, "kernel").error().code, ErrorCode::kVersion);
   bytes = some_ctf(3).bytes(false);
   bytes[0] = 0;
-  EXPECT_THAT(parse_ctf(bytes, "kernel").error().detail, HasSubstr("does not begin as it must"));
+  EXPECT_THAT(parse_ctf(bytes, "kernel").error().detail, HasSubstr("does not begin with the number that marks CTF"));
   bytes = some_ctf(3).bytes(false);
   bytes[27] = 0x7f;  // types behind the strings
   EXPECT_THAT(parse_ctf(bytes, "kernel").error().detail, HasSubstr("where they cannot be"));
