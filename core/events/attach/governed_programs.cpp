@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRounds = 24;
 constexpr int kStepsARound = 100;
-constexpr double kLeastCost = 2;  // ns; results outside measured something else
+constexpr double kMinCost = 2;  // ns; results outside measured something else
 constexpr double kMaxCost = 5'000;
 
 }  // namespace
@@ -46,8 +46,8 @@ EventCost CostMeter::cost() const {
   if (events_a_step_ < 1) return cost;
   const double counted = (counted_ns_ - detached_ns_) / events_a_step_;
   const double passed_over = (passed_over_ns_ - detached_ns_) / events_a_step_;
-  if (counted > kLeastCost && counted < kMaxCost) cost.counted = counted;
-  if (passed_over > kLeastCost && passed_over < kMaxCost) cost.passed_over = passed_over;
+  if (counted > kMinCost && counted < kMaxCost) cost.counted = counted;
+  if (passed_over > kMinCost && passed_over < kMaxCost) cost.passed_over = passed_over;
   cost.passed_over = std::min(cost.passed_over, cost.counted);
   return cost;
 }

@@ -124,7 +124,7 @@ static __noinline int claim(__u32 at, struct origin* origin) {
   slot->kind = origin->kind;
   slot->is_charged = origin->is_charged;
   __builtin_memcpy(slot->command, origin->command, sizeof slot->command);
-  __u64 call = origin->site - 1;  // the return address of a call that never returns lies behind its function
+  __u64 call = origin->site - 1;  // the return address of a call that never returns is after its function
   bpf_snprintf(slot->name, sizeof slot->name, (const char*)flags_of_kernel.name_format, &call, sizeof call);
   if (origin->cache != 0) {
     struct kmem_cache* cache = (struct kmem_cache*)origin->cache;

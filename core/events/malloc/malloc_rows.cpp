@@ -8,13 +8,13 @@
 namespace memstat::events {
 namespace {
 
-constexpr std::size_t kLongestProbeName = 191;
+constexpr std::size_t kMaxProbeNameSize = 191;
 
 }  // namespace
 
 void MallocRows::set(std::string_view probe, std::uint32_t cpu, std::uint64_t size, MallocAmount amount,
                      std::uint64_t value) {
-  name_.assign(probe.substr(0, kLongestProbeName));
+  name_.assign(probe.substr(0, kMaxProbeNameSize));
   std::replace_if(
       name_.begin(), name_.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   auto row = rows_.find(KeyView(name_, cpu, size));

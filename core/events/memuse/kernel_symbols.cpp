@@ -44,7 +44,7 @@ Result<void> KernelSymbols::parse(std::string text) {
 }
 
 std::string KernelSymbols::name_of_caller(std::uint64_t return_address) const {
-  // The return address of a call that never returns lies behind its function, so look up the call itself.
+  // The return address of a call that never returns is after its function, so look up the call itself.
   const std::uint64_t call = return_address - 1;
   auto behind = std::upper_bound(functions_.begin(), functions_.end(), call,
                                  [](std::uint64_t address, const Function& function) { return address < function.address; });

@@ -19,23 +19,23 @@ namespace {
 class CallSites final : public GovernedTable {
  public:
   CallSites(const EventSettings& settings, const SiteLimits& limits, EventBudget& budget)
-      : GovernedTable(kSiteTable, settings, budget), book_(limits) {}
+      : GovernedTable(kSiteTable, settings, budget), callers_(limits) {}
   Result<void> read(Buffer& out) override;
 
  private:
   Result<void> check(const btf& types) override { return check_slab_events(types); }
   Result<void> load(const btf& types) override;
-  /// The book's events, plus what the rows have received since its last look.
+  /// The table's events, plus those in the rows since its last look.
   std::uint64_t events_now() override {
     const std::uint64_t in_rows = events_counted();
-    return book_.events() + in_rows - std::min(in_rows, looked_at_);
+    return callers_.events() + in_rows - std::min(in_rows, looked_at_);
   }
   std::uint64_t events_counted() override { return count_site_events(table(), cpus()); }
   memstat_site_table& table() { return *static_cast<memstat_site_table*>(shared_.writable()); }
   std::span<memstat_site_cpu> cpus() { return {static_cast<memstat_site_cpu*>(by_cpu_.writable()), cpu_count_}; }
 
-  CallerTable book_;
-  std::uint64_t looked_at_ = 0;  // allocations in the rows at the book's last look
+  CallerTable callers_;
+  std::uint64_t looked_at_ = 0;  // allocations in the rows at the table's last look
   SiteFacts facts_;
 };
 
@@ -52,12 +52,12 @@ Result<void> CallSites::load(const btf& types) {
 Result<void> CallSites::read(Buffer& out) {
   if (!is_open()) return refused(kSiteTable.source, EPERM);
   if (governor_.is_attached()) {
-    book_.look(table(), cpus(), system_clock().monotonic_ns());
+    callers_.look(table(), cpus(), system_clock().monotonic_ns());
     looked_at_ = events_counted();
   }
-  facts_.missed_events = look(book_.events()).missed_events;
+  facts_.missed_events = look(callers_.events()).missed_events;
   facts_.governor = governor_.facts();
-  book_.write(facts_, out);
+  callers_.write(facts_, out);
   return {};
 }
 

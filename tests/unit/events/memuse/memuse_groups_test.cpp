@@ -107,7 +107,7 @@ TEST(MemuseGroups, OfManyBlocksThatCameAtOnceAndStayedAreSuspects) {
   MemuseTable table = minute();
   add_stack(table, 1, {10, 20});
   for (int i = 0; i < 99; ++i) add_blocks(table, 1, 50, 50);
-  EXPECT_EQ(verdict_of(table), MemuseVerdict::kInUse) << "too few to tell them from a program that starts";
+  EXPECT_EQ(verdict_of(table), MemuseVerdict::kInUse) << "too few to distinguish them from a starting program";
   add_blocks(table, 1, 50, 50);
   EXPECT_EQ(verdict_of(table), MemuseVerdict::kSuspect);
   EXPECT_FALSE(groups_of(table)[0].is_growing);
