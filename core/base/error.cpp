@@ -57,8 +57,8 @@ std::string to_string(const Error& error) {
   part(error.source);
   part(error.path);
   if (error.offset) part("offset " + std::to_string(*error.offset));
-  const bool is_told = error.system_errno != 0 || (!error.detail.empty() && error.code != ErrorCode::kNoMemory);
-  if (!is_told) part(words_of(error.code));
+  const bool is_explained = error.system_errno != 0 || (!error.detail.empty() && error.code != ErrorCode::kNoMemory);
+  if (!is_explained) part(words_of(error.code));
   part(error.detail);
   if (error.system_errno != 0) {
     part(std::generic_category().message(error.system_errno) + " (errno " + std::to_string(error.system_errno) + ")");

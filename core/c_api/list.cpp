@@ -167,7 +167,7 @@ bool QueriedList::fail(ErrorCode code, std::string_view detail) noexcept {
   error.code = code;
   try {
     error.detail = detail;
-  } catch (const std::bad_alloc&) {  // then without words
+  } catch (const std::bad_alloc&) {  // no memory for the message either
   }
   return fail(std::move(error));
 }
@@ -362,7 +362,7 @@ bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_b
   auto named = named_view();
   if (!named) return fail(std::move(named.error()));
   if (named->view != nullptr && fixed_ == nullptr) {
-    return fail(ErrorCode::kData, "a capture is read; only this machine's kernel can be recorded");
+    return fail(ErrorCode::kData, "the list reads a capture; only this machine's kernel can be recorded");
   }
   if (fixed_ != nullptr) live_ = std::exchange(fixed_, nullptr);
   if (auto live = live_view(); !live) return fail(std::move(live.error()));

@@ -79,7 +79,7 @@ Result<CaptureManifest> parse_manifest(std::string_view text, std::string_view f
   const YamlPair* format = find_pair(map, "format");
   if (format == nullptr) return missing(text, file, "format", "format: 1");
   if (format->value != "1") {
-    Error error = wrong(file, *format, "is not a capture format that this program knows; it reads format 1");
+    Error error = wrong(file, *format, "is not a capture format that this program supports; it reads format 1");
     error.code = ErrorCode::kVersion;
     return error;
   }

@@ -23,7 +23,7 @@ std::string hex(std::uint64_t number) {
   return std::string("0x").append(digits, end);
 }
 
-Error not_told(std::string_view path, std::string detail) {
+Error not_known(std::string_view path, std::string detail) {
   Error error;
   error.code = ErrorCode::kNotPresent;
   error.path = path;
@@ -92,7 +92,7 @@ Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std
   std::optional<std::size_t> offset;
   const std::vector<Span> spans = spans_of(bytes.view(), view.page_size(), offset);
   if (offset) return data_error(kZones, *offset, "expected a number of pages after the word");
-  if (spans.empty()) return not_told(kZones, "this kernel does not report there where its zones start");
+  if (spans.empty()) return not_known(kZones, "this kernel does not report where its zones start");
   MemoryBlock found;
   std::vector<std::uint32_t> nodes;
   std::uint64_t last = 0;
@@ -105,11 +105,12 @@ Result<MemoryBlock> find_zone(KernelView& view, std::uint64_t address, const std
   }
   if (nodes.size() == 1) return found;
   if (nodes.size() > 1) {
-    return not_told(kZones, "zones of the nodes " + join(nodes) + " overlap around " + hex(address) +
-                                ": this kernel does not report which of them it is");
+    return not_known(kZones, "zones of the nodes " + join(nodes) + " overlap around " + hex(address) +
+                                 ": this kernel does not report which of them has the address");
   }
-  return not_told(kZones, hex(address) + " is not memory" +
-                              (address > last ? ": it lies beyond the end of memory, " + hex(last) : ": it lies in a hole"));
+  return not_known(kZones,
+                   hex(address) + " is not memory" +
+                       (address > last ? ": it lies beyond the end of memory, " + hex(last) : ": it lies in a hole"));
 }
 
 /// Reads a file in a block's directory, without the newline. A missing file gives an empty text.
@@ -151,10 +152,10 @@ std::uint64_t block_count(KernelView& view) {
 Error no_block(KernelView& view, std::uint64_t address, std::uint64_t size) {
   const std::uint64_t blocks = block_count(view);
   if (blocks != 0 && address / size >= blocks && blocks <= kMaxAddress / size) {
-    return not_told(kBlocks,
-                    hex(address) + " is not memory: it lies beyond the last block, which ends at " + hex(blocks * size - 1));
+    return not_known(
+        kBlocks, hex(address) + " is not memory: it lies beyond the last block, which ends at " + hex(blocks * size - 1));
   }
-  return not_told(kBlocks, hex(address) + " is not memory: no memory block is there");
+  return not_known(kBlocks, hex(address) + " is not memory: no memory block is there");
 }
 
 /// Takes the node from the zones, and keeps the rest of `block`.

@@ -13,11 +13,11 @@ namespace {
 constexpr std::string_view kSlabinfo = "/proc/slabinfo";
 constexpr std::string_view kOnlineNodes = "/sys/devices/system/node/online";  // a list such as "0-1,3"
 constexpr std::string_view kSlabCaches = "/sys/kernel/slab/";
-constexpr std::size_t kLongestFileName = 255;
+constexpr std::size_t kMaxFileNameSize = 255;
 
 /// The directory entry of a cache; "" if its name is not a valid file name.
 std::string entry_of(std::string_view cache) {
-  if (cache.empty() || cache == "." || cache == ".." || cache.size() > kLongestFileName ||
+  if (cache.empty() || cache == "." || cache == ".." || cache.size() > kMaxFileNameSize ||
       cache.find('\0') != std::string_view::npos) {
     return {};
   }

@@ -14,7 +14,7 @@ Result<OpenedView> open_view(const std::string& reference, const ViewOptions& op
   for (const ViewOpener* opener : all_view_openers()) {
     if (opener->recognizes(reference)) return opener->open(reference, options);
   }
-  return Error{ErrorCode::kNotPresent, {}, reference, 0, {}, "this build opens no file of that kind"};
+  return Error{ErrorCode::kNotPresent, {}, reference, 0, {}, "this build cannot open files of that kind"};
 }
 
 Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs) {
@@ -24,7 +24,7 @@ Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs) {
   for (const ViewOpener* opener : all_view_openers()) {
     if (opener->open_kvm == nullptr) continue;
     if (kvm != nullptr) return opener->open_kvm(kvm, needs);
-    error.detail = "there is no kvm_t";
+    error.detail = "the kvm_t is null";
   }
   return error;
 }

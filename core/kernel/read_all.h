@@ -25,7 +25,7 @@ struct ReadLimits {
 };
 
 inline Error too_long_error(std::string_view path, std::size_t max_bytes) {
-  return data_error(path, max_bytes, "longer than " + std::to_string(max_bytes) + " bytes, which no kernel file is");
+  return data_error(path, max_bytes, "longer than " + std::to_string(max_bytes) + " bytes; kernel files are shorter");
 }
 
 /// Reads to the end of the file: a read of a seq_file returns at most 4 KiB, whatever the buffer. Does not allocate if

@@ -24,9 +24,9 @@ namespace memstat {
 template <typename Call>
 Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size_hint, Call&& call) {
   constexpr int kMaxRetries = 8;
-  constexpr std::size_t kSmallest = 64;
+  constexpr std::size_t kMin = 64;
   constexpr std::size_t kMax = 1UL << 30;
-  const auto with_margin = [](std::size_t size) { return size + size / 8 + kSmallest; };
+  const auto with_margin = [](std::size_t size) { return size + size / 8 + kMin; };
   out.clear();
   std::size_t room = size_hint;
   if (room == 0) {
@@ -35,7 +35,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
   }
   try {
     for (int attempt = 0; attempt <= kMaxRetries; ++attempt) {
-      room = std::clamp(room, kSmallest, kMax);
+      room = std::clamp(room, kMin, kMax);
       out.reserve(room);
       std::size_t length = room;
       const int failure = call(out.data(), &length);
@@ -55,7 +55,7 @@ Result<void> grow_and_retry(std::string_view name, Buffer& out, std::size_t size
   }
   return system_error(name, ENOMEM,
                       "the kernel still had no room after " + std::to_string(kMaxRetries) + " retries, at " +
-                          std::to_string(out.capacity()) + " bytes; if this stays, raise vm.max_user_wired");
+                          std::to_string(out.capacity()) + " bytes; if this persists, raise vm.max_user_wired");
 }
 
 }  // namespace memstat

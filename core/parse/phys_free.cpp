@@ -15,8 +15,8 @@ bool take_title(std::string_view line, std::string_view title, std::optional<std
   line.remove_prefix(title.size());
   line.remove_suffix(1);
   const auto parsed = parse_u64(line);
-  constexpr std::uint64_t kMost = 0xFFFF;
-  number = parsed && *parsed <= kMost ? std::optional(static_cast<std::uint32_t>(*parsed)) : std::nullopt;
+  constexpr std::uint64_t kMax = 0xFFFF;
+  number = parsed && *parsed <= kMax ? std::optional(static_cast<std::uint32_t>(*parsed)) : std::nullopt;
   return true;
 }
 

@@ -23,7 +23,7 @@ struct UmaRecord {
   static constexpr std::size_t kSleepsAt = 96;
   static constexpr std::size_t kXDomainAt = 104;
   static constexpr std::size_t kSize = 120;
-  static constexpr std::uint32_t kSecondaryFlag = 1;  // in the flags: the zone shares another one's keg
+  static constexpr std::uint32_t kSecondaryFlag = 1;  // in the flags: the zone shares another zone's keg
 };
 
 }  // namespace memstat
