@@ -266,7 +266,7 @@ void Loader::read_basic_auth(const Node& node, const std::string& path) {
     parsed(parse_bcrypt_hash, users[name], "a hash of bcrypt", "\"$2y$10$...\"")(value, key_path);
     if (!have_same_cost(users.begin()->second, users[name])) {
       problem(value, key_path,
-              "has another cost than the one before, so that the time of an answer would tell names; make all alike");
+              "has another cost than the one before, so that the time of an answer would reveal names; make all alike");
     }
   });
   if (!users.empty() && context_.is_readable_by_all) {

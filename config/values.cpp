@@ -268,19 +268,19 @@ Result<std::string> parse_record_path(std::string_view text) {
 }
 
 Result<std::string> parse_set_name(std::string_view text) {
-  constexpr std::size_t kLongest = 64;
+  constexpr std::size_t kMaxSize = 64;
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-  if (text.empty() || text.size() > kLongest || text.find_first_not_of(kAllowed) != std::string_view::npos) {
+  if (text.empty() || text.size() > kMaxSize || text.find_first_not_of(kAllowed) != std::string_view::npos) {
     return wrong(text, "is not the name of a set; write a word such as memory");
   }
   return std::string(text);
 }
 
 Result<std::string> parse_cpus(std::string_view text) {
-  constexpr std::size_t kLongest = 1024;
+  constexpr std::size_t kMaxSize = 1024;
   constexpr std::uint32_t kMaxCpu = 65535;
   if (text == "all") return std::string(text);
-  const bool is_list = text.size() <= kLongest && text.find_first_not_of("0123456789,-") == std::string_view::npos;
+  const bool is_list = text.size() <= kMaxSize && text.find_first_not_of("0123456789,-") == std::string_view::npos;
   const auto highest = is_list ? highest_of_list(text) : std::nullopt;
   if (!highest || *highest > kMaxCpu) return wrong(text, "is not a list of CPUs; write all, or numbers such as 0-3,6");
   return std::string(text);
@@ -398,8 +398,8 @@ std::string listing(std::span<const std::string_view> words) {
 }
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known) {
-  constexpr std::size_t kLongestWord = 64;
-  if (word.size() > kLongestWord) return {};
+  constexpr std::size_t kMaxWordSize = 64;
+  if (word.size() > kMaxWordSize) return {};
   std::size_t limit = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::string_view nearest;
   for (const std::string_view candidate : known) {
