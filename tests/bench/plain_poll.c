@@ -27,7 +27,7 @@ static long long cpu_ns(void) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* A file that went away costs what it costs to see that. */
+/* A vanished file costs only the failed open. */
 static void read_file(const struct file* file) {
   const int fd = file->is_kept ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd < 0) return;

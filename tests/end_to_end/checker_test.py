@@ -27,7 +27,7 @@ def page_of(path, directory):
 
 
 def read(name, directory):
-    """(the last poll of a capture, the page that memstatd makes of it)"""
+    """(the last poll of a capture, memstatd's page for it)"""
     path = captures.fixtures()[name]
     return checker.expect_capture(captures.read_fixture(path), OPTIONS), page_of(path, directory)
 

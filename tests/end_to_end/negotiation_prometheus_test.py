@@ -36,7 +36,7 @@ class Negotiated(unittest.TestCase):
                 self.check(form, daemon, relay, server)
                 log = server.whole_log()
                 self.assertEqual(FAULT.findall(log), [])
-                self.assertIn("level=debug", log, "faults would be told")
+                self.assertIn("level=debug", log, "errors would be logged")
                 self.assertEqual(server.stop(), 0, server.log())
             self.assertNotRegex(daemon.log, r" (warning|error): ")
 

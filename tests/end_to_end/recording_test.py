@@ -179,7 +179,7 @@ class Disk(Recording):
         self.assertEqual(done.returncode, 1)
         self.assertIn("raise capture.max_bytes", done.stderr)
         self.assertIn(b'memstat_recording_polls_total{result="failed"} 2\n', done.stdout)
-        self.assertIn(b"memstat_type_bytes", done.stdout, "the page is printed all the same")
+        self.assertIn(b"memstat_type_bytes", done.stdout, "the page is still printed")
         with program.Daemon("--config", self.path("c.yaml"), *self.replay, "--record", self.path("b")) as daemon:
             now = daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="failed") == 2, "two failures")
             self.assertEqual(now.number("memstat_recording_polls_total", result="written"), 0)

@@ -19,7 +19,7 @@ FIXED_KILOBYTES = {"MemTotal", "SwapTotal", "VmallocTotal", "Hugepagesize", "Hug
 
 
 def files_of(dump):
-    """{name: text} of the files that memstatd makes of a dump."""
+    """{name: text} of the files that memstatd makes from a dump."""
     program = os.environ.get("MEMSTATD", str(ROOT / "build/bin/memstatd"))
     with tempfile.TemporaryDirectory(prefix="memstat-dump-") as directory:
         recording = pathlib.Path(directory) / "recording"

@@ -13,7 +13,7 @@ SITE_SIZES = "memstat_call_site_size_bytes"
 
 
 def clean(name):
-    """A name as a label may show it: what is not UTF-8 or not printable becomes a question mark (kernel names here are ASCII)."""
+    """A name as shown in a label: bytes that are not UTF-8 or not printable become question marks (kernel names here are ASCII)."""
     return re.sub(r"[^\x20-\x7e]", "?", name)
 
 
@@ -239,7 +239,7 @@ def cpu_counters(table, _):
 
 
 def malloc_events(table, _):
-    """FreeBSD's malloc(9): a type's probes, with a row for each CPU and size. A probe is called as its type, with _ for blanks."""
+    """FreeBSD's malloc(9): a type's probes, with a row for each CPU and size. A probe has the name of its type, with _ for blanks."""
     types = {dict(labels)["type"].replace(" ", "_"): dict(labels)["type"]
              for metric, labels in table.add.values if metric == "memstat_type_bytes" and dict(labels)["allocator"] == "malloc"}
     figures = dict(line.split(" ") for line in table.lines[:3])

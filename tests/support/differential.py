@@ -105,7 +105,7 @@ def change(files, poll, rng):
 
 
 def page_of(files, directory):
-    """(the page that memstatd makes of a capture, its messages)."""
+    """(memstatd's page for a capture, its messages)."""
     capture = os.path.join(directory, "capture.tar")
     with tarfile.open(capture, "w", format=tarfile.PAX_FORMAT) as archive:
         for path, content in sorted(files.items()):  # a poll's files are together

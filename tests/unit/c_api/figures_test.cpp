@@ -206,7 +206,7 @@ TEST_F(CApiFigures, SizeClassesAreTheKernelsTableInFreeBsd13AndLater) {
   const std::size_t count = memstat_malloc_zone_get_count();
   EXPECT_EQ(memstat_malloc_zone_get_size(32), static_cast<std::size_t>(-1));
   zone({.name = "z"});
-  EXPECT_EQ(memstat_malloc_zone_get_count(), count) << "zones do not tell";
+  EXPECT_EQ(memstat_malloc_zone_get_count(), count) << "zones do not have them";
   const memory_type* type =
       malloc_type(MallocStream(1).add("m", {{0, {0, 0, 0, 0, (1U << 5) | (1U << 13) | (1ULL << 40)}}}));
   ASSERT_EQ(memstat_malloc_zone_get_count(), 15U);

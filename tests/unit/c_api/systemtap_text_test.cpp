@@ -88,7 +88,7 @@ TEST(ProcMemString, IsExactWhileFourDigitsDoAndShortOtherwise) {
   EXPECT_EQ(size(0), "size: 0");
   EXPECT_EQ(size(1023), "size: 1023");
   EXPECT_EQ(size(kK), "size: 1k");
-  EXPECT_EQ(size(1500), "size: 1500") << "no kernel has parts of pages; exact all the same";
+  EXPECT_EQ(size(1500), "size: 1500") << "no kernel has parts of pages; still exact";
   EXPECT_EQ(size(9999), "size: 9999");
   EXPECT_EQ(size(10001), "size: 9.7k");
   EXPECT_EQ(size(9996 * kK), "size: 9996k");

@@ -264,7 +264,7 @@ TEST_F(Recording, AReadThatHangsIntoALaterPollIsDropped) {
   std::thread stuck([&recording] {
     Buffer own;
     EXPECT_TRUE(recording->read_file("/proc/stat", own));
-    EXPECT_EQ(own.view(), "cpu 1\n") << "passed on all the same";
+    EXPECT_EQ(own.view(), "cpu 1\n") << "still passed on";
   });
   view_->wait_until_blocked();
   ASSERT_TRUE(recording->read_file("/proc/binary", out_));

@@ -76,7 +76,7 @@ TEST(BootTime, OfTheLiveKernelIsInThePast) {
   auto live = make_live_kernel_view();
   if (!live) GTEST_SKIP() << "no view of this system: " << to_string(live.error());
   const std::int64_t boot = boot_time_ns(**live);
-  if (boot == 0) GTEST_SKIP() << "this kernel does not tell when it started";
+  if (boot == 0) GTEST_SKIP() << "this kernel does not report when it started";
   EXPECT_GT(boot, 0);
   EXPECT_LT(boot / 1'000'000'000, static_cast<std::int64_t>(std::time(nullptr)));
 }

@@ -301,7 +301,7 @@ TEST(PosixFiles, AKeptFileWithoutOffsetsIsOpenedAgainAtEachRead) {
 
 // As in debugfs: the directory is root's, the files in it are readable by anyone, or by root only.
 TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowADirectoryOfRootsAndItsRefusalIsAnError) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory that is out of its own reach later";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory that it later cannot reach";
   const TemporaryDirectory directory;
   std::filesystem::create_directories(directory.file("debug/zswap"));
   const std::string open = directory.file("debug/zswap/open");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lines of kern.msgbuf, from what kernels print and from what users could make of it.
+// Lines of kern.msgbuf, as kernels print them and as users could forge them.
 #include "core/model/freebsd_log.h"
 
 #include <gtest/gtest.h>

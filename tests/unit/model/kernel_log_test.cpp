@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Lines of the kernel's log, from what kernels print and from what users could make of it.
+// Lines of the kernel's log, as kernels print them and as users could forge them.
 #include "core/model/kernel_log.h"
 
 #include "core/model/kernel_log_book.h"

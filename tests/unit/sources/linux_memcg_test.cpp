@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups: what the parser makes of the files, from texts made by hand, and from a group of this machine's kernel
+// Control groups: the parser on texts made by hand, and on a group of this machine's kernel
 // that the test makes, fills, and takes away. Which groups are read is shown by tests/unit/collect/cgroup_walk_test.cpp;
 // captured kernels: tests/guests/checker.py.
 #include <signal.h>

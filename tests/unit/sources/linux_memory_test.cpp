@@ -172,7 +172,7 @@ TEST_F(Memory, NamesThePartsWhoseLinesOrFilesAreNotThere) {
     put("/proc/meminfo", before);
   }
   set_line("VmallocUsed", "0 kB");
-  EXPECT_TRUE(is_missing("vmalloc")) << "kernels before 5.3 do not tell";
+  EXPECT_TRUE(is_missing("vmalloc")) << "kernels before 5.3 do not report it";
   EXPECT_EQ(part("kernel_stacks"), 600);
   remove("/proc/vmstat");
   EXPECT_TRUE(is_missing("memory_map"));

@@ -298,7 +298,7 @@ TEST(LinuxPageFiles, AreReadAsFarAsTheKernelHasThemAndTheOptionsWantThem) {
     const std::size_t before = view.reads_of(kBuddyFile);
     const std::size_t types_before = view.reads_of(kTypeFile);
     for (std::uint64_t poll = 1; poll < 5; ++poll) ASSERT_TRUE(refresh(reader, view, list, poll));
-    EXPECT_EQ(view.reads_of(kBuddyFile), before + 1) << "what is not there is not looked for again";
+    EXPECT_EQ(view.reads_of(kBuddyFile), before + 1) << "a missing file is not looked for again";
     EXPECT_EQ(view.reads_of(kTypeFile) - types_before, wants_types ? 4U : 0U);
     EXPECT_EQ(sum_of_statistics(reader.staging, "buddy_free_blocks_by_type{").count, wants_types ? 2U : 0U);
     EXPECT_EQ(sum_of_statistics(reader.staging, "page_frees_total").sum, 1U);

@@ -197,7 +197,7 @@ TEST_F(TextExpositionTest, SizeClassesAreOneSeriesABitWithTheKernelsSizes) {
   const std::string page(types_.page());
   EXPECT_EQ(value_of(page, "memstat_type_size_class_used{allocator=\"uma\",type=\"a\",size=\"16\"}"), "1");
   EXPECT_EQ(value_of(page, "memstat_type_size_class_used{allocator=\"uma\",type=\"a\",size=\"65536\"}"), "1");
-  EXPECT_EQ(types_.snapshot.series, 2U) << "bit 4 has no size that the kernel told";
+  EXPECT_EQ(types_.snapshot.series, 2U) << "the kernel did not report a size for bit 4";
   EXPECT_EQ(types_.page({.tier = Tier::kFull, .per_cpu = true, .size_classes = false}), "");
 }
 

@@ -107,7 +107,7 @@ TEST_F(ArchiveSeries, FillsAnEmptyOneThatARunLeftBehind) {
   const auto first = open();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->name, "rec-2.tar.zst");
-  EXPECT_EQ(opened(), "rec-3.tar.zst") << "the empty one is locked by a run that goes on";
+  EXPECT_EQ(opened(), "rec-3.tar.zst") << "the empty one is locked by a run that continues";
 }
 
 TEST_F(ArchiveSeries, FillsNothingThatIsNoPlainFileOfOneName) {

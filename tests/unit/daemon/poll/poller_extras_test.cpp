@@ -134,7 +134,7 @@ TEST_F(PollerExtrasTest, TheTierIsThatOfTypes) {
   EXPECT_EQ(value_of(page, kSlab), "5");
   EXPECT_THAT(page, Not(HasSubstr("memstat_type_detail")));
   EXPECT_THAT(page, Not(HasSubstr("memstat_node_")));
-  EXPECT_TRUE(pool_.current()->details().empty()) << "no work for what is not shown";
+  EXPECT_TRUE(pool_.current()->details().empty()) << "no work for values that are not shown";
   EXPECT_TRUE(pool_.current()->node_blocks().empty());
   config_.tier = Tier::kFull;
   configure();

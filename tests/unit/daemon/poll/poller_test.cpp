@@ -67,7 +67,7 @@ TEST_F(LinuxPollerTest, TheBootTimeFollowsTheClockWhenSomebodySetsIt) {
   EXPECT_EQ(daemon_.pool.current()->boot_time_ns(), 300'000'000'000);
   view().set("/proc/stat", "btime 301\n");
   daemon_.poll();
-  EXPECT_EQ(daemon_.own("memstat_boot_timestamp_seconds"), "300") << "not read while the clock goes on as it did";
+  EXPECT_EQ(daemon_.own("memstat_boot_timestamp_seconds"), "300") << "not read while the clock continues normally";
 }
 
 TEST_F(LinuxPollerTest, AFailedSourceIsDownItsTypesGoAndComeBack) {

@@ -88,7 +88,7 @@ TEST_F(HistoryTest, SeriesWithNamesMayBeBelowZero) {
   EXPECT_EQ(samples.names, (std::vector<std::string>{"other", "unaccounted"}));
   std::vector<std::int64_t> amounts;
   for (const std::uint64_t amount : samples.of(1)) amounts.push_back(static_cast<std::int64_t>(amount - 1));
-  EXPECT_EQ(amounts[0], -2) << "-1 cannot be told from its neighbour, as for types";
+  EXPECT_EQ(amounts[0], -2) << "-1 cannot be distinguished from its neighbour, as for types";
   EXPECT_EQ(amounts[1], 0);
   EXPECT_EQ(amounts[2], 1);
   for (int i = 0; i < 100; ++i) history_.add_named("name " + std::to_string(i), 1);

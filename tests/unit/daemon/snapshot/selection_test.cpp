@@ -95,7 +95,7 @@ TEST_F(SelectionTest, ANewMinBytesIsInForceWithTheNextPollAndOtherChangesLeaveIt
   EXPECT_THAT(listed(), ElementsAre("b")) << "without an hour";
   selection_.configure({.min_bytes = 1000, .series_limit = 500});
   poll({{"a", 10}, {"b", 20}});
-  EXPECT_THAT(listed(), ElementsAre("b")) << "its hour goes on";
+  EXPECT_THAT(listed(), ElementsAre("b")) << "its hour continues";
   selection_.configure({});
   poll({{"a", 10}, {"b", 20}});
   EXPECT_THAT(listed(), ElementsAre("a", "b"));

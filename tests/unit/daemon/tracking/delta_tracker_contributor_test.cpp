@@ -165,7 +165,7 @@ TEST_F(ContributedFigures, WhenTheNumberOfTypesChangesBeforeASlowContributorRead
   roster(1, 1);
   contribute({{{Field::kNumAllocs, 50'001}}});
   track();
-  EXPECT_EQ(shown(Field::kNumAllocs), 51'000U) << "which counter it goes on is not known: nothing is made up";
+  EXPECT_EQ(shown(Field::kNumAllocs), 51'000U) << "it is unknown which counter it continues: nothing is invented";
   roster(1, 1);
   contribute({{{Field::kNumAllocs, 50'003}}});
   track();
