@@ -15,7 +15,7 @@
 namespace memstat {
 namespace {
 
-constexpr std::size_t kLargestWrite = 64 * 1024;
+constexpr std::size_t kMaxWrite = 64 * 1024;
 constexpr std::size_t kBytesPerTurn = 1024 * 1024;
 constexpr std::size_t kPiecesPerWrite = 16;
 constexpr int kSmallSendBuffer = 16 * 1024;
@@ -71,9 +71,9 @@ Outgoing::Status Outgoing::send(int descriptor) {
     std::array<iovec, kPiecesPerWrite> parts;
     std::size_t part_count = 0;
     std::size_t bytes = 0;
-    for (std::size_t i = piece_, skip = offset_; i < pieces_.size() && part_count < parts.size() && bytes < kLargestWrite;
+    for (std::size_t i = piece_, skip = offset_; i < pieces_.size() && part_count < parts.size() && bytes < kMaxWrite;
          ++i, skip = 0) {
-      const std::size_t size = std::min(pieces_[i].size() - skip, kLargestWrite - bytes);
+      const std::size_t size = std::min(pieces_[i].size() - skip, kMaxWrite - bytes);
       parts[part_count++] = {const_cast<char*>(pieces_[i].data() + skip), size};  // iovec has no const; sendmsg only reads
       bytes += size;
     }

@@ -17,7 +17,7 @@ void search_growth(const Snapshot& snapshot, const History& history, Evidence& e
 }  // namespace
 
 void Poller::look_for_growth(std::int64_t now_ns) {
-  constexpr std::int64_t kLeastInterval = 300'000'000'000;
+  constexpr std::int64_t kMinInterval = 300'000'000'000;
   constexpr std::int64_t kShareOfPolls = 50;
   if (now_ns < growth_due_ns_ || polling_ns_ < kShareOfPolls * growth_took_ns_) return;
   const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
@@ -25,7 +25,7 @@ void Poller::look_for_growth(std::int64_t now_ns) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   search_growth(*snapshot, history_, growth_);
   growth_took_ns_ = clock_.monotonic_ns() - begin_ns;
-  growth_due_ns_ = now_ns + kLeastInterval;
+  growth_due_ns_ = now_ns + kMinInterval;
   polling_ns_ = 0;
 }
 

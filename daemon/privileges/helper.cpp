@@ -95,7 +95,8 @@ Result<void> can_keep(const std::vector<std::string>& capabilities) {
   const auto permitted = permitted_capabilities();
   if (!permitted) return permitted.error();
   if ((*wanted & ~*permitted) != 0) {
-    return privilege_refused("no helper process", EPERM, "memstatd has not the capabilities that it would keep");
+    return privilege_refused("no helper process", EPERM,
+                             "memstatd does not have the capabilities that the helper should keep");
   }
   return {};
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A helper process during the life of the daemon. If it exits, the operator is told once.
+// A helper process during the life of the daemon. If it exits, the log reports it once.
 #pragma once
 
 #include <atomic>

@@ -121,7 +121,7 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
              "; memstatd opens it before it drops root";
     }
     case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd continues without it";
-    case SourceHealth::kFails: return "if it stays: record it with memstatctl record OUTPUT and report it";
+    case SourceHealth::kFails: return "if it persists: record it with memstatctl record OUTPUT and report it";
     case SourceHealth::kAbsent: return std::string(source.notes);
     default: break;
   }

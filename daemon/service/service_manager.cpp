@@ -47,8 +47,8 @@ ServiceManager ServiceManager::of_environment() {
   ServiceManager manager;
   manager.socket_ = connect_to(name);
   const bool is_for_us = process.empty() || parse_u64(process) == static_cast<std::uint64_t>(getpid());
-  constexpr std::uint64_t kLongest = 365ULL * 24 * 3600 * 1'000'000;
-  if (manager.is_there() && is_for_us && microseconds && *microseconds > 0 && *microseconds <= kLongest) {
+  constexpr std::uint64_t kMax = 365ULL * 24 * 3600 * 1'000'000;
+  if (manager.is_there() && is_for_us && microseconds && *microseconds > 0 && *microseconds <= kMax) {
     manager.watchdog_ = std::chrono::microseconds(*microseconds);
   }
   return manager;

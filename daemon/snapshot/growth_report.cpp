@@ -212,10 +212,10 @@ std::string why_set_aside(const GrowthReport& report, const Growth& row) {
     default: break;
   }
   if (row.test.shape == GrowthShape::kSteady && is_at_work(report, row)) {
-    return "is of programs at work: a minute of polls tells whether they keep it";
+    return "belongs to programs at work: a minute of polls shows whether they keep it";
   }
   if (series.is_cache) return "is a cache, which the kernel takes back when memory is short";
-  return "moves as by chance";
+  return "moves as if by chance";
 }
 
 void write_growth(JsonWriter& json, const GrowthReport& report) {

@@ -66,7 +66,7 @@ struct Log::Implementation {
   LogQueue queue;
   spdlog::logger logger{"memstatd", std::make_shared<QueueSink>(queue)};
   std::atomic<LogFormat> format = LogFormat::kText;
-  std::atomic<std::uint64_t> dropped_told = 0;
+  std::atomic<std::uint64_t> dropped_reported = 0;
 
   void write(LogLevel level, std::string_view message) {
     logger.log(to_spdlog(level), format == LogFormat::kJson ? json_string(message) : make_label_text(message));
@@ -95,14 +95,14 @@ void Log::write(LogLevel level, std::string_view message) noexcept {
   if (!log.logger.should_log(to_spdlog(level))) return;
   try {
     const std::uint64_t dropped = log.queue.dropped();
-    if (const std::uint64_t told = log.dropped_told; dropped != told) {
+    if (const std::uint64_t reported = log.dropped_reported; dropped != reported) {
       log.write(LogLevel::kWarning,
-                std::to_string(dropped - told) + " lines before this one were dropped: the log reader was too slow");
+                std::to_string(dropped - reported) + " lines before this one were dropped: the log reader was too slow");
       if (log.queue.dropped() != dropped) {  // still no room
         log.queue.count_dropped();
         return;
       }
-      log.dropped_told = dropped;
+      log.dropped_reported = dropped;
     }
     log.write(level, message);
   } catch (...) {  // no memory for a log line must not end the daemon

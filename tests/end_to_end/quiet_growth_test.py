@@ -39,7 +39,7 @@ def start_up(number):
 
 
 def given_back(number):
-    """Directory entries that reclaim took most of, and that come back."""
+    """Directory entries that were mostly reclaimed and then come back."""
     since = number if number < 50 else number - 50
     return poll(reclaimed=7 if number < 50 else 90_000, objects={"dentry": 9000 + 2000 * since})
 
@@ -80,7 +80,7 @@ class QuietGrowth(unittest.TestCase):
         self.assertIn(done.returncode, (0, 3), done.stderr)
         document = json.loads(done.stdout)
         self.assertTrue(document["enough"])
-        # {type: why} of what is larger and does not grow.
+        # {type: why} of types that are larger but do not grow.
         document["aside"] = dict(re.findall(r"^  \S+ (\S+) \+\S+: it (.*)$", run("leaks", "--from", path).stdout, re.MULTILINE))
         return document
 
@@ -97,7 +97,7 @@ class QuietGrowth(unittest.TestCase):
 
     def test_programs_at_work_are_no_leak_within_a_minute(self):
         aside = self.leaks(os.path.join(LIVE, "linux-live-compilers.tar.zst"))["aside"]
-        self.assertIn("of programs at work", aside["/work/group-3"])
+        self.assertIn("programs at work", aside["/work/group-3"])
 
     def test_made_recordings(self):
         for name, make in MADE.items():

@@ -52,7 +52,7 @@ Report events_report(ReportSource& source, const ReportView& view, std::optional
                                       [](const std::string& line) { return line.find("_kernel_log") != std::string::npos; });
   if (report.problem.empty() && !answer.has_log && is_refused) return report;
   if (report.problem.empty() && !answer.has_log) {
-    report.problem = sample.is_failed() ? sample.problem : "the kernel's log was not read; memstatctl doctor says why";
+    report.problem = sample.is_failed() ? sample.problem : "the kernel's log was not read; memstatctl doctor shows why";
   }
   if (!report.problem.empty()) return report;
   ReportTable table("events", kLogColumns, 3);

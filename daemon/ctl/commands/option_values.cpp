@@ -96,15 +96,15 @@ std::optional<std::uint64_t> parse_duration(const std::string& text) {
 std::int64_t duration_of(const std::string& text) { return static_cast<std::int64_t>(parse_duration(text).value_or(0)); }
 
 std::string check_interval(const std::string& text) {
-  constexpr std::uint64_t kLeast = 100'000'000;
-  constexpr std::uint64_t kMost = 86'400'000'000'000;
+  constexpr std::uint64_t kMin = 100'000'000;
+  constexpr std::uint64_t kMax = 86'400'000'000'000;
   const auto duration = parse_duration(text);
-  if (duration && *duration >= kLeast && *duration <= kMost) return {};
+  if (duration && *duration >= kMin && *duration <= kMax) return {};
   return "\"" + text + "\" is not an interval: give 100ms to 24h, as 500ms, 10s, 2m or 1h";
 }
 
 std::string check_window(const std::string& text) {
-  constexpr std::uint64_t kMost = 30ULL * 86'400'000'000'000;
+  constexpr std::uint64_t kMax = 30ULL * 86'400'000'000'000;
   const auto duration = parse_duration(text);
   if (duration && *duration >= 100'000'000 && *duration <= kMost) return {};
   return "\"" + text + "\" is not a duration: give 100ms to 720h, as 30s, 2m or 1h";

@@ -35,7 +35,7 @@ constexpr std::array kRecordOptions{
 std::string check_output(const std::string& path) {
   for (const std::string_view ending : {".gz", ".tgz", ".xz", ".bz2", ".zip", ".zst", ".tzst"}) {
     if (!path.ends_with(ending) || path.ends_with(".tar.zst")) continue;
-    return printable_bytes(path) + ": a recording is a directory, .tar or .tar.zst, and nothing else";
+    return printable_bytes(path) + ": a recording is a directory, .tar or .tar.zst";
   }
   return {};
 }

@@ -165,7 +165,7 @@ class Files {
       total_.resident += file.resident;
       table_.add({file.resident, file.bytes, ratio_of(file), printable_bytes(path), file.pages, file.resident_pages});
     } else {
-      ++untold_;
+      ++unknown_;
       table_.add({Cell(), file.bytes, Cell(), printable_bytes(path), file.pages, Cell()});
     }
   }
@@ -178,7 +178,7 @@ class Files {
   Report finish(ReportView view) {
     progress_.finish();
     table_.add_head("files", count_);
-    table_.add_head("untold_files", untold_);
+    table_.add_head("untold_files", unknown_);
     table_.add_head("size_bytes", total_.bytes);
     table_.add_head("resident_bytes", total_.resident);
     if (view.sort.empty()) view.sort = "resident_bytes";  // largest first
@@ -205,9 +205,9 @@ class Files {
     std::string line;
     if (refused_ == 1) line = "not in this answer: " + first_refused_;
     if (refused_ > 1) line = "not in this answer: " + first_refused_ + ", and " + std::to_string(refused_ - 1) + " more";
-    if (untold_ != 0) {
-      line += (line.empty() ? "" : "; ") + std::to_string(untold_) +
-              (untold_ == 1 ? " file: the kernel does" : " files: the kernel does") +
+    if (unknown_ != 0) {
+      line += (line.empty() ? "" : "; ") + std::to_string(unknown_) +
+              (unknown_ == 1 ? " file: the kernel does" : " files: the kernel does") +
               " not report resident memory for files that you neither own nor may write";
     }
     return line.empty() ? line : line + "; run as their owner, or as root";
@@ -219,7 +219,7 @@ class Files {
   Residency total_;
   std::uint64_t told_bytes_ = 0;
   std::uint64_t count_ = 0;
-  std::uint64_t untold_ = 0;
+  std::uint64_t unknown_ = 0;
   std::uint64_t refused_ = 0;
   std::string first_refused_;
 };

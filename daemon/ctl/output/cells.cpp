@@ -80,8 +80,8 @@ std::string cut(std::string_view text, std::size_t width) {
 std::string shortened(std::string_view text, std::size_t width) {
   const std::size_t needed = width_of(text);
   if (needed <= width) return std::string(text);
-  constexpr std::size_t kLeast = 4;  // with less room an ellipsis says less than a letter
-  if (width < kLeast) return cut(text, width);
+  constexpr std::size_t kMin = 4;  // with less room an ellipsis says less than a letter
+  if (width < kMin) return cut(text, width);
   const std::size_t before = width / 2;
   const std::size_t after = width - before - 1;
   const std::string head = cut(text, before);

@@ -117,8 +117,8 @@ std::string percent(double part) {
 }
 
 std::string duration_text(double seconds) {
-  constexpr double kLongest = 100.0 * 365 * 86400;
-  if (!(seconds < kLongest)) return ">100y";
+  constexpr double kMax = 100.0 * 365 * 86400;
+  if (!(seconds < kMax)) return ">100y";
   const auto whole = static_cast<std::uint64_t>(std::max(0.0, seconds));
   struct DurationUnit {
     std::uint64_t seconds;

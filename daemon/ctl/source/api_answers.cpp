@@ -151,9 +151,9 @@ bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& typ
 namespace {
 
 std::int64_t whole_of(const Document& object, const char* key) {
-  constexpr double kMost = 9e18;
+  constexpr double kMax = 9e18;
   const double number = number_of(object, key).value_or(0);
-  return static_cast<std::int64_t>(std::llround(std::clamp(number, -kMost, kMost)));
+  return static_cast<std::int64_t>(std::llround(std::clamp(number, -kMax, kMax)));
 }
 
 bool take_growth_rows(const Document& document, const char* key, std::vector<GrowthRow>& rows) {

@@ -153,10 +153,10 @@ class ReportSource {
   /// The events in the kernel's log as of the last read().
   virtual EventsAnswer events() { return {}; }
   /// The findings as of the last read().
-  virtual FindingsAnswer findings() { return {.diagnosis = {}, .problem = "nothing here looks for causes"}; }
-  /// The most urgent of them, where that costs no further look at the machine.
+  virtual FindingsAnswer findings() { return {.diagnosis = {}, .problem = "there are no findings here"}; }
+  /// The most urgent finding, if it is available without another read.
   virtual std::optional<Finding> first_finding() { return std::nullopt; }
-  /// Whether growth() knows of polls from before the first read().
+  /// Whether growth() includes polls from before the first read().
   [[nodiscard]] virtual bool remembers() const { return false; }
 };
 

@@ -65,11 +65,12 @@ ParsedUrl parse_url(std::string_view text) {
   if (cut_beginning(text, "unix:")) return parse_socket(whole, text);
   const bool has_bad_byte = std::any_of(text.begin(), text.end(), [](char c) { return c <= ' ' || c == '\x7f'; });
   if (has_bad_byte || text.find_first_of("?#") != std::string_view::npos) {
-    return refused("is no URL of a memstatd: give http://HOST:PORT, without blanks, '?' and '#'");
+    return refused("is not the URL of a memstatd: give http://HOST:PORT, without blanks, '?' and '#'");
   }
   HttpUrl url;
   url.is_https = cut_beginning(text, "https://");
-  if (!url.is_https && !cut_beginning(text, "http://")) return refused("is no URL of a memstatd: give http://HOST:PORT");
+  if (!url.is_https && !cut_beginning(text, "http://"))
+    return refused("is not the URL of a memstatd: give http://HOST:PORT");
   const std::size_t slash = std::min(text.find('/'), text.size());
   url.prefix = text.substr(slash);
   url.prefix.erase(url.prefix.find_last_not_of('/') + 1);
@@ -84,16 +85,16 @@ ParsedUrl parse_url(std::string_view text) {
     if (end == std::string_view::npos) return refused("has an IPv6 address without its ']': give http://[::1]:8947");
     url.host = text.substr(1, end - 1);
     text.remove_prefix(end + 1);
-    if (!text.empty() && text[0] != ':') return refused("is no URL of a memstatd: give http://[::1]:8947");
+    if (!text.empty() && text[0] != ':') return refused("is not the URL of a memstatd: give http://[::1]:8947");
   } else {
     url.host = text.substr(0, text.find(':'));
     text.remove_prefix(url.host.size());
   }
-  if (url.host.empty()) return refused("names no host: give http://HOST:PORT");
+  if (url.host.empty()) return refused("has no host: give http://HOST:PORT");
   url.port = !text.empty() ? std::string(text.substr(1)) : url.is_https ? "443" : "80";
   const auto port = parse_u64(url.port);
   if (!port || *port == 0 || *port > 65535) {
-    return refused("has no possible port: give http://HOST:PORT, such as http://127.0.0.1:8947");
+    return refused("has an invalid port: give http://HOST:PORT, such as http://127.0.0.1:8947");
   }
   return {.url = std::move(url), .problem = {}};
 }

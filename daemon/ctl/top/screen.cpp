@@ -28,7 +28,7 @@ std::array<struct sigaction, kSignals.size()> actions_before{};
 std::array<int, 2> signal_pipe{-1, -1};
 
 /// Only records the signal: curses must not be called in a handler.
-void tell(int signal) {
+void record_signal(int signal) {
   const int error = errno;
   const auto byte = static_cast<unsigned char>(signal);
   [[maybe_unused]] const ssize_t written = ::write(signal_pipe[1], &byte, 1);
@@ -48,7 +48,7 @@ bool open_signals() {
 void take_signals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction action {};
-    action.sa_handler = tell;
+    action.sa_handler = record_signal;
     sigemptyset(&action.sa_mask);
     ::sigaction(kSignals.at(i), &action, nullptr);
   }

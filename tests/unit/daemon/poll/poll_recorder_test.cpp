@@ -39,7 +39,7 @@ class PollRecorderTest : public testing::Test {
     recorder_->finish();
     clock_.advance(std::chrono::seconds(1));
   }
-  Result<void> stop() { return recorder_->stop(kLongest); }
+  Result<void> stop() { return recorder_->stop(kTimeout); }
   [[nodiscard]] std::size_t recorded() const {
     auto replay = open_capture_directory(directory_.file("rec"));
     return replay ? (*replay)->poll_count() : 0;
@@ -52,7 +52,7 @@ class PollRecorderTest : public testing::Test {
     return lines_;
   }
 
-  static constexpr std::chrono::minutes kLongest{10};
+  static constexpr std::chrono::minutes kTimeout{10};
   static constexpr std::string_view kRecordedFile = "/proc/meminfo";
   TemporaryDirectory directory_;
   ManualClock clock_;
@@ -68,7 +68,7 @@ TEST_F(PollRecorderTest, WithoutARecordingDoesNothing) {
   PollRecorder none;
   EXPECT_EQ(none.begin("poll"), std::nullopt);
   none.finish();
-  EXPECT_TRUE(none.stop(kLongest));
+  EXPECT_TRUE(none.stop(kTimeout));
 }
 
 TEST_F(PollRecorderTest, InPlaceEachPollIsThereBeforeTheNextOne) {
