@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every question keeps: bounds, hostile names, and the table of a recording.
+// Tests for every question: bounds, hostile names, and the table of a recording.
 #include <gtest/gtest.h>
 
 #include "core/inspect/owners.h"

@@ -46,8 +46,7 @@ TEST_F(FreeBsdKernelLog, CountsEachLineOnce) {
   print(kFilesLine);
   EXPECT_EQ(count("files_full"), 2U);
   const std::string& table = reader_.staging.kernel_log();
-  EXPECT_NE(table.find("event files_full -\ntext kern.maxfiles"), std::string::npos)
-      << "its time is unknown: " << table;
+  EXPECT_NE(table.find("event files_full -\ntext kern.maxfiles"), std::string::npos) << "its time is unknown: " << table;
   EXPECT_EQ(table.find("count oom_kill"), table.find("count ")) << "and no events of other systems: " << table;
   EXPECT_EQ(table.find("conntrack"), std::string::npos);
   LogTable parsed;

@@ -132,8 +132,7 @@ TEST_F(LinuxSlabSysfs, OfOneNodeSlabinfoTellsHowManySlabsAndSlotsSoThatTheirFile
   EXPECT_EQ(kernel_.calls_of("/proc/slabinfo"), 1U);
   EXPECT_EQ(kernel_.calls_of("idle/partial") + kernel_.calls_of("idle/cpu_slabs"), 0U) << "a cache without slabs has none";
   kernel_.nodes = "0-1\n";
-  EXPECT_TRUE(words().starts_with("a: slabs=1 partial_slabs=3 cpu_slabs=2; b"))
-      << "which node has which is no longer known";
+  EXPECT_TRUE(words().starts_with("a: slabs=1 partial_slabs=3 cpu_slabs=2; b")) << "which node has which is no longer known";
 }
 
 TEST_F(LinuxSlabSysfs, OfMoreNodesTheirFilesAreKept) {

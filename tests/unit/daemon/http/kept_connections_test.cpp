@@ -8,8 +8,8 @@
 namespace memstat {
 namespace {
 
-// The front hears of it while a worker has the connection.
-TEST(KeptConnections, WhatOneDoesWhileItIsAnsweredIsSeenThen) {
+// The front notices it while a worker has the connection.
+TEST(KeptConnections, EventsAreNoticedWhileAWorkerAnswers) {
   std::atomic<bool> is_asked = false;
   std::atomic<bool> is_released = false;
   HttpServerOptions options{
