@@ -73,7 +73,7 @@ TEST(SourceTable, GivesEveryMetricOfASystemOneOwner) {
   }
 }
 
-TEST(SourceTable, TellsOfEveryFigureWhereItComesFrom) {
+TEST(SourceTable, NamesTheOriginOfEveryFigure) {
   for (const SourceDescriptor* source : all_sources()) {
     EXPECT_EQ(fields_of(source->origins), source->fields) << source->name;
     EXPECT_EQ(cpu_fields_of(source->origins), source->cpu_fields) << source->name;
@@ -108,7 +108,7 @@ TEST(SourceTable, GivesEveryAllocatorExactlyOneRoster) {
   for (const auto& [owner, count] : rosters) EXPECT_EQ(count, 1) << to_string(owner.second);
 }
 
-TEST(SourceTable, GivesEveryAllocatorAWordOfItsOwn) {
+TEST(SourceTable, GivesEveryAllocatorAUniqueWord) {
   std::set<std::string_view> words;
   for (std::size_t i = 0; i < kAllocatorCount; ++i) words.insert(to_string(static_cast<Allocator>(i)));
   EXPECT_EQ(words.size(), kAllocatorCount);

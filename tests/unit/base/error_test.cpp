@@ -20,7 +20,7 @@ TEST(ErrorCode, NumbersAreThoseOfLibmemstat) {
   EXPECT_EQ(static_cast<int>(ErrorCode::kKvmShortRead), 8);
 }
 
-TEST(ErrorCode, EachHasAWordOfItsOwnThatFitsALabel) {
+TEST(ErrorCode, EachHasAUniqueWordThatFitsALabel) {
   std::set<std::string_view> words;
   for (const int code : {0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18}) {
     const std::string_view word = reason(static_cast<ErrorCode>(code));
@@ -30,7 +30,7 @@ TEST(ErrorCode, EachHasAWordOfItsOwnThatFitsALabel) {
   EXPECT_EQ(reason(static_cast<ErrorCode>(99)), "unknown");
 }
 
-TEST(ErrorCode, ErrnoTellsAbsentFromForbiddenFromBroken) {
+TEST(ErrorCode, ErrnoDistinguishesAbsentForbiddenAndBroken) {
   for (const int absent : {ENOENT, ENOTDIR, ENODEV, ENXIO, EOPNOTSUPP})
     EXPECT_EQ(code_of_errno(absent), ErrorCode::kNotPresent);
   for (const int denied : {EACCES, EPERM}) EXPECT_EQ(code_of_errno(denied), ErrorCode::kPermission);

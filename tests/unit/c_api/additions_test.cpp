@@ -26,7 +26,7 @@ TEST(CApiNodes, HaveTheFiguresThatTheKernelGave) {
   EXPECT_EQ(memstat_get_pernode_count(type, 1), 0U) << "the kernel does not have it";
 }
 
-TEST(CApiNodes, HaveEachFigureOfItsOwn) {
+TEST(CApiNodes, HaveEachFigureSeparately) {
   StagingBuilder staging;
   staging.nodes(kEveryNodeField, 2);
   staging.type("all")

@@ -121,7 +121,7 @@ static_assert(same<size_t (*)(uint64_t, char*, size_t)>(memstat_bytes_to_string)
 static_assert(same<size_t (*)(const struct memstat_process*, char*, size_t)>(memstat_process_to_string));
 static_assert(sizeof(struct memstat_process) == 104 && sizeof(struct memstat_memory_block) == 32);
 
-TEST(Strerror, HasWordsOfItsOwnForEveryErrorAndOneForAllOthers) {
+TEST(Strerror, HasUniqueWordsForEveryErrorAndOneForAllOthers) {
   const std::string unknown = memstat_strerror(MEMSTAT_ERROR_UNDEFINED);
   EXPECT_FALSE(unknown.empty());
   std::set<std::string> words = {unknown};

@@ -228,7 +228,7 @@ TEST_F(CApiErrors, AKernelThatNeverHasRoomIsAskedABoundedNumberOfTimes) {
   }
 }
 
-TEST_F(CApiErrors, OurOwnLackOfMemoryIsToldFromTheKernels) {
+TEST_F(CApiErrors, OurLackOfMemoryIsDistinguishedFromTheKernels) {
   const auto odd = std::make_shared<OddKernel>(*kernel_);
   const ListPtr list = make_list(odd);
   for (const Row& row : kTable) {

@@ -63,7 +63,7 @@ TEST_F(CApiPolls, OfACaptureAreCountedDescribedAndSelectedWhileTypesStay) {
   EXPECT_EQ(memstat_capture_get_poll(list_.get(), 0, nullptr), -1);
 }
 
-TEST_F(CApiPolls, AreNoneOfWhatIsNoCapture) {
+TEST_F(CApiPolls, AreZeroWithoutACapture) {
   const auto kernel = std::make_shared<FakeKernelView>(OperatingSystem::kLinux, 1);
   const ListPtr list = make_list(kernel);
   EXPECT_EQ(memstat_capture_get_count(list.get()), 0U);

@@ -89,7 +89,7 @@ TEST_F(Archive, OpensACaptureAtTheRootInATopDirectoryAndBehindADot) {
   }
 }
 
-TEST_F(Archive, IgnoresWhatIsNoPartOfTheCapture) {
+TEST_F(Archive, IgnoresFilesOutsideTheCapture) {
   Tar tar;
   tar.add_basics("c/")
       .add("c/oracle/dump.txt", "x")
@@ -226,7 +226,7 @@ TEST_F(Archive, AHugeClaimCostsNoMemoryAndIsRefused) {
   }
 }
 
-TEST_F(Archive, WhatIsSkippedCountsAsWell) {
+TEST_F(Archive, SkippedMembersCountAsWell) {
   const ArchiveLimits limits{.member_bytes = 100'000, .total_bytes = 10'000};
   for (const char type : {'0', '3', '6', 'D', 'M', 'S', 'Z'}) {
     for (const char* name : {"oracle/x", ".", "./", "c/"}) {
@@ -295,7 +295,7 @@ TEST_F(Archive, RefusesSparseMembers) {
   EXPECT_NE(to_string(opened.error()).find("sparse"), std::string::npos) << to_string(opened.error());
 }
 
-TEST_F(Archive, SaysWhatIsWrongWithAnAbsentEmptyOrForeignFile) {
+TEST_F(Archive, ExplainsAnAbsentEmptyOrForeignFile) {
   EXPECT_TRUE(fails(open_capture(directory_.file("none.tar.zst")), ErrorCode::kNotPresent));
   for (const std::string& bytes :
        {std::string(), std::string("garbage"), std::string(100'000, 'x'), std::string(100'000, '\0'),

@@ -107,7 +107,7 @@ class Archivers : public testing::Test {
   const TemporaryDirectory directory_;
 };
 
-TEST_F(Archivers, WriteWhatIsReadAsTheDirectoryIs) {
+TEST_F(Archivers, WriteArchivesThatReadLikeTheDirectory) {
   std::size_t read = 0;
   for (const Archiver& archiver : kWriters) {
     if (!has(archiver.command.substr(0, archiver.command.find(' ')))) continue;
@@ -144,7 +144,7 @@ TEST(ArchivesOfOthers, AreReadWithoutTheirPrograms) {
   }
 }
 
-TEST_F(Archivers, ReadWhatIsWritten) {
+TEST_F(Archivers, ReadOurArchives) {
   make_tree(kAnyLength);
   const auto expected = open_directory_files(directory_.file("rec"));
   for (const char* name : {"packed.tar", "packed.tar.zst"}) {

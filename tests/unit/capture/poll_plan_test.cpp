@@ -62,7 +62,7 @@ TEST_F(Plan, LinksInACircleOrOutOfTheTreeTakeNothingWithThem) {
   for (const auto& [path, content] : made.files) EXPECT_EQ(path.substr(0, 3), "fs/") << path;
 }
 
-TEST_F(Plan, ErrorsStandOnlyForWhatIsNotKnown) {
+TEST_F(Plan, ErrorsAreKeptOnlyForUnknownContent) {
   add(Kind::kFileError, "/known", "", EIO);
   add(Kind::kFile, "/known", "x");
   add(Kind::kFileError, "/listed", "", EISDIR);
@@ -95,7 +95,7 @@ TEST(KernelAddresses, AreZeroedAtEqualWidth) {
   EXPECT_EQ(zeroed("a ffff888000000000"), "a 0000000000000000");
 }
 
-TEST(KernelAddresses, WhatIsNoneStays) {
+TEST(KernelAddresses, OtherTextStays) {
   for (const std::string& text :
        {std::string(""), std::string("ffff88800000000"), std::string("ffff8880000000000"), std::string("0000ffff00000000"),
         std::string("aaaa888000000000"), std::string("1234567890123456"), std::string("ffff"),

@@ -422,7 +422,7 @@ TEST_F(Recording, APollIsAnAppendAndMakesNoFile) {
   EXPECT_EQ(replay()->poll_count(), 21U);
 }
 
-TEST_F(Recording, GoesOnWhenNoDescriptorIsLeft) {
+TEST_F(Recording, ContinuesWhenNoDescriptorIsLeft) {
   auto recording = record({.directory = {}, .max_bytes = 8'000'000});
   ASSERT_TRUE(record_poll(*recording));
   rlimit before{};
@@ -480,7 +480,7 @@ TEST_F(Recording, WritesThroughItsDescriptorWhenThePathIsGone) {
   EXPECT_TRUE(open_capture_directory(directory_.file("moved")));
 }
 
-TEST_F(Recording, GoesOnAfterPrivilegesAreGone) {
+TEST_F(Recording, ContinuesAfterPrivilegesAreGone) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
   constexpr uid_t kNobody = 65534;
   const int failed_step = exit_status_of_child([&] {

@@ -91,7 +91,7 @@ TEST(Captured, GivesFilesSysctlsLinksAndListings) {
   });
 }
 
-TEST(Captured, WhatIsMissingIsNotPresent) {
+TEST(Captured, MissingFilesAreNotPresent) {
   SmallCapture().check_both([](ReplayKernelView& view) {
     Buffer out;
     std::vector<std::string> names;
@@ -192,7 +192,7 @@ TEST(Captured, GivesBackTheErrnoThatWasRecorded) {
   });
 }
 
-TEST(Captured, SelectsPollsInOrderAndSkipsWhatIsNone) {
+TEST(Captured, SelectsPollsInOrderAndSkipsOtherDirectories) {
   SmallCapture capture;
   const auto poll = [](int number) {
     return "realtime: 2026-11-20T15:00:00Z\nmonotonic_ns: " + std::to_string(number) + "\n";

@@ -128,7 +128,7 @@ std::string name_of(std::size_t size, std::size_t slash_every) {
   return name;
 }
 
-TEST(Tar, WhatIsWrittenIsReadInPiecesOfAnySize) {
+TEST(Tar, IsReadInPiecesOfAnySize) {
   std::string bytes;
   std::vector<TarMember> written;
   std::vector<std::string> contents;
@@ -220,7 +220,7 @@ TEST(Tar, ReadsNamesOfGnuPaxAndTheOldestFormat) {
                                    "old/||5|", "pax/name||0|pax4", "kept|pax/target|2|", "begin/end||0|"));
 }
 
-TEST(Tar, TellsTypesApart) {
+TEST(Tar, DistinguishesTypes) {
   std::string bytes;
   const std::string types = "0127345D6SMNAIZ!";
   for (const char type : types)
@@ -309,7 +309,7 @@ TEST(Tar, SaysWhatHeadersTake) {
   EXPECT_EQ(all.members[1].header_bytes, 512U + 1024 + 512);
 }
 
-TEST(Tar, WhatIsNotReadOfAMemberIsSkipped) {
+TEST(Tar, TheUnreadRestOfAMemberIsSkipped) {
   const std::string bytes =
       RawHeader("a").size(1000).summed() + padded(std::string(1000, 'a')) + RawHeader("b").summed() + kEndMark;
   Pieces pieces(bytes, 100);

@@ -158,7 +158,7 @@ TEST_F(KnownFiles, OfABundleThatIsCutShortAreKnownAsSuch) {
   }
 }
 
-TEST(ComponentAfter, IsWhatStandsBehindThePrefix) {
+TEST(ComponentAfter, FollowsThePrefix) {
   std::string_view rest = "x";
   EXPECT_EQ(component_after("/a/b/c/d", "/a/", rest), "b");
   EXPECT_EQ(rest, "c/d");

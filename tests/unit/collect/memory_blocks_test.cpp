@@ -52,7 +52,7 @@ class MemoryBlocks : public testing::Test {
   ErrorCode code_ = ErrorCode::kUndefined;
 };
 
-TEST_F(MemoryBlocks, TellTheNodeOfAnAddress) {
+TEST_F(MemoryBlocks, HaveTheNodeOfAnAddress) {
   blocks();
   block(0, {0});
   block(31, {0});
@@ -89,7 +89,7 @@ TEST_F(MemoryBlocks, ReachUpToTheHighestAddress) {
   EXPECT_THAT(where(0), HasSubstr("is not memory"));
 }
 
-TEST_F(MemoryBlocks, OfSeveralNodesAreToldApartByTheirZones) {
+TEST_F(MemoryBlocks, OfSeveralNodesAreDistinguishedByTheirZones) {
   blocks();
   block(1, {0, 1});
   write("proc/zoneinfo", zone(0, "Normal", 0, 0xC000) + zone(1, "Normal", 0xC000, 0x4000) + zone(2, "Normal", 0, 0x10000));
@@ -155,7 +155,7 @@ TEST_F(MemoryBlocks, PassOnWhatCannotBeRead) {
   }
 }
 
-TEST(MemoryBlocksOfCaptures, AreToldByTheirZones) {
+TEST(MemoryBlocksOfCaptures, AreFoundByTheirZones) {
   const auto view = open_fixture("linux-7.2-2cpu-2nodes-pools.tar.zst");
   const auto low = find_memory_block(*view, 0x1000);
   ASSERT_TRUE(low) << to_string(low.error());

@@ -219,7 +219,7 @@ TEST(Loader, HashesOfPasswordsMayNotBeInAFileThatEveryAccountCanRead) {
   EXPECT_TRUE(load_config_text("basic_auth: {}\n", "a.yaml", {.sources = {}, .is_readable_by_all = true}));
 }
 
-TEST(Loader, AnEmptyUserMeansThatNobodyElseIsBecome) { EXPECT_EQ(good("user: \"\"\n").user, ""); }
+TEST(Loader, AnEmptyUserKeepsTheAccount) { EXPECT_EQ(good("user: \"\"\n").user, ""); }
 
 TEST(Loader, TakesAnAgeAtWhichAScrapePollsAndAFileForThePage) {
   EXPECT_FALSE(good("poll: {on_scrape: off}\n").poll.on_scrape);
@@ -228,7 +228,7 @@ TEST(Loader, TakesAnAgeAtWhichAScrapePollsAndAFileForThePage) {
   EXPECT_EQ(good("textfile: \"\"\n").textfile, "");
 }
 
-TEST(Loader, FiltersShowWhatIsIncludedAndNotExcluded) {
+TEST(Loader, FiltersShowIncludedTypesThatAreNotExcluded) {
   EXPECT_TRUE(Config().filters.admit("slab", "dentry"));
   const FiltersConfig filters =
       good("filters: {include: [{allocator: slab}, {type: temp}], exclude: [{allocator: slab, type: kmalloc-.*}]}\n")

@@ -84,7 +84,7 @@ TEST(NamePattern, NamesOfAnyBytesAreTaken) {
   EXPECT_TRUE(compiled("caf\xC3\xA9").matches("caf\xC3\xA9"));
 }
 
-TEST(NamePattern, RefusesWhatIsNoneOrTooCostly) {
+TEST(NamePattern, RefusesInvalidOrCostlyPatterns) {
   for (const std::string& pattern : std::vector<std::string>{"",
                                                              "(",
                                                              ")",

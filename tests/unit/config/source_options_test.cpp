@@ -53,7 +53,7 @@ TEST(SourceOptions, ThatAreNotInTheFileAreNotInTheConfiguration) {
   EXPECT_TRUE(result->sources.at("rich").settings.empty());
 }
 
-TEST(SourceOptions, ThatAreWrongAreToldWithPlaceAndAdvice) {
+TEST(SourceOptions, ThatAreWrongAreReportedWithPlaceAndAdvice) {
   EXPECT_EQ(problem_of("sources: {rich: {dept: 3}}"),
             "f.yaml:1:18: sources.rich.dept: is not a known key; did you mean depth?");
   EXPECT_EQ(problem_of("sources: {rich: {depth: 17}}"),

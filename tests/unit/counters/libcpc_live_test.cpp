@@ -390,7 +390,7 @@ TEST_F(LiveLibcpc, AnOverflowIsASignalWithTheOriginalsCode) {
   ::sigaction(SIGEMT, &old, nullptr);
 }
 
-TEST_F(LiveLibcpc, TellsWhatIsCountedHere) {
+TEST_F(LiveLibcpc, ListsTheEventsThatCountHere) {
   EXPECT_EQ(cpc_access(), 0);
   int events = 0;
   cpc_walk_events_all(cpc_, &events, [](void* arg, const char*) { ++*static_cast<int*>(arg); });

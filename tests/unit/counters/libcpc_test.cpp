@@ -49,7 +49,7 @@ TEST_F(Libcpc, OpenChecksTheVersion) {
   EXPECT_EQ(cpc_version(1), static_cast<uint_t>(CPC_VER_NONE));
 }
 
-TEST_F(Libcpc, TellsWhatTheCpuHas) {
+TEST_F(Libcpc, ReportsTheCpusCounters) {
   EXPECT_EQ(cpc_npic(cpc_), 4U);
   EXPECT_EQ(cpc_caps(cpc_), static_cast<uint_t>(CPC_CAP_OVERFLOW_INTERRUPT));
   EXPECT_NE(std::string(cpc_cciname(cpc_)).find("4 counters"), std::string::npos);
@@ -257,7 +257,7 @@ TEST_F(Libcpc, SaysWhatWasScaled) {
   EXPECT_EQ(last_error.substr(0, 18), "cpc_bind_curlwp 8 ");
 }
 
-TEST_F(Libcpc, CloseReleasesWhatIsBound) {
+TEST_F(Libcpc, CloseReleasesBoundSets) {
   add("r1");
   cpc_bind_curlwp(cpc_, set_, 0);
   cpc_buf_create(cpc_, set_);

@@ -87,7 +87,7 @@ TEST_F(PerfSystemTest, KnowsEventsOfAllKinds) {
   EXPECT_EQ(code("r0", {{.name = "config", .value = 5}, {.name = "picnum", .value = 3}}), "4:5!");
 }
 
-TEST_F(PerfSystemTest, RefusesWhatIsNotThere) {
+TEST_F(PerfSystemTest, RefusesMissingEvents) {
   EXPECT_EQ(refusal("page-fault"), "1 there is no event page-fault here; is it page-faults?");
   EXPECT_EQ(refusal("nonsense!\x1b"), "1 there is no event nonsense!\\x1b here");
   EXPECT_EQ(refusal(""), "1 a name of an event has 1 to 512 characters");

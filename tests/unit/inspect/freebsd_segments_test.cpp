@@ -23,7 +23,7 @@ std::string segment(std::uint16_t mode, std::uint64_t size, std::uint32_t attach
 }
 constexpr std::uint16_t kAllocated = 0x800;
 
-TEST(WhoSegmentsOnFreeBsd, OnlyThoseWithNobodyAttachedCount) {
+TEST(WhoSegmentsOnFreeBsd, OnlyUnattachedOnesCount) {
   SysctlKernel kernel;
   kernel.set(kName,
              segment(0, 9, 0) + segment(kAllocated, 4096, 0) + segment(kAllocated, 8192, 3) + segment(kAllocated, ~0ULL, 0));

@@ -9,7 +9,7 @@
 namespace memstat {
 namespace {
 
-TEST(Inspection, EachQuestionHasWordsAndANameOfItsOwn) {
+TEST(Inspection, EachQuestionHasWordsAndAUniqueName) {
   std::set<std::pair<OperatingSystem, std::string_view>> names;
   for (const Inspection* const inspection : all_inspections()) {
     EXPECT_TRUE(names.emplace(inspection->os, inspection->name).second) << inspection->name;

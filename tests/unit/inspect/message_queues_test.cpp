@@ -17,7 +17,7 @@ TEST(WhoMessageQueues, AreTheFilesOfTheMount) {
   EXPECT_EQ(answer.holders[0].limit, 256U);
 }
 
-TEST(WhoMessageQueues, WithoutTheMountThereIsNobody) {
+TEST(WhoMessageQueues, WithoutTheMountThereAreNoHolders) {
   ProcessKernel kernel;
   for (const char* const mounts : {"", "36 - mqueue x", "20 1 0:5 / /dev rw - devtmpfs mqueue rw\n"}) {
     kernel.files["/proc/self/mountinfo"] = mounts;

@@ -18,7 +18,7 @@ TEST(WhoPipes, BothEndsOfAPipeAreOne) {
   EXPECT_EQ(holders_text(answer_of(kernel, "pipes")), "7 shell 3; 8 files 1");
 }
 
-TEST(WhoPipes, AProcessWithVeryManyFilesHidesNobody) {
+TEST(WhoPipes, AProcessWithVeryManyFilesHidesNoOther) {
   ProcessKernel kernel;
   kernel.add(6, "hoarder", 20'000, "/dev/null");
   kernel.add(7, "leaky", 20'000, "pipe:[1]");

@@ -63,7 +63,7 @@ TEST(WhoQueues, UnixBytesAreTheReceivers) {
             "8 pod unix receive 1 500B; 7 server unix send 1 300B; 7 server unix receive 1 100B");
 }
 
-TEST(WhoQueues, LiveUnixSocketsAreToldBySockDiag) {
+TEST(WhoQueues, LiveUnixSocketsAreReadBySockDiag) {
   UnixSocketsTable table;
   Buffer text;
   if (auto read = table.read(text); !read) GTEST_SKIP() << to_string(read.error());

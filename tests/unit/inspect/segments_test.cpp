@@ -17,7 +17,7 @@ std::string segment(int id, const std::string& size, int attached, const std::st
          resident + " " + swapped + "\n";
 }
 
-TEST(WhoSegments, OnlyThoseWithNobodyAttachedCountWithWhatIsResidentOrSwapped) {
+TEST(WhoSegments, OnlyUnattachedOnesCountWithTheirResidentAndSwappedBytes) {
   ProcessKernel kernel;
   kernel.files[std::string(kPath)] = std::string(kNames) + segment(1, "9000", 0, "4096", "8192") +
                                      segment(2, "9000000", 3, "8192", "0") + segment(3, "9000", 0, "16384", "0");

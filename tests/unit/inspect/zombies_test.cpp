@@ -19,7 +19,7 @@ TEST(WhoZombies, AreCountedForTheirParent) {
   EXPECT_EQ(holders_text(answer_of(kernel, "zombies")), "7 cron 4; 1 init 1");
 }
 
-TEST(WhoZombies, OfAParentThatIsGoneAreNobodys) {
+TEST(WhoZombies, OfAVanishedParentHaveNoHolder) {
   ProcessKernel kernel;
   kernel.add(1, "init");
   kernel.files["/proc/100/status"] = "Name:\tjob\nState:\tZ (zombie)\nPPid:\t99\nUid:\t0\n";

@@ -15,7 +15,7 @@ class Faulty : public testing::Test {
   Buffer out_;
 };
 
-TEST_F(Faulty, PassesOnWhatIsNotFaultyAndCounts) {
+TEST_F(Faulty, PassesOnOtherCallsAndCounts) {
   EXPECT_EQ(view_.page_size(), 4096U);
   EXPECT_EQ(view_.cpu_count(), 4U);
   EXPECT_TRUE(view_.read_file("/proc/slabinfo", out_));

@@ -398,7 +398,7 @@ TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
   EXPECT_EQ(failed_step, 0);
 }
 
-TEST(ProcessStatsReader, GoesOnAfterPrivilegesAreGone) {
+TEST(ProcessStatsReader, ContinuesAfterPrivilegesAreGone) {
   if (!live_view()) GTEST_SKIP() << "this system has no live view";
   if (::geteuid() != 0) GTEST_SKIP() << "only root has privileges to drop";
   const int failed_step = exit_status_of_child([&] {

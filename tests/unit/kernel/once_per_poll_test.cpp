@@ -122,7 +122,7 @@ TEST_F(OncePerPoll, TheFilesOfANodeAreSharedAsWell) {
 }
 
 // A poll leaves a hanging read behind: no thread waits for it, and its late result is ignored.
-TEST_F(OncePerPoll, AReadThatHangsHoldsUpNobodyAndItsBytesStayOutOfLaterPolls) {
+TEST_F(OncePerPoll, AHangingReadDelaysNothingAndItsBytesStayOutOfLaterPolls) {
   FaultyKernelView faulty(*inner_);
   OncePerPollView view(std::shared_ptr<KernelView>(&faulty, [](KernelView*) {}));
   const auto read_through = [&view](Buffer& out) { return view.read_file(kShared, out).has_value() ? out.view() : "error"; };

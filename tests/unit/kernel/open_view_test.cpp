@@ -58,7 +58,7 @@ TEST(OpenView, ThatLoadsNowNeedsTheDirectoryNoMore) {
   EXPECT_EQ(bytes.view(), "bytes");
 }
 
-TEST(OpenView, OfWhatIsNotThereSaysSo) {
+TEST(OpenView, OfAMissingFileFails) {
   for (const char* reference : {"/nonexistent/capture", "/nonexistent/capture@2", ""}) {
     EXPECT_TRUE(fails(open_view(reference), ErrorCode::kNotPresent)) << reference;
   }

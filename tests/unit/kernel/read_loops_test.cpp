@@ -68,7 +68,7 @@ TEST(ReadAll, AnEmptyFileIsEmpty) {
   EXPECT_TRUE(out.empty());
 }
 
-TEST(ReadAll, GoesOnAfterEintr) {
+TEST(ReadAll, ContinuesAfterEintr) {
   Buffer out;
   Reader reader("content", 3);
   int calls = 0;

@@ -170,7 +170,7 @@ TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
 #endif
 }
 
-TEST(ReaderProcess, HandsOverWhatIsLargeWithoutACopy) {
+TEST(ReaderProcess, PassesLargeContentWithoutACopy) {
 #if defined(__linux__)
   Growing inside;
   ForkedReader reader(inside);
@@ -539,7 +539,7 @@ void expect_refusals(int socket, int wrong) {
   EXPECT_EQ(errno_of(good), 0) << "and serves on";
 }
 
-TEST(ReaderProcess, AnswersWhatIsNoRequestWithAnError) {
+TEST(ReaderProcess, AnswersAnInvalidRequestWithAnError) {
   Growing inside;
   ForkedReader reader(inside);
   const UniqueFd socket = reader.take_socket();

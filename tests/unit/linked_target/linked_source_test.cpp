@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-TEST(LinkedSource, StandsInTheTableInItsPlaceOfTheAlphabet) {
+TEST(LinkedSource, IsInTheTableInAlphabeticalOrder) {
   const SourceDescriptor* const linked = find_source("linked_source");
   ASSERT_NE(linked, nullptr);
   EXPECT_TRUE(std::ranges::is_sorted(all_sources(), {}, [](const SourceDescriptor* source) { return source->name; }));

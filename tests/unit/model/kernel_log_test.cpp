@@ -77,7 +77,7 @@ TEST(KernelLog, PassesOverWhatOnlyLooksAlike) {
   }
 }
 
-TEST(KernelLog, TellsAnEventFromTheNamesInIt) {
+TEST(KernelLog, DistinguishesAnEventFromTheNamesInIt) {
   EXPECT_EQ(event_named("cgroup: fork rejected by pids controller in /TCP: too many orphaned sockets"), "pids_full");
   EXPECT_EQ(event_named("VFS: file-max lim: page allocation failure: order:0, mode:0x0()"), "page_allocation_failure");
   EXPECT_EQ(fields(LogEvent::kOomKill, "Out of memory: Killed process 7 (a) total-vm:9kB) total-vm:1kB, anon-rss:2kB"),

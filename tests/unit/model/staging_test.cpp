@@ -134,7 +134,7 @@ TEST(Staging, FoldingMovesTheColumnsOfTheCpusToo) {
   EXPECT_EQ(folded("abacb", both), "a=3(30,0)(0,31) b=5(50,0)(0,51) c=4(40,0)(0,41) ");
 }
 
-TEST(Staging, MergingFindsTheTypeOfANameWhereverTheNameStands) {
+TEST(Staging, MergingFindsTheTypeOfANameAtAnyAddress) {
   Staging staging;
   for (int round = 0; round < 3; ++round) {
     staging.reset({}, 0);

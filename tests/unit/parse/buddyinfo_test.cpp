@@ -21,7 +21,7 @@ TEST(FreeBlocks, AreReadByOrder) {
   EXPECT_EQ(blocks.count(3), ~std::uint64_t{0});
 }
 
-TEST(FreeBlocks, AreNothingWhereSomethingElseStands) {
+TEST(FreeBlocks, AreNothingInOtherText) {
   for (const char* row : {"", " ", "-1", "1 x", "1 2,", "> 5", ">", ">>5", "18446744073709551616", "1.5", "0x1"}) {
     EXPECT_FALSE(FreeBlocks::parse(row).has_value()) << row;
   }
@@ -36,7 +36,7 @@ TEST(FreeBlocks, HaveAsManyOrdersAsAnyKernelAndNoMore) {
   EXPECT_FALSE(FreeBlocks::parse(row + "1").has_value());
 }
 
-TEST(FreeBlocks, TellTheLargestOfThem) {
+TEST(FreeBlocks, HaveTheLargestBlock) {
   EXPECT_EQ(blocks_of("0 0 0").largest_block(), 0U);
   EXPECT_EQ(blocks_of("1 0 0").largest_block(), 1U);
   EXPECT_EQ(blocks_of("1 7 0").largest_block(), 2U);

@@ -22,7 +22,7 @@ TEST(KeyedNumbers, ThatTheTextDoesNotHaveStayWithoutAValue) {
   EXPECT_EQ(numbers[1].value, 2U) << "the first of two lines";
 }
 
-TEST(KeyedNumbers, ThatAreNoneAreToldByTheOffsetOfTheirLine) {
+TEST(KeyedNumbers, ThatAreInvalidAreReportedByTheOffsetOfTheirLine) {
   std::array<KeyedNumber, 1> numbers{{{.key = "b", .value = {}}}};
   for (const char* bad :
        {"a 1\nb x\n", "a 1\nb\n", "a 1\nb -1\n", "a 1\nb: 18446744073709551616\n", "a 1\nb: 18014398509481984 kB\n"}) {

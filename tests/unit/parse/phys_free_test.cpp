@@ -45,7 +45,7 @@ TEST(PhysFree, KnowsASecondListAndKernelsWithoutDomains) {
   EXPECT_FALSE(reader.error());
 }
 
-TEST(PhysFree, RefusesWhatIsNoRow) {
+TEST(PhysFree, RefusesInvalidRows) {
   for (const char* wrong : {"FREE LIST 0:\n12 (16K)\n", "FREE LIST 0:\n12 (16K) |\n", "FREE LIST 0:\n12 (16K) | x\n",
                             "FREE LIST 0:\n32 (16K) | 1\n", "FREE LIST 0:\n1x (16K) | 1\n", "FREE LIST 0:\n1 (16K) | 1 |\n",
                             "FREE LIST 0:\n1 (16K) | -1\n", "1 (16K) | 1\n", "FREE LIST x:\n", "DOMAIN 65536:\n",

@@ -16,7 +16,7 @@ TEST(ReadPressure, HasTheTotalsOfBothKinds) {
   EXPECT_EQ(pressure.full, 9880833U);
 }
 
-TEST(ReadPressure, LeavesOutWhatIsNotThere) {
+TEST(ReadPressure, OmitsMissingLines) {
   Pressure pressure;
   EXPECT_FALSE(read_pressure("", pressure));
   EXPECT_FALSE(read_pressure("\nirq total=x\n", pressure));

@@ -16,7 +16,7 @@ TEST(SymbolName, IsTheFunctionAndItsModule) {
   EXPECT_EQ(name.view(), "f [m] (kind)");
 }
 
-TEST(SymbolName, CutsWhatIsTooLongToBeOne) {
+TEST(SymbolName, CutsNamesThatAreTooLong) {
   const std::string endless(4096, 'x');
   SymbolName name(endless, endless);
   EXPECT_EQ(name.view(),

@@ -11,7 +11,7 @@ void put(std::string& bytes, std::size_t offset, T value) {
   std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-TEST(SysvArrays, CountWhatIsAllocated) {
+TEST(SysvArrays, CountAllocatedObjects) {
   std::string segments(3 * 104, '\0');
   put<std::uint16_t>(segments, 16, 0x200);  // SHMSEG_FREE
   put<std::uint64_t>(segments, 32, 512);
@@ -59,7 +59,7 @@ TEST(SysvArrays, OfOtherStructuresAreUnknown) {
 
 const std::string kSegmentColumns = "key shmid perms size nattch rss swap\n";
 
-TEST(HeldSegments, AreThoseOfAllAndOfThoseNobodyHasAttached) {
+TEST(HeldSegments, AreThoseOfAllAndOfUnattachedOnes) {
   HeldSegments held;
   EXPECT_FALSE(
       read_held_segments(kSegmentColumns + "0 0 600 8192 2 4096 0\n0 1 600 99999 0 4096 8192\n0 2 600 5 0 0 4096\n", held));

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kNone = kNoUmaSysctlNode;
 
-TEST(NumberOfUmaSysctlNode, IsZeroForANameOfItsOwn) {
+TEST(NumberOfUmaSysctlNode, IsZeroForAUniqueName) {
   EXPECT_EQ(number_of_zone_node("mbuf", "mbuf"), 0U);
   EXPECT_EQ(number_of_zone_node("malloc-16", "malloc_16"), 0U);
   EXPECT_EQ(number_of_zone_node("vm pgcache", "vm_pgcache"), 0U);
@@ -26,7 +26,7 @@ TEST(NumberOfUmaSysctlNode, IsWhatTheKernelAppendsToOlderOnes) {
   EXPECT_EQ(number_of_zone_node("a b", "a b"), std::nullopt) << "no node has a blank";
 }
 
-TEST(NumberOfUmaSysctlNode, GoesOnBehindTheEndOfACutName) {
+TEST(NumberOfUmaSysctlNode, FollowsTheEndOfATruncatedName) {
   const std::string cut = "a name of thirty-one characters";
   ASSERT_EQ(cut.size(), kMaxZoneNameSize);
   EXPECT_EQ(number_of_zone_node(cut, "a_name_of_thirty_one_characters"), 0U);
@@ -60,13 +60,13 @@ TEST(UmaSysctlNodes, AreNotGuessedWhereSizesOrNumbersDiffer) {
 }
 
 // The stream has all zones with a keg before all cache zones, whatever their age.
-TEST(UmaSysctlNodes, WithAndWithoutAKegAreToldApart) {
+TEST(UmaSysctlNodes, WithAndWithoutAKegAreDistinguished) {
   const ListedZone zones[] = {{"x", 1, true}, {"x", 2, false}, {"x", 3, false}};
   const UmaSysctlNode nodes[] = {{"x", "cache zone", 3, false}, {"x_1", "x", 1, true}, {"x_2", "cache zone", 2, false}};
   EXPECT_THAT(match_zone_nodes(zones, nodes), ElementsAre(1, 2, 0));
 }
 
-TEST(UmaSysctlNodes, OfARecordingMayLackWhatTellsThemApart) {
+TEST(UmaSysctlNodes, OfARecordingMayBeIndistinguishable) {
   const ListedZone zones[] = {{"x", 1, true}, {"x", 2, false}, {"y", 5, true}};
   const UmaSysctlNode nodes[] = {{.name = "x"}, {.name = "x_1"}, {.name = "y"}};
   EXPECT_THAT(match_zone_nodes(zones, nodes), ElementsAre(1, 0, 2));

@@ -45,7 +45,7 @@ TEST(VmCounters, OfKindsThatAreYetToComeKeepTheirWord) {
   EXPECT_EQ(first.counters().size(), 8U);
 }
 
-TEST(VmCounters, ThatAreNoneAreToldByTheOffsetOfTheirLine) {
+TEST(VmCounters, ThatAreInvalidAreReportedByTheOffsetOfTheirLine) {
   std::array<KeyedNumber, 1> numbers{{{.key = "b", .value = {}}}};
   for (const char* bad : {"a 1\nb x\n", "a 1\nb\n", "a 1\nb -1\n", "a 1\nb 18446744073709551616\n", "a 1\nb 1 2\n",
                           "a 1\nb 1", "a 1\nc 1", "a 1\nz_dma x\n", "a 1\nz_dma\n", "a 1\nz_dma -5\n"}) {

@@ -41,7 +41,7 @@ TEST(ZoneInfo, HasZonesWithTheirPagesAndPageSets) {
   EXPECT_EQ(words("\n\n"), "");
 }
 
-TEST(ZoneInfo, PassesOverPageSetsThatNobodyAsksFor) {
+TEST(ZoneInfo, SkipsUnrequestedPageSets) {
   const std::string text = "Node 0, zone DMA\n" + kHead + kTail + "Node 0, zone DMA32\n" + kHead + kTail;
   ZoneInfoReader reader(text);
   ZoneInfo zone;

@@ -10,7 +10,7 @@ namespace {
 
 using List = std::unique_ptr<memory_type_list, decltype(&memstat_mtl_free)>;
 
-TEST(DumpList, HasTheTypesOfTheKernelAndSaysWhatIsDamaged) {
+TEST(DumpList, HasTheTypesOfTheKernelAndReportsDamage) {
   const TemporaryDirectory directory;
   FakeLinuxDump dump(small_kernel());
   write_text(directory.file("whole"), dump.elf());

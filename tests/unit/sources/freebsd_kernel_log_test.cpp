@@ -73,7 +73,7 @@ TEST_F(FreeBsdKernelLog, WaitsForTheEndOfALine) {
   EXPECT_EQ(count("files_full"), 1U);
 }
 
-TEST_F(FreeBsdKernelLog, GoesOnWhereTheRingWasOverwrittenOrCleared) {
+TEST_F(FreeBsdKernelLog, ContinuesAfterTheRingWasOverwrittenOrCleared) {
   print(std::string(kFilesLine) + "a\nb\n");
   EXPECT_EQ(count("files_full"), 1U);
   messages_ = "b\n";

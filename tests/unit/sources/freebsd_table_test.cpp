@@ -203,7 +203,7 @@ TEST_F(FreebsdTable, TakesSendfilesCountersByTheirPlaceInTheStructureOfThatSize)
   }
 }
 
-TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndTellsWhereItRefusesUsers) {
+TEST_F(FreebsdTable, IsFullWhereTheKernelRefusesAndReportsWhereItRefusesUsers) {
   kernel_.set_u32("kern.openfiles", 2999);
   kernel_.set_u32("kern.maxfiles", 3000);
   kernel_.set_u32("vm.uma.PROC.stats.current", 5998);

@@ -60,7 +60,7 @@ TEST_F(FreeBsdTcp, CountsConnectionsByState) {
   EXPECT_EQ(found.at("tcp_connections{time_wait}"), 10U);
 }
 
-TEST_F(FreeBsdTcp, RefusesWhatIsNotCounters) {
+TEST_F(FreeBsdTcp, RefusesOtherStructures) {
   kernel_.set("net.inet.tcp.stats", counters(113) + "x");
   EXPECT_FALSE(refresh(reader_, kernel_, list_, 1));
   kernel_.set("net.inet.tcp.stats", "");

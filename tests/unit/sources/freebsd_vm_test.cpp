@@ -163,14 +163,14 @@ TEST_F(FreebsdVm, NamesThePartsThatAKernelDoesNotTell) {
   EXPECT_EQ(type("wired"), "none");
 }
 
-TEST_F(FreebsdVm, OfAnArchitectureThatTellsNoPageTablesHasThemInTheRest) {
+TEST_F(FreebsdVm, OfAnArchitectureWithoutCountsOfPageTablesHasThemInTheRest) {
   kernel_.remove_tree("vm.pmap.");
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "page_tables"), std::nullopt);
   EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "wired_other"), (45U + 15 + 6) * kPage);
 }
 
-TEST_F(FreebsdVm, TellsThresholdsByDomainAndCountersOfAll) {
+TEST_F(FreebsdVm, HasThresholdsByDomainAndCountersOfAll) {
   ASSERT_TRUE(refresh_it());
   const auto found = statistics();
   EXPECT_EQ(found.at("zone_watermark_bytes{0,free,min}"), 20 * kPage);
@@ -196,7 +196,7 @@ TEST_F(FreebsdVm, TellsThresholdsByDomainAndCountersOfAll) {
 }
 
 // Before FreeBSD 12.0 a domain reports no free pages and no thresholds; before that there may be no domains at all.
-TEST_F(FreebsdVm, TellsOfAllDomainsTogetherWhatNoneTellsItself) {
+TEST_F(FreebsdVm, HasTotalsWhereDomainsHaveNone) {
   for (const char* leaf : {"free_count", "free_min", "free_reserved", "free_severe", "free_target", "inactive_target"}) {
     for (const char* domain : {"0", "1"}) kernel_.sysctls.erase("vm.domain." + std::string(domain) + ".stats." + leaf);
   }
@@ -213,7 +213,7 @@ TEST_F(FreebsdVm, TellsOfAllDomainsTogetherWhatNoneTellsItself) {
   EXPECT_EQ(statistics().at("zone_watermark_bytes{all,inactive,target}"), 30 * kPage);
 }
 
-TEST_F(FreebsdVm, TellsWhatThePageDaemonsControllerWants) {
+TEST_F(FreebsdVm, HasTheWishOfThePageDaemonsController) {
   kernel_.set_u32("vm.domain.0.pidctrl.output", 700);
   kernel_.set_u32("vm.domain.1.pidctrl.output", 0xFFFFFFF6U);  // -10
   ASSERT_TRUE(refresh_it());
@@ -230,7 +230,7 @@ TEST_F(FreebsdVm, ReadsCountersOf32BitsAsOlderKernelsHaveThem) {
   EXPECT_EQ(statistics().at("page_frees_total"), 4000000000U);
 }
 
-TEST_F(FreebsdVm, RefusesWhatIsNoNumberAndSaysWhere) {
+TEST_F(FreebsdVm, RefusesInvalidNumbersAndSaysWhere) {
   kernel_.set("vm.stats.vm.v_active_count", "123");
   const auto result = refresh_it();
   ASSERT_FALSE(result);

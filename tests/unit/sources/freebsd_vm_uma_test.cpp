@@ -86,7 +86,7 @@ class FreebsdVmUma : public testing::Test {
   std::uint64_t generation_ = 0;
 };
 
-TEST_F(FreebsdVmUma, TellsSlabsAndItemsByDomain) {
+TEST_F(FreebsdVmUma, HasSlabsAndItemsByDomain) {
   add("malloc-16", "malloc_16");
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(type("malloc-16"), "- - 6 97 | 12 8");
@@ -320,7 +320,7 @@ TEST_F(FreebsdVmUma, TakesAnIntegerBelowZeroForNone) {
   EXPECT_EQ(type("a"), "- - - 97 | 12 3, 0 0");
 }
 
-TEST_F(FreebsdVmUma, RefusesWhatIsNoNumber) {
+TEST_F(FreebsdVmUma, RefusesInvalidNumbers) {
   add("a", "a");
   kernel_.set_u32("vm.uma.a.keg.domain.1.pages", 0);
   kernel_.set("vm.uma.a.keg.domain.0.pages", "123");

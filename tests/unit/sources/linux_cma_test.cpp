@@ -66,7 +66,7 @@ TEST_F(Cma, HasATypeForEveryArea) {
             "reserved: 40 100 100 70 30 3; linux,cma: 1 9 9 1 - -");
 }
 
-TEST_F(Cma, TellsWhatOlderKernelsTell) {
+TEST_F(Cma, ReadsOlderKernels) {
   EXPECT_EQ(words({{"a/alloc_pages_success", "70\n"}, {"a/alloc_pages_fail", "0\n"}, {"a/release_pages_success", "60\n"}}),
             "a: 10 - - 70 60 0")
       << "6.9 to 6.14";
@@ -85,7 +85,7 @@ TEST_F(Cma, TakesHostileNames) {
   EXPECT_EQ(words({{endless + "/alloc_pages_success", "1\n"}}), endless + ": - - - 1 - -");
 }
 
-TEST_F(Cma, RefusesWhatIsNoNumberTooLargeOrCutShort) {
+TEST_F(Cma, RefusesInvalidLargeOrTruncatedNumbers) {
   for (const char* number : {"", "x", "-1", "1.5", "18446744073709551616", "1 2"}) {
     expect_refused({{"a/alloc_pages_success", number}});
     expect_refused({{"a/new_file", number}});

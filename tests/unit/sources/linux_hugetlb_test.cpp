@@ -82,13 +82,13 @@ TEST_F(Hugetlb, HasTheLimitThatTheAdministratorSet) {
       << "the files are read one after the other";
 }
 
-TEST_F(Hugetlb, TellsReservedAndSurplusPages) {
+TEST_F(Hugetlb, HasReservedAndSurplusPages) {
   ASSERT_TRUE(parse(pool("hugepages-2048kB", "5", "4", "3", "2", "7")));
   EXPECT_EQ(find_statistic(staging_, metric_named("memstat_hugetlb_reserved_pages"), "2MiB"), 3U);
   EXPECT_EQ(find_statistic(staging_, metric_named("memstat_hugetlb_surplus_pages"), "2MiB"), 2U);
 }
 
-TEST_F(Hugetlb, TellsTheNodesOfEachPool) {
+TEST_F(Hugetlb, HasTheNodesOfEachPool) {
   ASSERT_TRUE(parse(pool("hugepages-2048kB", "5", "3") + pool("hugepages-1048576kB", "2", "1") +
                     node_pool("node0", "hugepages-2048kB", "1", "1") + node_pool("node0", "hugepages-1048576kB", "0", "0") +
                     node_pool("node3", "hugepages-2048kB", "4", "2") + node_pool("node3", "hugepages-1048576kB", "2", "1")));
@@ -126,7 +126,7 @@ TEST_F(Hugetlb, DoesWithoutFilesThatAreNotThere) {
             "2MiB: - - 10485760 - 2097152");
 }
 
-TEST_F(Hugetlb, RefusesWhatIsNoNumberOrTooLarge) {
+TEST_F(Hugetlb, RefusesInvalidOrLargeNumbers) {
   for (const char* number : {"", "x", "-1", "1.5", "0x10", "18446744073709551616", "1 2"}) {
     expect_refused(pool("hugepages-2048kB", number, "0"));
     expect_refused(pool("hugepages-2048kB", "1", number));

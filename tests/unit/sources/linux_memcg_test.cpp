@@ -272,7 +272,7 @@ TEST_F(LinuxMemcg, TakesAnyNameThatAGroupMayHave) {
   EXPECT_EQ(left_out(), 0U);
 }
 
-TEST_F(LinuxMemcg, LeavesOutGroupsWhoseNamesAPageCannotTellApart) {
+TEST_F(LinuxMemcg, OmitsGroupsWhoseNamesAPageCannotDistinguish) {
   ASSERT_TRUE(parse({{"/a\xFF/memory.current", "1\n"},
                      {"/a\xFF/memory.events", "max 1\n"},
                      {"/a\xFE/memory.current", "2\n"},

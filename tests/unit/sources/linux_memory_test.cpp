@@ -246,7 +246,7 @@ TEST_F(Memory, TakesZswapOutOfZsmallocWhereItIsKeptThere) {
   EXPECT_EQ(part("zsmalloc"), 600);
 }
 
-TEST_F(Memory, TellsHugePagesOfOldKernels) {
+TEST_F(Memory, HasHugePagesOfOldKernels) {
   set_line("Hugetlb", "");
   EXPECT_EQ(part("hugetlb"), 3 * 2048);
 }
@@ -263,7 +263,7 @@ TEST_F(Memory, CountsABalloonOnlyWhereItIsInTheTotal) {
   EXPECT_EQ(statistics_of(reader_->staging).at("balloon_bytes"), 1000U * 1024);
 }
 
-TEST_F(Memory, NamesTheAreasOfContiguousMemoryAsMissingWhereNobodyTellsWhatIsUsed) {
+TEST_F(Memory, NamesContiguousMemoryAsMissingIfItsUseIsUnknown) {
   set_line("CmaTotal", "1000 kB");
   EXPECT_TRUE(is_missing("cma"));
 }

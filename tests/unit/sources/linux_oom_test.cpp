@@ -55,7 +55,7 @@ class LinuxOom : public testing::Test {
   Staging staging_;
 };
 
-TEST_F(LinuxOom, TellsKillsStallsAndReclaim) {
+TEST_F(LinuxOom, HasKillsStallsAndReclaim) {
   EXPECT_EQ(
       words("nr_free_pages 5\nallocstall_dma32 1\nallocstall_normal 2\nallocstall_movable 3\npgsteal_kswapd "
             "4\npgsteal_direct 5\n"
@@ -69,7 +69,7 @@ TEST_F(LinuxOom, TellsKillsStallsAndReclaim) {
       "reclaim_throttles_total=8 reclaimed_pages_total{direct}=5 reclaimed_pages_total{kswapd}=4");
 }
 
-TEST_F(LinuxOom, TellsWhatReclaimTookAndWhatCameBack) {
+TEST_F(LinuxOom, HasReclaimedAndRefaultedPages) {
   EXPECT_EQ(words("workingset_refault_anon 1\nworkingset_refault_file 2\nnr_throttled_written 3\npswpin 4\npswpout 5\n"
                   "pgscan_anon 6\npgscan_file 7\npgsteal_anon 8\npgsteal_file 9\nzswpin 10\nzswpout 11\nzswpwb 12\n"),
             "lru_reclaimed_pages_total{anon}=8 lru_reclaimed_pages_total{file}=9 lru_scanned_pages_total{anon}=6 "
@@ -78,7 +78,7 @@ TEST_F(LinuxOom, TellsWhatReclaimTookAndWhatCameBack) {
             "zswap_pages_total{in}=10 zswap_pages_total{out}=11 zswap_pages_total{writeback}=12");
 }
 
-TEST_F(LinuxOom, TellsTheTimeLostToInputAndOutputApart) {
+TEST_F(LinuxOom, HasTheTimeLostToInputAndOutput) {
   RawBytes raw;
   raw.parts[0].assign("oom_kill 2\n");
   raw.parts[2].assign("some avg10=0.00 total=1500000\nfull avg10=0.00 total=500000\n");

@@ -135,7 +135,7 @@ TEST_F(LinuxPage, RefusesAZoneThatIsThereTwice) {
   EXPECT_EQ(words("buddy_free_blocks"), "{0,DMA,0}=1 {0,Normal,0}=2");
 }
 
-TEST_F(LinuxPage, LeavesOutCpusThatNobodyKnows) {
+TEST_F(LinuxPage, OmitsUnknownCpus) {
   ASSERT_TRUE(parse(zone(0, "Normal", 40, 100, {3, 4, 5, 6}), "", "", "", 3));
   EXPECT_EQ(staging_.cpu_count(), 3U);
   EXPECT_EQ(staging_.cpu_figure(0, CpuField::kFree, 2), 5U);

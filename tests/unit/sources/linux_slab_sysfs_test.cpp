@@ -98,7 +98,7 @@ TEST_F(LinuxSlabSysfs, HasNoNodesOnAKernelThatDoesNot) {
   EXPECT_EQ(reader_.staging.node_count(), 0U);
 }
 
-TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyWhatIsConstantTime) {
+TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyInConstantTime) {
   for (const char* cache : {"a", "b", "c"}) kernel_.add(cache, files());
   ASSERT_TRUE(open());
   EXPECT_EQ(kernel_.calls_of("/objects") + kernel_.calls_of("/objects_partial"), 0U)
@@ -114,7 +114,7 @@ TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyWhatIsConstantTime) {
   }
 }
 
-TEST_F(LinuxSlabSysfs, OfOneNodeSlabinfoTellsHowManySlabsAndSlotsSoThatTheirFilesAreNotKept) {
+TEST_F(LinuxSlabSysfs, OfOneNodeTakesSlabsAndSlotsFromSlabinfoWithoutTheirFiles) {
   for (const char* cache : {"a", "b"}) kernel_.add(cache, files());
   kernel_.add("idle", files("0\n", "0\n", "0\n", "0\n"));
   kernel_.slabinfo.replace(kernel_.slabinfo.rfind("      1      1      0\n"), 21, "      0      0      0\n");
@@ -294,7 +294,7 @@ TEST_F(LinuxSlabSysfs, TakesTheLargestNumbersAndWordsOfLaterKernels) {
   EXPECT_EQ(staging.node_figure(type, NodeField::kTotalObjects, 0), ~std::uint64_t{0});
 }
 
-TEST_F(LinuxSlabSysfs, RefusesWhatIsNotAWholeBundle) {
+TEST_F(LinuxSlabSysfs, RefusesIncompleteBundles) {
   kernel_.add("kmalloc-64", files());
   ASSERT_TRUE(read_source(reader_, kernel_));
   const std::string whole(reader_.raw.parts[0].view());
@@ -398,7 +398,7 @@ TEST_F(LinuxSlabSysfs, IsNotPresentWhereTheDirectoryIsNot) {
 
 // ---- counting objects ----------------------------------------------------------------------------------------------------
 
-TEST_F(LinuxSlabSysfs, CountsObjectsByNodeWhereItIsToldTo) {
+TEST_F(LinuxSlabSysfs, CountsObjectsByNodeOnRequest) {
   set_options(1, 1'000'000'000);
   SlabKernel::Files of = files("29 N0=14 N1=15\n", "1856 N0=896 N1=960\n");
   of["objects"] = "1749 N0=789 N1=960\n";

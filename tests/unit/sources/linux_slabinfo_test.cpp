@@ -98,7 +98,7 @@ TEST_F(LinuxSlabinfo, RefusesAHeaderThatLacksAColumn) {
   }
 }
 
-TEST_F(LinuxSlabinfo, RefusesWhatIsNoSlabinfo) {
+TEST_F(LinuxSlabinfo, RefusesOtherText) {
   for (const std::string text : {"", "\n", "slabinfo\n", "garbage", "MemTotal: 1 kB\n"}) {
     expect_refused(text, 0, ErrorCode::kVersion);
   }

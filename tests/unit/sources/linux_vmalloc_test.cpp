@@ -89,7 +89,7 @@ TEST_F(LinuxVmalloc, AddsUpThePagesOfACallerByNode) {
   EXPECT_EQ(nodes_of(staging_), "f: 262144");
 }
 
-TEST_F(LinuxVmalloc, HasNoFiguresOfNodesWhereTheKernelTellsNone) {
+TEST_F(LinuxVmalloc, HasNoFiguresOfNodesIfTheKernelHasNone) {
   ASSERT_TRUE(parse(area("20480 f+0x1/0x2 pages=4 vmalloc")));
   EXPECT_EQ(staging_.node_count(), 0U) << "CONFIG_NUMA=n";
   EXPECT_EQ(words(area("20480 f+0x1/0x2 pages=4 vmalloc")), "f: 16384/1/16384/-");

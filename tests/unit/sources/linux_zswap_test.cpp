@@ -39,7 +39,7 @@ class Zswap : public testing::Test {
   PreparedKernelView view_{OperatingSystem::kLinux};
 };
 
-TEST_F(Zswap, TellsPoolPagesLimitAndRefusals) { EXPECT_EQ(words(), "40960/30/204800/23"); }
+TEST_F(Zswap, HasPoolPagesLimitAndRefusals) { EXPECT_EQ(words(), "40960/30/204800/23"); }
 
 TEST_F(Zswap, DoesWithoutDebugfsAndParameters) {
   view_.failures[kDebug + "reject_alloc_fail"] = EACCES;
@@ -75,7 +75,7 @@ TEST_F(Zswap, FailsWhereAFileThatItHasCannotBeRead) {
   EXPECT_TRUE(read_source(reader, view_)) << "gone with its module";
 }
 
-TEST_F(Zswap, RefusesWhatIsNoNumber) {
+TEST_F(Zswap, RefusesInvalidNumbers) {
   RawBytes raw = make_raw("");
   Staging staging;
   for (const auto& [text, offset] : {std::pair<const char*, std::uint64_t>{"", 0},

@@ -57,7 +57,7 @@ TEST_F(DiffReport, TypesOfOneNameAreOne) {
   EXPECT_EQ(table.rows()[0][4], Cell(std::int64_t{7}));
 }
 
-TEST_F(DiffReport, JsonHasBothStatesAndNoKeyForWhatIsUnknown) {
+TEST_F(DiffReport, JsonHasBothStatesAndNoKeyForUnknownValues) {
   StagingBuilder before;
   before.type("a", {{kBytes, 1}});
   StagingBuilder after;

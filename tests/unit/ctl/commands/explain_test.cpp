@@ -131,7 +131,7 @@ TEST(Explain, PatternsMatchWholeNames) {
   EXPECT_FALSE(matches_pattern("dentry", "dentry2"));
 }
 
-TEST(ExplainReport, SuggestsWhatIsNear) {
+TEST(ExplainReport, SuggestsSimilarWords) {
   const ctl::Report report = explained("dentri", ctl::Layout::kText);
   EXPECT_EQ(report.output, "");
   EXPECT_THAT(report.problem, HasSubstr("did you mean dentry"));

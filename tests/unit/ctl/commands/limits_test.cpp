@@ -41,7 +41,7 @@ TEST(LimitsReport, TheNearestComesFirstThenWhatFailed) {
                           "uma failed more - - - - 8 - -", "uma failed - - - - 7 - -"));
 }
 
-TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreToldApart) {
+TEST(LimitsReport, LimitsOfBytesAndOfObjectsAreDistinguished) {
   StagingBuilder staging;
   staging.type("objects", {{kCount, 512}, {kCountLimit, 2048}}).type("bytes", {{kBytes, 1024}, {kBytesLimit, 2048}});
   TrackedList list;
@@ -57,7 +57,7 @@ TEST(LimitsReport, BucketZonesFailRoutinely) {
   EXPECT_THAT(report_of_zones(staging, list), ElementsAre("uma 32 Bucket 50% 1 2 objects 900 - -"));
 }
 
-TEST(LimitsReport, JsonHasNoKeyForWhatIsUnknown) {
+TEST(LimitsReport, JsonHasNoKeyForUnknownValues) {
   StagingBuilder staging;
   staging.type("a", {{kBytes, 1}, {kCountLimit, 10}});
   TrackedList list;

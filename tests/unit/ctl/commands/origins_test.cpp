@@ -51,7 +51,7 @@ TEST(OriginsPage, MayBeCutAnywhere) {
   }
 }
 
-TEST(OriginsPage, PassesOverWhatIsNoOrigin) {
+TEST(OriginsPage, SkipsOtherLines) {
   const std::string name = "memstat_slab_origin_allocated_bytes_total";
   for (const char* const rest :
        {" 5", "{} 5", "{cache=\"a\"}", "{cache=\"a\"} ", "{cache=\"a\"} x", "{cache=\"a\"} -1", "{cache=\"a\"} 5x",

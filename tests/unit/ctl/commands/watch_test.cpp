@@ -124,7 +124,7 @@ TEST(WatchReport, GoesThroughThePollsOfACaptureAlsoWhileTheTypeIsAway) {
   EXPECT_THAT(watch(other, {.walk = {}, .type = "a", .view = {}}).problem, HasSubstr("there is no type \"a\""));
 }
 
-TEST(PollWalkTest, BeginsWhereItIsToldAndEndsWithTheCount) {
+TEST(PollWalkTest, BeginsAtTheGivenPollAndEndsWithTheCount) {
   FakeSource source({{row("slab", "a", 1)}, {row("slab", "a", 2)}, {row("slab", "a", 3)}});
   PollWalk walk(source, {.first = 1, .interval_ns = 0, .count = 1});
   EXPECT_EQ(walk.expected(), 1U);

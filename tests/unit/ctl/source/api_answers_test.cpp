@@ -129,7 +129,7 @@ TEST(ApiAnswers, EventsAreUnderstood) {
   EXPECT_FALSE(parse_events_answer(R"({"events":[1]})", none));
 }
 
-TEST(ApiAnswers, WhatIsCutShortOrHostileIsRefused) {
+TEST(ApiAnswers, TruncatedOrHostileAnswersAreRefused) {
   for (std::size_t size = 0; size < kTypes.size(); ++size) {
     Sample sample;
     EXPECT_FALSE(parse_types_answer(kTypes.substr(0, size), sample)) << size;

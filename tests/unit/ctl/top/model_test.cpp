@@ -185,7 +185,7 @@ TEST(TopModel, TheSelectionStaysWithItsType) {
   EXPECT_EQ(model.selected()->name, "a") << "b is gone";
 }
 
-TEST(TopModel, TheMostUrgentFindingStandsAboveTheTypes) {
+TEST(TopModel, TheMostUrgentFindingIsAboveTheTypes) {
   TopModel model;
   TopModel::Heading heading;
   const auto urgent_line = [&] {

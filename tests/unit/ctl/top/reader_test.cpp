@@ -61,7 +61,7 @@ TopReading waited_for(TopReader& reader) {
   return std::move(*reading);
 }
 
-TEST(TopReader, TheCallerGoesOnWhileTheSourceHangs) {
+TEST(TopReader, TheCallerContinuesWhileTheSourceHangs) {
   std::promise<void> permission;
   TopReader reader(std::make_unique<SlowSource>(permission.get_future().share()), 0);
   EXPECT_FALSE(reader.take());

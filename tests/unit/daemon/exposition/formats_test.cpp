@@ -57,7 +57,7 @@ TEST_F(FormatsTest, AnEmptySnapshotIsAnEmptyPageInEveryFormat) {
   }
 }
 
-TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits) {
+TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndHasUnits) {
   types_.poll(StagingBuilder().type("b", {{Field::kBytes, 4096}, {Field::kMemFreed, 7}}));
   EXPECT_EQ(page(kOpenMetrics, {.tier = Tier::kFull}),
             "# HELP memstat_type_bytes Bytes in use now, as of the last poll.\n"
@@ -80,7 +80,7 @@ TEST_F(FormatsTest, OpenMetricsNamesFamiliesOfCountersWithoutTotalAndTellsUnits)
   EXPECT_EQ(series_, 4U);
 }
 
-TEST_F(FormatsTest, OpenMetricsTellsBeginningsOnlyWhenAskedTo) {
+TEST_F(FormatsTest, OpenMetricsHasBeginningsOnlyOnRequest) {
   poll_sample();
   const std::string labels = "{allocator=\"uma\",type=\"q\\\"b\\\\n\\\\x0ar\xC3\xA9\"";
   EXPECT_THAT(page(kOpenMetrics), Not(HasSubstr("_created")));
@@ -101,7 +101,7 @@ TEST_F(FormatsTest, OpenMetricsTellsBeginningsOnlyWhenAskedTo) {
   EXPECT_THAT(all, Not(HasSubstr("limit_objects_created"))) << "a gauge has no beginning";
 }
 
-TEST_F(FormatsTest, ABeginningThatIsNotKnownIsNotTold) {
+TEST_F(FormatsTest, AnUnknownBeginningIsOmitted) {
   types_.poll(StagingBuilder().type("a", {{Field::kNumFrees, 5}}));
   RenderOptions options = kEverything;
   options.created = true;
@@ -287,7 +287,7 @@ TEST_F(FormatsTest, ThePageOfAnotherFormatIsThatOfTheTextsOptionsAndIsMadeOnce) 
   EXPECT_EQ(page_of(types_.snapshot, kProtobuf), "");
 }
 
-TEST(LazyPage, IsMadeByWhoeverAsksFirstAndAgainAfterAFailure) {
+TEST(LazyPage, IsMadeForTheFirstRequestAndAgainAfterAFailure) {
   LazyPage page;
   std::atomic<int> made{0};
   EXPECT_THROW(page.of([](Buffer&) { throw std::runtime_error("no memory"); }), std::runtime_error);

@@ -83,7 +83,7 @@ TEST_F(ArchiveSeries, BelongsToTheAccountAndSoCountsAsOursTheNextTime) {
   EXPECT_THAT(names(), ElementsAre("rec-2.tar.zst", "rec-3.tar.zst"));
 }
 
-TEST_F(ArchiveSeries, GoesOnBehindTheHighestNumber) {
+TEST_F(ArchiveSeries, ContinuesAfterTheHighestNumber) {
   put("rec.tar.zst", 1);
   EXPECT_EQ(opened(), "rec-2.tar.zst");
   put("rec-2.tar.zst", 1);
@@ -149,7 +149,7 @@ TEST_F(ArchiveSeries, RemovesTheOldestBeyondTheBytes) {
   EXPECT_THAT(names(), ElementsAre("rec-2.tar.zst", "rec-3.tar.zst", "rec-4.tar.zst", "rec-x.tar.zst"));
 }
 
-TEST_F(ArchiveSeries, RemovesWhatIsTooOld) {
+TEST_F(ArchiveSeries, RemovesOldArchives) {
   using std::chrono::hours;
   put("rec.tar.zst", 100, hours(50));
   put("rec-2.tar.zst", 100, hours(10));

@@ -23,7 +23,7 @@ TEST_F(CaptureBoundTest, TheFlagGoesBeforeTheEnvironmentAndBothBeforeTheDefault)
   EXPECT_EQ(*capture_bound(1000), 1000U);
 }
 
-TEST_F(CaptureBoundTest, WhatIsNoSizeIsAnErrorThatNamesTheVariable) {
+TEST_F(CaptureBoundTest, AnInvalidSizeIsAnErrorThatNamesTheVariable) {
   say("much");
   const auto bound = capture_bound({});
   ASSERT_FALSE(bound);

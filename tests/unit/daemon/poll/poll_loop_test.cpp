@@ -73,7 +73,7 @@ class PollLoopTest : public testing::Test {
   PolledDaemon daemon_{OperatingSystem::kLinux};
 };
 
-TEST_F(PollLoopTest, PollsWhatIsDueThenSaysOnceThatThereIsNoMore) {
+TEST_F(PollLoopTest, PollsWhenDueAndReportsTheEndOnce) {
   FakePacer pacer(3);
   std::atomic<int> ended = 0;
   PollLoop loop(*daemon_.poller, pacer, [&] { ++ended; });

@@ -98,7 +98,7 @@ TEST_F(PollRecorderTest, FinishWithoutBeginIsNoPoll) {
   EXPECT_EQ(counted("written"), "0");
 }
 
-TEST_F(PollRecorderTest, WhatTheDiskRefusesIsSaidOnceAndThatItGoesOnToo) {
+TEST_F(PollRecorderTest, AFailureOfTheDiskAndItsEndAreLoggedOnce) {
   start(PollRecorder::Manner::kInPlace, 64 << 10);
   poll();
   poll(100 << 10);  // larger than all may be
@@ -132,7 +132,7 @@ TEST_F(PollRecorderTest, AServiceWhoseDirectoryWentAwaySaysWhich) {
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("suspended")));
 }
 
-TEST_F(PollRecorderTest, ItsEndWaitsForWhatIsQueued) {
+TEST_F(PollRecorderTest, ItsEndWaitsForTheQueue) {
   start(PollRecorder::Manner::kInThread);
   poll();
   recorder_.reset();

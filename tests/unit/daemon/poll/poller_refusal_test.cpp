@@ -169,7 +169,7 @@ TEST_F(PollerRefusalTest, ARosterThatNothingReplacesIsDown) {
   EXPECT_THAT(daemon_->logged(LogLevel::kError), ElementsAre(HasSubstr(kFakeRosterFile)));
 }
 
-TEST_F(PollerRefusalTest, WhatStandsInForARosterThatIsUpIsNotPermitted) {
+TEST_F(PollerRefusalTest, TheReplacementOfARosterThatIsUpIsNotPermitted) {
   start({kIteratorFile});
   EXPECT_EQ(state("b_stand_in"), SourceState::kNotPermitted);
   daemon_->poll();

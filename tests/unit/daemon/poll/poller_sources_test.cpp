@@ -94,7 +94,7 @@ TEST_F(PollerSourcesTest, TheConfigurationsIntervalBeatsTheSourcesOwn) {
   EXPECT_EQ(view().reads_of(kFakeContributorFile), 3);
 }
 
-TEST_F(PollerSourcesTest, APollThatComesALittleEarlyDoesNotPutASourceWithAnIntervalOfItsOwnOff) {
+TEST_F(PollerSourcesTest, AnEarlyPollDoesNotDelayASourceWithItsOwnInterval) {
   sources_.contributor.interval = seconds(20);
   start();
   for (int poll = 0; poll < 5; ++poll) daemon_->poll(milliseconds(9990));

@@ -129,7 +129,7 @@ TEST_F(PollerStandInTest, BetweenItsOwnReadsTheRosterIsReplacedAsWell) {
   EXPECT_EQ(shown("bytes", "a"), "90");
 }
 
-TEST_F(PollerStandInTest, SwitchedOffItStandsForNothing) {
+TEST_F(PollerStandInTest, SwitchedOffItReplacesNothing) {
   Config config;
   config.sources["b_stand_in"].enabled = Switch::kOff;
   start(config);

@@ -254,7 +254,7 @@ TEST_F(LinuxPollerTest, ANewConfigurationTakesEffectWithTheNextPollAndNothingCou
   EXPECT_FALSE(shown("limit_objects", "dentry"));
 }
 
-TEST_F(LinuxPollerTest, TheSeriesLimitHoldsForAHostileNumberOfCachesAndIsTold) {
+TEST_F(LinuxPollerTest, TheSeriesLimitHoldsForAHostileNumberOfCachesAndIsReported) {
   std::string text = slabinfo_header();
   std::uint64_t sum = 0;
   for (std::uint64_t i = 0; i < 30'000; ++i) {
@@ -307,7 +307,7 @@ TEST_F(LinuxPollerTest, FiltersAndBoundsOfANewConfigurationAreInForceWithTheNext
   EXPECT_EQ(shown("delta_bytes", "dentry"), "0") << "it was followed all the time";
 }
 
-TEST_F(LinuxPollerTest, EverythingMeansEverythingButWhatIsFilteredOut) {
+TEST_F(LinuxPollerTest, EverythingMeansEverythingExceptFilteredTypes) {
   Config config = patient();
   config.series_limit = 1;
   config.min_bytes = 1'000'000;

@@ -91,7 +91,7 @@ TEST_F(ReaderThreadTest, HandsOnTheSourcesError) {
   EXPECT_TRUE(read(first_, hours(1)));
 }
 
-TEST_F(ReaderThreadTest, WhatASourceThrowsIsAnErrorAndTheThreadGoesOn) {
+TEST_F(ReaderThreadTest, AnExceptionIsAnErrorAndTheThreadContinues) {
   view_->make_throw("/first");
   const auto result = read(first_, hours(1));
   ASSERT_TRUE(fails(result, ErrorCode::kIo));

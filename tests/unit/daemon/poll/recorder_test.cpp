@@ -113,7 +113,7 @@ TEST_F(RecorderTest, AServiceNumbersItsArchivesAndOnceRefusesATakenName) {
   EXPECT_EQ(size_of("rec.tar"), 14U);
 }
 
-TEST_F(RecorderTest, AServiceGoesOnWithThePollsOfARunThatWasKilled) {
+TEST_F(RecorderTest, AServiceContinuesWithThePollsOfAKilledRun) {
   leave_a_poll();
   EXPECT_THAT(files(), ElementsAre(".rec.tar.polls", "rec.tar"));
   const auto recorder = create(service_);

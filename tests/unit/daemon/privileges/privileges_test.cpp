@@ -566,7 +566,7 @@ TEST(Privileges, ASmallLimitForLockedMemoryIsANoteAndMemoryStaysAvailable) {
   expect_clean(in_child([](int) { return lock_with_limit(64 << 10, false); }));
 }
 
-TEST(Privileges, AFiniteLimitLocksWhatIsMappedAndMemoryStaysAvailable) {
+TEST(Privileges, AFiniteLimitLocksMappedMemoryAndMoreStaysAvailable) {
   SKIP_UNDER_SANITIZERS();
   if (!limit_can_be(128 << 20)) GTEST_SKIP() << "RLIMIT_MEMLOCK cannot be set that high here (needs CAP_SYS_RESOURCE)";
   expect_clean(in_child([](int) { return lock_with_limit(128 << 20, true); }));

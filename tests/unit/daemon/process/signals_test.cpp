@@ -43,7 +43,7 @@ void (*action_of(int signal))(int) {
   return now.sa_handler;
 }
 
-TEST(Signals, AHangupThatTheParentIgnoredReloadsAllTheSame) {
+TEST(Signals, AHangupThatTheParentIgnoredStillReloads) {
   EXPECT_TRUE(exited(status_of([] {
                        std::signal(SIGHUP, SIG_IGN);  // init for /etc/rc, nohup
                        hold_signals_for_start();

@@ -85,7 +85,7 @@ TEST_F(SelfTestTest, WhatAddsValuesAndLacksAPrivilegeIsNotPermittedWhichIsNoFaul
   EXPECT_THAT(selftest_text(test), HasSubstr("works or is not permitted"));
 }
 
-TEST_F(SelfTestTest, WhatStandsInForARosterIsNotPermittedOnlyWhereTheRosterWorks) {
+TEST_F(SelfTestTest, TheReplacementOfARosterIsNotPermittedOnlyIfTheRosterWorks) {
   contributor_.replaces = "z_roster";
   contributor_.needs = "CAP_A";
   view_->fail(kFakeContributorFile, EPERM);
@@ -97,7 +97,7 @@ TEST_F(SelfTestTest, WhatStandsInForARosterIsNotPermittedOnlyWhereTheRosterWorks
   EXPECT_FALSE(test.is_healthy());
 }
 
-TEST_F(SelfTestTest, WhatIsOffByDefaultDoesNotCount) {
+TEST_F(SelfTestTest, SourcesThatAreOffByDefaultDoNotCount) {
   roster_.is_on_by_default = false;
   view_->fail(kFakeRosterFile, EACCES);
   const SelfTest test = run();
@@ -105,7 +105,7 @@ TEST_F(SelfTestTest, WhatIsOffByDefaultDoesNotCount) {
   EXPECT_THAT(selftest_text(test), HasSubstr("(off unless the configuration switches it on)"));
 }
 
-TEST_F(SelfTestTest, WhatIsOffAndFailsIsNotSaidToWork) {
+TEST_F(SelfTestTest, AFailingSourceThatIsOffDoesNotWork) {
   roster_.is_on_by_default = false;
   view_->fail(kFakeRosterFile, EIO);
   const SelfTest test = run();

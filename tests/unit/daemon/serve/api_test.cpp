@@ -86,7 +86,7 @@ TEST_F(ApiTest, NamesOfTheKernelAreTextAndNothingElse) {
   EXPECT_EQ(get("/api/v1/types/slab/</script><img/src=x>\"\\\\x01\xc3\xa9").status, 200);
 }
 
-TEST_F(ApiTest, AClientThatHasTheDocumentIsToldSoUntilTheNextPoll) {
+TEST_F(ApiTest, AClientWithTheDocumentGets304UntilTheNextPoll) {
   daemon_.poll();
   for (const char* path : {"/api/v1/types", "/api/v1/types/slab/dentry", "/api/v1/history", "/api/v1/growth",
                            "/api/v1/sources", "/api/v1/events", "/api/v1/memory"}) {

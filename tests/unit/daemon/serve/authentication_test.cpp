@@ -80,7 +80,7 @@ TEST_F(AuthenticationTest, AnUnknownNameIsAsMuchWorkAsAWrongPassword) {
   EXPECT_EQ(status(always_right, kYouSecret), 401) << "whatever the hash says";
 }
 
-TEST_F(AuthenticationTest, WhatIsNoNameAndPasswordIsRefusedWithoutWork) {
+TEST_F(AuthenticationTest, MalformedCredentialsAreRefusedWithoutWork) {
   Authentication authentication(users_, verify());
   for (const std::string_view value : {"", "Basic", "Basic !!!!", "Bearer bWU6c2VjcmV0"})
     EXPECT_EQ(status(authentication, value), 401);

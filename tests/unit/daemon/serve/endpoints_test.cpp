@@ -94,7 +94,7 @@ TEST_F(PagesTest, AllElseIsNotFound) {
   }
 }
 
-TEST_F(PagesTest, OtherMethodsAreRefusedWithWhatIsAllowed) {
+TEST_F(PagesTest, OtherMethodsAreRefusedWithTheAllowedOnes) {
   for (const char* path : {"/", "/plain", "/app.js", "/api/v1/types", "/metrics", "/-/healthy", "/-/ready"}) {
     for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
       const HttpResponse response = get(path, method);
@@ -142,7 +142,7 @@ TEST_F(PagesTest, ThePlainPageShowsSourcesAndTheLargestTypes) {
   EXPECT_LT(html.find("dentry"), html.find("filp")) << "largest first";
 }
 
-TEST_F(PagesTest, ThePlainPageShowsWhatIsNearestToItsLimitOfBytesOrObjects) {
+TEST_F(PagesTest, ThePlainPageShowsTheTypesNearestToTheirLimits) {
   daemon_.poll();
   EXPECT_THAT(body(get("/plain")), Not(HasSubstr("Nearest to their limits")));
   EXPECT_THAT(body(get("/plain")), HasSubstr("<p>Nothing is wrong: "));
@@ -342,7 +342,7 @@ TEST(PerCpuPages, AreForTheTypesThatTheConfigurationSelects) {
   EXPECT_THAT(get("name[]=memstat_type_bytes", ""), StartsWith("400 none of these metrics is per CPU"));
 }
 
-TEST_F(PagesTest, PerCpuFiguresThatNobodyConfiguredAreRefusedWithTheKey) {
+TEST_F(PagesTest, UnconfiguredPerCpuFiguresAreRefusedWithTheKey) {
   daemon_.poll();
   const HttpResponse response = get("/metrics/percpu");
   EXPECT_EQ(response.status, 400);

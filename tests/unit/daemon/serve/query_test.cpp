@@ -72,7 +72,7 @@ TEST(ApiRequest, ParametersAreDecoded) {
   EXPECT_EQ(request->points, 2U);
 }
 
-TEST(ApiRequest, WhatIsWrongIsSaid) {
+TEST(ApiRequest, ErrorsAreReported) {
   const std::pair<const char*, const char*> cases[] = {
       {"alocator=slab", "\"alocator\" is not a parameter; the parameters are allocator, type, seconds and points"},
       {"type=x", "type has no meaning without allocator"},

@@ -113,7 +113,7 @@ TEST_F(TextfileTest, TheWriterWritesEachPollsPageWithoutWhatTheExporterHasItself
   EXPECT_THAT(page, Not(HasSubstr("process_")));
 }
 
-TEST_F(TextfileTest, TheWriterTellsOfAFailureOnceAndOfRecovery) {
+TEST_F(TextfileTest, TheWriterReportsAFailureOnceAndTheRecovery) {
   PolledDaemon daemon{OperatingSystem::kLinux};
   daemon.view->set(kSlabinfo, slabinfo({{"dentry", 5}}));
   daemon.poll();

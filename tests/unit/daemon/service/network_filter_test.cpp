@@ -46,7 +46,7 @@ TEST_F(DeniedNetworksTest, WhereTheFilterLetsAPartThroughThatHasThisMachineNothi
   EXPECT_THAT(denied({network("10.0.0.0", 8)}), IsEmpty());
 }
 
-TEST_F(DeniedNetworksTest, TheWholeInternetIsTriedByAnAddressOfNobody) {
+TEST_F(DeniedNetworksTest, TheWholeInternetIsTestedWithAReservedAddress) {
   EXPECT_THAT(denied({network("0.0.0.0", 0)}), ElementsAre(network("0.0.0.0", 0)));
   EXPECT_THAT(tried_, testing::Contains("192.0.2.1"));
 }

@@ -19,7 +19,7 @@ class ServiceManagerTest : public testing::Test {
   NotifySocket socket_;
 };
 
-TEST_F(ServiceManagerTest, WithoutASocketNothingIsTold) {
+TEST_F(ServiceManagerTest, WithoutASocketNothingIsSent) {
   unsetenv("NOTIFY_SOCKET");
   setenv("WATCHDOG_USEC", "1000000", 1);
   const ServiceManager manager = ServiceManager::of_environment();
@@ -28,7 +28,7 @@ TEST_F(ServiceManagerTest, WithoutASocketNothingIsTold) {
   manager.notify("READY=1");
 }
 
-TEST_F(ServiceManagerTest, TellsTheSocketThatTheEnvironmentNamesAndTakesItOut) {
+TEST_F(ServiceManagerTest, NotifiesTheSocketInTheEnvironmentAndRemovesTheVariable) {
   setenv("NOTIFY_SOCKET", socket_.name().c_str(), 1);
   setenv("WATCHDOG_USEC", "30000000", 1);
   const ServiceManager manager = ServiceManager::of_environment();

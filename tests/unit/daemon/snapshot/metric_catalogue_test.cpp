@@ -112,7 +112,7 @@ TEST(MetricCatalogue, SizesAndLimitsHaveTheirRulesForDuplicates) {
   }
 }
 
-TEST(MetricCatalogue, EveryMetricTellsItsLabels) {
+TEST(MetricCatalogue, EveryMetricNamesItsLabels) {
   const std::map<MetricScope, std::vector<std::string_view>> usual{{MetricScope::kType, {"allocator", "type"}},
                                                                    {MetricScope::kCpu, {"allocator", "type", "cpu"}},
                                                                    {MetricScope::kAllocator, {"allocator"}},

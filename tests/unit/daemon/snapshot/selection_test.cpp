@@ -355,7 +355,7 @@ TEST_F(SelectionTest, FiguresOfTheMachineCountAgainstTheLimitAndAreNotDropped) {
 }
 
 /// Random kernels: whatever happens the page keeps the limit and every byte is accounted for.
-TEST(SelectionProperty, TheLimitHoldsNothingIsLostAndWhatIsDroppedIsCounted) {
+TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
   std::mt19937_64 random(4);
   const auto upto = [&](std::uint64_t most) { return random() % (most + 1); };
   for (int kernel = 0; kernel < 60; ++kernel) {
@@ -469,7 +469,7 @@ TEST(SelectionProperty, TheTopOfJitteringTypesIsAlwaysTheSame) {
   }
 }
 
-TEST(SelectionProperty, WhatIsKeptIsWhatASortWouldKeep) {
+TEST(SelectionProperty, TheSelectionEqualsThatOfASort) {
   std::mt19937_64 random(6);
   for (int kernel = 0; kernel < 200; ++kernel) {
     TrackedList types({.limit_of = {}, .wants_cpus = [](const MemoryType& type) { return type.name().size() % 4 == 0; }});

@@ -202,7 +202,7 @@ TEST_F(SnapshotTest, OfTypesOfOneNameTheNearestToItsLimitCounts) {
   EXPECT_FALSE(value(TrackedFigure::kLimitUsed, "a"));
 }
 
-TEST_F(SnapshotTest, AConfiguredLimitIsTold) {
+TEST_F(SnapshotTest, AConfiguredLimitIsMarked) {
   types_.tracker.reconfigure(
       {.limit_of = [](const MemoryType&) { return ConfiguredLimit{.objects = 0, .bytes = 100}; }, .wants_cpus = {}});
   types_.poll(

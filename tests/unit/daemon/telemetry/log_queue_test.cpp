@@ -69,7 +69,7 @@ TEST(LogQueue, WithoutAThreadALineIsWrittenAtOnce) {
   EXPECT_TRUE(queue.flush(milliseconds(0)));
 }
 
-TEST(LogQueue, WithoutAThreadAFullPipeKeepsNobodyWaitingAndLosesNothingThatFits) {
+TEST(LogQueue, WithoutAThreadAFullPipeDelaysNothingAndLosesNothingThatFits) {
   const Pipe pipe;
   const std::size_t filled = pipe.fill();
   LogQueue queue(pipe.writer(), 4096);

@@ -97,7 +97,7 @@ TEST(Log, LinesOfSeveralThreadsAreWhole) {
   for (const std::string& line : lines) EXPECT_THAT(line, ContainsRegex(" info: (a{40}|b{40}|c{40}|d{40})$"));
 }
 
-TEST(Log, WhatIsDroppedIsCountedAndToldBeforeTheNextLineThatFits) {
+TEST(Log, DroppedLinesAreCountedAndReportedBeforeTheNextLine) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   const std::string filling(4096, 'f');

@@ -112,7 +112,7 @@ TEST_F(ContributedFigures, WhoIsOverTheLimitWithAnAmountThatComesUpLaterWasNotSe
   EXPECT_EQ(x().limit_hits, 0U);
 }
 
-TEST_F(ContributedFigures, ACounterThatComesBackGoesOnFromItsPreviousValue) {
+TEST_F(ContributedFigures, AReturningCounterContinuesFromItsPreviousValue) {
   poll(5, {{Field::kNumAllocs, 1000}});
   poll_without(5);
   poll_without(5);

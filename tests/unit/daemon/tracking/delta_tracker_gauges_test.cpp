@@ -142,7 +142,7 @@ TEST_F(GrowthTest, ATypeThatAppearsLaterIsMeasuredFromThen) {
   EXPECT_DOUBLE_EQ(x().growth_bytes_per_second, 20);
 }
 
-TEST_F(GrowthTest, ATimeThatStandsStillGivesNone) {
+TEST_F(GrowthTest, AStoppedClockGivesNone) {
   poll(1000, 0, seconds(0));
   poll(2000, 0, seconds(0));
   EXPECT_FALSE(x().has_growth);

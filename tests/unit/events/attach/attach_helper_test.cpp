@@ -91,7 +91,7 @@ class Serving : public testing::Test {
   std::thread thread_;
 };
 
-TEST_F(Serving, RefusesWhatIsNoRequest) {
+TEST_F(Serving, RefusesInvalidRequests) {
   const std::array<char, 2 * sizeof(AttachRequest)> zeros{};
   for (const std::size_t size : {std::size_t{1}, sizeof(AttachRequest) - 1, sizeof(AttachRequest) + 1, zeros.size()}) {
     send_raw(ours_.get(), zeros.data(), size);

@@ -136,7 +136,7 @@ TEST(Governor, DetachesWhenPassingEventsOverTakesTooMuch) {
   EXPECT_EQ(table.facts().cost_ns, cost_ns) << "what is detached costs nothing";
 }
 
-TEST(Governor, BeginsATrialWithTheFewestEventsAndGoesOnWithAllOfThem) {
+TEST(Governor, BeginsATrialWithTheFewestEventsAndContinuesWithAll) {
   EventBudget budget;
   Table table(budget);
   while (table.facts().is_attached) table.pass(10, 5'000'000);

@@ -27,7 +27,7 @@ TEST(WhyRefused, NamesLockdownWhereItForbidsReadingTheKernel) {
       << "first what is missing in any case";
 }
 
-TEST(WhyRefused, TellsTheVerifiersAnswerFromALackOfCapabilities) {
+TEST(WhyRefused, DistinguishesTheVerifiersAnswerFromALackOfCapabilities) {
   EXPECT_TRUE(has_attach_capabilities("CapEff:\t000000c000000000\n"));
   EXPECT_TRUE(has_attach_capabilities("CapEff:\t0000000000200000\n")) << "CAP_SYS_ADMIN";
   EXPECT_FALSE(has_attach_capabilities("CapEff:\t0000008000000000\n"));

@@ -77,7 +77,7 @@ TEST_F(LiveSitePrograms, CountAnAllocationWithoutAResultAsAFailure) {
   EXPECT_EQ(slots(), 2U);
 }
 
-TEST_F(LiveSitePrograms, TellCallersSizesAndChargesApart) {
+TEST_F(LiveSitePrograms, DistinguishCallersSizesAndCharges) {
   kmalloc(kFakeSite, kFakeObject, 100, 128);
   kmalloc(kFakeSite, kFakeObject, 90, 96);
   kmalloc(kFakeSite, kFakeObject, 100, 128,

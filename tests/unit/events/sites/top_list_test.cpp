@@ -72,7 +72,7 @@ TEST_F(CountsOfNames, GiveWayWithTimeToWhatGrowsNow) {
   EXPECT_EQ(words(0.01), "a 1000 c 30 | 0");
 }
 
-TEST_F(CountsOfNames, ForgetsWhatNobodyUsesUnlessItIsListed) {
+TEST_F(CountsOfNames, ForgetsUnusedNamesUnlessListed) {
   count("a", 10);
   count("b", 30);
   count("c", 1);

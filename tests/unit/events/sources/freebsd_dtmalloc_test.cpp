@@ -245,7 +245,7 @@ TEST_F(FreebsdDtmalloc, ReportsEventsThatWereNotCounted) {
   EXPECT_EQ(value("events_lost_total{malloc_dropped}"), 9U);
 }
 
-TEST_F(FreebsdDtmalloc, RefusesWhatIsNoSuchText) {
+TEST_F(FreebsdDtmalloc, RefusesOtherText) {
   for (const std::string line : {"word", "probe", "probe ", "size 0 64 1 1", "large 0 1 1 1 1", "probe a\x01"}) {
     expect_refused(line + "\n", 0);
   }

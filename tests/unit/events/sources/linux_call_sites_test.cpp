@@ -98,7 +98,7 @@ TEST_F(LinuxCallSites, HasNothingOnceDetached) {
   EXPECT_NE(reader_.staging.note().find("events.budget"), std::string::npos);
 }
 
-TEST_F(LinuxCallSites, NeverSaysWhatIsInUse) {
+TEST_F(LinuxCallSites, NeverReportsMemoryInUse) {
   ASSERT_TRUE(parse(kHeader + "site 5 600 960 1\t__d_alloc\nend\n"));
   for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kNumFrees}) {
     EXPECT_FALSE(source().fields.has(field)) << "who frees is not who allocated";
@@ -106,7 +106,7 @@ TEST_F(LinuxCallSites, NeverSaysWhatIsInUse) {
   }
 }
 
-TEST_F(LinuxCallSites, RefusesWhatIsNoSuchText) {
+TEST_F(LinuxCallSites, RefusesOtherText) {
   expect_refused("", 0, ErrorCode::kVersion);
   expect_refused("call_sites 2\n", 0, ErrorCode::kVersion);
   expect_refused("call_sites 1\nunplaced x\n", 13);
@@ -232,7 +232,7 @@ TEST_F(CallSiteBook, HasTheSameFiguresWhenNothingHappened) {
   EXPECT_EQ(text(), before);
 }
 
-TEST_F(CallSiteBook, NamesWhatHasNoNameOfItsOwn) {
+TEST_F(CallSiteBook, NamesGroupsWithoutAName) {
   add_group(5, {""});
   claim(1, {.function = "", .group = 5, .command = "ksoftirqd/1", .size = 16384});
   claim(2, {.function = "f", .group = 6, .command = "a/b", .size = 1024, .kind = 1});
@@ -252,7 +252,7 @@ TEST_F(CallSiteBook, KeepsNamesWithinTheirLineAndField) {
   EXPECT_EQ(lines("origin"), "origin 1 192 0\td?e\t/x?y?z\tf?g?h\ta?b?c\n");
 }
 
-TEST_F(CallSiteBook, MarksAGroupThatIsDeeperThanWhatIsKept) {
+TEST_F(CallSiteBook, MarksAGroupThatIsTooDeep) {
   add_group(5, {"i", "h", "g", "f", "e", "d", "c", "b"});
   claim(1, {.function = "f", .cache = "c", .group = 5});
   count(1, 1);

@@ -32,7 +32,7 @@ class LinuxSlabBpf : public ParsedSource<pass_source> {
   }
 };
 
-TEST_F(LinuxSlabBpf, TakesWhatIsFreeAnywhereOffWhatThereIsRoomFor) {
+TEST_F(LinuxSlabBpf, SubtractsAllFreeObjectsFromTheCapacity) {
   ASSERT_TRUE(parse(kStart + kDentry + "end\n"));
   EXPECT_EQ(reader_.staging.types()[0].name, "dentry");
   EXPECT_EQ(figure(0, Field::kFree), 106U);
@@ -111,7 +111,7 @@ TEST_F(LinuxSlabBpf, KeepsCachesOfOneNameApart) {
   EXPECT_EQ(figure(1, Field::kCount), 250U);
 }
 
-TEST_F(LinuxSlabBpf, RefusesWhatIsNoSuchPass) {
+TEST_F(LinuxSlabBpf, RefusesOtherText) {
   expect_refused("", 0, ErrorCode::kVersion);
   expect_refused("slab_caches 2\nend\n", 0, ErrorCode::kVersion);
   expect_refused(kStart + "end\n", kStart.size() + 4);
@@ -133,7 +133,7 @@ TEST_F(LinuxSlabBpf, RefusesAPassThatIsCutAnywhere) {
   EXPECT_TRUE(parse(text));
 }
 
-TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItStandsInFor) {
+TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItReplaces) {
   const SourceDescriptor* roster = find_source(pass_source().replaces);
   ASSERT_NE(roster, nullptr);
   EXPECT_TRUE(roster->is_roster);
@@ -152,7 +152,7 @@ TEST_F(LinuxSlabBpf, HasEveryFigureForWhichTheFilesOfCachesAreOpened) {
   EXPECT_EQ(files->node_fields - pass_source().node_fields, NodeFieldMask(NodeField::kCount)) << "with count_objects";
 }
 
-TEST_F(LinuxSlabBpf, CreatesTheTypesWhereNobodyElseDoes) {
+TEST_F(LinuxSlabBpf, CreatesTheTypesIfNoOtherSourceDoes) {
   MemoryTypeList list;
   ASSERT_TRUE(parse(kStart + kDentry + "type 8 8 1 1 5 0 0 2 0 other\nend\n"));
   ASSERT_TRUE(commit_source(reader_, list, 1));
@@ -162,7 +162,7 @@ TEST_F(LinuxSlabBpf, CreatesTheTypesWhereNobodyElseDoes) {
   EXPECT_FALSE(list.find(Allocator::kSlab, "other")->is_present());
 }
 
-TEST_F(LinuxSlabBpf, StandsInsteadOfSlabinfoInThePollInWhichItWorks) {
+TEST_F(LinuxSlabBpf, ReplacesSlabinfoInThePollInWhichItWorks) {
   const std::string info =
       "slabinfo - version: 2.1\n# name <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> "
       "<batchcount> <sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n"
@@ -233,7 +233,7 @@ TEST(SlabCachesText, LeavesOutACacheWhoseNameCannotBeRead) {
   EXPECT_EQ(text_of(events::kSlabCachesTable, out), kStart + kDentry + "node 1 10 420 3 30 64\ncpu 2 2 5 7\nend\n");
 }
 
-TEST(SlabCachesText, LeavesWhatStandsBehindTheEndOfAName) {
+TEST(SlabCachesText, IgnoresTextAfterTheEndOfAName) {
   using namespace std::string_view_literals;
   Buffer out;
   ASSERT_TRUE(events::write_slab_caches_rows(record_of("\0ABCDEFG"sv, {}, {{}}) + record_of("filp\0XY\n"sv, {}), out));

@@ -55,7 +55,7 @@ TEST_F(LinuxSlabEvents, CountsACpuThatCameAfterTheCpusWereCountedInTheSumsOnly) 
   EXPECT_EQ(reader_.staging.types()[0].figures[Field::kNumAllocs], 5U);
 }
 
-TEST_F(LinuxSlabEvents, HasNoFreesWhereTheKernelDoesNotTellWhatKfreeFrees) {
+TEST_F(LinuxSlabEvents, HasNoFreesIfTheKernelDoesNotReportWhatKfreeFrees) {
   std::string text = kHeader + "type_without_frees 64 kmalloc-64\ncpu 0 5 0 300 0\ntype 192 dentry\ncpu 0 5 2 600 0\nend\n";
   text.replace(text.find("kmalloc_frees 1"), 15, "kmalloc_frees 0");
   EXPECT_EQ(words(text), "kmalloc-64: 5/-/320/-/300/0; dentry: 5/2/960/384/600/0");
@@ -102,7 +102,7 @@ TEST_F(LinuxSlabEvents, HasAllocationsBySize) {
   EXPECT_FALSE(parse(many + "end\n")) << "there are not that many allocators";
 }
 
-TEST_F(LinuxSlabEvents, NeverSaysWhatIsInUse) {
+TEST_F(LinuxSlabEvents, NeverReportsMemoryInUse) {
   ASSERT_TRUE(parse(kHeader + "type 192 dentry\ncpu 0 5 2 600 1\nend\n"));
   for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kFree}) {
     EXPECT_FALSE(source().fields.has(field)) << "frees in bulk and after a grace period have no event";
@@ -116,7 +116,7 @@ TEST_F(LinuxSlabEvents, StaysAtTheLargestNumber) {
             "a: " + most + "/2/" + most + "/16/" + most + "/2");
 }
 
-TEST_F(LinuxSlabEvents, RefusesWhatIsNoSuchText) {
+TEST_F(LinuxSlabEvents, RefusesOtherText) {
   expect_refused("", 0, ErrorCode::kVersion);
   expect_refused("slab_events 2\n", 0, ErrorCode::kVersion);
   expect_refused("slab_events 1\nkmalloc_frees x\n", 14);
@@ -206,7 +206,7 @@ TEST_F(SlabText, NamesTheCacheOfAKmallocByItsSizeAndKind) {
   EXPECT_EQ(rows({}).substr(0, 33), "type_without_frees 96 kmalloc-96\n");
 }
 
-TEST_F(SlabText, LeavesOutWhatIsNotKnownYetOrNoMore) {
+TEST_F(SlabText, OmitsUnknownCaches) {
   claim(1, 0xffff888100042a00, 192, "dentry").is_known = 0;
   claim(2, MEMSTAT_SLAB_FORGOTTEN, 192, "destroyed");
   claim(3, 0xffff888100042b00, 192, "");
@@ -220,7 +220,7 @@ TEST_F(SlabText, KeepsANameOnItsLineAndWithinItsBounds) {
   EXPECT_EQ(rows(), "type 8 a?b\ntype 8 " + longest + "\n");
 }
 
-TEST_F(SlabText, CountsWhatIsOfNoCacheAndOfCachesThatAreGone) {
+TEST_F(SlabText, CountsEventsWithoutACacheAndOfVanishedCaches) {
   claim(2, MEMSTAT_SLAB_FORGOTTEN, 192, "destroyed");
   cpus_[0].rows[2].cache_allocations = 4;
   memstat_slab_totals& totals = cpus_[0].totals;
@@ -339,7 +339,7 @@ void watch_directory(int descriptor, int times) {
   for (int i = 0; i < times; ++i) ASSERT_EQ(::fcntl(descriptor, F_NOTIFY, DN_CREATE | DN_MULTISHOT), 0);
 }
 
-TEST_F(LiveSlabEvents, CountExactlyWhatACacheOfItsOwnGave) {
+TEST_F(LiveSlabEvents, CountTheObjectsOfACacheExactly) {
   const std::string cache = "dnotify_struct";
   if (!has_slab_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
   constexpr int kTimes = 100'000;

@@ -189,7 +189,7 @@ TEST_F(LinuxVmEvents, NameTheCommandsOfVictims) {
   EXPECT_TRUE(has_unique_statistics(reader_.staging));
 }
 
-TEST_F(LinuxVmEvents, RefuseWhatIsNoSuchText) {
+TEST_F(LinuxVmEvents, RefuseOtherText) {
   expect_refused("", 0, ErrorCode::kVersion);
   expect_refused("vm_events 2\n", 0, ErrorCode::kVersion);
   expect_refused("vm_events 1\nmissed x\n", 12);
@@ -284,7 +284,7 @@ class VmText : public testing::Test {
   Buffer out_;
 };
 
-TEST_F(VmText, HasTheSumsOfAllCpusOfWhatIsCounted) {
+TEST_F(VmText, HasTheSumsOverAllCpus) {
   facts_.counted.set(MEMSTAT_VM_OOM_KILL).set(MEMSTAT_VM_PERCPU_FAILURE);
   facts_.unsupported = {"slab_failure: why"};
   facts_.missed_events = 4;
@@ -330,7 +330,7 @@ TEST_F(VmText, CountsAFaultOnceWhateverItsOutcome) {
   EXPECT_EQ(events::count_vm_events(cpus_), 5U + 2 + 10 + 20);
 }
 
-TEST_F(VmText, TellsTheTimesOfAnOutcomeFromItsCount) {
+TEST_F(VmText, DistinguishesTheTimesOfAnOutcomeFromItsCount) {
   const std::string count = events::name_of(MEMSTAT_VM_FAULT_MINOR);
   EXPECT_EQ(events::name_of(MEMSTAT_VM_TIME_MINOR), "seconds of " + count);
   EXPECT_EQ(events::word_of(MEMSTAT_VM_FAULT_MINOR).word, count);

@@ -219,7 +219,7 @@ TEST_F(LiveVmCounters, LeaveFailuresByCacheToTheEventsOfCaches) {
   EXPECT_TRUE(reader_.staging.omitted_fields().has(Field::kFailures));
 }
 
-TEST_F(LiveVmCounters, KeepWhatIsRareWhenTheRestTakesMoreThanTheBudget) {
+TEST_F(LiveVmCounters, KeepRareEventsWhenTheOthersExceedTheBudget) {
   events::EventBudget budget(0);
   table_ = events::make_vm_events("counters 100", budget);
   ASSERT_TRUE(table_->open());

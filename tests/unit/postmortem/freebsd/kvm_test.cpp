@@ -85,7 +85,7 @@ TEST_F(FreeBsdKvm, FillsAListAsTheLiveKernelWould) {
   EXPECT_EQ(list.kernel(), QueriedList().kernel());
 }
 
-TEST_F(FreeBsdKvm, NeedsOnlyWhatIsAskedFor) {
+TEST_F(FreeBsdKvm, NeedsOnlyTheRequestedLists) {
   fake_.poke(fake_.address("uma_kegs"), 8);
   FakeKvm handle(fake_, directory_.file("other"));
   auto opened = open_kvm_kernel(handle, {.malloc = true});

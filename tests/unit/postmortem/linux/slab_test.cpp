@@ -143,7 +143,7 @@ TEST(LinuxSlab, OfATornListOfCachesAreThoseBeforeTheTear) {
   EXPECT_THAT(found->damage, HasSubstr("torn"));
 }
 
-TEST(LinuxSlab, WithoutTypesOrSymbolsSaysWhatIsMissing) {
+TEST(LinuxSlab, WithoutTypesOrSymbolsNamesTheMissing) {
   for (const char* missing : {"kallsyms_names", "kallsyms_offsets", "swapper_pg_dir", "phys_base", "_stext"}) {
     FakeKernelOptions options = small_kernel();
     options.without = missing;
