@@ -71,7 +71,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout.decode(), r"\Amemstatd \d+\.\d+\.\d+\n\Z")
 
-    def test_wrong_usage_is_told_on_standard_error_with_status_2(self):
+    def test_wrong_usage_is_reported_on_standard_error_with_status_2(self):
         for arguments, word in WRONG_USAGE:
             with self.subTest(arguments):
                 self.assert_refused(program.run(*arguments), 2, "memstatd: ", word)
@@ -83,7 +83,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn(shipped, done.stdout.decode())
         self.assertEqual(program.run("--check-config").returncode, 0)
 
-    def test_wrong_configurations_are_told_by_line_column_and_key_with_status_2(self):
+    def test_wrong_configurations_are_reported_by_line_column_and_key_with_status_2(self):
         with program.temporary_directory() as directory:
             path = os.path.join(directory, "memstatd.yaml")
             for text, place, key in WRONG_CONFIGURATIONS:
@@ -202,7 +202,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(values, {False, True})  # first sight again, then a change
                 self.assertNotIn("at its end", daemon.log)
 
-    def test_what_is_no_capture_is_told_with_status_1(self):
+    def test_an_invalid_capture_is_reported_with_status_1(self):
         with program.temporary_directory() as directory:
             paths = {"garbage": b"garbage", "garbage.tar.zst": b"garbage", "empty.tar": b"", "short.tar.zst": None}
             with open(captures.fixtures()["linux-5.10-2cpu"], "rb") as file:
@@ -218,7 +218,7 @@ class CommandLine(unittest.TestCase):
                     with self.subTest(name=name, more=more):
                         self.assert_refused(program.run("--replay", os.path.join(directory, name), *more), 1, name)
 
-    def test_a_port_that_is_taken_is_told_with_its_address_and_status_1(self):
+    def test_a_port_in_use_is_reported_with_its_address_and_status_1(self):
         with program.temporary_directory() as directory, socket.socket() as other:
             captures.write_capture(directory, [one_slab()])
             other.bind(("127.0.0.1", 0))
@@ -314,7 +314,7 @@ class Recordings(unittest.TestCase):
                     self.assertGreater(read.number("memstat_source_read_seconds_count", source="linux_memory"), 2)
                     self.assertTrue(read.series("memstat_type_delta_bytes"))
 
-    def test_a_recording_that_cannot_be_made_is_told_with_status_1(self):
+    def test_an_impossible_recording_is_reported_with_status_1(self):
         with program.temporary_directory() as directory:
             captures.write_capture(os.path.join(directory, "capture"), [one_slab()])
             captures.write_file(os.path.join(directory, "file"), b"text")

@@ -93,7 +93,7 @@ class Counters(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn(":2:28: counters[0].events[0]: \"minor-fault\" is not an event; is it minor-faults or major-faults?", done.stderr)
 
-    def test_who_may_not_count_is_told_which_permission_is_missing(self):
+    def test_without_permission_to_count_the_missing_one_is_named(self):
         if os.geteuid() != 0:
             self.skipTest("only root can start memstatd as another account")
         with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:

@@ -282,7 +282,7 @@ class ProtobufPages(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    def test_the_format_belongs_to_once_and_must_be_one_that_there_is(self):
+    def test_the_format_belongs_to_once_and_must_exist(self):
         for arguments in (["--format", "text"], ["--once", "--format", "json"], ["--once", "--format", ""]):
             done = program.run(*arguments)
             self.assertEqual(done.returncode, 2, arguments)

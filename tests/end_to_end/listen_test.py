@@ -108,7 +108,7 @@ class Listening(unittest.TestCase):
             self.assertNotEqual((os.stat(self.path).st_ino, os.stat(self.path).st_mtime_ns), before)
             self.check_answers()
 
-    def test_what_is_no_socket_stays(self):
+    def test_other_files_stay(self):
         path = os.path.join(self.directory, "file")
         captures.write_file(path, "mine")
         self.assertIn("not a socket", self.refused("--listen", "unix:" + path))

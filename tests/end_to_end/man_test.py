@@ -160,7 +160,7 @@ class Pages(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
                 self.assertTrue(source(page).isascii())
 
-    def test_every_page_fits_a_terminal_and_refers_to_pages_that_there_are(self):
+    def test_every_page_fits_a_terminal_and_refers_to_existing_pages(self):
         for page in PAGES:
             with self.subTest(page):
                 text = rendered(page)
@@ -191,7 +191,7 @@ class Library(unittest.TestCase):
             found[name] = normal(f"{' '.join(arguments_of(kind))} {name}({', '.join(arguments)})")
         self.assertEqual(found, declared())
 
-    def test_every_function_is_described_and_none_that_there_is_not(self):
+    def test_every_function_is_described_and_no_other(self):
         rest = source(self.page).replace(section(self.page, "NAME"), "").replace(section(self.page, "SYNOPSIS"), "")
         named = set(re.findall(r"\bFn (memstat_\w+)", rest))
         self.assertEqual(named, set(declared()))
@@ -293,7 +293,7 @@ class Programs(unittest.TestCase):
                 self.assertEqual(daemon.request("/not-" + paths[0].strip("/"))[0], 404)
                 self.assertEqual(daemon.request("/-/reload", "POST")[0], 200)
 
-    def test_memstatd_8_names_metrics_that_there_are(self):
+    def test_memstatd_8_names_existing_metrics(self):
         printed = program.run("--once", "--replay", captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]).stdout.decode()
         known = set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
         text = " ".join(rendered(page) for page in ("memstatd.8", "memstatd.yaml.5"))

@@ -236,7 +236,7 @@ class CommandLine(unittest.TestCase):
                         self.assert_fails(1, [command, *arguments, "--from", directory], name)
                 captures.write_file(path, whole)
 
-    def test_a_kernel_of_another_system_is_told_with_what_to_do(self):
+    def test_a_kernel_of_another_system_is_reported_with_what_to_do(self):
         linux = captures.fixtures()["linux-6.12-4cpu"]
         for command in ("malloc", "zones", "mbufs"):
             self.assert_fails(1, [command, "--from", linux], linux, "--from CAPTURE", "memstatctl types")

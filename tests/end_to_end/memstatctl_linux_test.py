@@ -51,7 +51,7 @@ class Process(unittest.TestCase):
         sizes = [row["resident_bytes"] for row in everything]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
-    def test_those_that_there_are_are_shown_when_others_are_not(self):
+    def test_existing_ones_are_shown_even_if_others_are_not(self):
         path = captures.fixtures()[PROCESSES]
         done = run("process", "--from", path, "1", "77777")
         self.assertEqual(done.returncode, 1)
@@ -168,11 +168,11 @@ class Resident(unittest.TestCase):
 
     @unittest.skipUnless(IS_LINUX, "Linux alone hides it")
     @unittest.skipIf(os.geteuid() == 0, "root may ask of every file")
-    def test_files_of_others_are_not_told(self):
-        self.check_untold(run("resident", "/bin/sh"))
+    def test_files_of_others_are_unknown(self):
+        self.check_unknown(run("resident", "/bin/sh"))
 
     @unittest.skipUnless(IS_LINUX and os.geteuid() == 0, "needs root to become somebody else")
-    def test_files_of_others_are_not_told_to_nobody(self):
+    def test_files_of_others_are_unknown_to_nobody(self):
         with program.temporary_directory() as directory, program.copy_for_others(MEMSTATCTL) as copy:
             path = os.path.join(directory, "file")
             captures.write_file(path, b"x" * PAGE)
@@ -182,11 +182,11 @@ class Resident(unittest.TestCase):
             def run_as_nobody():
                 return run("resident", path, command=copy, user=65534, group=65534, extra_groups=[], cwd="/")
 
-            self.check_untold(run_as_nobody())
+            self.check_unknown(run_as_nobody())
             os.chown(path, 65534, 65534)
             self.assertEqual(run_as_nobody().returncode, 0, "its owner may ask")
 
-    def check_untold(self, done):
+    def check_unknown(self, done):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
         self.assertRegex(done.stdout.splitlines()[1], r"^ +-  .*  +-  ")
         self.assertIn("does not report resident memory", done.stderr)

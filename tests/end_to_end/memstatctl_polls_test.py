@@ -61,7 +61,7 @@ class Watch(unittest.TestCase):
         self.assertEqual([line["bytes"] for line in lines], [row["bytes"] for row in wanted])
         self.assertNotIn("change_bytes", lines[0])
 
-    def test_unknown_and_ambiguous_names_are_told_apart(self):
+    def test_unknown_and_ambiguous_names_are_distinguished(self):
         done = run("watch", "mbuf_jumbopage", "--from", LIMITS)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("did you mean mbuf_jumbo_page", done.stderr)

@@ -89,7 +89,7 @@ class NetworkFilter(unittest.TestCase):
 
 
 class Doctor(unittest.TestCase):
-    def test_an_address_where_nobody_answers_is_a_problem_only_when_it_was_given(self):
+    def test_an_address_without_an_answer_is_a_problem_only_if_it_was_given(self):
         done = subprocess.run([MEMSTATCTL, "doctor", "--from", "http://127.0.0.1:1"], capture_output=True, text=True,
                               timeout=program.PATIENCE, check=False)
         self.assertEqual(done.returncode, 1)

@@ -87,7 +87,7 @@ class NotPermitted(unittest.TestCase):
         if NEEDS in of_root.values():
             self.skipTest("root may not load these programs here either")
 
-    def test_without_any_capability_the_roster_of_slab_caches_is_down_and_so_is_what_would_stand_in_for_it(self):
+    def test_without_capabilities_the_roster_of_slab_caches_and_its_replacement_are_down(self):
         page, log = self.once([])
         known = {source for source in ("linux_slabinfo", SLAB_BPF) if source in log}
         self.assertIn("linux_slabinfo", known)

@@ -81,7 +81,7 @@ class PageChecker(unittest.TestCase):
         for end in range(start, len(GOOD)):
             self.assertTrue(page.check(GOOD[:end])[1], GOOD[start:end])
 
-    def test_the_command_tells_by_its_exit_status(self):
+    def test_the_command_reports_by_its_exit_status(self):
         with tempfile.TemporaryDirectory() as directory:
             for content, status in ((GOOD, 0), (HEAD, 1)):
                 path = os.path.join(directory, "page")

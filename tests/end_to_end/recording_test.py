@@ -91,7 +91,7 @@ class Target(Recording):
         self.assertEqual(self.once(self.path("mine")).returncode, 0, "root writes there itself with --once")
         self.assertEqual({about[0] for about in listing(self.path("mine")).values()}, {0})
 
-    def test_an_empty_directory_of_ours_is_taken_and_a_recording_goes_on(self):
+    def test_an_empty_directory_of_ours_is_used_and_a_recording_continues(self):
         os.mkdir(self.path("empty"), 0o700)
         for count in (2, 4):
             done = self.once(self.path("empty"))

@@ -99,7 +99,7 @@ class ServiceManager(unittest.TestCase):
             manager.wait("RELOADING=1")
             manager.wait("READY=1")  # with the old configuration
 
-    def test_without_a_manager_or_with_one_that_is_gone_it_serves_all_the_same(self):
+    def test_without_a_manager_or_with_one_that_is_gone_it_still_serves(self):
         gone = {"NOTIFY_SOCKET": os.path.join(self.directory, "gone"), **WATCHDOG}
         with program.Daemon("--config", self.config, environment=gone) as daemon:
             daemon.wait_page(lambda now: True, "the first poll")

@@ -302,7 +302,7 @@ class Privileges(unittest.TestCase):
                 print("the seccomp filter was not looked at: memstatd has none under a sanitizer")
 
     @program.needs_root
-    def test_no_sandbox_drops_root_all_the_same(self):
+    def test_no_sandbox_still_drops_root(self):
         with program.temporary_directory() as directory:
             captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
             with program.Daemon("--replay", directory, "--no-sandbox") as daemon:
@@ -312,7 +312,7 @@ class Privileges(unittest.TestCase):
                     self.assertNotIn("0", status["Uid"].split())
 
     @program.needs_root
-    def test_an_account_that_does_not_exist_is_told_and_nothing_is_started(self):
+    def test_a_missing_account_is_reported_and_nothing_starts(self):
         with program.temporary_directory() as directory:
             captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
             config = os.path.join(directory, "memstatd.yaml")
@@ -323,7 +323,7 @@ class Privileges(unittest.TestCase):
             self.assertNotIn("listening", done.stderr)
 
     @program.needs_root
-    def test_a_normal_user_is_told_what_is_missing_and_served_the_rest(self):
+    def test_a_normal_user_learns_what_is_missing_and_gets_the_rest(self):
         nobody = pwd.getpwnam("nobody")
         with tempfile.TemporaryFile() as log, program.copy_for_others(program.MEMSTATD) as copy:
             process = subprocess.Popen([copy, "--once"], user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[],
