@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kSubHeaderPages = 4;
 constexpr std::size_t kInfoAt = kPage + 1024;  // VMCOREINFO, in the second header
-constexpr std::uint64_t kFirstPage = 0x1000;   // of memory, as FakeLinuxDump has it
+constexpr std::uint64_t kFirstPage = 0x1000;   // of memory, as in FakeLinuxDump
 constexpr std::size_t kDescriptorBytes = 24;
 constexpr std::size_t kPieceBytes = 10'000;
 
@@ -86,7 +86,7 @@ std::string compressed_dump(const FakeLinuxDump& dump, PagePacking packing, bool
   for (std::uint64_t page = kFirstPage; page < pages; ++page) {
     const std::string content = memory.substr((page - kFirstPage) * kPage, kPage);
     const bool is_kept = !has_holes || content != empty;
-    for (const std::size_t bitmap : {bitmaps, bitmaps + bitmap_pages * kPage}) {  // those that there are, those dumped
+    for (const std::size_t bitmap : {bitmaps, bitmaps + bitmap_pages * kPage}) {  // existing pages, then dumped ones
       if (bitmap == bitmaps || is_kept) file[bitmap + page / 8] = static_cast<char>(file[bitmap + page / 8] | 1 << page % 8);
     }
     if (is_kept) bodies.push_back(content);

@@ -57,7 +57,7 @@ Result<DumpFile> open_dump_file(const std::string& path) {
   if (!file) return std::move(file.error());
   const DumpFormat format = format_of(*file);
   if (format == DumpFormat::kFlattened) {
-    return not_read(path, "is in flattened form: put it in order with `makedumpfile -R DUMP < " + path + "`, and read DUMP");
+    return not_read(path, "is in flattened form: convert it with `makedumpfile -R DUMP < " + path + "`, and read DUMP");
   }
   if (format == DumpFormat::kPacked) {
     return not_read(path, "is packed as a whole: unpack it with unzstd or gunzip, and read the unpacked file");
@@ -73,7 +73,7 @@ Result<BlockFile> open_again(const DumpFile& dump) {
 
 Result<std::unique_ptr<PhysicalMemory>> open_dump_memory(const DumpFile& dump) {
   if (dump.format == DumpFormat::kMinidump) {
-    return not_read(dump.file.name(), "is a minidump of FreeBSD, where a dump of Linux is wanted");
+    return not_read(dump.file.name(), "is a minidump of FreeBSD, not a dump of Linux");
   }
   auto file = open_again(dump);
   if (!file) return std::move(file.error());

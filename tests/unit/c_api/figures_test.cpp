@@ -32,7 +32,7 @@ class CApiFigures : public testing::Test {
   ListPtr list_;
 };
 
-/// Accessors that must not be 0 for a type all of whose figures are not; all others must be.
+/// For a type whose figures are all above 0: these accessors must not return 0, all others must.
 void expect_meaningful(const memory_type* type, const std::set<std::string>& meaningful) {
   for (const Accessor& accessor : kAccessors) {
     EXPECT_EQ(accessor.get(type) != 0, meaningful.contains(accessor.name)) << accessor.name << ' ' << accessor.get(type);
@@ -59,7 +59,7 @@ TEST_F(CApiFigures, OfMallocAreSumsOverCpus) {
   EXPECT_EQ(memstat_get_percpu_numallocs(type, 1), 4U);
   EXPECT_EQ(memstat_get_percpu_numfrees(type, 1), 2U);
   EXPECT_EQ(memstat_get_percpu_sizemask(type, 1), 6U);
-  EXPECT_EQ(memstat_get_percpu_memalloced(type, 2), 0U) << "a CPU that is not there";
+  EXPECT_EQ(memstat_get_percpu_memalloced(type, 2), 0U) << "a missing CPU";
   EXPECT_EQ(memstat_get_percpu_memalloced(type, 3), 7U);
   EXPECT_EQ(memstat_get_cpu_count(type), 4);
   expect_meaningful(type, {"sizemask", "memalloced", "memfreed", "numallocs", "numfrees", "bytes", "count"});

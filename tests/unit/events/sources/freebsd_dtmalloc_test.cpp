@@ -169,7 +169,7 @@ TEST_F(FreebsdDtmalloc, NamesTypesAsTheSysctlDoesAndGuessesNone) {
   ASSERT_TRUE(parse("probe a_b\nsize 0 0 1 0\nprobe gone\nsize 0 0 2 0\nprobe vm_pgdata\nsize 0 0 4 0\n"));
   EXPECT_EQ(failures(), "vm pgdata: 4");
   EXPECT_EQ(value("malloc_events_total{vm pgdata,0,malloc_failure}"), 4U);
-  EXPECT_EQ(value("malloc_events_total{a_b,0,malloc_failure}"), 1U) << "as the probe is called";
+  EXPECT_EQ(value("malloc_events_total{a_b,0,malloc_failure}"), 1U) << "by the probe's name";
   EXPECT_EQ(value("malloc_events_total{gone,0,malloc_failure}"), 2U);
   EXPECT_EQ(value("vm_events_total{malloc_failure}"), 7U);
   EXPECT_EQ(reader_.staging.note(), "types that share the name of a probe have no failures");
