@@ -262,7 +262,7 @@ class ProtobufPages(unittest.TestCase):
             count += delta
             total += count
         self.assertEqual(total, one["sample_count"], "native buckets add up to the count")
-        self.assertEqual(one["schema"], schema, "what the kernel's events count by is powers of two, memstatd's own durations eight times as fine")
+        self.assertEqual(one["schema"], schema, "buckets of the kernel's events are powers of two, those of memstatd's durations eight times as fine")
 
     def test_counters_say_when_they_began_where_the_capture_does(self):
         with program.temporary_directory() as directory:

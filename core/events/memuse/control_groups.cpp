@@ -76,7 +76,7 @@ Result<std::uint64_t> control_group_key(std::string_view group, std::string_view
   const std::uint64_t key = inode_of(path);
   if (key == 0) {
     return system_error(path, ENOENT,
-                        "there is no such control group: give the name that memstatd's page has for it, label type of "
+                        "there is no such control group: give its name as on memstatd's page, in the label type of "
                         "allocator memcg, such as /docker/4f9a");
   }
   return key;

@@ -23,8 +23,8 @@ std::string malloc_stream(std::uint32_t cpus, int types) {
   return stream.bytes();
 }
 
-/// Makes the call with allocation 0, 1, 2, ... failing until none fails any more, `check` looking after each. Returns how
-/// many did.
+/// Makes the call with allocation 0, 1, 2, ... failing until none fails any more, and runs `check` after each. Returns the
+/// number of failures.
 int fail_each(
     const std::function<bool()>& call, const std::function<void(int n, bool succeeded)>& check,
     const std::function<void()>& prepare = [] {}) {
@@ -73,7 +73,7 @@ TEST(CApiNoMemory, AQueryOfAFreshListLeavesWhatWasWhole) {
                                    EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY) << n;
                                    EXPECT_TRUE(count == 0 || count == 20) << n << ": " << count << " types";
                                  } else {
-                                   EXPECT_EQ(count, 43U) << n;  // what failed was not needed
+                                   EXPECT_EQ(count, 43U) << n;  // it did not need the failed allocation
                                  }
                                },
                                [&] { list = make_list(kernel); });
