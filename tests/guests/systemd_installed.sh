@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Part `installed` of systemd.py: the package as it is installed, and with each of the drop-ins that ship as examples: states of sources, alerts
 # of the shipped rules, scrapes from another network namespace.
-# The names that the functions bring, and where they lie in the guest.
+# The names that the functions define, and their path in the guest.
 # shellcheck disable=SC1091,SC2086,SC2154
 . /systemd_functions.sh
 
 drop_ins=/etc/systemd/system/$unit.d
 examples=/usr/share/doc/memstatd/examples
-# own_log: what memstatd has logged since its start.
+# own_log: memstatd's log since its start.
 own_log() {
   journalctl --sync
   journalctl -q -o cat _SYSTEMD_INVOCATION_ID="$(property InvocationID)"
@@ -17,14 +17,14 @@ is_logged() { own_log | grep -qE "$1"; }
 has() { page | grep -qE "$1"; }
 is_up() { has "^memstat_source_up\{source=\"$1\"\} 1$"; }
 is_not_permitted() { has "^memstat_source_not_permitted\{needs=\"CAP_BPF,CAP_PERFMON\",source=\"$1\"\} 1$"; }
-# doctor STATUS PATTERN: memstatctl doctor ends so, and says so.
+# doctor STATUS PATTERN: memstatctl doctor ends with STATUS and prints PATTERN.
 doctor() {
   memstatctl doctor >/tmp/doctor 2>&1
   [ $? -eq "$1" ] && grep -qE "$2" /tmp/doctor && return
   cat /tmp/doctor >>/dev/console
   return 1
 }
-# watched WHEN: the Prometheus outside scrapes the page for a while by a relay, and answers with the alerts that fired.
+# watched WHEN: the Prometheus outside scrapes the page for a while through a relay, and answers with the alerts that fired.
 watched() {
   [ "$relay" = yes ] || return
   result "alerts $1"
@@ -41,7 +41,7 @@ restart_with() {
 }
 
 result begin "$(uname -r), $(systemctl --version | head -n 1)"
-# To the page on loopback, for what is outside of this guest.
+# Relays from outside this guest to the page on loopback.
 relay=no
 if [ -e /e1000.ko ] && busybox insmod /e1000.ko && ip link set eth0 up && ip address add 10.0.2.15/24 dev eth0 && systemctl start relay.socket; then relay=yes; fi
 result "relay: $relay"
@@ -56,7 +56,7 @@ expect "slab caches are those of slabinfo" is_up linux_slabinfo
 expect "no source is down" not has '^memstat_source_up\{.*\} 0$'
 result "sources up: $(page | grep -c '^memstat_source_up{.*} 1$'), not permitted: $(page | sed -n 's/^memstat_source_not_permitted.*source="\([^"]*\)".*/\1/p' | tr '\n' ' ')"
 expect "events of the kernel are not permitted" is_not_permitted linux_vm_events
-expect "the log says so once, as information" [ "$(own_log | grep -c 'info: linux_vm_events: not permitted, needs CAP_BPF,CAP_PERFMON: ')" = 1 ]
+expect "the log reports it once, as information" [ "$(own_log | grep -c 'info: linux_vm_events: not permitted, needs CAP_BPF,CAP_PERFMON: ')" = 1 ]
 expect "and nothing as an error" not is_logged ' error: '
 if [ $iterator = yes ]; then expect "nor is the pass over slab caches" is_not_permitted linux_slab_bpf; fi
 expect "doctor names the privilege" doctor 0 '^linux_vm_events +not permitted +- +[^ ]+ +needs CAP_BPF,CAP_PERFMON: '
@@ -79,8 +79,8 @@ if [ $iterator = yes ]; then
 fi
 for field in CapInh CapPrm CapEff CapAmb; do expect "$field is empty while it serves" of_status $field 0000000000000000; done
 result "exposure $(exposure)"
-expect "doctor has nothing to say" doctor 0 '^Every source that this kernel has works'
-expect "of events neither" not grep -q 'not permitted' /tmp/doctor
+expect "doctor reports nothing" doctor 0 '^Every source that this kernel has works'
+expect "nor about events" not grep -q 'not permitted' /tmp/doctor
 watched "with events.conf"
 
 if [ -e /veth.ko ]; then busybox insmod /veth.ko; fi
@@ -97,12 +97,12 @@ restart_with
 expect "with listen and allow alone, this machine is served" soon is_served
 expect "another network namespace is not" not elsewhere
 expect "memstatd warned at its start" is_logged 'warning: clients in 192\.0\.2\.0/24 \(key allow\) cannot connect: the filter of memstatd\.service .*IPAddressAllow=192\.0\.2\.0/24'
-expect "doctor says so" doctor 1 '^  warning: clients in 192\.0\.2\.0/24 '
+expect "doctor reports it" doctor 1 '^  warning: clients in 192\.0\.2\.0/24 '
 restart_with network
 expect "with network.conf, another network namespace is served" soon elsewhere
 expect "memstatd does not warn" not is_logged 'cannot connect'
-expect "doctor has nothing to say of it" doctor 0 '^Every source that this kernel has works'
-expect "what allow does not name is not served all the same" not ip netns exec other bash -c 'ip address add 192.0.3.2/24 dev there; exec 3<>/dev/tcp/192.0.3.1/8947'
+expect "doctor reports nothing" doctor 0 '^Every source that this kernel has works'
+expect "addresses that allow does not name are still not served" not ip netns exec other bash -c 'ip address add 192.0.3.2/24 dev there; exec 3<>/dev/tcp/192.0.3.1/8947'
 
 result "failed units: $(systemctl --failed --plain --no-legend | tr '\n' ';')"
 result end

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hosts on which all that an alert is about is wrong at once: the page that a memstatd there would show, and what Prometheus would have stored
-of the days before, so that a real server has something to look back at."""
+"""Hosts that have every problem for which there is an alert, at once: the page of a memstatd there, and what Prometheus would have stored
+in the days before, so that a real server has a history."""
 import contextlib
 import http.server
 import subprocess
@@ -14,7 +14,7 @@ MIB, GIB = 1 << 20, 1 << 30
 MINUTE, HOUR, DAY = 60, 3600, 86400
 TOTAL = 16 * GIB
 HOSTS = ("one", "two")
-# Counters grow by far more than an alert needs, since a server that has seen them for half a minute takes the rest of its windows for nothing.
+# Counters grow by far more than an alert needs, because a server with half a minute of samples counts no growth in the rest of its windows.
 # Alerts of a host, each once for each of HOSTS; the other alerts are about a job, or about hosts that do not answer.
 OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatDaemonMissing", "MemstatHostVanished", "MemstatPollStuck"}
 
@@ -76,7 +76,7 @@ PAGE = {
     "memstat_kernel_reports_total": [('kind="oops"', 1)],
     "memstat_kernel_tainted": [('kind="bad_page"', 1), ('kind="machine_check"', 1)],
     "memstat_kernel_info": [('os="linux",release="6.12"', 1)],
-    "memstat_poll_timestamp_seconds": [("", lambda now: now - 3700)],  # an hour of it the clock's
+    "memstat_poll_timestamp_seconds": [("", lambda now: now - 3700)],  # an hour of it is an error of the clock
     "memstat_poll_age_seconds": [("", 100)],
     "memstat_poll_interval_seconds": [("", 10)],
     "memstat_source_up": [('source="linux_vmalloc"', 0)],
