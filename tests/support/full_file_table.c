@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_FULL names begins with a number that is not 0, the
- * system's table of open files is full for it: what opens a file fails with ENFILE unless a file was closed before. While it
- * is 2, only connections get the place of a file that was closed: other programs are faster than a read of the kernel. */
+ * Loaded into memstatd with LD_PRELOAD: while the file that MEMSTAT_TEST_FULL names begins with a number other than 0, the
+ * system's table of open files appears full: opening a file fails with ENFILE unless one was closed before. While it is 2,
+ * only connections get the place of a closed file, as if other programs were faster than a read of the kernel. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
