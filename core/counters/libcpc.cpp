@@ -154,7 +154,7 @@ void cpc_walk_events_all(cpc_t* cpc, void* arg, void (*action)(void* arg, const 
 
 void cpc_walk_events_pic(cpc_t* cpc, uint_t picno, void* arg, void (*action)(void* arg, uint_t picno, const char* event)) {
   if (picno >= cpc_npic(cpc)) {
-    report(cpc, "cpc_walk_events_pic", Refusal::kInvalidCounter, EINVAL, "there is no counter of that number");
+    report(cpc, "cpc_walk_events_pic", Refusal::kInvalidCounter, EINVAL, "there is no counter with that number");
     return;
   }
   for (const EventInfo& event : cpc->system->events()) {
@@ -169,7 +169,7 @@ void cpc_walk_generic_events_all(cpc_t* cpc, void* arg, void (*action)(void* arg
 void cpc_walk_generic_events_pic(cpc_t* cpc, uint_t picno, void* arg,
                                  void (*action)(void* arg, uint_t picno, const char* event)) {
   if (picno >= cpc_npic(cpc)) {
-    report(cpc, "cpc_walk_generic_events_pic", Refusal::kInvalidCounter, EINVAL, "there is no counter of that number");
+    report(cpc, "cpc_walk_generic_events_pic", Refusal::kInvalidCounter, EINVAL, "there is no counter with that number");
     return;
   }
   for_each_generic(cpc, [&](const char* name, const EventInfo& event) {

@@ -286,7 +286,7 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
       case Placement::kMalformed: break;
     }
   }
-  return refused(Refusal::kInvalidAttribute, "is not one that it has");
+  return refused(Refusal::kInvalidAttribute, "does not exist for it");
 }
 
 Answer<EventCode> PerfSystem::resolve(std::string_view event, std::span<const Attribute> attributes) const {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A script runs in the trees that its line "# Trees:" names, in release when it has none, and a word that is no tree is refused.
+# A script runs in the trees that its line "# Trees:" names, or in release without one; an unknown word is refused.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 copy=$(mktemp -d)

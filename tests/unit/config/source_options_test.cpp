@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Settings that a source has for itself, below its name in key `sources`.
+// A source's own settings, below its name in key `sources`.
 #include "config/loader.h"
 #include "tests/support/test.h"
 

@@ -84,7 +84,7 @@ TEST_F(Libcpc, WalksEventsAndAttributes) {
   bool is_called = false;
   cpc_walk_events_pic(cpc_, 4, &is_called, [](void* arg, uint_t, const char*) { *static_cast<bool*>(arg) = true; });
   EXPECT_FALSE(is_called);
-  EXPECT_EQ(last_error, "cpc_walk_events_pic 2 there is no counter of that number");
+  EXPECT_EQ(last_error, "cpc_walk_events_pic 2 there is no counter with that number");
 }
 
 TEST_F(Libcpc, RequestsAreNumberedAndWalked) {
@@ -111,7 +111,7 @@ TEST_F(Libcpc, RefusesRequestsWithTheOriginalsSubCodes) {
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(last_error, "cpc_set_add_request 1 there is no event page-fault here; is it page-faults?");
   EXPECT_EQ(cpc_set_add_request(cpc_, set_, "page-faults", 0, CPC_COUNT_USER, 1, attributes), -1);
-  EXPECT_EQ(last_error, "cpc_set_add_request 3 event page-faults: attribute nothing is not one that it has");
+  EXPECT_EQ(last_error, "cpc_set_add_request 3 event page-faults: attribute nothing does not exist for it");
   EXPECT_EQ(add("page-faults", 0, 0), -1);
   EXPECT_EQ(last_error.substr(0, 22), "cpc_set_add_request 7 ");
   EXPECT_EQ(add("page-faults", 0, 0x80 | CPC_COUNT_USER), -1);

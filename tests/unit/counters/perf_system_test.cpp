@@ -101,8 +101,8 @@ TEST_F(PerfSystemTest, RefusesMissingEvents) {
   EXPECT_EQ(refusal("r1", {{.name = "precise", .value = 4}}), "4 event r1: attribute precise is at most 3");
   EXPECT_EQ(refusal("r1", {{.name = "umask", .value = 256}}), "4 event r1: attribute umask is larger than its field");
   EXPECT_EQ(refusal("page-faults", {{.name = "umask", .value = 1}}),
-            "3 event page-faults: attribute umask is not one that it has");
-  EXPECT_EQ(refusal("r1", {{.name = "../type", .value = 1}}), "3 event r1: attribute ../type is not one that it has");
+            "3 event page-faults: attribute umask does not exist for it");
+  EXPECT_EQ(refusal("r1", {{.name = "../type", .value = 1}}), "3 event r1: attribute ../type does not exist for it");
   EXPECT_EQ(refusal("sched:no_such"),
             "1 event sched:no_such: the numbers of tracepoints are in tracefs, which is not mounted or not "
             "readable: mount -t tracefs nodev /sys/kernel/tracing");
