@@ -88,7 +88,7 @@ class AnyMoment(WithDirectory):
         for step in range(STARTS):
             with open(self.log, "wb") as log:
                 process = self.start(log)
-            try:  # so far into the start
+            try:  # this far into the start
                 process.wait(step * STEP_SECONDS)
                 self.fail(f"memstatd ended by itself:\n{self.log_text()}")
             except subprocess.TimeoutExpired:

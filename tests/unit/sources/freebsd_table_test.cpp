@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounded tables of FreeBSD's kernel: from sysctls made by hand, against other figures of the same kernel in the capture
-// that has them, and on this machine where that is FreeBSD.
+// Bounded tables of FreeBSD's kernel: from sysctls made by hand, compared with other figures in a capture that has them,
+// and on this machine if it is FreeBSD.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
