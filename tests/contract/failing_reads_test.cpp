@@ -17,11 +17,11 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{EIO, false}, {ENOENT, false}, {EACCES, true}, {EACCES, false}, {EIO, true}, {ENOENT, true}};
 
-/// All of them; under a sanitizer, with which reads take ten times as long, one for each errno.
+/// All of them; under a sanitizer, which makes reads ten times as slow, one for each errno.
 std::span<const Fault> faults() { return is_sanitized() ? std::span(kFaults).first(3) : std::span(kFaults); }
 
-/// Which call fails next: each of the first 100 (10 where it takes long), then ever fewer, where a source reads hundreds of
-/// files in the same way.
+/// The next call to fail: each of the first 100 (10 where it takes long), then fewer and fewer, where a source reads
+/// hundreds of files in the same way.
 std::size_t after(std::size_t nth) {
   const std::size_t each = is_sanitized() ? 10 : 100;
   return nth + 1 + (nth > each ? nth / (is_sanitized() ? 3 : 10) : 0);
@@ -35,7 +35,7 @@ bool has_optional_types(const SourceDescriptor& source) {
   return source.name == "freebsd_table" || source.name == "freebsd_vm" || source.name == "freebsd_memory";
 }
 
-/// The first call that may fail: linux_cma takes other types from another file where its first directory is missing.
+/// The first call that may fail: linux_cma takes other types from another file if its first directory is missing.
 std::size_t first_call(const SourceDescriptor& source, const Fault& fault) {
   return source.name == "linux_cma" && fault.system_errno == ENOENT ? 2 : 1;
 }

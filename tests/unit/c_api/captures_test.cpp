@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording in place of the kernel: by MEMSTAT_CAPTURE or memstat_mtl_set_capture, as a directory or an archive, at any
+// A recording instead of the kernel: by MEMSTAT_CAPTURE or memstat_mtl_set_capture, as a directory or an archive, at any
 // poll.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ class CApiCaptures : public testing::Test {
   void SetUp() override { ::unsetenv("MEMSTAT_CAPTURE"); }
   void TearDown() override { ::unsetenv("MEMSTAT_CAPTURE"); }
   static void name(const std::string& reference) { ::setenv("MEMSTAT_CAPTURE", reference.c_str(), 1); }
-  /// Bytes of the malloc type after a query that has to work.
+  /// Bytes of the malloc type after a query that must succeed.
   static std::uint64_t bytes_after_query(memory_type_list* list) {
     EXPECT_EQ(memstat_sysctl_all(list, 0), 0) << memstat_mtl_get_message(list);
     return memstat_get_bytes(memstat_mtl_find(list, ALLOCATOR_MALLOC, "m"));
@@ -281,7 +281,7 @@ TEST_F(CApiCaptures, TheLiveSlabCachesAreReadWithoutOne) {
     EXPECT_EQ(memstat_linux_all(list_.get(), 0), -1);
     EXPECT_TRUE(memstat_mtl_geterror(list_.get()) == MEMSTAT_ERROR_PERMISSION ||
                 memstat_mtl_geterror(list_.get()) == MEMSTAT_ERROR_NOTPRESENT);
-    // It reads on: what others may read is there.
+    // It continues: sources that others may read are there.
     for (memory_type* type = memstat_mtl_first(list_.get()); type != nullptr; type = memstat_mtl_next(type)) {
       EXPECT_NE(memstat_get_allocator(type), ALLOCATOR_SLAB) << memstat_get_name(type);
     }

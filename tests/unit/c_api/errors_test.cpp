@@ -39,7 +39,7 @@ class CApiErrors : public testing::Test {
     set_malloc(*kernel_, malloc_stream(2));
     set_uma(*kernel_, uma_stream(2));
   }
-  /// The query fails in that way and changes nothing.
+  /// The query must fail like this and change nothing.
   void expect_failure(Query query, int error, const std::string& what) {
     EXPECT_EQ(query(list_.get(), 0), -1) << what;
     EXPECT_EQ(memstat_mtl_geterror(list_.get()), error) << what << ": " << memstat_mtl_get_message(list_.get());

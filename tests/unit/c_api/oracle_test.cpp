@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Through the C API, real FreeBSD kernels look as FreeBSD's own libmemstat shows them: result, order, every accessor, every
-// CPU, in every captured poll that has such a dump.
+// Through the C API, real FreeBSD kernels look the same as with FreeBSD's own libmemstat: result, order, every accessor,
+// every CPU, in every captured poll that has such a dump.
 #include <deque>
 
 #include "tests/support/c_list.h"
@@ -47,7 +47,7 @@ void expect_equal(const memory_type* type, const OracleType& oracle) {
   std::size_t cpu_accessors = 0;
   for (const CpuAccessor& accessor : kCpuAccessors) {
     const auto expected = oracle.cpus.find(accessor.name);
-    if (expected == oracle.cpus.end()) continue;  // a dump of zones leaves out what only malloc has
+    if (expected == oracle.cpus.end()) continue;  // a dump of zones omits what only malloc has
     ++cpu_accessors;
     for (std::size_t cpu = 0; cpu < expected->second.size(); ++cpu) {
       EXPECT_EQ(accessor.get(type, static_cast<int>(cpu)), expected->second[cpu])
@@ -111,7 +111,7 @@ TEST_P(CApiOracle, EveryPollIsTheSameOnAListThatSawTheOnesBefore) {
   for (std::size_t poll = 0; poll < view_->poll_count(); ++poll) {
     ASSERT_TRUE(view_->select_poll(poll));
     ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
-    // New types went to the head and vanished ones stay, so the order is another: each is looked for by its name.
+    // New types went to the head and vanished ones stay, so the order differs: each is found by its name.
     std::map<std::pair<std::uint64_t, std::string>, std::deque<memory_type*>> present;
     for (memory_type* type = memstat_mtl_first(list.get()); type != nullptr; type = memstat_mtl_next(type)) {
       if (memstat_is_present(type) == 0) continue;

@@ -41,7 +41,7 @@ TEST(CApiThreads, DifferentListsAreUsedAtOnce) {
 TEST(CApiThreads, TheLiveKernelIsReadByListsOfTheirOwn) {
   const ListPtr alone = make_list();
   const int result_alone = memstat_linux_all(alone.get(), 0);
-  const bool has_types = memstat_mtl_first(alone.get()) != nullptr;  // also where a part may be read by root only
+  const bool has_types = memstat_mtl_first(alone.get()) != nullptr;  // also if only root may read a part
   EXPECT_TRUE(has_types || result_alone != 0);
   std::atomic<int> different{0};
   std::vector<std::thread> threads;

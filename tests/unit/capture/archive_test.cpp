@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Hostile archives are written here block by block, since no archiver would make them.
+// Hostile archives are written here block by block, because no archiver would make them.
 #include "core/capture/archive.h"
 
 #include <fcntl.h>
@@ -260,14 +260,14 @@ TEST_F(Archive, AnEmptyFrameAFrameToSkipAndAFrameWithALieAreZstdAsWell) {
   ASSERT_FALSE(garbage);
   EXPECT_NE(to_string(garbage.error()).find("cannot be unpacked by zstd from byte "), std::string::npos)
       << to_string(garbage.error());
-  // 2 GiB claimed by the frame, of which 5 bytes come; then a window of more than zstd takes.
+  // The frame claims 2 GiB and has 5 bytes; then a window larger than zstd accepts.
   EXPECT_FALSE(open_bytes(std::string("\x28\xb5\x2f\xfd\x80\x80\0\0\0\x80\x29\0\0abcde", 17)));
   EXPECT_FALSE(open_bytes(std::string("\x28\xb5\x2f\xfd\0\xf8\x29\0\0abcde", 14)));
 }
 
 TEST_F(Archive, ABombIsRefusedBeforeItIsUnpacked) {
   if (const std::string lack = lack_of_zstd(); !lack.empty()) GTEST_SKIP() << lack;
-  // Blocks of one byte 128 KiB times, which is how zstd packs the most: 4 GiB of them are 128 KiB.
+  // Blocks of one byte repeated 128 KiB times, which zstd packs best: 4 GiB of them are 128 KiB.
   std::string bomb = as_zstd(Tar().add_basics().add_claiming("oracle/bomb", "", 4ULL << 30U).unfinished());
   bomb += std::string("\x28\xb5\x2f\xfd\0\x38", 6);
   for (int i = 0; i < (1 << 15); ++i) bomb += std::string("\x02\0\x10x", 4);

@@ -10,7 +10,7 @@ namespace {
 const std::string kManifestOfTree = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0\"\n";
 const std::string kPollOfTree = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
 
-/// How long names may be, for formats that have fields of one size only.
+/// Maximum length of names, for formats with fields of a fixed size.
 struct Lengths {
   std::size_t component;
   std::size_t depth;
@@ -20,7 +20,7 @@ constexpr Lengths kAnyLength{.component = 240, .depth = 9, .target = 900};
 constexpr Lengths kUstarLength{.component = 90, .depth = 1, .target = 100};
 constexpr Lengths kOldLength{.component = 40, .depth = 0, .target = 100};
 
-/// Where a program writes or reads archives of `rec` in a directory: its command, in a shell that is there.
+/// A program that writes or reads archives of `rec` in a directory: its command, in a shell started there.
 struct Archiver {
   std::string command;
   Lengths lengths = kAnyLength;
@@ -96,7 +96,7 @@ class Archivers : public testing::Test {
     std::filesystem::create_symlink("proc/512", fs + "/short");
     std::filesystem::create_symlink(std::string(lengths.target, 'l'), fs + "/long");
   }
-  /// Whether the command could be run; its programs may not be there.
+  /// Whether the command could be run; its programs may be missing.
   bool run(const std::string& command) {
     const std::string there = "cd '" + directory_.path() + "' && rm -f a && ";
     return std::system((there + "(" + command + ") >log 2>&1").c_str()) == 0;

@@ -45,7 +45,7 @@ struct SmallCapture {
     check(**opened);
     auto loaded = load_capture_directory(directory.path());
     ASSERT_TRUE(loaded) << to_string(loaded.error());
-    std::filesystem::remove_all(directory.path());  // it is not needed any more
+    std::filesystem::remove_all(directory.path());  // it is no longer needed
     check(**loaded);
   }
   void expect_refused(ErrorCode code, const std::string& message) const {

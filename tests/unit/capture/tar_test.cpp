@@ -38,7 +38,7 @@ class Zeros final : public PieceSource {
   std::uint64_t served_ = 0;
 };
 
-/// A header, to which the checksum is added by what uses it. All fields but the name are empty.
+/// A header, without its checksum, which is added later. All fields except the name are empty.
 struct RawHeader {
   std::array<char, kTarBlock> bytes{};
 
@@ -255,7 +255,7 @@ TEST(Tar, ReadsSizesInOctalWithBlanksAndInBinary) {
 }
 
 TEST(Tar, AHeaderCountsOnlyWithItsChecksum) {
-  const std::string name = "caf\xc3\xa9";  // whose bytes are negative where they have a sign
+  const std::string name = "caf\xc3\xa9";  // whose bytes are negative if signed
   EXPECT_EQ(read_all(RawHeader(name).summed<signed char>() + kEndMark).error, "");
   EXPECT_EQ(read_all(RawHeader(name).summed<unsigned char>() + kEndMark).error, "");
   std::string bytes = RawHeader(name).summed() + RawHeader("x").summed() + kEndMark;

@@ -174,7 +174,7 @@ TEST_F(ControlGroups, AreReadWhereTheirPathMatches) {
   EXPECT_EQ(words(), "/memory v1: /=7 /a/b=7, 0 left out") << "below one that does not match";
   matches_ = [](std::string_view) { return false; };
   EXPECT_EQ(words(), "/memory v1:, 0 left out");
-  view_->failures["/sys/fs/cgroup/memory/memory.usage_in_bytes"] = EIO;  // nothing is looked for anew
+  view_->failures["/sys/fs/cgroup/memory/memory.usage_in_bytes"] = EIO;  // nothing is searched again
   EXPECT_EQ(words(), "/memory v1:, 0 left out");
 }
 
@@ -297,7 +297,7 @@ TEST_F(ControlGroups, InATreeWithoutEndAreVisitedUpToABound) {
   EXPECT_EQ(content, std::to_string(100 * (1 + 16384) - 16384) + "\n") << "all others that were seen";
 }
 
-/// As on this machine: what seldom changes may be left out.
+/// As on this machine: reads of rarely changing files may be left out.
 class LiveRootedView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
@@ -428,7 +428,7 @@ TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
   }
 }
 
-/// How many of that many reads see what memory.stat holds by then.
+/// How many of that many reads see the new content of memory.stat.
 class PartsOfControlGroups : public LiveControlGroups {
  protected:
   int reads_of_parts(int reads, const std::function<void(const std::string&)>& change) {
@@ -544,7 +544,7 @@ class SleepingControlGroups : public LiveControlGroups {
   void count_kills(const std::string& kills) { write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n"); }
   void limit(const std::string& bytes) { write(std::string(kGroup) + "/memory.limit_in_bytes", bytes); }
   void use(const std::string& bytes) { write(std::string(kGroup) + "/memory.usage_in_bytes", bytes); }
-  /// How often this file of the group is read in so many reads.
+  /// How often this file of the group is read in this number of reads.
   int reads_of(const std::string& file, int reads) {
     int seen = 0;
     const std::string path = "/sys/fs/cgroup" + std::string(kGroup) + "/" + file;

@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-/// Notes for how much room each sysctl was asked.
+/// Logs how much room each request for a sysctl offered.
 class RoomNotingView final : public PreparedKernelView {
  public:
   [[nodiscard]] bool reads_this_machine() const override { return is_live; }

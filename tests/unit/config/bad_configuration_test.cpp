@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Wrong configurations and their messages, out of fixtures/configurations/bad.txt.
+// Wrong configurations and their messages, from fixtures/configurations/bad.txt.
 #include "config/loader.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/test.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whatever bytes a file holds: an answer, never a crash, an exception or a message of several lines.
+// Any bytes in a file: a result, never a crash, an exception or a message of several lines.
 #include "config/loader.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/test.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kHostileSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
 
-/// Loads, and checks what holds for each result. Returns the first problem, "" when there is none.
+/// Loads, and checks what must be true of each result. Returns the first problem, "" if there is none.
 std::string check(std::string_view yaml) {
   const ConfigResult result = load_config_text(yaml, "f.yaml", ConfigContext{kHostileSources});
   EXPECT_EQ(result.has_value(), result.problems().empty());

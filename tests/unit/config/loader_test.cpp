@@ -24,7 +24,7 @@ ConfigResult load(std::string_view yaml) {
   return load_config_text(yaml, "f.yaml", ConfigContext{kSources, kOptionsWithKey});
 }
 
-/// The configuration of a text that must be right.
+/// The configuration of a text that must be valid.
 Config good(std::string_view yaml) {
   ConfigResult result = load(yaml);
   for (const std::string& problem : result.problems()) ADD_FAILURE() << problem;
@@ -75,7 +75,7 @@ TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
 
 TEST(Loader, TheShippedFileHoldsTheDefaults) { EXPECT_EQ(good(shipped()), Config()); }
 
-/// One key of the shipped file: its line there, a line in its place, and how to see that it arrived.
+/// One key of the shipped file: its line, a replacement, and how to see that it took effect.
 struct ChangedKey {
   const char* line;
   const char* changed;
@@ -148,7 +148,7 @@ const ChangedKey kChangedKeys[] = {
     {"lock_memory: true", "lock_memory: false", [](const Config& c) { return !c.lock_memory; }},
 };
 
-/// `text` with that line, which must be there once, replaced.
+/// `text` with that line, which must occur once, replaced.
 std::string replace_line(std::string text, const std::string& line, const std::string& by) {
   const std::size_t at = text.find("\n" + line + "\n");
   EXPECT_NE(at, std::string::npos) << line;
@@ -182,7 +182,7 @@ TEST(Loader, AllKeysOfTheShippedFileCanBeChangedTogether) {
   }
 }
 
-/// A line with another value, where its default is a switch or begins with a number; others need a row in kChangedKeys.
+/// A line with another value, if its default is a switch or begins with a number; others need a row in kChangedKeys.
 std::string with_another_value(const std::string& line) {
   const std::size_t at = line.find(": ") + 2;
   const std::string value = line.substr(at);

@@ -61,10 +61,10 @@ TEST(NamePattern, ANulDoesNotEndTheName) {
 }
 
 TEST(NamePattern, ReadsNoFurtherThanTheName) {
-  // The view ends inside of a longer text: what follows must not count.
+  // The view ends inside a longer text: the rest must not count.
   const std::string text = "slab-1";
   EXPECT_TRUE(compiled("slab").matches(std::string_view(text).substr(0, 4)));
-  // And memory that ends with the name, so that the address sanitizer sees a read beyond.
+  // And memory that ends with the name, so that the address sanitizer detects a read beyond it.
   const std::vector<char> exact = {'s', 'l', 'a', 'b'};
   EXPECT_TRUE(compiled("slab").matches({exact.data(), exact.size()}));
   EXPECT_TRUE(compiled("a*").matches({}));

@@ -302,7 +302,7 @@ TEST_F(CpuCounters, AreReplayedWithoutACounter) {
 }
 
 #if defined(__linux__)
-/// This thread on one CPU; back where it was at the end.
+/// Keeps this thread on one CPU; the destructor undoes that.
 class OnOneCpu {
  public:
   explicit OnOneCpu(int cpu) {
@@ -328,7 +328,7 @@ TEST(LiveCpuCounters, CountTheFaultsAndSystemCallsOfTheirCpu) {
   const int cpu = ::sched_getcpu();
   const OnOneCpu pinned(cpu);
   if (!pinned.is_there()) GTEST_SKIP() << "this thread may not choose its CPU";
-  constexpr const char* kCall = "syscalls:sys_enter_sched_rr_get_interval";  // that no program makes by chance
+  constexpr const char* kCall = "syscalls:sys_enter_sched_rr_get_interval";  // that no program does by chance
   const bool has_tracing = ::access(("/sys/kernel/tracing/events/" + std::string("syscalls")).c_str(), F_OK) == 0;
   SourceReader reader(counter_source());
   reader.state->options[0].text = "live all page-faults" + (has_tracing ? " " + std::string(kCall) : "") + "\n";
@@ -346,7 +346,7 @@ TEST(LiveCpuCounters, CountTheFaultsAndSystemCallsOfTheirCpu) {
       ::mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(static_cast<const volatile void*>(bytes), MAP_FAILED);
   ::madvise(const_cast<char*>(bytes), kPages * page, MADV_NOHUGEPAGE);
-  counts();  // whatever reading itself faults in
+  counts();  // including the faults of reading itself
   const auto before = counts();
   for (std::size_t i = 0; i < kPages; ++i) bytes[i * page] = 1;
   for (int i = 0; i < 25; ++i) ::syscall(SYS_sched_rr_get_interval, -1, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of events and what becomes of event strings.
+// Names of events, and parsing of event strings.
 #include "core/counters/event_names.h"
 #include "core/counters/perf_event.h"
 #include "tests/support/test.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libcpc on this machine's kernel: a known number of events gives exactly that count, for a thread, for the threads it
-// begins, for a process and for a CPU.
+// starts, for a process and for a CPU.
 #include "tests/support/test.h"
 
 #if defined(__linux__)
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint_t kBothModes = CPC_COUNT_USER | CPC_COUNT_SYSTEM;
 
-/// Pages of this process that are not there yet; touching one is one page fault.
+/// Untouched pages of this process; touching one causes one page fault.
 class FreshPages {
  public:
   explicit FreshPages(std::size_t count)
@@ -101,7 +101,7 @@ void call_rarely(int times) {
   for (int i = 0; i < times; ++i) ::syscall(SYS_sched_rr_get_interval, -1, nullptr);
 }
 
-/// tracefs in a mount namespace of this process's own, unless it is mounted already. False: it cannot be.
+/// Mounts tracefs in a mount namespace of this process, unless it is mounted already. False on failure.
 bool mount_tracing() {
   if (::access("/sys/kernel/tracing/events", F_OK) == 0) return true;
   return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -113,7 +113,7 @@ TEST_F(LiveLibcpc, PageFaultsOfTheThreadAreExact) {
   ASSERT_NE(buffer, nullptr) << last_error;
   const FreshPages pages(300);
   ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, 0), 0) << last_error;
-  sample(buffer);  // whatever the sampling itself faults in
+  sample(buffer);  // including the faults of the sampling itself
   const std::uint64_t before = sample(buffer);
   pages.touch();
   EXPECT_EQ(sample(buffer) - before, 300U);
@@ -154,7 +154,7 @@ TEST_F(LiveLibcpc, MigrationsOfTheThreadAreExact) {
   EXPECT_EQ(sample(buffer) - before, 40U);
 }
 
-// A thread that waits for another one of its CPU is switched out once a wait; the kernel's own count of the thread agrees.
+// A thread that waits for another on its CPU is switched out once per wait; the kernel's own count of the thread agrees.
 TEST_F(LiveLibcpc, ContextSwitchesOfTheThreadAreExact) {
   cpc_buf_t* buffer = request("context-switches");
   ASSERT_NE(buffer, nullptr) << last_error;
@@ -174,7 +174,7 @@ TEST_F(LiveLibcpc, ContextSwitchesOfTheThreadAreExact) {
     ::getrusage(RUSAGE_THREAD, &usage);
     return static_cast<std::uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw);
   };
-  // A switch between the two readings would be in one of them only: then they are taken again.
+  // A switch between the two readings would be in only one of them: then they are repeated.
   const auto both = [&](std::uint64_t& ours, std::uint64_t& kernels) {
     do {
       kernels = switches();
@@ -271,7 +271,7 @@ class ToucherProcess {
   }
   ToucherProcess(const ToucherProcess&) = delete;
   ToucherProcess& operator=(const ToucherProcess&) = delete;
-  /// Lets some thread touch its pages; returns when it has.
+  /// Makes some thread touch its pages; returns when it has.
   void go() {
     char byte = 0;
     EXPECT_EQ(::write(go_[1], &byte, 1), 1);
@@ -300,7 +300,7 @@ TEST_F(LiveLibcpc, AProcessIsCountedWithAllItsThreads) {
   cpc_buf_t* buffer = request("page-faults");
   ASSERT_NE(buffer, nullptr) << last_error;
   ToucherProcess process;
-  for (int i = 0; i < 20; ++i) process.go();  // Both threads have their stacks by now.
+  for (int i = 0; i < 20; ++i) process.go();  // Both threads have their stacks now.
   pctx_t* pctx = pctx_capture(process.pid(), nullptr, 0, nullptr);
   ASSERT_NE(pctx, nullptr);
   ASSERT_EQ(cpc_bind_pctx(cpc_, pctx, CPC_ALL_LWPS, set_, 0), 0) << last_error;
@@ -395,7 +395,7 @@ TEST_F(LiveLibcpc, ListsTheEventsThatCountHere) {
   int events = 0;
   cpc_walk_events_all(cpc_, &events, [](void* arg, const char*) { ++*static_cast<int*>(arg); });
   EXPECT_GE(events, 12);
-  // The generic hardware events are there exactly when there are counters.
+  // The generic hardware events exist if and only if there are counters.
   const bool has_counters = cpc_npic(cpc_) > 0;
   if (!has_counters) {
     ASSERT_EQ(cpc_set_add_request(cpc_, set_, "instructions", 0, CPC_COUNT_USER, 0, nullptr), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What people read for each errno of perf_event_open.
+// The message for each errno of perf_event_open.
 #include "core/counters/perf_errors.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/test.h"
@@ -24,7 +24,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 TEST(PerfErrors, HaveATextEach) {
   std::set<std::string> texts;
-  // All that perf_event_open(2) lists, and the two of any call that makes descriptors.
+  // All errnos that perf_event_open(2) lists, and the two of any call that makes descriptors.
   const int errors[] = {E2BIG,  EBADF,  EBUSY,  EFAULT, EINTR,      EINVAL,    EMFILE, ENFILE,
                         ENODEV, ENOENT, ENOMEM, ENOSPC, EOPNOTSUPP, EOVERFLOW, ESRCH,  ENOSYS};
   for (const int error : errors) {

@@ -256,7 +256,7 @@ TEST_F(PerfSystemTest, AnOverflowStopsTheSetUntilItIsRestarted) {
   EXPECT_EQ(counts[1].value, 0U);
   EXPECT_EQ(counts[0].value, 20U);
   EXPECT_EQ(handle_.signals.size(), 2U);
-  // A restart before the overflow begins anew and leaves one to be notified.
+  // A restart before the overflow starts again and leaves one to be signalled.
   ASSERT_EQ(bound.value->restart(requests), 0);
   handle_.run(5);
   ASSERT_EQ(bound.value->restart(requests), 0);

@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-/// While it lives, this process is not root (if it was and the system lets it).
+/// While it lives, this process is not root (if it was, and if the system permits that).
 class WithoutRoot {
  public:
   WithoutRoot() : is_without_(!was_root_ || seteuid(65534) == 0) {}
@@ -32,7 +32,7 @@ class ConfigFileTest : public testing::Test {
  protected:
   ConfigFileTest() { chmod(directory_.c_str(), 0755); }
   static void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::trunc) << text; }
-  /// Only who owned it when it was opened can read it now.
+  /// Only the account that owned it when it was opened can read it now.
   static void close_to_others(const std::string& path) { ASSERT_EQ(chmod(path.c_str(), 0), 0); }
 
   const TemporaryDirectory temporary_;
@@ -127,7 +127,7 @@ TEST_F(ConfigFileTest, AReplacedFileThatItMayNotReadIsAProblemThatSaysWhatToDo) 
   }
 }
 
-/// A file system that does not answer: reads wait in front of it until the test lets them go on.
+/// A file system that does not answer: reads wait until the test lets them continue.
 class SlowFileSystem {
  public:
   SlowFileSystem() { is_slow = true; }
@@ -168,7 +168,7 @@ TEST_F(ConfigFileTest, AReadIsNotWaitedForWhenItIsTimeToStop) {
   ConfigFile file(
       path_, {.deadline = std::chrono::hours(1), .must_stop = [] { return true; }, .before_read = SlowFileSystem::wait});
   EXPECT_THAT(file.load().problems(), ElementsAre(HasSubstr("memstatd is stopping")));
-}  // and a read that is stuck is left behind
+}  // and a stuck read is left behind
 
 }  // namespace
 }  // namespace memstat

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Series of a CPU that is switched off, from the kernel's text to the page.
+// Series of an offline CPU, from the kernel's text to the page.
 #include "tests/support/polled_daemon.h"
 #include "tests/support/test.h"
 
 namespace memstat {
 namespace {
 
-/// One zone, and the pages that these CPUs hold of it.
+/// One zone, and these CPUs' pages of it.
 std::string zoneinfo(std::initializer_list<std::pair<int, int>> cpus) {
   std::string text =
       "Node 0, zone   Normal\n  pages free     100\n        min      1\n        low      2\n        high     3\n"
@@ -18,7 +18,7 @@ std::string zoneinfo(std::initializer_list<std::pair<int, int>> cpus) {
   return text + "  node_unreclaimable:  0\n  start_pfn:           1\n";
 }
 
-/// The CPUs that the page has free objects of, and how many: "0=100 1=25 ".
+/// The CPUs with free objects on the page, and how many: "0=100 1=25 ".
 std::string cpus_of(const std::string& page) {
   std::string words;
   for (const char* cpu : {"0", "1"}) {

@@ -9,14 +9,14 @@
 namespace memstat {
 namespace {
 
-/// A parsed command line and what was printed meanwhile.
+/// A parsed command line and its output.
 struct Outcome {
   ParsedCommandLine parsed;
   std::string out;
   std::string err;
 };
 
-/// Of words that blanks separate; '' is an empty one.
+/// Words separated by blanks; '' is an empty one.
 Outcome parse(const std::string& line) {
   std::vector<std::string> words{"memstatd"};
   std::istringstream stream(line);

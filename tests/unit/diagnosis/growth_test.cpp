@@ -115,7 +115,7 @@ TEST(GrowthTest, ASmallFallDuringReclaimShowsThatItCanBeReclaimed) {
   EXPECT_EQ(test_of(80, amount).shape, GrowthShape::kSteady) << "without reclaim such a fall says little";
 }
 
-/// Of random walks without drift, a rank correlation with time finds a trend in nearly half.
+/// In random walks without drift, a rank correlation with time finds a trend in nearly half.
 TEST(GrowthTest, OfRandomWalksFewLookSteady) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> step(0, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Questions whose answer is a number of descriptors of a type, on FreeBSD.
+// Questions answered with a number of descriptors of a type, on FreeBSD.
 #include <gtest/gtest.h>
 
 #include "tests/support/freebsd_tables.h"
@@ -82,7 +82,7 @@ TEST(WhoOnFreeBsd, HiddenProcessesAreRefusedWhereAPolicyHidesThem) {
   EXPECT_EQ(inspect(kernel, files).value().refused, 0U);
   kernel.set_u32("security.bsd.see_other_uids", 0);
   EXPECT_EQ(inspect(kernel, files).value().refused, 10U);  // process 0 is not in the zone
-  kernel.set_u64("vm.uma.PROC.stats.current", 1);          // root sees all of them, process 0 as well
+  kernel.set_u64("vm.uma.PROC.stats.current", 1);          // root sees all of them, including process 0
   EXPECT_EQ(inspect(kernel, files).value().refused, 0U);
   kernel.set_u64("vm.uma.PROC.stats.current", ~0ULL);
   EXPECT_EQ(inspect(kernel, files).value().refused, ~0ULL - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Questions whose answer is a line of /proc/PID/status.
+// Questions answered with a line of /proc/PID/status.
 #include <gtest/gtest.h>
 
 #include "tests/support/process_kernel.h"

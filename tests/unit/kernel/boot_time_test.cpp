@@ -38,7 +38,7 @@ TEST(BootTime, WhatCannotBeIsNotKnown) {
 TEST(BootTime, OfTextCutAnywhereIsTheWholeOneAShorterOneOrNone) {
   const std::size_t digits = kStat.find("1700000000");
   for (std::size_t size = 0; size <= kStat.size(); ++size) {
-    // A copy without a byte to spare, so that a sanitizer sees a read behind it.
+    // A copy of the exact size, so that a sanitizer detects a read beyond it.
     const std::string cut(kStat.substr(0, size));
     const auto time = parse_btime(cut);
     EXPECT_EQ(time.has_value(), size > digits) << size;

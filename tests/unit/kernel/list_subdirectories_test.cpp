@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// KernelView::list_directories: of this kernel, of any directory, in recordings, and as every view has it.
+// KernelView::list_directories: of this kernel, of any directory, in recordings, and of every view.
 #include "core/capture/recording_view.h"
 #include "core/capture/replay_view.h"
 #include "tests/support/fixtures.h"

@@ -261,7 +261,7 @@ TEST(PosixFiles, KeptFilesLeaveAQuarterOfTheDescriptorsAndGoWhenTheirSourceFails
   EXPECT_EQ(failed_step, 0);
 }
 
-/// Gives its content to each who opens it, once, and has no offsets: as numbers of debugfs do.
+/// Gives its content once to each reader, and has no offsets, like numbers of debugfs.
 class OnceReadable {
  public:
   explicit OnceReadable(std::string path) : path_(std::move(path)) {
@@ -299,7 +299,7 @@ TEST(PosixFiles, AKeptFileWithoutOffsetsIsOpenedAgainAtEachRead) {
   }
 }
 
-// As in debugfs: the directory is root's, the files in it are readable by anyone, or by root only.
+// As in debugfs: the directory belongs to root; the files in it are readable by anyone, or only by root.
 TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowADirectoryOfRootsAndItsRefusalIsAnError) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory that it later cannot reach";
   const TemporaryDirectory directory;
@@ -312,7 +312,7 @@ TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowADirectoryOfRootsAndItsRe
   const pid_t writer = ::fork();
   ASSERT_GE(writer, 0);
   if (writer == 0) {
-    // Each open waits for the reader. Only the last one writes: the others' reader is gone as soon as it finds no offsets.
+    // Each open waits for the reader. Only the last one writes: the others' reader closes as soon as it finds no offsets.
     ::close(::open(open.c_str(), O_WRONLY | O_CLOEXEC));
     ::close(::open(secret.c_str(), O_WRONLY | O_CLOEXEC));
     const int fd = ::open(open.c_str(), O_WRONLY | O_CLOEXEC);
@@ -454,7 +454,7 @@ TEST(ProcessStatsReader, SeesADescriptorThatIsOpenedAndCpuTimeThatGrows) {
   const UniqueFd fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   ProcessStats after = meter->read();
   EXPECT_EQ(after.open_files, before.open_files + 1);
-  while (after.cpu_seconds <= before.cpu_seconds) after = meter->read();  // reading takes time itself
+  while (after.cpu_seconds <= before.cpu_seconds) after = meter->read();  // reading itself takes time
   EXPECT_EQ(after.start_time_seconds, before.start_time_seconds);
 }
 

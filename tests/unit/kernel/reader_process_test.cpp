@@ -75,7 +75,7 @@ TEST(ReaderProcess, GivesEverySourceTheBytesOfTheViewItself) {
   EXPECT_GE(total, 20U);
 }
 
-/// Sysctls whose size is in their name, one more byte at each read, and whose bytes are the number of the read.
+/// Sysctls whose size is in their name, plus one byte at each read, and whose bytes are the number of the read.
 class Growing final : public KernelView {
  public:
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
@@ -133,7 +133,7 @@ TEST(ReaderProcess, HandsOverWhatGrowsAndShrinks) {
   }
 }
 
-/// B of shared memory that a process has mapped.
+/// Bytes of shared memory that a process has mapped.
 std::size_t shared_bytes(pid_t process) {
   std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
   std::size_t bytes = 0;
@@ -146,7 +146,7 @@ std::size_t shared_bytes(pid_t process) {
   return bytes;
 }
 
-/// B of it that every reader's first answer takes.
+/// Bytes of it that every reader's first answer takes.
 constexpr std::size_t kOfSmallReads = 65'536;
 
 TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
@@ -176,11 +176,11 @@ TEST(ReaderProcess, PassesLargeContentWithoutACopy) {
   ForkedReader reader(inside);
   const auto view = reader.connect();
   Buffer out;
-  for (const std::size_t hint : {30'000'000UL, 0UL}) {  // as the kernel wrote it there, and where nothing was known before
+  for (const std::size_t hint : {30'000'000UL, 0UL}) {  // as the kernel wrote it there, in the place of unknown content
     ASSERT_EQ(text_of(view->read_sysctl("20000000", out, hint)), "");
     EXPECT_EQ(shared_bytes(::getpid()), out.capacity() + kOfSmallReads) << "the buffer is the memory that came";
     EXPECT_GE(out.capacity(), 20'000'000U);
-    out.data()[0] = 'x';  // which is this process's own as soon as it is written to
+    out.data()[0] = 'x';  // which becomes this process's own when written to
     out.assign("short");
     EXPECT_EQ(out.view(), "short");
     out.give_back_if_large();
@@ -337,7 +337,7 @@ TEST(ReaderProcess, ThatIsGoneIsAnErrorThatSaysWhatToDo) {
   }
 }
 
-/// Has files, of which those below /slow hang.
+/// Has files; those below /slow hang.
 class Hanging final : public KernelView {
  public:
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
@@ -412,7 +412,7 @@ class Lied : public testing::Test {
   Lied() {
     PacketSockets pair = PacketSockets::make();
     theirs_ = std::move(pair.theirs);
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};  // for a lie that is believed, after which nothing comes
+    const timeval patience{.tv_sec = 10, .tv_usec = 0};  // for a lie that is believed, after which nothing follows
     EXPECT_EQ(::setsockopt(pair.ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
     const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, packet_bytes(facts));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A commit that runs out of memory, at whichever allocation, changes nothing that can be seen.
+// A commit that runs out of memory, at any allocation, changes nothing visible.
 #include "tests/support/failing_allocations.h"
 #include "tests/support/failing_allocations_new.h"
 #include "tests/support/staging_builder.h"
@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-/// Everything that can be seen of a list.
+/// Everything visible of a list.
 std::string everything(const MemoryTypeList& list) {
   std::ostringstream text;
   text << list.size() << '\n';

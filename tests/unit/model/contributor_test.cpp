@@ -200,8 +200,8 @@ TEST_F(ContributorTest, ADuplicateBeyondThoseOfTheRosterWaitsForIt) {
   EXPECT_EQ(failures("x", 1), 20);
 }
 
-// Which of several is which is not known when their number changes, so that what a contributor said of the first may be of
-// another one by now.
+// When the number of types with one name changes, it is unknown which is which, so a contributor's figures of the first may
+// belong to another one by now.
 TEST_F(ContributorTest, WhenTheNumberOfDuplicatesChangesItsFiguresAreGoneUntilItsNextCommit) {
   roster({"x", "a", "x"});
   contribute({{"x", 20}, {"x", 10}, {"a", 1}});

@@ -77,7 +77,7 @@ TEST_F(CpuColumnsTest, OfOneSourceStayWhenAnotherAddsAFigureOnMoreCpus) {
   EXPECT_EQ(figures(CpuField::kFree), (Values{7, 8, 0}));
 }
 
-/// 100 CPUs, of which one has a figure.
+/// 100 CPUs, one of which has a figure.
 std::vector<std::uint64_t> only(std::size_t cpu, std::uint64_t value) {
   std::vector<std::uint64_t> values(100);
   values.at(cpu) = value;
@@ -97,7 +97,7 @@ TEST_F(CpuColumnsTest, AreHeldNearTheCpusThatEverUsedTheType) {
   EXPECT_EQ(type().next_used_cpu(96), 100U);
   EXPECT_EQ(figures(CpuField::kFree), only(70, 5));
   EXPECT_EQ(figures(CpuField::kNumAllocs), none);
-  // The last group of 100 CPUs has four; the first lies before what is held already.
+  // The last group of 100 CPUs has four; the first precedes the existing ones.
   poll(only(99, 7), only(1, 6));
   EXPECT_EQ(type().next_used_cpu(0), 0U);
   EXPECT_EQ(type().next_used_cpu(32), 64U);

@@ -256,7 +256,7 @@ TEST_F(MemoryTypeListTest, AContributorFindsItsTypesAgainAfterOneWasEvictedAndRe
 }
 
 TEST_F(MemoryTypeListTest, ManyDuplicatesOfOneNameAreMatchedInReasonableWork) {
-  // With work that grows with the square this would take minutes, and be stopped by the test's time limit.
+  // Quadratic work would take minutes and exceed the test's time limit.
   constexpr int kMany = 100'000;
   StagingBuilder staging;
   for (int i = 0; i < kMany; ++i) staging.type("x", {{Field::kBytes, static_cast<std::uint64_t>(i)}});

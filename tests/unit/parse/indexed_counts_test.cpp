@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// "total: place=value place=value", with "!" behind it when something is no number.
+/// "total: place=value place=value", followed by "!" if something is not a number.
 std::string words(std::string_view text, char letter = 'N') {
   PlacedNumbers numbers(text, letter);
   std::string found = std::to_string(numbers.total()) + ":";

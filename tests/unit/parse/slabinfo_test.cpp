@@ -55,7 +55,7 @@ TEST(SlabinfoReader, StaysWithinTextThatIsCutAnywhere) {
       kSlabinfoHead +
       "dentry             5000   5124    192   21    1 : tunables    0    0    0 : slabdata    244    245      0\n";
   for (std::size_t size = 0; size < text.size(); ++size) {
-    const std::string cut = text.substr(0, size);  // on the heap, where a sanitizer sees what is beyond
+    const std::string cut = text.substr(0, size);  // on the heap, where a sanitizer detects reads beyond
     SlabinfoReader reader(cut);
     SlabinfoLine line;
     while (reader.next(line)) EXPECT_EQ(line.name, "dentry") << size;

@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-/// "node zone free/present/managed low hit cpu=pages ..." of all zones, or where it went wrong.
+/// "node zone free/present/managed low hit cpu=pages ..." of all zones, or the place of the error.
 std::string words(std::string_view text) {
   ZoneInfoReader reader(text);
   std::string words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dumps as programs open them: by the factory, as captures of one poll.
+// Dumps as programs open them: through the factory, as captures of one poll.
 #include <sys/resource.h>
 
 #include "core/capture/replay_view.h"
@@ -128,7 +128,7 @@ TEST(OpenDump, WithAnyBitFlippedIsAnErrorOrACapture) {
     std::string flipped = whole;
     for (int flips = 0; flips < 8; ++flips) {
       state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-      // Half of them in the headers, half in the first part of memory, where all that was made is.
+      // Half of them in the headers, half in the first part of memory, which has everything made.
       const std::size_t at = (state >> 33U) % ((flips & 1) != 0 ? 0x2000 : 0x30000);
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << (state >> 20U & 7U)));
     }

@@ -24,7 +24,7 @@ if grep -q -E '^(ProcSubset|PrivateUsers)=' "$unit"; then fail "ProcSubset= or P
 # shellcheck disable=SC2016
 [ "$(sed -n 's/^ExecReload=//p' "$unit")" = '/usr/bin/memstatd --check-config --config /etc/memstatd/memstatd.yaml
 /bin/sh -c "kill -HUP ${MAINPID}"' ] || fail "ExecReload: check, then HUP"
-# RestartPreventExitStatus= looks at the main process alone: with a check of its own a wrong configuration would be tried for ever.
+# RestartPreventExitStatus= covers only the main process: with a separate check, a wrong configuration would be tried for ever.
 expect_line "RestartPreventExitStatus=2"
 if grep -q '^ExecStartPre=' "$unit"; then fail "ExecStartPre= is set"; fi
 
@@ -36,7 +36,7 @@ fi
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
-# verify wants the programs to exist, and memstatd need not be installed here.
+# verify needs the programs to exist, and memstatd may not be installed here.
 sed 's|=/usr/bin/memstatd |=/bin/true |' "$unit" >"$tmp/memstatd.service"
 
 # An unknown key or value is a warning for verify, with exit status 0: its warnings about our file count as well.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's log as a source: of tables and message buffers made by hand, and of a recording.
+// FreeBSD's log as a source: tables and message buffers made by hand, and a recording.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -19,7 +19,7 @@ constexpr std::string_view kFilesLine = "kern.maxfiles limit exceeded by uid 7, 
 
 const SourceDescriptor& source() { return *find_source("freebsd_kernel_log"); }
 
-/// A kernel whose tables are made of its own sysctls, as a live view's are.
+/// A kernel whose tables are made from its own sysctls, as in a live view.
 class FreeBsdKernelLog : public testing::Test {
  protected:
   void print(std::string_view lines) {

@@ -25,7 +25,7 @@ class FreebsdTable : public testing::Test {
     if (auto result = open_source(*reader_, kernel_); !result) return result;
     return refresh(*reader_, kernel_, list_, ++generation_);
   }
-  /// All figures of a type by their words, "none" without the type.
+  /// All figures of a type by name, "none" without the type.
   std::string type(std::string_view name) {
     if (const auto result = refresh_it(); !result) return to_string(result.error());
     for (const StagedType& found : reader_->staging.types()) {
@@ -258,7 +258,7 @@ std::uint64_t figure(const Staging& staging, std::string_view name, Field field)
   return 0;
 }
 
-// Sockets, processes and vnodes are items of uma zones of their own, which are counted elsewhere in the kernel; malloc(9)
+// Sockets, processes and vnodes have their own uma zones, which the kernel counts elsewhere; malloc(9)
 // counts no files, but every open one is an item of "Files".
 void expect_the_zones_to_agree(const Staging& tables, KernelView& view, std::uint64_t slack) {
   SourceReader zones(*find_source("freebsd_uma"));

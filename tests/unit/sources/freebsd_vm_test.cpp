@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's page allocator: from sysctls made by hand, against the other figures of the same kernel in the capture that has
-// them, and on this machine where that is FreeBSD.
+// FreeBSD's page allocator: from sysctls made by hand, compared with other figures in a capture that has them, and on this
+// machine if it is FreeBSD.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ const StagedType* find_type(const Staging& staging, std::string_view name) {
   return nullptr;
 }
 
-/// Unaccounted bytes of a kernel, at whichever sign.
+/// Unaccounted bytes of a kernel, of either sign.
 std::int64_t unaccounted(const Staging& staging) {
   return static_cast<std::int64_t>(find_statistic(staging, kUnaccountedBytes).value_or(0));
 }
@@ -265,7 +265,7 @@ TEST_F(FreebsdVm, FindsItsSysctlsOnce) {
   EXPECT_FALSE(kernel_.reads.contains("vm.stats.vm.v_free_min"));
 }
 
-// The sums that the kernel makes itself are the independent view: it makes them from the queues at another time.
+// The kernel's own sums are independent: it computes them from the queues at another time.
 void expect_consistent(const Staging& staging, KernelView& view) {
   Buffer bytes;
   const auto number = [&](const char* name) -> std::uint64_t {
@@ -276,7 +276,7 @@ void expect_consistent(const Staging& staging, KernelView& view) {
     return value;
   };
   const std::uint64_t pages = number("vm.stats.vm.v_page_count");
-  const std::uint64_t slack = pages / 200 + 64;  // what changes between two reads
+  const std::uint64_t slack = pages / 200 + 64;  // changes between two reads
   std::uint64_t held = 0;
   std::map<std::string, std::uint64_t> by_queue;
   for (const StagedType& type : staging.types()) {

@@ -19,7 +19,7 @@ const SourceDescriptor& source() { return *find_source("freebsd_vm_uma"); }
 
 class FreebsdVmUma : public testing::Test {
  protected:
-  /// Puts a zone into the stream, before those that are there, and into the tree.
+  /// Puts a zone into the stream, before the others, and into the tree.
   void add(const std::string& name, const std::string& node, std::uint32_t flags = 0, bool has_keg = true) {
     UmaZone zone;
     zone.name = name;
@@ -262,7 +262,7 @@ TEST_F(FreebsdVmUma, IsNotPresentBefore13) {
   EXPECT_EQ(result.error().path, "vm.uma");
 }
 
-// A recording has in each poll what was read in it, and a replay may begin with any.
+// Each poll of a recording has what was read in it, and a replay may begin with any.
 TEST_F(FreebsdVmUma, ReplaysTheFirstAndALaterPollOfARecording) {
   add("x", "x");
   add("mbuf_packet", "mbuf_packet", 1);
@@ -354,7 +354,7 @@ void expect_the_stream_to_agree(const Staging& tree, const Staging& stream, std:
       free += tree.node_figure(type, NodeField::kFree, node);
     }
     held += pages;
-    // Of a zone with a limit the stream has no count of pages.
+    // The stream has no count of pages for a zone with a limit.
     const bool has_pages = zone.fields.has(Field::kHeldBytes) && !zone.fields.has(Field::kCountLimit);
     const bool is_same = (!has_pages || pages == zone.figures[Field::kHeldBytes]) &&
                          free == zone.figures[Field::kZoneFree] + zone.figures[Field::kKegFree];
@@ -397,7 +397,7 @@ TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
   }
 }
 
-// All kegs together, and what malloc(9) took beside them, are what uma counts itself.
+// All kegs together, and malloc(9)'s own allocations, equal uma's own count.
 TEST(FreebsdVmUmaCaptures, HoldNoMoreThanTheKernelSaysThatUmaHasAltogether) {
   for (const std::string& capture : captures_of_source("freebsd_vm_uma")) {
     const auto view = open_fixture(capture);

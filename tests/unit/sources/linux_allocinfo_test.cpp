@@ -177,7 +177,7 @@ TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   ASSERT_EQ(staging_.types().size(), 1U);
   EXPECT_EQ(staging_.types()[0].name.size(), 3 * (512 + 63) + 3U);
   EXPECT_TRUE(staging_.types()[0].detail.ends_with("\xEF\xBF\xBD and 1 more, not accurate"));
-  const std::string control(4096, '\x01');  // the bytes that become the longest text
+  const std::string control(4096, '\x01');  // the bytes with the longest escaped text
   const std::string longest = site("1", "1", control + " [" + control + "] func:" + control + " accurate:no");
   ASSERT_TRUE(parse(longest + longest));
   EXPECT_EQ(staging_.types()[0].name.size(), kMaxLabelBytes * (512 + 63) + 3U);
@@ -185,7 +185,7 @@ TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))), "c\\x00d: 1/1 a\\x00b.c:1");
 }
 
-/// Sites of N functions, each line another function than the one before.
+/// Sites of N functions, a different one on each line.
 std::string many_sites(std::size_t count, std::size_t functions) {
   std::string text;
   for (std::size_t i = 0; i < count; ++i) {

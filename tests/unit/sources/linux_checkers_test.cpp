@@ -93,7 +93,7 @@ TEST_F(Checkers, ThatAreWrongAreRefusedWithThePlace) {
   EXPECT_FALSE(files_.parse());
 }
 
-/// A kernel with two caches, one of which has another name too.
+/// A kernel with two caches, one of which has a second name.
 class SlabKernel final : public PreparedKernelView {
  public:
   SlabKernel() : PreparedKernelView(OperatingSystem::kLinux) {

@@ -97,7 +97,7 @@ TEST_F(Cma, RefusesInvalidLargeOrTruncatedNumbers) {
   expect_refused({{"/proc/meminfo", "CmaTotal: 4 kB\nCmaFree: x\n"}});
 }
 
-/// A view with directories, whose kernel has no sysfs of areas.
+/// A view with directories, of a kernel without sysfs files of areas.
 class NoAreas final : public PreparedKernelView {
  public:
   NoAreas() : PreparedKernelView(OperatingSystem::kLinux) {}

@@ -20,7 +20,7 @@ const SourceDescriptor& source() { return *find_source("linux_hugetlb"); }
 
 using Files = std::vector<std::pair<std::string, std::string>>;
 
-/// The files of one pool, "hugepages-2048kB" and the numbers of its files.
+/// The files of one pool: "hugepages-2048kB" and their numbers.
 Files pool(const std::string& name, const std::string& pages, const std::string& free, const std::string& reserved = "0",
            const std::string& surplus = "0", const std::string& overcommit = "0") {
   const std::string directory = std::string(kDirectory) + "/" + name + "/";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's log as a source: of tables made by hand, and of this machine.
+// The kernel's log as a source: tables made by hand, and this machine's.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -145,7 +145,7 @@ TEST_F(LinuxMemcg, OfVersion1HasWaitingTasksAndLimitsOfKernelMemoryAndSwap) {
 }
 
 TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
-  // Before 5.18 memory.stat has no sum; every group has one of its own.
+  // Before 5.18 memory.stat has no sum, so each is computed.
   EXPECT_EQ(words({{"/a/memory.stat", "anon 10\nkernel_stack 1\npagetables 2\npercpu 4\nsock 8\nslab 32\n"},
                    {"/b/memory.current", "1\n"},
                    {"/c/memory.stat", "sock 5\nslab 64\n"}}),
@@ -282,7 +282,7 @@ TEST_F(LinuxMemcg, OmitsGroupsWhoseNamesAPageCannotDistinguish) {
   EXPECT_EQ(words_of(staging_), "/a\xEF\xBF\xBD: 1/-/1/-; /b: 3/-/-/-");
   EXPECT_EQ(values_of(staging_, metric_named("memstat_memcg_events_total")).size(), 1U);
   EXPECT_EQ(left_out(), 6U);
-  // As long as a path can be, of bytes that take three each when they are repaired.
+  // The longest possible path, of bytes that take three each after repair.
   ASSERT_TRUE(parse({{"/" + std::string(2000, '\xFF') + "/memory.current", "1\n"}}));
   EXPECT_EQ(staging_.types().size(), 0U);
   EXPECT_EQ(left_out(), 1U);
@@ -382,7 +382,7 @@ TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
   if (!group.write(is_version_1 ? "memory.limit_in_bytes" : "memory.max", std::to_string(kLimit))) {
     GTEST_SKIP() << "the limit of a control group cannot be set here";
   }
-  // Swap would let it live on.
+  // With swap it would survive.
   group.write(is_version_1 ? "memory.swappiness" : "memory.swap.max", "0");
 
   auto view = make_live_kernel_view();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// That the accounts of this machine's kernel add up, idle and while this program holds memory of every kind that it can get.
+// The accounts of this machine's kernel add up, idle and while this program holds memory of every possible kind.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -57,7 +57,7 @@ class LiveMemory : public testing::Test {
     ASSERT_TRUE(refresh(*reader_, *view_, list_, 1));
     free_ = find_meminfo(*view_, "MemAvailable").value_or(0);
   }
-  /// Other processes allocate between our reads of several files, so that a single poll may be off: one of many must do.
+  /// Other processes allocate between our reads of several files, so a single poll may be off: one of many must be right.
   void expect_accounted(const std::string& when,
                         std::initializer_list<std::pair<const char*, std::uint64_t>> at_least = {}) {
     Outcome outcome;

@@ -16,7 +16,7 @@ namespace {
 
 const SourceDescriptor& source() { return *find_source("linux_memory"); }
 
-/// A kernel that has everything, in kB. MemTotal - MemFree is 500000.
+/// A kernel with every line, in kB. MemTotal - MemFree is 500000.
 constexpr const char* kMeminfo =
     "MemTotal: 1000000 kB\nMemFree: 500000 kB\nBuffers: 1000 kB\nCached: 50000 kB\nSwapCached: 300 kB\nActive: 60000 kB\n"
     "Inactive: 40000 kB\nUnevictable: 1400 kB\nZswap: 400 kB\nAnonPages: 50000 kB\nShmem: 20000 kB\nKReclaimable: 9000 kB\n"
@@ -44,7 +44,7 @@ class Memory : public testing::Test {
   }
   void put(const std::string& path, const std::string& text) { view_.contents[path] = {text}; }
   void remove(const std::string& path) { view_.contents.erase(path); }
-  /// Replaces the line of meminfo that begins with `key`; "" takes it out.
+  /// Replaces the line of meminfo that begins with `key`; "" removes it.
   void set_line(const std::string& key, const std::string& line) {
     std::string& text = view_.contents["/proc/meminfo"][0];
     const std::size_t begin = ("\n" + text).find("\n" + key + ":");
@@ -424,8 +424,8 @@ TEST_P(CapturedMemory, WithoutZoneinfoNamesThePartAndStaysWithinThreePercent) {
   EXPECT_LE(outcome.unaccounted, static_cast<std::int64_t>(outcome.total / 100 * 3 + 16 * kMiB)) << outcome.text;
 }
 
-/// Profiled kernels know every call site. In these two the only large one that takes pages and is in no part is tracing, so
-/// what the accounts leave over must be about that.
+/// Profiled kernels know every call site. In these two, tracing is the only large one that takes pages and is in no part, so
+/// the unaccounted memory must be about that.
 TEST(ProfiledMemory, LeavesOverWhatTheCallSitesOfTracingTook) {
   std::size_t profiled = 0;
   for (const std::string& capture : captures_of_source("linux_memory")) {

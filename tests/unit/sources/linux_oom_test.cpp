@@ -29,7 +29,7 @@ class LinuxOom : public testing::Test {
     raw.parts[1].assign(pressure);
     return parse_bytes(source(), raw, staging_);
   }
-  /// "statistic{labels}=value" of all, in order of their names.
+  /// "statistic{labels}=value" of all, ordered by name.
   std::string words(std::string_view counters, std::string_view pressure = {}) {
     if (const auto result = parse(counters, pressure); !result) return to_string(result.error());
     EXPECT_TRUE(has_unique_statistics(staging_));

@@ -57,7 +57,7 @@ TEST_F(LivePage, HasTheIndicesThatTheKernelComputes) {
       difference.clear();
       for (const auto& [labels, value] : indices(file)) {
         const auto found = statistics_.find(statistic + labels);
-        if (found == statistics_.end()) continue;  // a zone that has no memory of the allocator's
+        if (found == statistics_.end()) continue;  // a zone without memory of the allocator
         const auto seen = std::bit_cast<double>(found->second);
         if (std::abs(seen - value) > 0.005)
           difference += labels + " " + std::to_string(seen) + " " + std::to_string(value) + "; ";

@@ -303,7 +303,7 @@ std::optional<Figures> live_figures(const std::string& name) {
 
 TEST(LinuxProcessLive, AgreesWithStatusOnAProcessThatWeStarted) {
   constexpr std::size_t kTouched = 48U << 20U;
-  constexpr std::uint64_t kSlack = 4U << 20U;  // the kernel counts pages per CPU and adds them up now and then
+  constexpr std::uint64_t kSlack = 4U << 20U;  // the kernel counts pages per CPU and adds them up occasionally
   if (!status_of("/proc/self/status", "VmRSS")) GTEST_SKIP() << "no /proc/self/status: not Linux, or no /proc";
   const std::string name = "msd" + std::to_string(::getpid());
   std::array<int, 2> ready{};

@@ -28,7 +28,7 @@ class Resctrl : public testing::Test {
   void set(const std::string& group, const std::string& domain, const std::string& file, const std::string& text) {
     view_.contents[kRoot + group + "/mon_data/mon_L3_" + domain + "/" + file] = {text};
   }
-  /// Directories as the files' paths have them.
+  /// Directories of the files' paths.
   void make_directories() {
     view_.directories.clear();
     for (const auto& [path, versions] : view_.contents) {

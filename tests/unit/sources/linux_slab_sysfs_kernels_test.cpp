@@ -59,8 +59,8 @@ std::int64_t quickest_read(KernelView& view, const std::string& path) {
 
 constexpr const char* kAllFiles[] = {"slabs", "total_objects", "partial", "cpu_slabs", "objects", "objects_partial"};
 
-/// With lists of partial slabs so long that walking them would tell: what is read is only what does not walk them. What it
-/// costs is printed and not tested, since others use this machine.
+/// With very long lists of partial slabs, reads must not walk them. The cost is printed and not tested, because others use
+/// this machine.
 TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
   constexpr std::size_t kSlabs = 20'000;        // 80 MB
   reader_.state = source().steps.make_state();  // so that counting gets into the plan
@@ -88,7 +88,7 @@ TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
   }
   if (most < kSlabs / 2) GTEST_SKIP() << "only " << most << " slabs of one cache became partial";
 
-  // Counting was asked for, but not of this cache: its list is too long.
+  // Counting was requested, but this cache is omitted: its list is too long.
   for (const StagedType& type : reader_.staging.types()) {
     if (type.name != grown) continue;
     EXPECT_FALSE(type.node_fields.has(NodeField::kCount)) << grown;
@@ -96,7 +96,7 @@ TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
     EXPECT_GE(type.figures[Field::kSlabs], type.figures[Field::kPartialSlabs]);
   }
   EXPECT_LT(noted.reads["objects"], noted.reads["slabs"]);
-  // And by default nothing is counted at all.
+  // By default nothing is counted.
   reader_.state->options.clear();
   noted.reads.clear();
   read_again(noted);

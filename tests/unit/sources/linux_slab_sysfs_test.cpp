@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of /sys/kernel/slab of kernels made by hand: which are read when, and what becomes of them. Captured and live
+// The files of /sys/kernel/slab of kernels made by hand: which are read when, and how. Captured and live
 // kernels: linux_slab_sysfs_kernels_test.cpp.
 #include "core/query.h"
 #include "tests/support/result_checks.h"
@@ -22,7 +22,7 @@ SlabKernel::Files files(const std::string& slabs = "10 N0=10\n", const std::stri
           {"sheaf_capacity", "0\n"}, {"min_partial", "5\n"}};
 }
 
-/// All that a parse found: "name: field=value ... node0: field=value ... cpu0: ..."; types apart by "; ".
+/// The whole result of a parse: "name: field=value ... node0: field=value ... cpu0: ..."; types apart by "; ".
 std::string words_of(const Staging& staging) {
   std::string words;
   for (std::size_t i = 0; i < staging.types().size(); ++i) {
@@ -56,7 +56,7 @@ class LinuxSlabSysfs : public testing::Test {
     const auto result = parse_source(reader_);
     return result ? words_of(reader_.staging) : to_string(result.error());
   }
-  /// As a reader that has not read yet.
+  /// Like a reader that has not read yet.
   void forget_plan() { reader_.state = source().steps.make_state(); }
   void set_options(std::uint64_t count_objects, std::uint64_t budget_ns) {
     reader_.state->options = {{.number = count_objects}, {.number = budget_ns}};
@@ -144,7 +144,7 @@ TEST_F(LinuxSlabSysfs, OfMoreNodesTheirFilesAreKept) {
   EXPECT_EQ(kernel_.kept.count("/sys/kernel/slab/a/slabs"), 1U);
 }
 
-// What was recorded of a machine with one node.
+// The recording of a machine with one node.
 TEST_F(LinuxSlabSysfs, CaptureWithoutTheFilesHasThemFromSlabinfo) {
   SlabKernel::Files of = files();
   of.erase("slabs");
@@ -210,7 +210,7 @@ TEST_F(LinuxSlabSysfs, DoesNotReadCpuSlabsWhereNoCpuHasAny) {
             "a: slabs=10 partial_slabs=3 node0: held_bytes=40960 capacity=640; "
             "b: slabs=10 partial_slabs=3 node0: held_bytes=40960 capacity=640");
   EXPECT_EQ(kernel_.calls_of("/cpu_slabs"), 0U);
-  // One that has some is enough: others then have none now.
+  // One cache with the files is enough: the others then have none now.
   kernel_.directories["b"]["cpu_slabs"] = "1 N0=1\n";
   forget_plan();
   EXPECT_NE(words().find("a: slabs=10 partial_slabs=3 cpu_slabs=0"), std::string::npos);
@@ -339,7 +339,7 @@ TEST_F(LinuxSlabSysfs, FindsNewCachesAtTheNextReadWhileItMay) {
   ASSERT_TRUE(open());
   kernel_.add("later", files());
   EXPECT_NE(words().find("later: slabs=10"), std::string::npos) << "a read is made once a minute";
-  // Another attempt that fails for other reasons than privileges is made again.
+  // An attempt that fails for other reasons than privileges is repeated.
   kernel_.add("last", files());
   kernel_.failures["/proc/slabinfo"] = EIO;
   for (int read = 0; read < 40; ++read) EXPECT_EQ(words().find("last"), std::string::npos);
@@ -442,7 +442,7 @@ TEST_F(LinuxSlabSysfs, CountsAsLongAsItsBudgetOfTheViewsClockLasts) {
 }
 
 TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKnows) {
-  set_options(1, 0);  // used up as soon as one cache is counted
+  set_options(1, 0);  // used up after one cache
   for (const char* cache : {"a", "b", "c"}) {
     kernel_.add(cache, files());
     kernel_.directories[cache]["objects"] = std::string(cache) == "a" ? "1 N0=1\n" : "2 N0=2\n";
@@ -467,7 +467,7 @@ TEST_F(LinuxSlabSysfs, TakesTurnsAtCountingWhenTheBudgetIsUsedUpAndKeepsWhatItKn
   EXPECT_EQ(counts(), "782");
   EXPECT_EQ(kernel_.calls_of("/objects"), 1U);
   EXPECT_EQ(counts(), "789");
-  // What was counted is forgotten when the lists have become long.
+  // Counts are forgotten when the lists have become long.
   kernel_.directories["b"]["partial"] = "20000 N0=20000\n";
   EXPECT_EQ(counts(), "7-9");
 }

@@ -312,7 +312,7 @@ TEST_F(ObjectSizes, StayKnownWhenThePermissionIsLost) {
   set_caches({"b"});
   for (int i = 0; i < 3; ++i) poll();
   EXPECT_EQ(size_of("b"), 48U);
-  set_caches({"a", "b"});  // a cache that went away and came back
+  set_caches({"a", "b"});  // a cache that vanished and came back
   for (int i = 0; i < 3; ++i) {
     poll();
     EXPECT_EQ(size_of("a"), 56U);

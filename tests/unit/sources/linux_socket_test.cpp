@@ -203,7 +203,7 @@ TEST_F(Sockets, OfABundleThatIsCutShortAreRefused) {
   EXPECT_FALSE(files_.parse());
 }
 
-/// Descriptors that go with it.
+/// Descriptors that the destructor closes.
 class OpenSockets {
  public:
   OpenSockets() = default;
@@ -228,7 +228,7 @@ sockaddr_in loopback() {
   return address;
 }
 
-/// Connects to a listener of our own and writes until nothing more goes in. Returns B, 0 when there is no network.
+/// Connects to its own listener and writes until no more fits. Returns B, 0 if there is no network.
 std::uint64_t fill_connection(OpenSockets& sockets) {
   sockaddr_in address = loopback();
   socklen_t size = sizeof address;
@@ -252,7 +252,7 @@ using LiveSockets = LiveSource<source>;
 
 TEST_F(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
   OpenSockets sockets;
-  const sockaddr_in any_port = loopback();  // a datagram socket is counted from when it has a port
+  const sockaddr_in any_port = loopback();  // a datagram socket counts once it has a port
   for (int i = 0; i < 100; ++i) {
     const int udp = sockets.keep(socket(AF_INET, SOCK_DGRAM, 0));
     if (bind(udp, reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) != 0) GTEST_SKIP() << "no loopback network";
@@ -266,7 +266,7 @@ TEST_F(LiveSockets, SeeSocketsAndTheirDataOfTheTest) {
   ASSERT_TRUE(udp != nullptr && tcp != nullptr);
   EXPECT_GE(udp->figure(Field::kCount), 100U);
   EXPECT_GE(tcp->figure(Field::kCount), 36U);
-  // Each CPU may hold 1 MiB back, and data are in sockets' memory from the moment that they are written.
+  // Each CPU may withhold 1 MiB, and data are in sockets' memory as soon as they are written.
   const std::uint64_t held_back = std::uint64_t{view_->cpu_count()} << 20U;
   if (written > held_back) {
     EXPECT_GE(tcp->figure(Field::kBytes), written - held_back) << "of " << written;

@@ -37,7 +37,7 @@ class Tables : public testing::Test {
   BundledFiles files_;
 };
 
-/// A kernel with these files has these tables, and these statistics: fixtures/linux_table.txt.
+/// A kernel's files, with the expected tables and statistics: fixtures/linux_table.txt.
 struct TableCase {
   std::string why;
   std::map<std::string, std::string> files;  ///< Below /proc.
@@ -105,7 +105,7 @@ TEST_F(Tables, HaveTheFiguresAndStatisticsOfTheirFiles) {
   }
 }
 
-// The module comes while memstatd runs: its files are not there when the source opens.
+// The module is loaded while memstatd runs: its files are missing when the source opens.
 TEST(TablesOfModules, AreSeenWithinFourReadsAfterTheModuleCame) {
   PreparedKernelView view(OperatingSystem::kLinux);
   view.contents["/proc/sys/fs/file-nr"] = {"10\t0\t100\n"};
@@ -178,7 +178,7 @@ class LiveTables : public LiveSource<source> {
     LiveSource::SetUp();
     if (view_) whole_ = std::make_unique<WholePollsView>(*view_);
   }
-  /// One figure of a table now; nothing where this kernel has not the table.
+  /// One figure of a table now; nothing if this kernel lacks the table.
   std::optional<std::uint64_t> now(std::string_view name, Field field = Field::kCount) {
     const auto result = refresh(reader_, *whole_, list_, ++generation_);
     EXPECT_TRUE(result) << to_string(result.error());
@@ -271,7 +271,7 @@ TEST_F(LiveTables, CountSemaphoresAndMessagesAsTheirCallsDo) {
 TEST_F(LiveTables, CountKeysOfTheTest) {
   if (!now("keys")) GTEST_SKIP() << "this kernel has no keys";
   bool is_seen = false;
-  // More than once, because others make and drop keys too, and the first one makes a keyring as well.
+  // More than once, because others also create and drop keys, and the first one also creates a keyring.
   for (int tries = 0; tries < 45 && !is_seen; ++tries) {
     const auto before = now("keys");
     for (int i = 0; i < 4; ++i) {

@@ -46,7 +46,7 @@ TEST(LinuxTmpfs, ADamagedTableIsRefused) {
   EXPECT_TRUE(has_unique_statistics(staging));
 }
 
-/// As a kernel would: /N holds N pages of 1000 on device 0:N, /hidden is another one, /endless has no limit.
+/// Like a kernel: /N has N pages of 1000 on device 0:N, /hidden is another device, /endless has no limit.
 std::optional<MountAmounts> measured(const char* path) {
   const std::string_view name = path;
   if (name == "/gone") return std::nullopt;

@@ -15,7 +15,7 @@ constexpr std::string_view kFile = "/proc/vmallocinfo";
 
 const SourceDescriptor& source() { return *find_source("linux_vmalloc"); }
 
-/// An area's line; what is behind the two addresses.
+/// An area's line, after the two addresses.
 std::string area(std::string_view rest) { return "0x00000000f7ebf10c-0x00000000c19e8392 " + std::string(rest) + "\n"; }
 
 class LinuxVmalloc : public testing::Test {
@@ -29,7 +29,7 @@ class LinuxVmalloc : public testing::Test {
     if (const auto result = parse(text, page_size); !result) return to_string(result.error());
     return type_words(staging_, {Field::kBytes, Field::kCount, Field::kAddressSpace, Field::kFree});
   }
-  /// The name of the type that one area is of.
+  /// The name of an area's type.
   std::string name_of(const std::string& rest) {
     const auto result = parse(area(rest));
     if (!result || staging_.types().size() != 1) return "refused: " + rest;
@@ -214,7 +214,7 @@ TEST_F(LinuxVmalloc, SkipsEmptyLinesAndTakesLineEndsOfOtherSystems) {
   EXPECT_EQ(words("\n0x1-0x2 8192 f+0x1/0x2 pages=1 vmalloc\r\n\r\n"), "f: 4096/1/4096/-");
 }
 
-/// Areas of N callers, each line another caller than the one before; from `first` on, round and round.
+/// Areas of N callers, a different one on each line; from `first` on, in a loop.
 std::string many_areas(std::size_t count, std::size_t callers, std::size_t first = 0) {
   std::string text;
   for (std::size_t i = first; i < first + count; ++i) {

@@ -63,7 +63,7 @@ TEST_F(Zswap, AsksDebugfsOnKernelsBefore519) {
   EXPECT_EQ(words(), "8192/6/204800/23");
 }
 
-// As pread did of debugfs, whose files are no longer read so.
+// Like pread of debugfs, whose files are no longer read like this.
 TEST_F(Zswap, FailsWhereAFileThatItHasCannotBeRead) {
   SourceReader reader(source());
   ASSERT_TRUE(open_source(reader, view_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a source remembers: a state of its own type, one for each reader, which every step is given.
+// A source's state: of its own type, one for each reader, passed to every step.
 #include "core/query.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/test.h"

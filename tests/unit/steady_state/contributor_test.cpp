@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A steady poll of a roster and of a contributor that names types which the roster does not have, with a file that both
-// want, allocates nothing; nor does reading one of thousands of kept files.
+// A steady poll of a roster and of a contributor that names types missing in the roster, with a file that both
+// read, allocates nothing; nor does reading one of thousands of open files.
 #include <gtest/gtest.h>
 
 #include <memory>

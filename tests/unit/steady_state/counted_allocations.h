@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counts every heap allocation of this program, in all its threads and libraries, by standing in for malloc and its kin, in
-// the one file that defines MEMSTAT_REPLACE_MALLOC before. operator new comes here too, since libstdc++ makes it of malloc.
+// Counts every heap allocation of this program, in all its threads and libraries, by replacing malloc and related functions,
+// in the one file that defines MEMSTAT_REPLACE_MALLOC. This includes operator new, since libstdc++ implements it with
+// malloc.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@ namespace memstat {
 inline std::atomic<std::uint64_t> allocation_count{0};
 inline std::atomic<std::int64_t> live_bytes{0};  ///< Allocated and not freed, as the allocator rounds them.
 
-/// While set, the first allocation leaves its stack here, for the message of a test that wanted none.
+/// While set, the first allocation stores its stack here, for the message of a test that expects none.
 inline std::atomic<bool> wants_stack{false};
 inline void* stack[32];
 inline std::atomic<int> stack_depth{0};
@@ -51,8 +52,8 @@ inline void print_stack() {}
 inline void prepare_stack() {}
 #endif
 
-/// Calls poll_once(NUMBER), which polls and says whether that went well, a few times: no allocation once it has room. What
-/// prepare(NUMBER) allocates before does not count.
+/// Calls poll_once(NUMBER), which polls and returns whether that succeeded, a few times: no allocation once it has room.
+/// What prepare(NUMBER) allocates before does not count.
 template <typename Poll, typename Prepare>
 void expect_steady(Poll poll_once, Prepare prepare) {
   prepare_stack();

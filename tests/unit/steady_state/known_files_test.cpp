@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sources that read some files together allocate nothing once they have seen them.
+// Sources that read several files together allocate nothing after the first read.
 #include <gtest/gtest.h>
 
 #include "core/collect/file_list.h"
@@ -26,7 +26,7 @@ TEST_P(SteadyFiles, AreReadAndParsedWithoutAllocations) {
   PreparedKernelView view(OperatingSystem::kLinux, 2);
   view.copy_from(*captured, paths);
   ASSERT_GT(view.contents.size(), 3U);
-  // Absent files are looked for now and then.
+  // Absent files are looked for occasionally.
   if (reader.descriptor->name == "linux_socket") {
     ASSERT_GT(paths.size(), view.contents.size());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups are listed anew at every read of a captured kernel, and still that allocates nothing while the same groups
+// Control groups are listed again at every read of a captured kernel, which allocates nothing while the same groups
 // are there.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes are listed anew at every read, and still that allocates nothing while the same processes are there.
+// Processes are listed again at every read, which allocates nothing while the same processes exist.
 #include <gtest/gtest.h>
 
 #include "core/query.h"
@@ -30,7 +30,7 @@ TEST(SteadyProcesses, AllocateNothingWhileTheSameOnesAreThere) {
   SourceReader reader(*find_source("linux_process"));
   reader.state->options.assign(3, {});
   reader.state->options[0].matches = [](std::string_view name) { return name.ends_with('7'); };
-  reader.state->options[1].number = 100;  // all, so that no name comes or goes
+  reader.state->options[1].number = 100;  // all of them, so that no name comes or goes
   reader.state->options[2].number = 1000;
   MemoryTypeList list;
   const auto poll_once = [&](int poll) {

@@ -65,8 +65,8 @@ TEST(CountedAllocations, AreCountedInEveryThreadAndOfEveryKind) {
   EXPECT_EQ(allocations_of([] {}), 0U);
 }
 
-/// Snapshots take turns in two arenas while no reader holds them. The page of poll 1 has no deltas yet, so the arena that it
-/// was made in still grows when poll 3 comes back to it; from here on nothing may.
+/// Snapshots alternate between two arenas while no reader holds them. The page of poll 1 has no deltas yet, so the arena
+/// that it was made in still grows when poll 3 comes back to it; from here on nothing may.
 constexpr int kFirstSteadyPoll = 4;
 
 /// The allocations of the steady ones of some polls.
@@ -76,7 +76,7 @@ struct Outcome {
   std::size_t series = 0;
 };
 
-/// `config` without the sources that the kernel lacks: they are looked for once a minute, and saying why allocates.
+/// `config` without the sources that the kernel lacks: they are tried once a minute, and the reason is allocated.
 Config without_absent(Config config, const Poller& poller) {
   for (const SourceStatus& source : poller.statuses()) {
     if (source.state == SourceState::kAbsent) config.sources[source.name].enabled = Switch::kOff;
@@ -84,7 +84,7 @@ Config without_absent(Config config, const Poller& poller) {
   return config;
 }
 
-/// Polls N times. `before_poll` gets the kernel to where the poll shall find it.
+/// Polls N times. `before_poll` prepares the kernel for each poll.
 Outcome run_polls(const std::shared_ptr<KernelView>& view, int last_poll, bool everything,
                   const std::function<void(int)>& before_poll, const Config& config = {}) {
   const SystemClock clock;
@@ -102,7 +102,7 @@ Outcome run_polls(const std::shared_ptr<KernelView>& view, int last_poll, bool e
     EXPECT_TRUE(any_up) << "poll " << poll;
     if (poll == 1) poller.configure(without_absent(config, poller));
     if (poll < kFirstSteadyPoll || count == 0) continue;
-    if (!poller.diagnosis(*pool.current()).findings.empty()) continue;  // they are put into words at each poll
+    if (!poller.diagnosis(*pool.current()).findings.empty()) continue;  // they are written at each poll
     if (run.allocations == 0) run.poll = poll;
     run.allocations += count;
   }
@@ -181,7 +181,7 @@ TEST(SteadyExtras, StatisticsNodesAndDetailsAllocateNothing) {
   EXPECT_GT(types.snapshot.details().size(), 50U);
 }
 
-/// All that the sources of that system read in a capture, a version a poll.
+/// All that the sources of that system read in a capture, one version per poll.
 std::shared_ptr<PreparedKernelView> prepare(const std::string& capture) {
   const auto captured = open_fixture(capture);
   auto view = std::make_shared<PreparedKernelView>(captured->os(), captured->cpu_count(), captured->page_size());
@@ -232,7 +232,7 @@ void change_call_sites(std::vector<std::string>& versions) {
   const std::string& text = versions.back();
   const std::size_t records = text.find('\n', text.find('\n') + 1) + 1;
   std::string changed = text.substr(0, records);
-  int columns = 0;  // of figures that went by in the line
+  int columns = 0;  // of figures so far in the line
   for (std::size_t i = records; i < text.size(); ++i) {
     const bool is_digit = text[i] >= '0' && text[i] <= '9';
     const bool was_digit = text[i - 1] >= '0' && text[i - 1] <= '9';
@@ -325,7 +325,7 @@ TEST(SteadyPollLive, OfThisKernelAllocatesNothing) {
       GTEST_SKIP() << to_string(readable.error());
     }
   }
-  // A cache that appears between two polls is no steady state, and this kernel is in use by others: one run of many is
+  // A cache that appears between two polls ends the steady state, and others use this kernel: one run of many is
   // quiet.
   Outcome run;
   for (int attempt = 0; attempt < 30; ++attempt) {

@@ -23,7 +23,7 @@ class LiveCounters : public testing::Test {
     const Report report = counters_report({.is_list = true}, Layout::kText);
     if (has(report.problem, "no event can be counted here")) GTEST_SKIP() << report.problem;
   }
-  /// Why this kernel counts nothing of its own for this account; "" when it does.
+  /// Why this kernel counts none of its own events for this account; "" if it does.
   static std::string refusal() {
     const Report report = counters_report({.command = {"true"}, .events = "page-faults"}, Layout::kText);
     return ::geteuid() != 0 && has(report.problem, "kernel.perf_event_paranoid") ? report.problem : "";

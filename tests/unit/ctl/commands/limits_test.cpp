@@ -11,7 +11,7 @@ namespace {
 
 using enum Field;
 
-/// The lines of a list of zones, without the header, blanks between cells made one.
+/// The lines of a list of zones, without the header, with single blanks between cells.
 std::vector<std::string> report_of_zones(const StagingBuilder& staging, TrackedList& list, bool is_human = false) {
   list.poll(staging);
   std::istringstream text(

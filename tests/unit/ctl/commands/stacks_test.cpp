@@ -17,7 +17,7 @@ std::string name_of(std::uint64_t frame) {
   return found == kNames.end() ? std::string() : found->second;
 }
 
-/// A minute in which one program took a block a second and kept it, and another has two.
+/// A minute in which one program took and kept a block every second, and another has two.
 MemuseFindings findings() {
   MemuseFindings findings{
       .table = {.watched_ns = 60 * kNsOfASecond, .older_ns = 10 * kNsOfASecond}, .options = {}, .name_of = name_of};

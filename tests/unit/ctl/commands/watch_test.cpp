@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reports that read one type again and again, and how a type is named.
+// Reports that read one type repeatedly, and how a type is named.
 #include "daemon/ctl/commands/reports.h"
 
 #include "daemon/ctl/commands/named_type.h"

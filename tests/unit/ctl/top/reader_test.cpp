@@ -19,7 +19,7 @@ TypeRow row(const char* name) {
   return made;
 }
 
-/// Answers when it is allowed to.
+/// Answers when permitted.
 class SlowSource final : public ReportSource {
  public:
   explicit SlowSource(std::shared_future<void> may_answer) : may_answer_(std::move(may_answer)) {}

@@ -192,7 +192,7 @@ TEST_F(FormatsTest, FiguresOfTheMachineAndOfNodesAndDetailsAreTheSameInProtobuf)
   EXPECT_THAT(page(kOpenMetrics), HasSubstr("\nmemstat_unaccounted_bytes -5\n"));
 }
 
-/// The catalogue has no counter of the machine yet, so that the walk is given one of the test's own.
+/// The catalogue has no counter of the machine yet, so the test supplies one.
 TEST_F(FormatsTest, CountersOfTheMachineBeganAtBootAndMayBeSignedOrFractions) {
   StagingBuilder staging;
   staging.statistic(kAccountedBytes, std::bit_cast<std::uint64_t>(2.5), {"a\"b"});
@@ -282,7 +282,7 @@ TEST_F(FormatsTest, ThePageOfAnotherFormatIsThatOfTheTextsOptionsAndIsMadeOnce) 
   EXPECT_EQ(page_of(types_.snapshot, kProtobuf), page(kProtobuf));
   EXPECT_EQ(page_of(types_.snapshot, kOpenMetrics), page(kOpenMetrics));
   EXPECT_EQ(page_of(types_.snapshot, kText), page(kText));
-  types_.poll(StagingBuilder());  // the snapshot is used again
+  types_.poll(StagingBuilder());  // the snapshot is reused
   render_text(kEverything, types_.snapshot);
   EXPECT_EQ(page_of(types_.snapshot, kProtobuf), "");
 }

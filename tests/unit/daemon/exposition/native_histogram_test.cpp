@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-/// Count by index of every native bucket that is said, empty ones included.
+/// Count by index of every native bucket that is written, including empty ones.
 std::map<std::int32_t, std::int64_t> native_buckets(const HistogramData& data) {
   std::map<std::int32_t, std::int64_t> buckets;
   std::int32_t index = 0;

@@ -128,7 +128,7 @@ TEST_F(TextExpositionTest, GrowthOfAnySizeIsANumber) {
 }
 
 TEST_F(TextExpositionTest, TiersShowWhatTheCatalogueSays) {
-  // A limit of the configuration, since one of the kernel's has a series fewer.
+  // A configured limit, because one of the kernel has one series fewer.
   types_.tracker.reconfigure({.limit_of =
                                   [](const MemoryType&) {
                                     return ConfiguredLimit{9, 9};
@@ -260,7 +260,7 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
       for (std::size_t place = 0; place < length; ++place) {
         std::string text(length, 'n');
         if (special == '\xdc') {
-          text.replace(place, 1, "\xC3\x9C");  // whose bytes are those of a backslash and more, except for the highest bit
+          text.replace(place, 1, "\xC3\x9C");  // whose bytes, except for the highest bit, are those of a backslash and more
         } else {
           text[place] = special;
         }

@@ -15,7 +15,7 @@
 namespace memstat {
 namespace {
 
-// An address of this host that is not loopback: connections to it come from it, as those of another host would.
+// An address of this host other than loopback: connections to it come from it, as from another host.
 std::optional<IpAddress> other_address() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};

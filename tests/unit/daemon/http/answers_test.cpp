@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The question of a watchdog: does the server answer?
+// For the watchdog: whether the server answers.
 #include "daemon/http/server.h"
 #include "tests/support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the server listens, and what becomes of clients while this process may open no more files.
+// The server's addresses, and its clients while this process cannot open more files.
 #include "daemon/http/listeners.h"
 
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-/// As long as it lives, no more than `count` files more may be open than are now.
+/// While it lives, at most `count` more files may be open than now.
 class FewMoreFiles {
  public:
   explicit FewMoreFiles(rlim_t count) {

@@ -19,8 +19,8 @@ using namespace std::string_literals;
 using std::chrono::milliseconds;
 using SteadyTime = std::chrono::steady_clock;
 
-constexpr milliseconds kFarDeadline{600'000};    // of the server: longer than any client waits
-constexpr milliseconds kClientPatience{60'000};  // of a client on a busy machine
+constexpr milliseconds kFarDeadline{600'000};    // the server's: longer than any client waits
+constexpr milliseconds kClientPatience{60'000};  // a client's, on a busy machine
 
 // Bodies of 20 MB are far more than the kernel buffers for a connection, so a client that does not read stalls the server.
 const std::string& large_body() {
@@ -309,7 +309,7 @@ TEST_F(HttpServerTest, HalfSentHeadersHoldNoThread) {
   std::vector<HttpClient> slow;
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(slow.emplace_back(client()).send("GET /metrics HTTP/1.1\r\nHost: loc"));
   EXPECT_TRUE(scrape());
-  // Each is answered when its other half comes.
+  // Each is answered when its second half arrives.
   for (HttpClient& connection : slow) {
     ASSERT_TRUE(connection.send("alhost\r\n\r\n"));
     expect_answered(connection);
@@ -359,7 +359,7 @@ TEST_F(HttpServerTest, PeersThatAreGoneHoldNothing) {
 }
 
 TEST_F(HttpServerTest, CallsOfOtherObjectsAreTheSystems) {
-  // A listener of the program's own beside the server's: only civetweb gets something else from bind, listen and accept.
+  // The program's own listener beside the server's: only civetweb's bind, listen and accept are different.
   start();
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -380,7 +380,7 @@ TEST_F(HttpServerTest, CallsOfOtherObjectsAreTheSystems) {
 }
 
 TEST_F(HttpServerTest, HeaderThatDoesNotComeInTimeIsRefused) {
-  start({.header_deadline = milliseconds(2000)});  // long enough for half a header to come
+  start({.header_deadline = milliseconds(2000)});  // long enough for half a header to arrive
   auto connection = client();
   ASSERT_TRUE(connection.send("GET /metrics HTTP/1.1\r\nHost: loc"));
   const auto got = connection.read_to_end();

@@ -15,7 +15,7 @@
 
 namespace {
 
-// While it is set the kernel refuses to take anything from TCP sockets, as it does when the memory of all of them is used
+// While it is set, the kernel accepts nothing from TCP sockets, as when the memory of all of them is used
 // up.
 std::atomic<bool> kernel_refuses{false};
 std::atomic<int> refused_calls{0};
@@ -42,7 +42,7 @@ using std::chrono::milliseconds;
 // Fits into the kernel's buffers of one connection.
 constexpr std::size_t kPageBytes = 200'000;
 constexpr int kSmallBuffer = 32768;
-constexpr int kNarrowBuffer = 1;  // which the kernel makes its least
+constexpr int kNarrowBuffer = 1;  // which the kernel raises to its minimum
 
 class SlowClients : public testing::Test {
  protected:
@@ -64,7 +64,7 @@ class SlowClients : public testing::Test {
     return got && got->body == body_;
   }
 
-  // A client that asks and does not read. Its connection is to be closed after the answer.
+  // A client that sends a request and does not read. Its connection is closed after the answer.
   HttpClient& ask_and_do_not_read(std::vector<HttpClient>& clients, std::string_view more = "Connection: close\r\n",
                                   int buffer = kSmallBuffer) {
     HttpClient& made = clients.emplace_back(address_, milliseconds(60'000), buffer);
@@ -195,7 +195,7 @@ TEST_F(SlowClients, ClientsThatResetTheirConnectionsAreForgotten) {
 }
 
 TEST(HttpServerDefaults, AnIdleConnectionIsKeptForTwoMinutesAndLonger) {
-  // That it is closed at this time is in server_test.cpp.
+  // server_test.cpp tests that it is closed at this time.
   EXPECT_GE(HttpServerOptions().keep_alive_idle, std::chrono::minutes(2));
 }
 

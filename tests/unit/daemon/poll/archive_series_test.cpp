@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names of archives that follow each other: which is taken, which is filled again, which are removed.
+// Consecutive names of archives: which is used, which is filled again, which are removed.
 #include "daemon/poll/archive_series.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ class ArchiveSeries : public testing::Test {
   ArchiveSeries() : parent_(::open(directory_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     options_.may_number = true;
   }
-  /// A file of the series that was written so long ago.
+  /// A file of the series that was written this long ago.
   void put(const std::string& name, std::size_t bytes, std::chrono::hours age = {}) {
     std::ofstream(directory_.file(name)) << std::string(bytes, 'x');
     timespec time{};
@@ -153,7 +153,7 @@ TEST_F(ArchiveSeries, RemovesOldArchives) {
   using std::chrono::hours;
   put("rec.tar.zst", 100, hours(50));
   put("rec-2.tar.zst", 100, hours(10));
-  put("rec-3.tar.zst", 100, hours(49));  // of a clock that was set meanwhile
+  put("rec-3.tar.zst", 100, hours(49));  // the clock was set meanwhile
   options_.max_age_ns = std::chrono::nanoseconds(hours(48)).count();
   EXPECT_EQ(opened(), "rec-4.tar.zst") << "a number is not used again, so names stay in order";
   EXPECT_THAT(names(), ElementsAre("rec-2.tar.zst", "rec-4.tar.zst"));

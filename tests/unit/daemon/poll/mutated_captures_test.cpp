@@ -2,8 +2,8 @@
 // Captures whose files were cut, changed, blown up, exchanged, renamed and doubled at random, polled as memstatd polls them:
 // no crash, a page without contradictions, a reason for each source that is down, and memory in proportion to the capture.
 //
-// MEMSTAT_MUTATION_SEED and MEMSTAT_MUTATION_ROUNDS in the environment: where to begin, how many captures to make of each.
-// Round N of seed S is round 0 of seed S + N.
+// MEMSTAT_MUTATION_SEED and MEMSTAT_MUTATION_ROUNDS in the environment: the first seed, and how many captures to make of
+// each. Round N of seed S is round 0 of seed S + N.
 #include <sys/resource.h>
 
 #include "core/capture/replay_view.h"
@@ -52,7 +52,7 @@ struct LooseCapture {
   }
 };
 
-/// Whatever is in the archive below its one top directory, sorted.
+/// Everything in the archive below its one top directory, sorted.
 LooseCapture unpack(const std::string& capture) {
   LooseCapture loose;
   for (ArchivedFile& file : members_of_fixture(capture)) {
@@ -76,7 +76,7 @@ void flip(std::string& bytes, Random& random) {
   }
 }
 
-/// A piece of it again and again, or digits, or anything, somewhere inside.
+/// Repeats a piece of it, or inserts digits or anything, somewhere inside.
 void grow(std::string& bytes, Random& random) {
   std::string more;
   const std::size_t size = 1 + random() % (64U << 10);

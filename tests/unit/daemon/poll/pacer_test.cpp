@@ -67,7 +67,7 @@ TEST_F(LivePacerTest, ANewIntervalCountsFromNow) {
   EXPECT_EQ(live.next_due_ns(), daemon_.clock.monotonic_ns() + kSecond);
 }
 
-/// Moves on each time that it is asked, as time does.
+/// Advances each time that it is read.
 class RunningClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t monotonic_ns() const override { return now_ns_ += 1000; }
@@ -156,7 +156,7 @@ TEST_F(ReplayPacerTest, HoldsTheLastPollAtItsEnd) {
   EXPECT_FALSE(pacer.next_due_ns());
   EXPECT_EQ(shown("memstat_type_objects"), "3");
   EXPECT_EQ(shown("memstat_type_delta_objects"), "1");
-  // 2 x 64 B in the 40 s between the first poll and the last, whatever our own clock says.
+  // 2 x 64 B in the 40 s between the first poll and the last, whatever the current time.
   EXPECT_EQ(shown("memstat_type_growth_bytes_per_second"), "3.2");
 }
 
@@ -171,7 +171,7 @@ TEST_F(ReplayPacerTest, StartsOverWithAllForgotten) {
   ReplayPacer pacer(clock_, *capture_, *poller_, recorder_, {.loop = true});
   for (int i = 0; i < 4; ++i) poll(pacer);
   EXPECT_EQ(shown("memstat_type_objects"), "1");
-  EXPECT_EQ(shown("memstat_type_peak_bytes"), "64");             // not the 192 of the round before
+  EXPECT_EQ(shown("memstat_type_peak_bytes"), "64");             // not the 192 of the previous round
   EXPECT_EQ(shown("memstat_type_delta_objects"), std::nullopt);  // first sight
 }
 

@@ -40,7 +40,7 @@ TEST(PollSchedule, ANewIntervalCountsFromNow) {
   EXPECT_EQ(schedule.due_ns(), 2050);
 }
 
-/// N polls that are due at once, then none before `later_ns`, if at all.
+/// N polls that are due at once, then at most one more, at `later_ns`.
 class FakePacer final : public PollPacer {
  public:
   explicit FakePacer(int polls, std::optional<std::int64_t> later_ns = {}) : polls_(polls), later_ns_(later_ns) {}
@@ -180,7 +180,7 @@ TEST_F(PollLoopTest, AScrapeThatFindsAnOldPollHasTheKernelPolledAndTheBeatStays)
   EXPECT_EQ(pacer.finished_between, 1);
 }
 
-/// Counts the scrapes that know from when on a poll is young enough for them: the first that each asks for is the time.
+/// Counts the scrapes that have determined how old a poll they accept: each first reads the time.
 class ScrapesClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t monotonic_ns() const override {
@@ -190,7 +190,7 @@ class ScrapesClock final : public Clock {
     return now;
   }
   [[nodiscard]] std::int64_t realtime_ns() const override { return system_clock().realtime_ns(); }
-  /// The thread that calls it is about to scrape.
+  /// The calling thread is about to scrape.
   static void begin_scrape() { is_scrape_ = true; }
   mutable std::atomic<int> asked = 0;
 

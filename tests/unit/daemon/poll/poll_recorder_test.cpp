@@ -30,7 +30,7 @@ class PollRecorderTest : public testing::Test {
         },
         manner);
   }
-  /// One poll that reads one file of that many bytes.
+  /// One poll that reads one file of this many bytes.
   void poll(std::size_t size = 10) {
     kernel_.set(kRecordedFile, std::string(size, 'x'));
     Buffer out;

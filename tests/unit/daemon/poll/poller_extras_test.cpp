@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How statistics, figures of nodes and details of sources come to the page and leave it, with sources of the test's own.
+// How statistics, figures of nodes and details appear on the page and vanish, with the test's own sources.
 #include "core/base/text.h"
 #include "core/model/accounts.h"
 #include "tests/support/polled_daemon.h"

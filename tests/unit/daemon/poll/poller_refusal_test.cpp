@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Sources that lack a privilege, on a fake kernel: not permitted where no type is lost without them, down otherwise.
+// Sources that lack a privilege, on a fake kernel: not permitted if no type is missing without them, down otherwise.
 #include "daemon/poll/poller.h"
 #include "tests/support/fake_sources.h"
 #include "tests/support/polled_daemon.h"
@@ -115,7 +115,7 @@ TEST_F(PollerRefusalTest, AnyOtherErrorIsAFailure) {
   daemon_->poller->open_sources();
   daemon_->poll();
   EXPECT_EQ(up("a_contributor"), "0");
-  view().fail(kFakeContributorFile, EPERM);  // privileges are gone since
+  view().fail(kFakeContributorFile, EPERM);  // privileges have been dropped since
   daemon_->poll();
   EXPECT_EQ(up("a_contributor"), "0") << "opening failed for another reason";
 }

@@ -105,7 +105,7 @@ TEST_F(PollerSourcesTest, AReplayKeepsTheLastValuesOfASlowSourceUntilItIsOverdue
   sources_.contributor.interval = seconds(30);
   start({}, true);
   daemon_->poll();
-  view().fail(kFakeContributorFile, ENOENT);  // as in the polls of a capture in which it was not due
+  view().fail(kFakeContributorFile, ENOENT);  // as in polls of a capture in which it was not due
   for (int poll = 0; poll < 6; ++poll) {
     daemon_->poll();
     EXPECT_EQ(shown("failures_total", "a"), "1");

@@ -177,7 +177,7 @@ TEST_F(PollerStandInTest, ARecordingHasBothAndShowsTheSame) {
   EXPECT_EQ(view().reads_of(kStandInFile), 1);
   EXPECT_EQ(shown("bytes", "a"), "90");
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
-  view().fail(kFakeRosterFile, EIO);  // whose reading nothing but the recording wants
+  view().fail(kFakeRosterFile, EIO);  // which only the recording needs to read
   daemon_->poll();
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One poll after the other of a fake kernel, with the real sources.
+// Consecutive polls of a fake kernel, with the real sources.
 #include "daemon/poll/poller.h"
 
 #include "tests/support/polled_daemon.h"
@@ -12,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A read that hangs is waited for by nothing but the test's end.
+/// Only the test's end waits for a hanging read.
 Config patient() { return of_fake_kernel({}); }
 
 class LinuxPollerTest : public testing::Test {
@@ -414,7 +414,7 @@ TEST_F(FreeBsdPollerTest, AStuckSourceTakesNothingElseDownAndRecovers) {
   daemon_.poll();
   daemon_.view->block(kMallocStats);
   Config impatient = config();
-  impatient.poll.timeout = seconds(5);  // within which the others answer on a busy machine
+  impatient.poll.timeout = seconds(5);  // in which the others answer, on a busy machine
   daemon_.poller->configure(impatient);
   EXPECT_TRUE(daemon_.poll());
   EXPECT_EQ(daemon_.status("freebsd_malloc").state, SourceState::kDown);

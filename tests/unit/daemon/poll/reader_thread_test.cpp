@@ -20,7 +20,7 @@ Result<void> read_its_path(KernelView& view, RawBytes& raw) {
 }
 Result<void> parse_plainly(const RawBytes&, Staging&) { return {}; }
 
-/// A source that reads the one path that it is named after.
+/// A source that reads the path that is its name.
 template <const std::string_view& kPath>
 SourceDescriptor source_of() {
   return {.name = kPath,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The recording of a daemon's run: its directory or archive, what is packed when, and what becomes of the
-// polls of a run that never came to its end.
+// polls of a killed run.
 #include "daemon/poll/recorder.h"
 
 #include <sys/stat.h>
@@ -180,7 +180,7 @@ TEST_F(RecorderTest, SaysOfAReplayWhoseKernelItWas) {
   EXPECT_EQ((*capture)->manifest().how, "Recorded by memstatd from a replayed capture: by hand");
 }
 
-/// The account that memstatd becomes, whom the directory does not let write: the polls are all that it can reach.
+/// The account to which memstatd switches, which may not write to the directory: it can reach only the polls.
 TEST_F(RecorderTest, WritesThePollsOnlyWhereTheDirectoryIsClosedToTheAccount) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root makes directories for others";
   constexpr std::int64_t kOther = 54321;

@@ -10,7 +10,7 @@
 namespace memstat {
 namespace {
 
-// In a child, because the limits are the process's.
+// In a child, because limits belong to the process.
 TEST(OpenFileLimit, IsRaisedToTheHardOneAndNoFurther) {
   const int failed_step = exit_status_of_child([&] {
     const rlimit low{.rlim_cur = 32, .rlim_max = 48};

@@ -47,7 +47,7 @@ void wait_for_the_end(int socket) {
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  while (::recvmsg(socket, &header, 0) > 0) {  // the one way to receive that its filter leaves
+  while (::recvmsg(socket, &header, 0) > 0) {  // the only way to receive that its filter allows
   }
 }
 
@@ -125,7 +125,7 @@ TEST(Helper, EndsWithItsSocketAndNotBySignalsThatAskToStop) {
   auto helper = start(wait_for_the_end);
   SKIP_UNLESS_MADE(helper);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM}) ASSERT_EQ(::kill(helper->number(), signal), 0);
-  // One that is to die of a signal has it pending until it is a zombie, and never waits again without.
+  // A process that dies of a signal has it pending until it is a zombie, and does not wait again.
   EXPECT_TRUE(eventually([&] {
     const auto has_none = [&](const char* set) { return status_field(helper->number(), set) == "0000000000000000"; };
     return has_none("SigPnd") && has_none("ShdPnd") && status_field(helper->number(), "State") == "S (sleeping)";

@@ -49,7 +49,7 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-// Runs `child` in a fork; `meanwhile` runs here, and may talk to it through the read end of a second pipe.
+// Runs `child` in a fork; `meanwhile` runs here, and may communicate with it through a second pipe.
 Outcome in_child(const std::function<std::string(int to_parent)>& child, const std::function<void(int)>& meanwhile = {}) {
   int result[2];
   int talk[2];
@@ -165,7 +165,7 @@ TEST(Privileges, RootBecomesTheUserAndLosesEveryCapability) {
 TEST(Privileges, CapabilitiesGoEvenWhenTheUserCannotBeChanged) {
   SKIP_UNDER_TSAN();
   expect_clean(in_child([](int) -> std::string {
-    // As root, first the state a systemd unit leaves: an ordinary user with one ambient capability.
+    // As root, first creates the state that a systemd unit leaves: an ordinary user with one ambient capability.
     const bool root = geteuid() == 0;
     const unsigned long kDacReadSearch = 2;
     if (root) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon's process that reads the kernel, which FreeBSD wants, over the kernel of this machine: polls go through it, it
+// The daemon's process that reads the kernel, needed on FreeBSD, with this machine's kernel: polls go through it, it
 // reads nothing else, and when it dies the daemon continues.
 #include "daemon/process/kernel_reader.h"
 
@@ -48,7 +48,7 @@ TEST(KernelReader, PollsThisLiveKernelAndSaysWhenItIsGone) {
 
   ASSERT_EQ(::kill(reader.number(), SIGKILL), 0);
   EXPECT_TRUE(eventually([&] { return reader.watch(), reader.is_lost(); }));
-  poller.poll(clock.monotonic_ns() + 3'600'000'000'000);  // every source is due; tables of their own may still be there
+  poller.poll(clock.monotonic_ns() + 3'600'000'000'000);  // every source is due; tables of their own may still exist
   const std::vector<SourceStatus> sources = poller.statuses();
   EXPECT_TRUE(std::any_of(sources.begin(), sources.end(), is_down_for_good));
   EXPECT_NE(metrics.text().find("memstat_helper_up 0\n"), std::string::npos);

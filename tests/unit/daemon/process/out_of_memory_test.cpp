@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a process ends is looked at in a forked child.
+// Tests how a process ends, in a forked child.
 #include "daemon/process/out_of_memory.h"
 
 #include <sys/wait.h>

@@ -79,7 +79,7 @@ TEST_F(ApiTest, NamesOfTheKernelAreTextAndNothingElse) {
   daemon_.view->set(kSlabinfo, slabinfo({{"</script><img/src=x>\"\\\x01\xc3\xa9", 1}}));
   daemon_.poll();
   const std::string types = body(get("/api/v1/types"));
-  // A control character is shown as \x01 from the list of types on, wherever a name is text.
+  // A control character in a name is shown as \x01, in the list of types and everywhere else.
   EXPECT_THAT(types, HasSubstr(R"("type":"\u003c/script>\u003cimg/src=x>\"\\\\x01)"
                                "\xc3\xa9\","));
   EXPECT_EQ(types.find('<'), std::string::npos);

@@ -13,11 +13,11 @@ namespace {
     if (!can_gzip()) GTEST_SKIP() << "built without gzip: libisal was not found, or MEMSTAT_GZIP is off"; \
   } while (false)
 
-/// What one gzip member holds. Fails when it is malformed, its checksum is wrong, or anything comes after it.
+/// The content of one gzip member. Fails if it is malformed, its checksum is wrong, or anything follows it.
 testing::AssertionResult inflates_to(std::string_view bytes, std::string_view wanted) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return testing::AssertionFailure() << "zlib does not start";
-  std::string text(wanted.size() + 1, '\0');  // one more, to see that too much comes
+  std::string text(wanted.size() + 1, '\0');  // one more, to detect too many bytes
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
   stream.next_out = reinterpret_cast<Bytef*>(text.data());
@@ -32,7 +32,7 @@ testing::AssertionResult inflates_to(std::string_view bytes, std::string_view wa
   return testing::AssertionSuccess();
 }
 
-/// Like a page: names repeat, figures differ. `seed` makes it another one.
+/// Like a page: names repeat, figures differ, and also by `seed`.
 std::string page_text(std::size_t size, std::uint64_t seed = 1) {
   std::mt19937_64 random(seed);
   std::string text;

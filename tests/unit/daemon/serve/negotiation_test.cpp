@@ -40,7 +40,7 @@ std::vector<NegotiationCase> read_cases() {
     const std::size_t name = line.find(kSeparator);
     const std::size_t header = line.find(" |", name + 1);
     if (line.starts_with('#') || name == std::string::npos) continue;
-    const std::size_t value = std::min(header + kSeparator.size(), line.size());  // an empty one has no blank before
+    const std::size_t value = std::min(header + kSeparator.size(), line.size());  // an empty one has no blank before it
     cases.push_back({line.substr(0, name), line.substr(name + 3, header - name - 3), without_escapes(line.substr(value))});
   }
   return cases;
@@ -112,7 +112,7 @@ TEST(Negotiation, OfARequestWithoutTheHeaderIsTextUncompressed) {
 TEST(Negotiation, TakesEachPartOfAHeaderWithoutReadingBeyondIt) {
   for_each_case([](const NegotiationCase& row) {
     for (std::size_t size = 0; size <= row.header.size(); ++size) {
-      // A block of just that size, so that the address sanitizer sees a byte too much.
+      // A block of exactly that size, so that the address sanitizer detects a byte too many.
       const std::unique_ptr<char[]> exact(new char[size]);
       std::copy_n(row.header.data(), size, exact.get());
       const std::string_view got = answer(row, std::string_view(exact.get(), size));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which networks of the access list a filter keeps out, as packets to some of their addresses show.
+// Which networks of the access list a filter blocks, found by packets to some of their addresses.
 #include "daemon/service/network_filter.h"
 
 #include "tests/support/test.h"
@@ -7,7 +7,7 @@
 namespace memstat {
 namespace {
 
-/// A filter that lets some networks through, as IPAddressAllow= does.
+/// A filter that admits some networks, as IPAddressAllow= does.
 class DeniedNetworksTest : public testing::Test {
  protected:
   static IpNetwork network(const char* address, unsigned prefix) { return {*parse_ip(address), prefix}; }

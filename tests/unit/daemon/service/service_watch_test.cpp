@@ -33,7 +33,7 @@ class ServiceWatchTest : public testing::Test {
                 },
             .status = [this] { return "sources up: " + std::to_string(up_.load()); }};
   }
-  /// Until checks were called so often again.
+  /// Waits until this many more checks have been called.
   void wait_for_looks(int count) {
     const int before = looks_;
     while (looks_ < before + count) std::this_thread::yield();
@@ -83,7 +83,7 @@ TEST_F(ServiceWatchTest, GivesNoSignOfLifeWhilePollsOrServerDoNotWork) {
   wait_for("WATCHDOG=1");
   for (std::atomic<bool>* const check : {&serving_, &polling_}) {
     *check = false;
-    wait_for_looks(3);  // the look that was under way has ended
+    wait_for_looks(3);  // the check under way has ended
     received();
     wait_for_looks(3);
     EXPECT_EQ(received(), std::vector<std::string>{});

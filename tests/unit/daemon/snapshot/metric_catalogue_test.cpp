@@ -56,7 +56,7 @@ TEST(MetricCatalogue, EachFigureIsUsedExactlyOnce) {
                                                : figures)
         .insert(metric.figure);
   }
-  // All 64 bits of a limit are on the page as the limit.
+  // The page shows all 64 bits of a limit.
   constexpr auto kWithoutMetric = static_cast<std::size_t>(Field::kCountLimit64);
   for (std::size_t i = 0; i < kFigureCount; ++i) EXPECT_EQ(figures.count(i), i == kWithoutMetric ? 0U : 1U) << i;
   for (std::size_t i = 0; i < kCpuMetricCount; ++i) EXPECT_EQ(cpu_figures.count(i), 1U) << i;

@@ -244,7 +244,7 @@ TEST_F(SelectionTest, FilteredTypesAreNotThereAndNotInTheSum) {
   EXPECT_THAT(listed(), ElementsAre("secret")) << "after a reload";
 }
 
-/// Bounds of uma, in which the types of these tests are.
+/// Bounds of uma, the allocator of these tests.
 Selection::Options bounds_of_uma(const AllocatorBounds& bounds, std::uint64_t min_bytes = 0) {
   Selection::Options options{.min_bytes = min_bytes};
   options.allocators[static_cast<std::size_t>(Allocator::kUma)] = bounds;
@@ -354,7 +354,7 @@ TEST_F(SelectionTest, FiguresOfTheMachineCountAgainstTheLimitAndAreNotDropped) {
   EXPECT_EQ(machine_series_of({.types = false}, types_.snapshot), 0U);
 }
 
-/// Random kernels: whatever happens the page keeps the limit and every byte is accounted for.
+/// Random kernels: the page always stays within the limit, and every byte is accounted for.
 TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
   std::mt19937_64 random(4);
   const auto upto = [&](std::uint64_t most) { return random() % (most + 1); };
@@ -433,7 +433,7 @@ TEST(SelectionProperty, FiguresThatJitterByAFewPerCentMoveNoSeries) {
       std::set<std::string> now;
       for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) now.emplace(types.snapshot.label(row));
       ASSERT_GT(types.snapshot.series_dropped, 0U);
-      // The second poll has deltas and growth that the first had not, so a type is larger by two or three series.
+      // The second poll has deltas and growth, which the first lacks, so a type has two or three more series.
       if (poll > 1) {
         ASSERT_EQ(now, before) << "kernel " << kernel << " poll " << poll;
       }

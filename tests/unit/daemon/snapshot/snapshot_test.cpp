@@ -402,7 +402,7 @@ TEST_F(SnapshotTest, DuplicatesThatKnowOfDifferentlyManyNodesAreSummedToo) {
   many.nodes(NodeFieldMask(NodeField::kFree), 3);
   many.type("a", {{Field::kBytes, 1}}).node(NodeField::kFree, {1, 2, 3});
   types_.poll(many);
-  StagingBuilder one;  // the newer one, which comes later on the page, never saw more than one node
+  StagingBuilder one;  // the newer one, which is later on the page, never had more than one node
   one.nodes(NodeFieldMask(NodeField::kFree), 1);
   one.type("a", {{Field::kBytes, 1}})
       .node(NodeField::kFree, {10})

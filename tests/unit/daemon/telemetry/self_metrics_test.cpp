@@ -34,7 +34,7 @@ TEST(SelfMetrics, ASourceThatThereWasNoMemoryForIsCompleteWithTheNextPoll) {
     EXPECT_EQ(value_of(metrics.text(), "memstat_source_types{source=\"s\"}"), "3") << at;
     EXPECT_EQ(value_of(metrics.text(), "memstat_source_last_success_timestamp_seconds{source=\"s\"}"), "1000") << at;
   }
-  EXPECT_GT(at, 4);  // an allocation for each of the gauges, at least
+  EXPECT_GT(at, 4);  // at least one allocation for each gauge
 }
 
 TEST_F(SelfMetricsTest, EveryPromisedMetricIsThere) {
@@ -202,7 +202,7 @@ TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("# TYPE ")) found.insert(line.substr(7, line.find(' ', 7) - 7));
   }
-  found.insert("memstat_poll_age_seconds");  // which the page cache writes, because it is another at each scrape
+  found.insert("memstat_poll_age_seconds");  // which the page cache writes, because it differs at each scrape
   std::set<std::string, std::less<>> known;
   for (const OwnMetric& metric : own_metrics()) known.emplace(metric.name);
   EXPECT_EQ(found, known);

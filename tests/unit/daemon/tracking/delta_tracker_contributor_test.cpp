@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The delta tracker and figures that come from another source than the type: first sight is of a figure, not of a type.
+// The delta tracker, with figures from another source than the type: first sight applies to a figure, not to a type.
 #include "daemon/tracking/delta_tracker.h"
 #include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
@@ -89,7 +89,7 @@ TEST_F(ContributedFigures, AnAmountThatComesUpLaterHasNoDeltaAndNoGrowthAtItsFir
   poll(7, {{Field::kBytes, 1'000'100}});
   EXPECT_TRUE(x().has_delta_bytes);
   EXPECT_EQ(x().delta_bytes, 100);
-  // Growth begins with the first sample that has the bytes, which is not taken at each poll.
+  // Growth begins with the first sample that has the bytes; not every poll takes one.
   for (int i = 0; i < 60; ++i) poll(7, {{Field::kBytes, 1'000'100}});
   EXPECT_TRUE(x().has_growth);
   EXPECT_EQ(x().growth_bytes_per_second, 0);

@@ -27,7 +27,7 @@
 namespace memstat::events {
 namespace {
 
-/// This process's helper, in a thread, for as long as this is there.
+/// This process's helper, in a thread, while this object lives.
 class ThreadedHelper {
  public:
   explicit ThreadedHelper(int (*attach)(int, const AttachPoint&) = attach_program) {
@@ -51,7 +51,7 @@ class ThreadedHelper {
   std::thread thread_;
 };
 
-/// One program of an object, loaded alone; null where this kernel does not take it.
+/// One program of an object, loaded alone; null if this kernel does not accept it.
 ObjectPointer load_alone(std::span<const unsigned char> programs, const std::string& name) {
   auto object = open_programs(programs);
   if (!object) return nullptr;

@@ -38,7 +38,7 @@ AttachPoint point_of(std::string_view name, std::uint32_t kind = AttachPoint::kR
   return point;
 }
 
-/// Attaches to "good" only: a descriptor of its own.
+/// Attaches only to "good", as a new descriptor.
 int attach_good(int program, const AttachPoint& point) {
   if (!is_open(program)) return -EBADF;
   return std::string_view(point.name.data()) == "good" ? ::open("/dev/null", O_RDONLY | O_CLOEXEC) : -ENOENT;
@@ -164,11 +164,11 @@ TEST_F(Serving, IsSentHomeWithoutAProgram) {
   EXPECT_FALSE(helper.is_alive());
 }
 
-/// The daemon's end, with a helper that the test plays.
+/// The daemon's end, with the test as the helper.
 class Asking : public testing::Test {
  protected:
   Asking() : pair_(make_pair_of_sockets()), helper_(std::move(pair_.ours)) {}
-  /// What comes of asking for place 7, when this is answered.
+  /// The result of a request for place 7 that gets this answer.
   Result<UniqueFd> attach(const std::function<void(int socket)>& answer) {
     std::thread thread([this, &answer] {
       AttachRequest request;
@@ -219,7 +219,7 @@ TEST_F(Asking, GivesUpOneThatAnswersInPart) {
 TEST_F(Asking, KeepsOneWhoseDescriptorThisProcessHasNoRoomFor) {
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-  // The answer waits before it is asked for: nothing but asking is done without descriptors, of which a sanitizer needs
+  // The answer is ready before the request, because only the request runs without descriptors, of which a sanitizer needs
   // some.
   const AttachAnswer answer{.error = 0, .place = 7};
   send_raw(pair_.theirs.get(), &answer, sizeof answer, {0});

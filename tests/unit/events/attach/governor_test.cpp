@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kOnePercent = 10'000;
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// A table whose events come at a rate. An event takes 30 ns, or 20 where it is passed over.
+/// A table with events at a rate. An event takes 30 ns, or 20 if it is skipped.
 class Table {
  public:
   explicit Table(EventBudget& budget, std::uint64_t budget_ppm = kOnePercent) : governor_(budget_ppm, budget) {
@@ -64,7 +64,7 @@ TEST(Governor, LetsABurstPass) {
 TEST(Governor, CountsAPartOfTheTimeBeyondTheBudgetAndAllAgainBehindIt) {
   EventBudget budget;
   Table table(budget);
-  for (int i = 0; i < 200; ++i) table.pass(10, 400'000);  // 1.2 % of a CPU, 0.8 % passed over
+  for (int i = 0; i < 200; ++i) table.pass(10, 400'000);  // 1.2 % of a CPU, 0.8 % if skipped
   EXPECT_TRUE(table.facts().is_attached);
   EXPECT_GT(table.facts().sampled_ns, 0U);
   const double used = static_cast<double>(table.facts().cost_ns) / (2000.0 * kSecond);
@@ -77,7 +77,7 @@ TEST(Governor, CountsAPartOfTheTimeBeyondTheBudgetAndAllAgainBehindIt) {
 }
 
 TEST(Governor, KeepsWhatCanBeKeptWhileFiveMillionEventsASecondHappen) {
-  constexpr std::uint64_t kRate = 5'000'000;  // 15 % of a CPU, 10 % passed over
+  constexpr std::uint64_t kRate = 5'000'000;  // 15 % of a CPU, 10 % if skipped
   for (const std::uint64_t percent : {11, 12, 13, 14}) {
     EventBudget budget;
     Table table(budget, percent * kOnePercent);
@@ -243,7 +243,7 @@ class GovernorOfASource : public testing::TestWithParam<std::string> {
   SourceReader reader_{*find_source(GetParam())};
 };
 
-/// The row as the line of a recording.
+/// The row as a line of a recording.
 std::string line_of(const GovernorFacts& facts) {
   static constexpr TableFormat kFormat{"a", "a 1", {&kGovernorRow, 1}, ""};
   Buffer out;

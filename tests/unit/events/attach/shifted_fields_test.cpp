@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kernels whose structs have their fields elsewhere, and whose tracepoints have other arguments: types that the test makes,
-// and programs that are moved to them.
+// Kernels whose structs have fields at other offsets, and whose tracepoints have other arguments: types made by the test,
+// and programs adapted to them.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ TEST(ShiftedFields, AMemberComesAndGoes) {
   EXPECT_FALSE(has_member(types.get(), "slab", "name"));
 }
 
-/// Where struct task_struct of this machine has the name of the command.
+/// The offset of the command's name in this machine's struct task_struct.
 std::optional<std::uint32_t> offset_of_command() {
   const auto types = kernel_types();
   const int id = types ? btf__find_by_name_kind(types->get(), "task_struct", BTF_KIND_STRUCT) : -1;
@@ -137,7 +137,7 @@ std::uint64_t address_of_first_task() {
 
 class LiveShiftedFields : public testing::Test {
  protected:
-  /// The name of the first task, read where these types have it.
+  /// The name of the first task, read at the offset in these types.
   std::string name_of_first_task(const std::string& types, std::uint64_t task) {
     libbpf_set_print(nullptr);
     LIBBPF_OPTS(bpf_object_open_opts, how, .btf_custom_path = types.c_str());

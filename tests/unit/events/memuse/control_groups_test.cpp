@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups by their numbers, in directories that are laid out as the kernel's are.
+// Control groups by their numbers, in directories with the kernel's layout.
 #include "core/events/memuse/control_groups.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Blocks in use, grouped and judged: from tables as a watch gives them, so that no privilege is needed.
+// Blocks in use, grouped and judged, from tables like those of a watch, so that no privilege is needed.
 #include "core/events/memuse/memuse_groups.h"
 
 #include "tests/support/test.h"

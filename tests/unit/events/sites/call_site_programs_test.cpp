@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The programs that count callers of the allocator, run by the kernel with arguments of our own (BPF_PROG_TEST_RUN) and
-// attached to nothing: what this machine's kernel does not do when a test wants it.
+// attached to nothing, for cases that this machine's kernel does not produce on demand.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST_F(LiveSitePrograms, DistinguishCallersSizesAndCharges) {
   kmalloc(kFakeSite, kFakeObject, 100, 128);
   kmalloc(kFakeSite, kFakeObject, 90, 96);
   kmalloc(kFakeSite, kFakeObject, 100, 128,
-          0x400000);  // __GFP_ACCOUNT of kernels before 6.10, which these constants have
+          0x400000);  // __GFP_ACCOUNT of kernels before 6.10, as in these constants
   kmalloc(kFakeSite + 64, kFakeObject, 100, 128);
   kmalloc(kFakeSite + 64, kFakeObject, 101, 128);
   EXPECT_EQ(slots(), 4U);
@@ -120,7 +120,7 @@ TEST_F(LiveSitePrograms, CountALargeKmallocThatIsReportedTwiceForItsTrueCallerOn
     EXPECT_EQ(cpus_[0].rows[at].allocations, table_->slots[at].site == kFakeSite + 4096 ? 1U : 0U);
   }
   kmalloc(kFakeSite + 4096, kFakeObject + 65'536, 10'000, 16'384);
-  kmalloc(kFakeSite + 8192, kFakeObject + 65'536, 10'000, 16'384);  // freed meanwhile: another's allocation
+  kmalloc(kFakeSite + 8192, kFakeObject + 65'536, 10'000, 16'384);  // freed meanwhile: an allocation by another caller
   EXPECT_EQ(sum().allocations, 3U);
 }
 

@@ -73,7 +73,7 @@ bool be_refused(int flags, int error, int wanted) {
   return refused == wanted;
 }
 
-/// Ends a child. Not by _exit(): before a call that is known not to return, the address sanitizer writes to all of the
+/// Ends a child. Not with _exit(): before a call that does not return, the address sanitizer writes to all of the
 /// stack's shadow, which is memory again.
 void end_child(int status) { ::syscall(SYS_exit_group, status); }
 
@@ -84,10 +84,10 @@ bool set_limit(int file, std::uint64_t bytes) {
   return ::write(file, digits, static_cast<std::size_t>(end.ptr - digits)) == end.ptr - digits;
 }
 
-/// Opens event descriptors until `failures` of them found no memory, with 512 KiB of it left. Ends the process with what did
-/// not work, 0: all did. Nothing may be touched for the first time once the group is full: such a fault would wait for ever,
-/// and a fork writes to pages for the first time again. So all that runs then has run in this process before, outside of the
-/// group, its pages are locked, and nothing is allocated or given back meanwhile.
+/// Opens event descriptors until `failures` of them failed for lack of memory, with 512 KiB left. Ends the process with what
+/// did not work, 0: nothing. No page may be touched for the first time once the group is full: such a fault would wait for
+/// ever, and after a fork each first write faults again. So all that runs then has run in this process before, outside the
+/// group, its pages are locked, and nothing is allocated or freed meanwhile.
 void fail_to_open(const FullGroup& group, int failures) {
   if (!be_refused(-1, EINVAL, failures)) end_child(1);
   for (int i = 0; i < 100; ++i) {
@@ -97,7 +97,7 @@ void fail_to_open(const FullGroup& group, int failures) {
   constexpr std::uint64_t kMuch = std::uint64_t{1} << 40U;
   if (!set_limit(limit, kMuch)) end_child(3);
   constexpr int kWhatIsThere =
-      MCL_CURRENT | 4;  // MCL_ONFAULT, which not every libc has; past the sanitizers' own mlockall()
+      MCL_CURRENT | 4;  // MCL_ONFAULT, which not every libc has; a direct call avoids the sanitizers' own mlockall()
   ::syscall(SYS_mlockall, kWhatIsThere);
   if (!group.put("cgroup.procs", std::to_string(::getpid()))) end_child(4);
   if (!set_limit(limit, group.usage() + (512U << 10U))) end_child(5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The origins of allocations that memstatctl shows, out of a capture.
+// The origins of allocations that memstatctl shows, from a capture.
 #include "core/events/slab/slab_origins.h"
 
 #include "tests/support/fixtures.h"

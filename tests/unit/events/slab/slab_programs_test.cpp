@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The programs that count slab events, run by the kernel with arguments of our own (BPF_PROG_TEST_RUN) and attached to
-// nothing: what this machine's kernel does not do when a test wants it.
+// nothing, for cases that this machine's kernel does not produce on demand.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST_F(LiveSlabPrograms, CountALargeKmallocThatIsReportedTwiceOnce) {
   EXPECT_EQ(large(), 1U);
   EXPECT_EQ(cpu().totals.large_requested, 10'000U);
   allocate(kFakeSite, kFakeObject + 65'536);
-  allocate(kFakeSite, kFakeObject + 65'536);  // freed meanwhile: a caller that comes again is another allocation
+  allocate(kFakeSite, kFakeObject + 65'536);  // freed meanwhile: the same caller again is another allocation
   EXPECT_EQ(large(), 3U);
   allocate(kFakeSite, 0);
   EXPECT_EQ(cpu().totals.large_failures, 1U);

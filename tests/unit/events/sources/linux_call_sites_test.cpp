@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Callers of the allocator: the text of a book from what the programs counted, its parsing, the programs run by the kernel
+// Callers of the allocator: the text made from the programs' counts, its parsing, the programs run by the kernel
 // with arguments of our own, and on this machine's kernel a workload of known counts in a control group of its own.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -317,7 +317,7 @@ TEST_F(CallSiteBook, TakesIdleSlotsBackWhereTheyGetScarceAndLosesNothing) {
     look();
   }
   EXPECT_EQ(table_->keys[1], MEMSTAT_SITE_RETIRED);
-  count(1, 5);  // a program that was just at work
+  count(1, 5);  // a program that was just running
   look(0.5);
   EXPECT_EQ(table_->keys[1], MEMSTAT_SITE_RETIRED) << "not yet";
   look(1);
@@ -381,7 +381,7 @@ void watch_directory(int times) {
   ::close(descriptor);
 }
 
-/// A control group of the memory controller for this process, which is left and removed with it.
+/// A control group of the memory controller for this process; the destructor leaves and removes it.
 class OwnGroup {
  public:
   OwnGroup() {
@@ -389,7 +389,7 @@ class OwnGroup {
       if (::access((root + "/cgroup.procs").c_str(), W_OK) != 0) continue;
       const std::string path = root + "/" + name();
       if (::mkdir(path.c_str(), 0755) != 0) continue;
-      // Of version 2 the group counts as one of its own only where the controller is on for it.
+      // In version 2 the group counts separately only if the controller is enabled for it.
       if (root != "/sys/fs/cgroup" || ::access((path + "/memory.current").c_str(), F_OK) == 0) {
         before_ = root + path_before(root == "/sys/fs/cgroup" ? "0::" : ":memory:");
         path_ = path;

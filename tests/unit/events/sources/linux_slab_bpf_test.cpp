@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The text of a pass over the slab caches from the kernel's records, its parsing, how it stands beside slabinfo in the list,
-// and this machine's kernel held against its own files.
+// The text of a pass over the slab caches from the kernel's records, its parsing, how it replaces slabinfo in the list,
+// and this machine's kernel, compared with its own files.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -314,7 +314,7 @@ Caches caches_of(std::string_view text) {
   return caches;
 }
 
-/// slabs, objects and, free on lists, the rest of them, by slabinfo; empty where it cannot be read.
+/// Slabs, objects in use and free objects on lists, by slabinfo; empty if it cannot be read.
 Caches slabinfo() {
   std::ifstream file("/proc/slabinfo");
   Caches caches;
@@ -359,7 +359,7 @@ class LiveSlabBpf : public testing::Test {
   }
   static constexpr int kMaxTries = 300;
 
-  /// Others make caches and remove them, too.
+  /// Others also create and remove caches.
   template <typename Condition>
   static bool comes_true(Condition condition) {
     for (int i = 0; i < kMaxTries; ++i) {
@@ -367,7 +367,7 @@ class LiveSlabBpf : public testing::Test {
     }
     return false;
   }
-  /// The caches of which agree(CACHE) does not come to be true: what others allocate at the moment is there a moment later.
+  /// The caches for which agree(CACHE) does not become true, even after a while, as others allocate at any moment.
   template <typename Agree>
   std::string not_agreeing(Agree agree) {
     std::set<std::string> left = names_of(pass());

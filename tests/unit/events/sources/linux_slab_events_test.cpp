@@ -284,7 +284,7 @@ TEST(LinuxSlabEventsBeside, SysfsLeaveItTheCountsThatTheKernelDoesNotKeep) {
 
 // ---- this machine's kernel -----------------------------------------------------------------------------------------------
 
-/// Allocations and frees of one cache as the table has them now.
+/// Allocations and frees of one cache, as in the table now.
 struct Counts {
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
@@ -313,8 +313,8 @@ class LiveSlabEvents : public testing::Test {
     return 0;
   }
 
-  /// That what `counted` makes of a read is as many as all allocations of it. The kernel counts on while this reads, and may
-  /// do so for long when others have the processor: one read of many is near.
+  /// That `counted` after a read nearly equals all allocations. The kernel continues to count during the read, which may
+  /// take long if others use the processor: one read of many must be near.
   void expect_near_all_events(const std::function<std::uint64_t(const SourceReader&)>& counted) {
     std::uint64_t count = 0;
     std::uint64_t events = 0;
@@ -333,8 +333,8 @@ class LiveSlabEvents : public testing::Test {
   SourceReader reader_{source()};
 };
 
-/// Watches a directory for changes the old way, with fcntl(2): each call takes one dnotify_struct, and gives it back at once
-/// since the descriptor has one. No other program does that, so the counts are exactly ours.
+/// Watches a directory for changes with fcntl(2): each call takes one dnotify_struct, and frees it at once
+/// because the descriptor already has one. No other program does that, so the counts are exactly ours.
 void watch_directory(int descriptor, int times) {
   for (int i = 0; i < times; ++i) ASSERT_EQ(::fcntl(descriptor, F_NOTIFY, DN_CREATE | DN_MULTISHOT), 0);
 }
@@ -387,7 +387,7 @@ TEST_F(LiveSlabEvents, CountTheFilesAndSocketsThatWeOpen) {
     ::close(pair[0]);
     ::close(pair[1]);
   }
-  // Others open files meanwhile, so these are the least.
+  // Others also open files, so these are minimums.
   EXPECT_GE(counts_of("filp").allocations - files.allocations, 2 * kTimes);
   EXPECT_GE(counts_of("sock_inode_cache").allocations - sockets.allocations, 2 * kTimes);
 }
@@ -443,7 +443,7 @@ TEST_F(LiveSlabEvents, AreGoneWhenTheProcessIsKilled) {
   ::kill(child, SIGKILL);
   // The kernel closes a process's descriptors before it reports its end, and detaches a link when it is closed.
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-  // Some kernels omit the rest to a thread of theirs.
+  // Some kernels leave the rest to a kernel thread.
   EXPECT_TRUE(eventually([&] {
     const std::set<std::uint32_t> after = links_of_kernel();
     return std::none_of(own.begin(), own.end(), [&](std::uint32_t number) { return after.contains(number); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Event tables: the text of every capture becomes the same text again once it was packed, and its source reads both alike.
+// Event tables: the text of every capture is the same after packing and unpacking, and its source reads both alike.
 #include "core/events/table/table.h"
 
 #include "core/events/caches/slab_caches_rows.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array kFormats{&kSlabTable, &kVmTable, &kSiteTable, &kSlabCachesTable, &kMallocTable};
 
-/// The rows of a text behind its version, packed.
+/// The rows of a text, after its version, packed.
 void pack(const TableFormat& format, std::string_view text, Buffer& out) {
   TableReader reader(format, text);
   ASSERT_TRUE(reader.take_head());
@@ -50,7 +50,7 @@ TEST(EventTable, OfACaptureIsTheSamePackedAndAsText) {
         EXPECT_EQ(text_of(*format, packed), file.bytes);
         Buffer text(file.bytes);
         EXPECT_EQ(text_of(*format, text), file.bytes) << "what is text already stays as it is";
-        if (format == &kMallocTable) continue;  // its source needs the names of types as well
+        if (format == &kMallocTable) continue;  // its source also needs the names of types
         SourceReader of_text(*find_source(format->source));
         SourceReader of_rows(*find_source(format->source));
         for (SourceReader* reader : {&of_text, &of_rows}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events of memory management that the test makes happen on this machine's kernel.
+// Events of memory management that the test causes in this machine's kernel.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -56,7 +56,7 @@ class LiveVmEvents : public testing::Test {
     }
     return 0;
   }
-  /// Whether a program is attached to a function, so that messages of the kernel are not looked at.
+  /// Whether a program is attached to a function, so that the kernel's messages are not used.
   static bool has_function_program() {
     for (int descriptor = 0; descriptor < 256; ++descriptor) {
       std::ifstream file("/proc/self/fdinfo/" + std::to_string(descriptor));
@@ -128,7 +128,7 @@ class LiveVmCounters : public LiveVmEvents {
   LiveVmCounters() { table_ = events::make_vm_events(kWithoutLimit); }
 };
 
-/// Memory of this size, no page of which is there yet.
+/// Memory of this size without any page yet.
 class FreshMemory {
  public:
   explicit FreshMemory(std::size_t size)
@@ -147,7 +147,7 @@ class FreshMemory {
   void* memory_;
 };
 
-/// The calling thread runs on one CPU only, as long as this lives.
+/// Keeps the calling thread on one CPU while this lives.
 class OnCpu {
  public:
   explicit OnCpu(std::size_t cpu) {
@@ -185,7 +185,7 @@ TEST_F(LiveVmCounters, CountTheFaultsAndPagesOfMemoryThatIsTouched) {
     }
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (statistic(words[i]) == 0 && before[i] == 0) continue;  // this kernel does not give it
+    if (statistic(words[i]) == 0 && before[i] == 0) continue;  // this kernel does not have it
     EXPECT_GE(statistic(words[i]), before[i] + (words[i] == "page_faults_total{minor}" ? 2 : 1) * kPages) << words[i];
   }
   EXPECT_GE(statistic("vm_event_bytes_total{page_alloc}"), bytes + kPages * page_size);
@@ -264,7 +264,7 @@ TEST_F(LiveVmCounters, AreOfTheClassOfTheirFlags) {
 class LiveFaultTimes : public LiveVmEvents {
  protected:
   LiveFaultTimes() { table_ = events::make_vm_events("full 4000000000"); }
-  /// The times of page faults that ended so; nothing when this kernel does not give them.
+  /// The durations of page faults with this outcome; nothing if this kernel does not have them.
   std::optional<HistogramCounts> times(std::string_view kind) {
     read();
     const StagedStatistics& statistics = reader_.staging.statistics();
@@ -287,7 +287,7 @@ class LiveFaultTimes : public LiveVmEvents {
 TEST_F(LiveFaultTimes, AreThoseOfMemoryThatIsTouched) {
   if (!times("minor")) GTEST_SKIP() << reader_.staging.note();
   constexpr std::size_t kPages = 2000;
-  // A fault of another process that waited for a disk since before adds all of its time: not in every round.
+  // A fault of another process that waited for a disk adds all of its time, but not in every round.
   bool is_near = false;
   for (int round = 0; round < 20 && !is_near; ++round) {
     const std::uint64_t before = count("minor");
@@ -301,7 +301,7 @@ TEST_F(LiveFaultTimes, AreThoseOfMemoryThatIsTouched) {
     EXPECT_GE(count("minor"), before + kPages);
     const auto all = times("minor");
     EXPECT_GT(all->sum, seconds + 1e-7 * kPages) << "no fault takes less";
-    // Other processes have page faults, too, on as many CPUs as there are.
+    // Other processes have page faults, too, on any CPU.
     is_near = all->sum < seconds + 0.05 + static_cast<double>(::sysconf(_SC_NPROCESSORS_CONF)) * 4 * lasted.count();
   }
   EXPECT_TRUE(is_near) << "the times are longer than what they are times of";
@@ -328,10 +328,10 @@ TEST_F(LiveFaultTimes, AreThoseOfASharedFileBeyondItsEnd) {
   EXPECT_GE(count("sigbus"), before + 1);
 }
 
-/// The last CPU, which goes and comes back.
+/// The last CPU, which goes offline and comes back.
 class PluggedCpu {
  public:
-  /// Whether there is one that may go. A machine that others use keeps all of its CPUs.
+  /// Whether a CPU may go offline. A machine that others use keeps all of its CPUs.
   bool find() {
     if (::getenv("MEMSTAT_MAY_UNPLUG") == nullptr) return false;
     for (number_ = static_cast<std::size_t>(::sysconf(_SC_NPROCESSORS_CONF)) - 1; number_ > 0; --number_) {

@@ -10,7 +10,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kSecondHeader = 64 + 56;  // of the segment of memory in what FakeLinuxDump makes
+constexpr std::size_t kSecondHeader = 64 + 56;  // of the memory segment in a FakeLinuxDump
 
 template <typename Number>
 std::string with(std::string bytes, std::size_t at, Number value) {
@@ -82,7 +82,7 @@ TEST(ElfCore, WithMoreHeadersThanTheirFieldHoldsHasTheirNumberInASection) {
 }
 
 TEST(ElfCore, AddressesThatStandTwiceAreReadOnce) {
-  // The notes' header becomes a segment within the other one, as /proc/vmcore has the kernel's text.
+  // The notes' header becomes a segment within the other one, like the kernel's text in /proc/vmcore.
   std::string bytes = FakeLinuxDump(small_kernel()).elf();
   bytes = with(bytes, 64, std::uint32_t{1});
   bytes = with(bytes, 64 + 24, std::uint64_t{0x1001000});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memstat_kvm_* do on FreeBSD, with a libkvm that reads a kernel that never ran.
+// memstat_kvm_* on FreeBSD, with a libkvm that reads a made-up kernel.
 #include "core/postmortem/freebsd/kvm.h"
 
 #include <gmock/gmock.h>

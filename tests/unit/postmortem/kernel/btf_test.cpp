@@ -72,7 +72,7 @@ TEST(Btf, OfTypesThatAreTheirOwnIsBounded) {
   EXPECT_FALSE(types->size_of(3));
 }
 
-// Without a bound the second would be looked for 2^30 times.
+// Without a limit, the second would be searched 2^30 times.
 TEST(Btf, OfStructsWithoutNameThatHoldTheNextOneTwiceIsBounded) {
   BtfBuilder builder;
   for (std::uint32_t next = 2; next < 33; ++next) builder.add_struct("", 8, {{"", next, 0}, {"", next, 0}});

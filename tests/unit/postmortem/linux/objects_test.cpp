@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kAllObjects = 1000;
 
-/// A small kernel with a cache more, whose objects have owners.
+/// A small kernel with one more cache, whose objects have owners.
 FakeKernelOptions kernel_with_owners(SlabKernel slabs) {
   FakeKernelOptions options = small_kernel(slabs);
   options.caches.push_back(tracked_cache());
@@ -200,7 +200,7 @@ TEST(LinuxObjects, OnlyOfDumps) {
   }
 }
 
-/// All objects of what can be opened of these bytes; errors have a text, and counts are not beyond what is in memory.
+/// All objects of the dump in these bytes, if it can be opened; errors have a text, and counts do not exceed the memory.
 std::size_t walk_damaged(const std::string& bytes) {
   const auto opened = open_dump_bytes(bytes);
   if (!opened) {

@@ -11,7 +11,7 @@
 namespace memstat::postmortem {
 namespace {
 
-/// The caches of a dump, whose file is gone already.
+/// The caches of a dump whose file is already gone.
 Result<SlabWalk> walk(const FakeLinuxDump& dump) {
   const TemporaryDirectory directory;
   write_text(directory.file("dump"), dump.elf());
