@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Huge machines, made up in memory: 2000 malloc(9) types on 1024 CPUs (a stream of 125 MiB) and on 4096 (500 MiB), all of
+// Huge made-up machines: 2000 malloc(9) types on 1024 CPUs (a stream of 125 MiB) and on 4096 (500 MiB), all of
 // them in use; the same with few in use; and 20 000 slab caches. Decoding and committing, a whole poll without its read, and
 // the default page, in milliseconds, and peak resident memory, which only a process of its own can measure: each machine is
 // measured in three children. Prints JSON, an array of what the children of each machine measured.
@@ -47,7 +47,7 @@ double cpu_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-/// CPU time, the kernel's for fresh pages included: nothing here waits, and others may be using the machine.
+/// CPU time, including the kernel's for fresh pages: nothing here waits, and others may use the machine.
 double milliseconds_of(const std::function<bool()>& step) {
   const double begin = cpu_milliseconds();
   if (!step()) std::abort();
@@ -65,7 +65,7 @@ double peak_resident_mb() {
   return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
 }
 
-/// In a process of its own, since a peak never sinks.
+/// In a separate process, because a peak never decreases.
 void measure(const Machine& of, int repetitions) {
   SyntheticMachine machine(of.os, of.options);
   SourceReader reader(*find_source(of.source));
@@ -107,7 +107,7 @@ void measure(const Machine& of, int repetitions) {
       peak_resident_mb() - before_mb - stream_mb);
 }
 
-/// Whether the child came to its end.
+/// Whether the child succeeded.
 bool measure_in_child(const Machine& machine, int repetitions) {
   std::fflush(stdout);
   const pid_t child = fork();

@@ -62,7 +62,7 @@ reboot -f
 
 
 def write_commands():
-    """What the second kernel does for each form, one disk each."""
+    """The second kernel's commands for each form, one disk each."""
     lines = []
     for number, options in enumerate(FORMS.values()):
         disk = "vd" + "abcdefgh"[number]
@@ -80,7 +80,7 @@ def busybox_with(init, files):
 
 
 def run_guest(work, kernel, options):
-    """Boots, crashes and saves. Returns (what the serial line said, {form: file})."""
+    """Boots, crashes and saves. Returns (the serial output, {form: file})."""
     drivers = {path.name: (0o100644, path.read_bytes()) for path in map(kernel.module, DRIVERS) if path}
     if "virtio_blk.ko" not in drivers:
         dump_linux.skip(f"kernel {kernel.name} was downloaded without its module virtio_blk; remove {kernels.CACHE / kernel.name}")
@@ -101,7 +101,7 @@ def run_guest(work, kernel, options):
     try:
         guest.wait(PATIENCE)
     except subprocess.TimeoutExpired:
-        print(f"the guest did not come to its end within {PATIENCE} s")
+        print(f"the guest did not finish within {PATIENCE} s")
     finally:
         guest.kill()
         guest.wait()
@@ -128,7 +128,7 @@ def compare_caches(slabinfo, types):
 
 
 def is_excused(form, serial, complaints):
-    """Whether all that is wrong is what makedumpfile left out, which said that it does not know this kernel's pages."""
+    """Whether the only errors are pages that makedumpfile omitted, after it reported that it does not support this kernel."""
     lines = complaints.splitlines()
     for line in lines[:5]:
         print(f"  {line}")
@@ -142,7 +142,7 @@ def is_excused(form, serial, complaints):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("kernel", nargs="?", default="6.1", help="one of " + ", ".join(kernels.SUITES))
-    arguments.add_argument("--keep", type=pathlib.Path, help="where the dumps and what the guest said are left")
+    arguments.add_argument("--keep", type=pathlib.Path, help="where the dumps and the guest's output are kept")
     arguments.add_argument("--memory", type=int, default=512, help="MiB of the guest")
     arguments.add_argument("--reserved", type=int, default=256, help="MiB of these for the second kernel")
     options = arguments.parse_args()

@@ -33,9 +33,9 @@ class ForkedReader {
   ForkedReader& operator=(const ForkedReader&) = delete;
 
   [[nodiscard]] pid_t number() const { return number_; }
-  /// The daemon's end. Once.
+  /// The daemon's end. Call once.
   UniqueFd take_socket() { return std::move(socket_); }
-  /// The view at this end. Once.
+  /// The view at this end. Call once.
   std::unique_ptr<ReaderView> connect() {
     auto view = ReaderView::connect(take_socket());
     if (!view) std::abort();
