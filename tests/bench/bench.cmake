@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Benchmarks: tests/bench/run builds and runs them and prints the table of README.
 find_package(benchmark REQUIRED)
-find_package(ZLIB REQUIRED)  # what our gzip is compared with
+find_package(ZLIB REQUIRED)  # compared with our gzip
 file(GLOB BENCH_FILES CONFIGURE_DEPENDS tests/bench/*_bench.cpp)
 if(NOT MEMSTAT_COUNTERS)
   list(FILTER BENCH_FILES EXCLUDE REGEX "/counters_bench\\.cpp$")

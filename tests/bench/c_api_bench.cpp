@@ -91,7 +91,7 @@ class OriginalList {
       parse(copy.get(), name == "vm.zone_stats");
     }
   }
-  /// Takes the streams where they are.
+  /// Uses the streams in place.
   void parse_all(const StreamsInMemory& kernel) {
     parse(kernel.bytes_of("kern.malloc_stats").data(), false);
     parse(kernel.bytes_of("vm.zone_stats").data(), true);
@@ -185,7 +185,7 @@ void original_algorithm(benchmark::State& state) {
 }
 BENCHMARK(original_algorithm);
 
-/// What a query does once it has the streams.
+/// The work of a query after it has the streams.
 void our_algorithm(benchmark::State& state) {
   std::vector<SourceReader> readers;
   for (const std::string_view name : {"freebsd_malloc", "freebsd_uma"}) {
@@ -238,7 +238,7 @@ void ours_fresh(benchmark::State& state) {
 }
 BENCHMARK(ours_fresh);
 
-/// What both pay for having the streams at all.
+/// The cost of the streams, which both pay.
 void copying_only(benchmark::State& state) {
   for (auto unused : state) {
     for (const std::string_view name : {"kern.malloc_stats", "vm.zone_stats"}) {

@@ -34,7 +34,7 @@ std::string make_page(std::size_t series) {
       for (const MemoryType* type = list.first(); type != nullptr; type = type->next()) {
         page.append(kMetrics[metric]).append("{allocator=\"slab\",type=\"").append(type->name());
         if (copy != 0) page.append(":").append(std::to_string(copy));
-        // An odd factor keeps the copies' figures apart, as those of real types are.
+        // An odd factor makes the copies' figures different, like those of real types.
         page.append("\"} ").append(std::to_string(type->figure(kFigures[metric]) * (2 * copy + 1))).append("\n");
       }
     }

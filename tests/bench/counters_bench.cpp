@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libcpc on the live kernel, with six of the kernel's own events: a sample against the bare read(2) of the same group, sets
-// for 64 CPUs (on a smaller machine: as many sets as 64 CPUs would have, on the CPUs there are), and the heap of a handle.
+// for 64 CPUs (on a smaller machine, as many sets on its CPUs), and the heap of a handle.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// Heap bytes of the C++ objects of this process. mallinfo2(3) does not do: what malloc keeps for reuse is in use to it.
+/// Heap bytes of this process's C++ objects. Not mallinfo2(3), which counts memory that malloc keeps for reuse as in use.
 std::size_t live_bytes = 0;
 
 }  // namespace
@@ -81,7 +81,7 @@ void cpc_sample(benchmark::State& state) {
 }
 BENCHMARK(cpc_sample);
 
-/// Sets as 64 CPUs would have them. False: one could not be bound.
+/// Sets for 64 CPUs. False: one could not be bound.
 bool bind_all(cpc_t* cpc, std::vector<cpc_set_t*>& sets) {
   const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
   for (int i = 0; i < kCpus; ++i) {

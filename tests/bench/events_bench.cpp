@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What counting slab events adds to the kernel's work, beside programs that do nothing on the same tracepoints. A step opens
-// an event descriptor and closes it: the counter `events` says how many events that are. And the pass over the slab caches
-// against reading slabinfo. Needs root and libbpf.
+// The cost that counting slab events adds to the kernel, compared with empty programs on the same tracepoints. A step opens
+// an event descriptor and closes it: the counter `events` is the number of events. Also the pass over the slab caches,
+// compared with reading slabinfo. Needs root and libbpf.
 #include <benchmark/benchmark.h>
 #include <bpf/libbpf.h>
 #include <sys/eventfd.h>
@@ -34,7 +34,7 @@ void open_and_close(benchmark::State& state) {
 void detached(benchmark::State& state) { open_and_close(state); }
 BENCHMARK(detached);
 
-/// `word`: of the names of the programs that are attached.
+/// `word`: in the names of the attached programs.
 void run_empty_programs(benchmark::State& state, std::string_view word) {
   const std::span<const unsigned char> elf = events::empty_events();
   const std::unique_ptr<bpf_object, void (*)(bpf_object*)> object(bpf_object__open_mem(elf.data(), elf.size(), nullptr),
@@ -52,7 +52,7 @@ void run_empty_programs(benchmark::State& state, std::string_view word) {
 void empty_programs(benchmark::State& state) { run_empty_programs(state, ""); }
 BENCHMARK(empty_programs);
 
-/// All allocations and frees that are counted.
+/// All counted allocations and frees.
 double events_so_far(SourceReader& reader, TextTableSource& table) {
   reader.raw.cpu_count = 1;
   if (!table.read(reader.raw.parts[0]) || !parse_source(reader)) return 0;
@@ -80,11 +80,11 @@ void callers(benchmark::State& state) {
 }
 BENCHMARK(callers);
 
-/// Programs that do nothing on the events of allocations only.
+/// Empty programs, only on the events of allocations.
 void empty_programs_on_allocations(benchmark::State& state) { run_empty_programs(state, "alloc"); }
 BENCHMARK(empty_programs_on_allocations);
 
-/// Reading what was counted: what a poll costs, without the kernel.
+/// Reading the counts: the cost of a poll, without the kernel.
 void read_and_parse(benchmark::State& state) {
   const auto table = events::make_slab_events(kWithoutLimit);
   if (!table->open()) return state.SkipWithError("the kernel refuses the programs");
@@ -93,7 +93,7 @@ void read_and_parse(benchmark::State& state) {
 }
 BENCHMARK(read_and_parse);
 
-/// ns of CPU a step, of steps for that long; `look` is called each 50 ms.
+/// ns of CPU per step, of steps for this long; `look` is called every 50 ms.
 double ns_a_step(double seconds, const std::function<void()>& look) {
   constexpr int kStepsARound = 1000;
   constexpr std::int64_t kRound = 50'000'000;
@@ -113,8 +113,8 @@ double ns_a_step(double seconds, const std::function<void()>& look) {
   return static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC * 1e9 / static_cast<double>(steps);
 }
 
-/// What counting really takes of a CPU that does nothing but cause events, beside a budget of N percent of what
-/// counting all of them would take; 0: of 1 % of a CPU, which no part of the time keeps, so that it detaches.
+/// The share of a CPU that counting takes if the CPU only causes events, compared with a budget of N percent of what
+/// counting all of them would take; 0: 1 % of a CPU, which sampling cannot meet, so that it detaches.
 void governed(benchmark::State& state) {
   Buffer text;
   for ([[maybe_unused]] auto step : state) {
@@ -140,7 +140,7 @@ void governed(benchmark::State& state) {
 }
 BENCHMARK(governed)->Arg(0)->Arg(90)->Arg(95)->Iterations(1);
 
-/// The slab caches by the pass of linux_slab_bpf, its text included, and by the file that has less of them.
+/// The slab caches by the pass of linux_slab_bpf, including its text, and by the file, which has fewer figures.
 void pass_over_caches(benchmark::State& state) {
   const auto table = events::make_slab_caches();
   if (const auto opened = table->open(); !opened) return state.SkipWithError(to_string(opened.error()).c_str());

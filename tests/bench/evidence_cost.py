@@ -21,7 +21,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GROUPS = ["/sys/fs/cgroup", "/sys/fs/cgroup/*", "/sys/fs/cgroup/*/*", "/sys/fs/cgroup/memory/*", "/sys/fs/cgroup/memory/*/*"]
-# What, its metrics, its files, whether they are kept open, every how many polls; no files: they were read before.
+# Name, metrics, files, whether they are kept open, read every N polls; no files: they were read before.
 VALUES = (
     ("swap traffic, refaults, scans, thresholds", r"memstat_(paged_pages|refaulted_pages|lru_\w+|throttled_written_pages|zswap_pages)_total", [], True, 1),
     ("swap, commit, locked, dirty", r"memstat_(swap_\w+|commit\w+|locked|unevictable|anonymous_huge|dirty\w*|writeback|free_whole_block)_bytes|memstat_page_pins", [], True, 1),
@@ -45,7 +45,7 @@ VALUES = (
 
 
 def files_of(patterns):
-    """Group files are those of the groups that have memory figures."""
+    """Files of groups: those of the groups with memory figures."""
     paths = set()
     for pattern in patterns:
         if pattern.startswith("/"):
@@ -76,7 +76,7 @@ def page_of(program, tier):
 
 
 class Daemon:
-    """A memstatd that polls by itself; what the kernel charges it is read from /proc."""
+    """A memstatd that polls by itself; its CPU time is read from /proc."""
 
     def __init__(self, program, directory, port):
         path = os.path.join(directory, f"{port}.yaml")
@@ -93,7 +93,7 @@ class Daemon:
                 time.sleep(0.1)
 
     def charged(self):
-        """Seconds of CPU of the process and what it waits for: memstatd and its helpers."""
+        """Seconds of CPU of the process and its children: memstatd and its helpers."""
         total = 0
         for task in glob.glob(f"/proc/{self.process.pid}/task/*/children"):
             with open(task, encoding="utf-8") as file:
@@ -109,7 +109,7 @@ class Daemon:
         return total / 1e9
 
     def polls(self, count):
-        """Milliseconds of CPU a poll; each request makes one, because none is as young as a millisecond."""
+        """Milliseconds of CPU per poll; each request makes one, because no poll is younger than a millisecond."""
         before = self.charged()
         for _ in range(count):
             time.sleep(0.002)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What findings cost a poll of this machine: evidence and causes alone, beside the whole poll. Figure: at most 3 % of it.
+// The cost of findings in a poll of this machine: evidence and causes alone, and the whole poll. Figure: at most 3 % of it.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -48,7 +48,7 @@ void findings_poll(benchmark::State& state) {
 }
 BENCHMARK(findings_poll)->MeasureProcessCPUTime()->Unit(benchmark::kMicrosecond);
 
-/// Findings alone, of the same snapshot.
+/// Only findings, of the same snapshot.
 void findings_alone(benchmark::State& state) {
   Polled polled;
   EvidenceBuilder builder;

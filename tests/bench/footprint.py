@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What memstatd takes of a machine, in one run and one table: footprint.py BUILD [--warm S] [--seconds S] [--skip PART...]
+"""The resources that memstatd takes, in one run and one table: footprint.py BUILD [--warm S] [--seconds S] [--skip PART...]
 
 BUILD is a tree with memstatd, and, for the parts that need them, polling_server_bench and scrape_server_bench. Needs root, cc
 and strace for the polls, Debian's package prometheus-node-exporter for the comparison with it; a part that lacks something is a
@@ -34,7 +34,7 @@ def row(figure, value, more=""):
 
 
 def output_of(name, *command):
-    """Standard output; None if the command fails, which is a row then."""
+    """Standard output; None if the command fails, which then has its own row."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     except OSError as error:
@@ -48,7 +48,7 @@ def output_of(name, *command):
 
 
 def kernel_files_kib():
-    """Of the cache that the kernel's buffers of files in /proc come from."""
+    """Bytes of the cache of the kernel's buffers for files in /proc."""
     with open("/proc/slabinfo", encoding="ascii") as file:
         for line in file:
             words = line.split()
@@ -86,7 +86,7 @@ def poll(build, options):
 
 
 def bare(build, _options):
-    # Client and server on one processor, as tests/bench/run has them: waking another one takes longer than a scrape.
+    # Client and server on one processor, as tests/bench/run has them: waking another processor takes longer than a scrape.
     text = output_of("scrapes beside a bare civetweb", "taskset", "-c", str(min(os.sched_getaffinity(0))), str(build / "bin/scrape_server_bench"), "--benchmark_filter=_fresh", "--benchmark_repetitions=9", "--benchmark_min_time=0.1",
                      "--benchmark_enable_random_interleaving=true", "--benchmark_format=json")
     if text is None:

@@ -46,7 +46,7 @@ def address_of(target):
 
 
 class Attack:
-    """Runs in a process of its own, as the attacker would."""
+    """Runs in a separate process, like an attacker."""
 
     def __init__(self, kind, target, connections, source):
         self.kind, self.wanted, self.source = kind, connections, source
@@ -84,7 +84,7 @@ class Attack:
         elif self.kind in ("drip", "slow-read"):
             made.send(REQUEST[:1] if self.kind == "drip" else REQUEST)
             self.due.append((time.monotonic() + 1, descriptor, made))
-        # Slow readers do not look at what has come; the others only notice that they were closed.
+        # Slow readers leave data unread; the others only notice that they were closed.
         self.poll.modify(descriptor, select.EPOLLRDHUP if self.kind == "slow-read" else select.EPOLLIN | select.EPOLLRDHUP)
 
     def close(self, descriptor):
@@ -140,7 +140,7 @@ def resident_kib(pid):
 
 
 class Connection(http.client.HTTPConnection):
-    """To a target, whatever its family."""
+    """Connects to a target of any family."""
 
     def __init__(self, target):
         super().__init__("localhost", timeout=TIMEOUT)
@@ -149,7 +149,7 @@ class Connection(http.client.HTTPConnection):
     def connect(self):
         family, address = address_of(self.target)
         self.sock = socket.socket(family)
-        if family == socket.AF_UNIX:  # with a timeout in force connect would not wait for room in the queue
+        if family == socket.AF_UNIX:  # with a timeout, connect would not wait for room in the queue
             self.sock.connect(address)
         self.sock.settimeout(TIMEOUT)
         if family != socket.AF_UNIX:
@@ -157,7 +157,7 @@ class Connection(http.client.HTTPConnection):
 
 
 class Scrapes:
-    """One scrape every tenth of a second, however long the one before takes: each in a thread and a connection of its own."""
+    """One scrape every tenth of a second, however long the previous one takes: each in its own thread and connection."""
 
     def __init__(self, target):
         self.target, self.seconds, self.failures = target, [], collections.Counter()
@@ -215,7 +215,7 @@ def start(memstatd, arguments, over):
 
 
 def measure(memstatd, arguments, kind, connections, seconds, source, over):
-    """One attack on a daemon of its own."""
+    """One attack, on its own daemon."""
     daemon, target = start(memstatd, arguments, over)
     attack = None
     try:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whether the governor keeps its budget beside a load of slab events on this kernel: a thread a CPU opens and closes event
-// descriptors at a pace, the programs' time is what the kernel measures (BPF_STATS_RUN_TIME). Seconds here stand for ten of
-// the daemon's: it is read each second instead of each poll of 10 s and tended each 25 ms instead of each 250, and it saves
-// the budget of 2 s instead of 20, so windows of 6 s stand for minutes.
-// Prints what the load really was: a machine may not be able to make the events that are asked for. Needs root and libbpf.
+// Whether the governor keeps its budget under a load of slab events on this kernel: one thread per CPU opens and closes
+// event descriptors at a rate; the kernel measures the programs' time (BPF_STATS_RUN_TIME). A second here represents ten of
+// the daemon's: reads every second instead of every poll of 10 s, tends every 25 ms instead of 250, and saves
+// the budget of 2 s instead of 20, so windows of 6 s represent minutes.
+// Prints the actual load: a machine may not be able to cause the requested events. Needs root and libbpf.
 #include <benchmark/benchmark.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -29,14 +29,14 @@ namespace memstat {
 namespace {
 
 constexpr int kSeconds = 24;
-constexpr int kSettled = 12;  // seconds after which it is settled
+constexpr int kSettled = 12;  // seconds until it is settled
 constexpr std::size_t kWindow = 6;
 constexpr double kSaved = events::EventBudget::kUsualSeconds / 10;
 constexpr double kTended = 0.025;
 
 double seconds_now() { return static_cast<double>(system_clock().monotonic_ns()) / 1e9; }
 
-/// Threads that open and close event descriptors, together `steps_a_second` times a second or as often as they can.
+/// Threads that open and close event descriptors, together `steps_a_second` times a second, or as often as possible.
 class Load {
  public:
   explicit Load(double steps_a_second) {
@@ -65,7 +65,7 @@ class Load {
     while (!is_over_) {
       for (int i = 0; i < kAtOnce; ++i) ::close(::eventfd(0, 0));
       steps_ += kAtOnce;
-      due = std::max(due + kAtOnce / pace, seconds_now() - 0.01);  // what could not be done is not made up for
+      due = std::max(due + kAtOnce / pace, seconds_now() - 0.01);  // late steps are not made up for
       std::this_thread::sleep_for(std::chrono::duration<double>(due - seconds_now()));
     }
   }
@@ -75,7 +75,7 @@ class Load {
   std::vector<std::thread> threads_;
 };
 
-/// The programs of this machine that were loaded after this was made, and what the kernel measures of them.
+/// The programs loaded after this was made, and the kernel's measurements of them.
 class NewPrograms {
  public:
   NewPrograms() {
@@ -117,7 +117,7 @@ std::vector<double> governor_of(std::string_view text) {
   return numbers;
 }
 
-/// Events that a step causes, counted by the programs that count all.
+/// Events per step, counted by programs that count all.
 double events_of_a_step() {
   const UniqueFd measuring(bpf_enable_stats(BPF_STATS_RUN_TIME));
   NewPrograms programs;
@@ -130,7 +130,7 @@ double events_of_a_step() {
   return (programs.runs().count - before) / kSteps;
 }
 
-/// Events of a second, in thousands, beside a budget in millionths of a CPU.
+/// Events per second, in thousands, and a budget in millionths of a CPU.
 void governed_live(benchmark::State& state) {
   const double a_step = events_of_a_step();
   if (a_step < 1) return state.SkipWithError("the kernel measures no programs, or refuses ours");
@@ -142,8 +142,9 @@ void governed_live(benchmark::State& state) {
     const auto table = events::make_slab_events("counters " + std::to_string(state.range(1)), shared);
     if (!table->open()) return state.SkipWithError("the kernel refuses the programs");
     programs.find();
-    const UniqueFd measuring(bpf_enable_stats(BPF_STATS_RUN_TIME));  // now, so that it was no part of what an event takes
-    std::vector<double> spent{programs.runs().seconds};              // by second, of CPUs
+    const UniqueFd measuring(
+        bpf_enable_stats(BPF_STATS_RUN_TIME));           // now, so that it is not included in the cost of an event
+    std::vector<double> spent{programs.runs().seconds};  // by second, of CPUs
     const double begin = seconds_now();
     const Load load(static_cast<double>(state.range(0)) * 1e3 / a_step);
     for (int i = 1; i <= kSeconds; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the history costs a poll, and its memory after a day, with N types of which a tenth changes at each poll.
+// The cost of the history in a poll, and its memory after a day, with N types, a tenth of which change at each poll.
 // Figures: at most 1 % of a poll (memstat_poll_duration_seconds of the machine at hand) and 2 MB for what 1500 series are at
 // the default settings: 300 types.
 #include <benchmark/benchmark.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What tests/bench/instructions.py counts the instructions of: N times the same step of the daemon, on a capture in a
-// directory, without socket, timer and real clock. `poll` is a whole poll with the page; `scrape` is making the answer to
+// The program whose instructions tests/bench/instructions.py counts: N times the same step of the daemon, on a capture in a
+// directory, without socket, timer and real clock. `poll` is a whole poll with the page; `scrape` creates the answer to
 // GET /metrics. Usage: instructions poll|scrape DIRECTORY N
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kWarmUp = 6;  // polls until every arena has its size
 
-/// The bytes of the first poll, so that reading them costs a copy and no system call.
+/// The bytes of the first poll, so that reading them is a copy, without a system call.
 std::shared_ptr<PreparedKernelView> prepare(const char* directory) {
   auto capture = open_capture(directory);
   if (!capture) {

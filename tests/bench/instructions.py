@@ -13,7 +13,7 @@ SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__f
 RECORD = os.path.join(SOURCE_DIR, "tests", "bench", "instructions.txt")
 CAPTURES = ("linux-6.12-4cpu", "freebsd-15.0-amd64-4cpu")
 TIMES = {"poll": 20, "scrape": 50}
-# The C library copies with whichever instructions the CPU has; all CPUs have these. Nor do the sizes of caches matter then.
+# The C library copies with the best instructions of the CPU; all CPUs have these. Sizes of caches then do not matter either.
 SAME_ON_EVERY_CPU = ("glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-BMI1,-BMI2,-LZCNT,-MOVBE,"
                      "-RTM,-ERMS,-FSRM,-AVX_Fast_Unaligned_Load:glibc.cpu.x86_non_temporal_threshold=0x40000000")
 
@@ -40,7 +40,7 @@ def count(program, step, directory, times):
 
 
 def measure(program):
-    """{"poll linux-6.12-4cpu": instructions of one}: of 2N without those of N, so that starting up is not among them."""
+    """{"poll linux-6.12-4cpu": instructions of one}: of 2N minus those of N, so that start-up is not included."""
     counts = {}
     with tempfile.TemporaryDirectory(prefix="memstat-instructions-") as directory:
         for capture in CAPTURES:
@@ -65,7 +65,7 @@ def write(environment, counts, file):
 
 
 def read():
-    """What is recorded: {name: text}, settings and counts alike."""
+    """The recorded values: {name: text}, both settings and counts."""
     with open(RECORD, encoding="utf-8") as file:
         return dict(line.rstrip("\n").split(": ", 1) for line in file if not line.startswith("#"))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// As many slab caches as a benchmark wants, with figures of all sizes: in tier full ten series each.
+// Any number of slab caches, with figures of all sizes: ten series each in tier full.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace memstat {
 /// A list that is polled by hand, without a kernel, and tracked. Thread safety: none.
 class ManyTypes {
  public:
-  /// Names of 14 to 17 bytes, and two polls, so that there are deltas.
+  /// Names of 14 to 17 bytes, and two polls, for deltas.
   explicit ManyTypes(std::size_t types) {
     live_[static_cast<std::size_t>(Allocator::kSlab)] = kFields;
     for (std::size_t i = 0; i < types; ++i) names_.push_back("cache_number_" + std::to_string(i));

@@ -52,7 +52,7 @@ class Bench {
   }
   void scrape(ExpositionFormat format, ContentCoding coding) { last_ = cache_.page(format, coding); }
 
-  /// `held`: how many snapshots before the published one slow readers hold.
+  /// `held`: the number of older snapshots that slow readers hold.
   template <typename Scrape>
   void polls(std::size_t held, Scrape scrape) {
     std::deque<std::shared_ptr<const RenderedSnapshot>> readers;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What reading a slab cache's files costs while its list of partial slabs is short, and with a long one: the constant-time
-// files that linux_slab_sysfs reads must not care, those that walk the list do, and /proc/slabinfo with them. Also one read
-// of all that the source reads. Prints JSON: the quickest of many reads, ns. Needs root, and 4 KiB of memory a slab. Usage:
-// partial_slabs_bench [SLABS], 100000 by default.
+// The cost of reading a slab cache's files while its list of partial slabs is short, and while it is long: the constant-time
+// files that linux_slab_sysfs reads must cost the same; those that walk the list cost more, as does /proc/slabinfo. Also one
+// read of everything that the source reads. Prints JSON: the quickest of many reads, in ns. Needs root, and 4 KiB of memory
+// a slab. Usage: partial_slabs_bench [SLABS], 100000 by default.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

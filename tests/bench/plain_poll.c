@@ -33,7 +33,7 @@ static void read_file(const struct file* file) {
   if (fd < 0) return;
   off_t at = 0;
   ssize_t size;
-  /* The kernel clears as much as a read of /proc/sys asks for. */
+  /* The kernel clears as many bytes as a read of /proc/sys requests. */
   const size_t room = strncmp(file->path, "/proc/sys/", 10) == 0 ? kSmall : sizeof text;
   while ((size = pread(fd, text, room, at)) > 0) at += size;
   if (!file->is_kept) close(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memstatd's poller, pages and HTTP server with one difference: every scrape of /metrics makes a poll of its own first, the
-// hand-over to the reader thread included. scrape_bench.py starts it and measures what such a scrape costs.
+// memstatd's poller, pages and HTTP server with one difference: every scrape of /metrics first makes its own poll, including
+// the hand-over to the reader thread. scrape_bench.py starts it and measures what such a scrape costs.
 // Usage: polling_server_bench PORT. Needs root. Ends with SIGTERM.
 #include <array>
 #include <csignal>
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   const SystemClock clock;
   SelfMetrics metrics("bench");
   SnapshotPool pool;
-  const std::array slab_caches = {find_source("linux_slabinfo")};  // what it is compared with reads them only
+  const std::array slab_caches = {find_source("linux_slabinfo")};  // the reference only reads them
   Poller poller(*std::move(view), clock, metrics, pool, Config{}, {.log = {}, .sources = slab_caches});
   poller.open_sources();
   Pages pages(pool, metrics, poller, clock, {});

@@ -18,7 +18,7 @@ import rule_clock  # noqa: E402
 MIB, GIB, MINUTE, HOUR, DAY = 1 << 20, 1 << 30, 60, 3600, 86400
 TOTAL = 16 * GIB
 BEGIN = 1_800_000_000 // DAY * DAY
-# Groups from those that read to those that are read; scrapes come last of all.
+# Groups, readers before those that they read; scrapes last.
 ORDER = ("memstat-watch", "memstat-weeks", "memstat-groups", "memstat-growth", "memstat-daemon", "memstat-tables", "memstat-soon", "memstat-limits", "memstat-integrity",
          "memstat-memory", "memstat-fleet", "memstat-slow", "memstat-kernel", "memstat-host", "")
 
@@ -95,7 +95,7 @@ QUICK = [
     ("b", "process_start_time_seconds", "", BEGIN - DAY, lambda passed: -(passed // MINUTE % 2)),
     ("a", "prometheus_rule_evaluation_failures_total", 'rule_group="x;memstat-tables"', 0, a_minute(1)),
 ]
-DAYS = [  # followed by few groups, for days
+DAYS = [  # used by few groups, over days
     ("a", "memstat_type_bytes", kind("slab", "week"), 400 * MIB, a_day(26 * MIB)),
     ("b", "memstat_type_bytes", kind("slab", "days"), 400 * MIB, a_day(120 * MIB)),
     ("c", "memstat_type_bytes", kind("slab", "day"), 400 * MIB, a_day(400 * MIB)),
@@ -138,12 +138,12 @@ def scraper(entries, trouble):
 
 
 def worst_offsets(groups):
-    """Readers just before what they read, in the last seconds before trouble begins."""
+    """Readers just before the groups that they read, in the last seconds before trouble begins."""
     return {name: -3 * (len(ORDER) - index) for index, name in enumerate(ORDER)} | {group["name"]: 0 for group in groups if group["name"] not in ORDER}
 
 
 def reactions(groups, entries, offsets, warm, span):
-    """{alert: seconds from trouble until it fired first}."""
+    """{alert: seconds from trouble until it first fired}."""
     trouble = BEGIN + warm
     with tempfile.TemporaryDirectory(prefix="memstat-reaction-") as directory:
         clock = rule_clock.RuleClock(directory, groups, scraper(entries, trouble), offsets)
@@ -159,7 +159,7 @@ def reactions(groups, entries, offsets, warm, span):
 
 
 def parts(groups, names):
-    """The rules of these names only."""
+    """Only the rules of these names."""
     kept = [{**group, "rules": [rule for rule in group["rules"] if (rule.get("alert") or rule["record"]) in names]} for group in groups]
     return [group for group in kept if group["rules"]]
 

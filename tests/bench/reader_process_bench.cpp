@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What it costs to have the kernel read by another process (core/kernel/reader_process.h): a stream of 15 MB, a file of a
+// The cost of reading the kernel in another process (core/kernel/reader_process.h): a stream of 15 MB, a file of a
 // few bytes, and all sources of this kernel that are on by default, each direct and through a reader. Real time, for two
-// processes work by turns. Needs root for the live kernel.
+// processes work alternately. Needs root for the live kernel.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -42,7 +42,7 @@ std::shared_ptr<KernelView> make_live() {
   return *std::move(live);
 }
 
-/// A reader of its own over a view.
+/// A separate reader over a view.
 struct Split {
   explicit Split(std::shared_ptr<KernelView> of) : inside(std::move(of)), reader(*inside), view(reader.connect()) {}
   std::shared_ptr<KernelView> inside;
@@ -60,7 +60,7 @@ struct Poll {
       reader->state->options = option_values(*source, config_of(*source, config), config);
       if (open_source(*reader, *view)) readers.push_back(std::move(reader));
     }
-    for (int i = 0; i < 3; ++i) run();  // what is found out at the first reads
+    for (int i = 0; i < 3; ++i) run();  // determined at the first reads
   }
   void run() {
     view->begin_poll();

@@ -42,7 +42,7 @@ void ours(benchmark::State& state) {
 }
 BENCHMARK(ours)->Unit(benchmark::kMicrosecond);
 
-/// The other formats, for information: they are rendered when they are asked for.
+/// The other formats, for information: they are rendered on request.
 void other_format(benchmark::State& state, ExpositionFormat format) {
   Buffer page;
   for (auto unused : state) {
@@ -70,7 +70,7 @@ BENCHMARK(copy)->Unit(benchmark::kMicrosecond);
 
 void prometheus_cpp(benchmark::State& state) {
   static prometheus::Registry* registry = [] {
-    auto* fresh = new prometheus::Registry;  // lives to the end: taking it apart takes longer than the benchmark
+    auto* fresh = new prometheus::Registry;  // never destroyed: that takes longer than the benchmark
     const Snapshot& snapshot = data().snapshot;
     for (const MetricDescriptor& metric : metric_catalogue()) {
       if (metric.scope != MetricScope::kType) continue;

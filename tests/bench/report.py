@@ -47,7 +47,7 @@ def micro(times, name):
 
 
 def scale_rows(directory):
-    """Huge machines, each in a process of its own; times are bounds by themselves, not ratios."""
+    """Huge machines, each in its own process; times have absolute limits, not ratios."""
     with open(os.path.join(directory, "scale.json"), encoding="utf-8") as file:
         machines = {name: {key: statistics.median(run[key] for run in runs) for key in runs[0]}
                     for name, runs in json.load(file).items()}
@@ -70,7 +70,7 @@ def scale_rows(directory):
 
 
 def partial_slabs_rows(directory):
-    """The live kernel with one cache's list of partial slabs made long."""
+    """The live kernel with a long list of partial slabs in one cache."""
     try:
         with open(os.path.join(directory, "partial_slabs.json"), encoding="utf-8") as file:
             found = json.load(file)
@@ -104,7 +104,7 @@ def counters_rows(directory):
 
 
 def events_rows(directory):
-    """Slab events on the live kernel: what is added to opening and closing an event descriptor."""
+    """Slab events on the live kernel: the added cost of opening and closing an event descriptor."""
     try:
         times = cpu_times(directory, "events")
         ours, empty = (statistics.median(times[name]) - statistics.median(times["detached"]) for name in ("counters", "empty_programs"))
@@ -142,7 +142,7 @@ def events_rows(directory):
 
 
 def reader_process_rows(directory):
-    """A process of its own that reads the kernel: FreeBSD's sandbox."""
+    """A separate process that reads the kernel: FreeBSD's sandbox."""
     try:
         times = {name.removesuffix("/real_time"): found for name, found in cpu_times(directory, "reader_process", "real_time").items()}
         for name, what in (("stream", "15 MB through the process that reads for another / copied directly"), ("small", "the same, a file of 3 bytes"),
@@ -153,7 +153,7 @@ def reader_process_rows(directory):
 
 
 def findings_rows(directory):
-    """What evidence and causes add to a poll of this machine."""
+    """The cost that evidence and causes add to a poll of this machine."""
     times = cpu_times(directory, "findings")
     alone, whole = (statistics.median(times[f"findings_{part}/process_time"]) for part in ("alone", "poll"))
     yield ("findings after a poll of this machine, without growth: part of the poll, %", 100 * alone / whole, "<=", 3,
@@ -161,7 +161,7 @@ def findings_rows(directory):
 
 
 def history_rows(directory):
-    """The status page's history: what it adds to a poll of this machine, and its memory after a day of polls."""
+    """The status page's history: its cost in a poll of this machine, and its memory after a day of polls."""
     history = cpu_times(directory, "history")
     with open(os.path.join(directory, "history.json"), encoding="utf-8") as file:
         small = next(run for run in json.load(file)["benchmarks"] if run["run_name"] == "history_poll/300" and run["run_type"] == "iteration")

@@ -44,7 +44,7 @@ SHARE_KEPT = 0.002  # leakSmallest of the mixin
 LIMIT_FOLLOWED = 0.25  # limitFollowed
 EVALUATIONS = 5
 IDLE_SECONDS = 60
-BASE = ("memstat-host", "memstat-kernel", "memstat-limits")  # other groups look at what these record at every moment, so they are always computed
+BASE = ("memstat-host", "memstat-kernel", "memstat-limits")  # other groups always need the series of these, so they are always computed
 BACK = ("memstat-growth", "memstat-weeks", "memstat-groups")  # these look back over hours
 LOOKBACK = 5 * MINUTE
 SECONDS = {"s": 1, "m": MINUTE, "h": HOUR}
@@ -70,12 +70,12 @@ def series_of(memstatd):
     return [(name, value, is_counter) for name, (value, is_counter) in found.items()]
 
 
-# Counters of what goes wrong stand still, and nothing is near its limit: the alerts of a healthy fleet are computed and do not fire.
+# Counters of problems do not increase, and nothing is near its limit: the alerts of a healthy fleet are computed and do not fire.
 STILL = re.compile(r"memstat_\w*(failures|hits|bugs|reports|kills|stalls|errors|sleeps|missed|skipped|shortfall|stall_seconds)|memstat_page_events")
 
 
 def figure(value, is_counter, minute):
-    """What a series says then: all move, but for moments of boot and of start."""
+    """The value of a series then: all change, except times of boot and of start."""
     if is_counter:
         return value + minute * 3
     return value if value <= 1 or value > 1e9 and value < 2e9 else value * (1 + 0.01 * random.random())
@@ -92,7 +92,7 @@ def lines(series, hosts, start, end, step, shift=0):
 
 
 def history(directory, series, hosts, end):
-    """Blocks of what lies behind."""
+    """Blocks of the history."""
     total = next(value for name, value, _ in series if name.startswith("memstat_memory_total_bytes"))
     kept = [(name.replace("memstat_type_bytes", "instance_allocator_type:memstat_type_bytes:median30m"), value, False)
             for name, value, _ in series if name.startswith("memstat_type_bytes{") and value > SHARE_KEPT * total
@@ -105,7 +105,7 @@ def history(directory, series, hosts, end):
               for name, value, _ in series if name.startswith("memstat_type_limit_used_ratio") and value > LIMIT_FOLLOWED and "tcp_time_wait" not in name]
     ratios += [entry for entry in series if entry[0].startswith("memstat_poll_timestamp")]
     rules = "".join((RULES / name).read_text() for name in ("recording_rules.yml", "alerts.yml"))
-    # What is looked at over ten minutes and more; for the rest two scrapes will do.
+    # Series that rules use over ten minutes and more; for the rest two scrapes suffice.
     far = set(re.findall(r"(memstat_\w+)(?:\{[^}]*\})?(?:\[\d\d+m\]|\[\d+[hd]\]| offset)", rules))
     named = [entry for entry in series if entry[0].partition("{")[0] in far]
     held = [("instance:memstat_kernel_held_bytes:sum{", total / 10, False)]
@@ -125,7 +125,7 @@ def history(directory, series, hosts, end):
 
 
 class Hosts(http.server.BaseHTTPRequestHandler):
-    """The pages of all hosts; which one is asked for does not matter, since each has figures of its own."""
+    """The pages of all hosts; any of them will do, because each has its own figures."""
     protocol_version = "HTTP/1.1"
     series = ()
 
@@ -186,7 +186,7 @@ class Prometheus:
         return sum(float(value) for value in re.findall(rf'^{name}\{{rule_group="[^"]*;{group}"[^}}]*\}} (\S+)$', self.answers("/metrics") or "", re.MULTILINE))
 
     def iterations(self, group):
-        """How often the group was computed to its end and begun once more. Prometheus counts rules when it begins them; its count of
+        """How often the group was computed and started again. Prometheus counts rules when it begins them; its count of
         iterations also has those that it left out."""
         return int(self.metric("prometheus_rule_evaluations_total", group["name"]) - 1) // len(group["rules"])
 
@@ -200,11 +200,11 @@ class Prometheus:
         return [float(entry["value"][1]) for entry in done["data"]["result"]]
 
     def measure(self, group, base, idle):
-        """(CPU ms of one evaluation, its duration in ms). `idle`: CPU time a second that the server takes for all else and the groups `base`."""
+        """(CPU ms of one evaluation, its duration in ms). `idle`: CPU time per second that the server takes for everything else and the groups `base`."""
         name = group["name"]
         hurried = {**group, "interval": "250ms"}
         self.reload([other for other in base if other is not group] + [hurried])
-        # What is computed first reads what no other rule has read.
+        # The first rule reads series that no other rule has read yet.
         count, cpu, start = self.reach(group, self.iterations(group) + 2), self.cpu(), time.monotonic()
         done = self.reach(group, count + EVALUATIONS) - count
         while time.monotonic() < start + MINUTE:  # each host is scraped once meanwhile, as in the time without the group
@@ -247,7 +247,7 @@ def measured(directory, memstatd, hosts):
     try:
         base = [group for group in groups if group["name"] in BASE]
         prometheus.reload(base)
-        time.sleep(100)  # every host is scraped once, and the blocks of what lies behind are made one
+        time.sleep(100)  # every host is scraped once, and the blocks of the history are merged
         idle = prometheus.rate(IDLE_SECONDS)
         rows = []
         for group in sorted(groups, key=lambda group: group["name"] not in BACK):

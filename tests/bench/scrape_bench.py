@@ -71,7 +71,7 @@ class Server:
     def scrape(self, coding="identity"):
         try:
             response = self.ask(coding)
-        except http.client.RemoteDisconnected:  # an idle connection is not kept for ever
+        except http.client.RemoteDisconnected:  # an idle connection is closed after a while
             self.connection.close()
             response = self.ask(coding)
         body = response.read()
@@ -98,7 +98,7 @@ class Server:
 
 
 def cpu_of_paced_scrapes(server, count):
-    """One scrape every PACE seconds: the server is woken with caches as cold as in real life."""
+    """One scrape every PACE seconds: the server wakes with cold caches, as in practice."""
     before = cpu_seconds(server.process.pid)
     begin = time.monotonic()
     for i in range(count):
@@ -108,7 +108,7 @@ def cpu_of_paced_scrapes(server, count):
 
 
 def cpu_of_fresh_scrapes(server, port, count):
-    """Each scrape on a connection of its own, with gzip, as Prometheus asks."""
+    """Each scrape on its own connection, with gzip, as Prometheus requests."""
     before = cpu_seconds(server.process.pid)
     for _ in range(count):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -119,7 +119,7 @@ def cpu_of_fresh_scrapes(server, port, count):
 
 
 def scrapes_of_prometheus(port):
-    """How many scrapes of each target the Prometheus on this port has made."""
+    """The number of scrapes of each target by the Prometheus on this port."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         text = answer.read().decode()
     return sum(int(count) for count in re.findall(r"^prometheus_target_interval_length_seconds_count\S* (\d+)", text, re.M))
@@ -160,7 +160,7 @@ def cpu_of_prometheus(servers, ports, seconds=10):
 
 
 def only_slab_caches(memstatd):
-    """A configuration in which no other source is on."""
+    """A configuration with only this source."""
     listed = subprocess.run([memstatd, "--list-sources"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[1:]
     names = [line.split("\t")[0] for line in listed]
     return "sources: {" + ", ".join(f"{name}: {{enabled: off}}" for name in names if name != "linux_slabinfo") + "}\n"
@@ -173,7 +173,7 @@ def main():
         print("skipped: needs root and Debian's package prometheus-node-exporter", file=sys.stderr)
         sys.exit(77)
     ports = [free_port() for _ in range(4)]
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:  # the same caches, and nothing else, as node_exporter
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:  # only the same caches as node_exporter
         config.write(only_slab_caches(memstatd))
         config.flush()
         ours = Server([memstatd, "--config", config.name, "--listen", f"127.0.0.1:{ports[0]}", "--interval", "1h"], ports[0])

@@ -45,7 +45,7 @@ namespace {
 /// One kept connection.
 class Client {
  public:
-  /// `fresh`: a new connection for each scrape, as Prometheus makes it when the server does not keep the one before.
+  /// `fresh`: a new connection for each scrape, as Prometheus does if the server closes the previous one.
   Client(std::string_view address, bool gzip, bool fresh = false) : fresh_(fresh), address_(address), buffer_(256 << 10) {
     request_ = "GET /metrics HTTP/1.1\r\nHost: " + address_ +
                "\r\nAccept: text/plain;version=0.0.4\r\nAccept-Encoding: " + (gzip ? "gzip" : "identity") +
@@ -55,7 +55,7 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Bytes of the body. Servers keep an idle connection for a moment only; then a new one is made.
+  /// Bytes of the body. Servers soon close an idle connection; then a new one is made.
   std::size_t scrape() {
     const std::size_t first = try_once();
     if (first == 0 || fresh_) hang_up();
@@ -126,7 +126,7 @@ void copy_whole(const HttpResponse& response, Buffer& bytes) {
   bytes.append(response.text);
 }
 
-/// memstatd's own parts behind its server, and two servers that send what it answered, from a buffer.
+/// memstatd's own parts with its server, and two servers that send its answers from a buffer.
 struct Servers {
   std::size_t types;
   SystemClock clock;
@@ -159,7 +159,7 @@ struct Servers {
           {.method = "GET", .path = "/metrics", .query = {}, .host = {}, .remote_address = {}, .headers = headers});
       copy_whole(like, bytes[gzip]);
       std::size_t at = 0;
-      for (std::string_view& piece : like.pieces) {  // cut as ours is: where writes begin makes a difference to the kernel
+      for (std::string_view& piece : like.pieces) {  // cut like ours: the boundaries of writes matter to the kernel
         piece = bytes[gzip].view().substr(at, piece.size());
         at += piece.size();
       }
@@ -209,7 +209,7 @@ void ours_fresh(benchmark::State& state, bool gzip) {
   measure(state, servers(state.range(0)).ours->addresses()[0], gzip, true);
 }
 
-/// civetweb with the same options and a handler that does nothing but send the same bytes.
+/// civetweb with the same options and a handler that only sends the same bytes.
 void bare_fresh(benchmark::State& state, bool gzip) {
   static const std::string_view bytes = servers(state.range(0)).bytes[gzip].view();
   static const std::string address = [] {
@@ -270,7 +270,7 @@ void exposer(benchmark::State& state, bool gzip) {
     }
     static prometheus::Exposer server("127.0.0.1:0", 2);
     server.RegisterCollectable(registry);
-    static const std::shared_ptr<prometheus::Registry> kept = registry;  // the server has a weak pointer only
+    static const std::shared_ptr<prometheus::Registry> kept = registry;  // the server has only a weak pointer
     return "127.0.0.1:" + std::to_string(server.GetListeningPorts().at(0));
   }();
   measure(state, address, gzip);

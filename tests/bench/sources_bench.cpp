@@ -22,7 +22,7 @@
 namespace memstat {
 namespace {
 
-/// Notes which files are read. Thread safety: none.
+/// Logs which files are read. Thread safety: none.
 class NotingView final : public ForwardingKernelView {
  public:
   explicit NotingView(std::shared_ptr<KernelView> inner) : ForwardingKernelView(*inner), owned_(std::move(inner)) {}
@@ -66,7 +66,7 @@ struct Live {
       }
       readers.push_back(std::move(reader));
     }
-    for (int i = 0; i < 3; ++i) poll();  // what is found out at the first reads
+    for (int i = 0; i < 3; ++i) poll();  // determined at the first reads
     noting->is_noting = true;
     poll();
     noting->is_noting = false;
@@ -107,7 +107,7 @@ void all_default_sources(benchmark::State& state) {
 }
 BENCHMARK(all_default_sources)->Unit(benchmark::kMicrosecond);
 
-/// One source alone, with the files that it reads: which one is dear.
+/// One source alone, with the files that it reads, to find expensive ones.
 void one_source(benchmark::State& state) {
   Live& all = live();
   SourceReader& reader = *all.readers[static_cast<std::size_t>(state.range(0))];

@@ -34,7 +34,7 @@ static int attach(const char* path) {
   fflush(stdout);
   while (getchar() != EOF) {
   }
-  return 0; /* the kernel detaches what is left */
+  return 0; /* the kernel detaches the rest */
 }
 
 int main(int argc, char** argv) {

@@ -90,12 +90,12 @@ def bpf_object(directory, name, *arguments, text=None):
 
 
 def measured(program):
-    """ns of CPU that an open and close take now."""
+    """ns of CPU for an open and close now."""
     return float(subprocess.run([program, "work", "0.7"], capture_output=True, text=True, check=True).stdout)
 
 
 def beside(program, command, is_ready, stop, counts=True):
-    """The work beside a tool that counts meanwhile, which must then have counted if it `counts` what it prints."""
+    """The work while a tool counts; if it `counts` (prints counts), these must not be 0."""
     with tempfile.TemporaryFile("w+") as output:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT, text=True) as tool:
             def said():
@@ -123,7 +123,7 @@ def beside(program, command, is_ready, stop, counts=True):
 def bpftrace(program, script):
     if not shutil.which("bpftrace"):
         raise Missing("bpftrace is not installed (Debian package bpftrace)")
-    # It says that it is ready when all is attached: an interval of its own comes last.
+    # It reports when all is attached: its own interval comes last.
     script += 'interval:ms:200 { printf("ready\\n"); }'
     return beside(program, ["bpftrace", "-e", script], lambda said: "ready" in said, lambda tool: tool.send_signal(2))
 
