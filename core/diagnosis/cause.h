@@ -55,7 +55,7 @@ inline Finding& add_finding(Findings& found, const Cause& cause, Severity severi
                                     .runbook = std::string(cause.runbook)});
 }
 
-/// The number of different names in a family's table, whose rows of one name stand together.
+/// The number of different names in a family's table, whose rows with one name are adjacent.
 template <const auto& rows>
 consteval std::size_t count_names() {
   std::size_t count = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Causes: a file each, no list to edit. The file's name is its namespace below memstat::causes, in which its span is `causes`. A file
+# Causes: one file each, no list to edit. The file's name is its namespace below memstat::causes, in which its span is `causes`. A file
 # without unit test, and a cause without situation, is refused.
 function(memstat_add_causes target)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/diagnosis/causes/*.cpp)

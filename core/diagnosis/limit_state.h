@@ -15,7 +15,7 @@ inline constexpr double kNearShare = 0.9;
 inline constexpr double kDaySeconds = 86400;
 /// Growth predicts an end only up to this multiple of the time watched.
 inline constexpr double kMaxOutlook = 12;
-/// What grows this soon after boot is starting.
+/// Growth this soon after boot is start-up.
 inline constexpr double kBootSeconds = 900;
 
 struct LimitState {

@@ -85,7 +85,7 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
     const TypeEvidence* const group = evidence.type(Allocator::kMemcg, high.labels[0]);
     if (group == nullptr || !group->bytes || high.value <= 0) continue;
     const double stalled = evidence.time_share(charged_to(evidence, group->name, kStalled, Holds::kGainedLately));
-    // A program sleeps for up to two seconds before it meets the bound again.
+    // A program sleeps for up to two seconds before it reaches the bound again.
     const bool is_met = group->sleeps.recent > 0 || (group->sleeps.total > 0 && stalled > 0.1);
     if (!is_met || *group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
     // Page cache above the bound is reclaimed at once.

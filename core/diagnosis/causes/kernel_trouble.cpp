@@ -19,7 +19,7 @@ struct Report {
   std::string_view next;
   std::string_view runbook;
   std::array<std::string_view, 1> needs;
-  bool stays = false;  ///< Worth a word until the next boot.
+  bool stays = false;  ///< Worth reporting until the next boot.
 };
 
 constexpr std::array kReports{

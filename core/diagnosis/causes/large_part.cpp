@@ -25,7 +25,7 @@ struct Part {
   const Charge* charged = nullptr;  ///< to control groups
   /// Growth since the start, as a share of all memory, that is notable even if memory is available; 0: not examined.
   double gained_share = 0;
-  /// Of all memory: large enough where it is also a multiple of what the mapped memory needs; 0: not looked at.
+  /// Share of all memory that is large if it is also a multiple of what the mapped memory needs; 0: not examined.
   double wasteful_share = 0;
   std::span<const std::string_view> explains = {};
 };

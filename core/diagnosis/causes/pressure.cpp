@@ -89,7 +89,7 @@ void add_largest(const Evidence& evidence, Finding& finding) {
   name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
 }
 
-/// A twentieth of a large machine is enough for anybody.
+/// A twentieth of a large machine is enough.
 constexpr double kPlenty = 4.0 * (1U << 30U);
 
 void look_at_available(const Evidence& evidence, const Cause& cause, Findings& found) {

@@ -34,7 +34,7 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
   }
 }
 
-/// What reclaim cannot take, and what grew before anybody watched.
+/// Memory that reclaim cannot free, and growth from before the first poll.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* most = nullptr;
   for (const TypeEvidence& cache : evidence.types) {

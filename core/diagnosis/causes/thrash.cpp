@@ -12,7 +12,7 @@ constexpr std::string_view kRefaults = "memstat_refaulted_pages_total";
 constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
 constexpr std::string_view kScanned = "memstat_reclaim_scanned_pages_total";
 
-/// Refaults are of all reclaim, also of groups at their limits; the scanned pages are only those of the machine's own.
+/// Refaults come from all reclaim, including groups at their limits; the scanned pages only from the machine's own.
 bool is_of_groups(const Evidence& evidence, double refaults) {
   return !evidence.samples(kScanned).empty() && evidence.moved(kScanned) < refaults / 2;
 }
