@@ -79,7 +79,7 @@ def main(program, fuzzer_count):
             print(f"{recipe}: no file matches")
             return 1
     elif subprocess.run([program], env={**os.environ, "MEMSTAT_SEEDS": str(corpus)}, check=False).returncode != 0:
-        print(f"{recipe} is not there, and {program} cannot make its seeds")
+        print(f"{recipe} is missing, and {program} cannot make its seeds")
         return 1
     seconds = max(3, float(os.environ.get("FUZZ_SECONDS", "30")) / fuzzer_count)
     seed = int(os.environ.get("FUZZ_SEED", "1"))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Polls that are recorded: in place and by the recorder's own thread, what is said when the disk refuses them, and what is
-// counted.
+// Recorded polls: in place and by the recorder's own thread, the log when the disk refuses them, and the counts.
 #include "daemon/poll/poll_recorder.h"
 
 #include "core/base/mutex.h"
@@ -101,7 +100,7 @@ TEST_F(PollRecorderTest, FinishWithoutBeginIsNoPoll) {
 TEST_F(PollRecorderTest, AFailureOfTheDiskAndItsEndAreLoggedOnce) {
   start(PollRecorder::Manner::kInPlace, 64 << 10);
   poll();
-  poll(100 << 10);  // larger than all may be
+  poll(100 << 10);  // larger than the maximum of all
   poll(100 << 10);
   EXPECT_THAT(lines(), ElementsAre(StartsWith("the recording is suspended; polling and serving continue: ")));
   poll();
@@ -109,7 +108,7 @@ TEST_F(PollRecorderTest, AFailureOfTheDiskAndItsEndAreLoggedOnce) {
   EXPECT_EQ(counted("failed"), "2");
   EXPECT_EQ(counted("written"), "2");
   const auto end = stop();
-  ASSERT_FALSE(end) << "in place any that is missing is an error";
+  ASSERT_FALSE(end) << "in place, any missing poll is an error";
   EXPECT_THAT(to_string(end.error()), HasSubstr("some polls were not recorded"));
 }
 
