@@ -30,7 +30,7 @@ def find():
         return
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
-            raise kernels.Missing(f"{program} is not there: the tools are Debian's packages")
+            raise kernels.Missing(f"{program} is missing: the tools are Debian's packages")
     arm64.unpack_root("amd64", PACKAGES, PLACE, SUITE)
 
 

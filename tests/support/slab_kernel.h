@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel with slab caches, made by hand: /proc/slabinfo and /sys/kernel/slab with its links, and a log of all that was
-// done to read them.
+// A kernel with slab caches, made by hand: /proc/slabinfo and /sys/kernel/slab with its links, and a log of all reads.
 #pragma once
 
 #include <algorithm>
@@ -48,12 +47,12 @@ class SlabKernel final : public KernelView {
   std::map<std::string, std::string, std::less<>> links;
   std::map<std::string, int, std::less<>> failures;  ///< errno by path.
   bool has_privileges = true;                        ///< Files that are not kept can be read.
-  bool is_recorded = false;                          ///< What wants_whole_polls() says.
+  bool is_recorded = false;                          ///< The result of wants_whole_polls().
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
   bool counts_kept = false;                 ///< Keeping costs something, as on a live kernel.
   std::string nodes = "0-1\n";              ///< /sys/devices/system/node/online; "": there is none.
-  ManualClock time;                         ///< What clock() is.
+  ManualClock time;                         ///< The result of clock().
   std::chrono::nanoseconds count_takes{0};  ///< It advances by this while a file `objects` is read.
 
   /// The number of calls about a path with this ending.

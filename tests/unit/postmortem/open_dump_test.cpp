@@ -114,7 +114,7 @@ TEST(OpenDump, ThatIsCutShortAnywhereIsAnErrorOrACapture) {
       EXPECT_FALSE(to_string(opened.error()).empty());
     }
   }
-  EXPECT_GT(opened_count, 0U) << "memory that nothing is in may be missing";
+  EXPECT_GT(opened_count, 0U) << "empty memory may be missing";
 }
 
 TEST(OpenDump, WithAnyBitFlippedIsAnErrorOrACapture) {
