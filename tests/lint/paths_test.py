@@ -37,9 +37,9 @@ def problems_of(root, file, text):
             continue
         path = (root / file).parent / target if target else root / file
         if not path.exists():
-            yield f"{file}:{line}: a link to {target}, which is not there"
+            yield f"{file}:{line}: a link to {target}, which does not exist"
         elif anchor and path.suffix == ".md" and anchor not in anchors(path.read_text(encoding="utf-8")):
-            yield f"{file}:{line}: a link to #{anchor}, which is no heading of {path.name}"
+            yield f"{file}:{line}: a link to #{anchor}, which is not a heading of {path.name}"
 
 
 def problems(root):
