@@ -51,7 +51,7 @@ class Raw:
 
     def answer(self, method="GET"):
         """(status, [(name in lower case, value)] in order, body) of the next answer. After a HEAD no body is read, so that one
-        that came all the same spoils the answer after it."""
+        that was wrongly sent spoils the next answer."""
         status = self.file.readline()
         if not status.startswith(b"HTTP/1.1 "):
             raise AssertionError(f"no status line: {status[:200]!r}")

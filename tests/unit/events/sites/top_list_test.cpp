@@ -49,7 +49,7 @@ TEST_F(CountsOfNames, KeepAPlaceUntilAnotherHasTwiceTheScore) {
   count("b", 30);
   EXPECT_EQ(words(), "a 10 b 30 | 0");
   count("c", 20);
-  EXPECT_EQ(words(), "a 10 b 30 | 20") << "what was counted before a name is listed is the others'";
+  EXPECT_EQ(words(), "a 10 b 30 | 20") << "counts from before a name is listed belong to the others";
   count("c", 1);
   EXPECT_EQ(words(), "b 30 c 1 | 20") << "and stays there";
 }
