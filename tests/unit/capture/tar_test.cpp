@@ -316,7 +316,7 @@ TEST(Tar, TheUnreadRestOfAMemberIsSkipped) {
   TarReader reader(pieces);
   TarMember member;
   ASSERT_TRUE(*reader.next(member));
-  ASSERT_EQ(reader.content()->size(), 88U) << "what is left of the piece that has the header's end";
+  ASSERT_EQ(reader.content()->size(), 88U) << "the rest of the piece that has the header's end";
   ASSERT_TRUE(*reader.next(member));
   EXPECT_EQ(member.path, "b");
   EXPECT_FALSE(*reader.next(member));

@@ -24,7 +24,7 @@ std::string turns(std::uint32_t first, std::chrono::nanoseconds each, std::int64
 TEST(RoundRobin, TakesThingsAsLongAsTheBudgetLasts) {
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(0)), "01234 0");
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(1000)), "012 3");
-  EXPECT_EQ(turns(3, std::chrono::nanoseconds(1000)), "34 0") << "what is before the first has had its turn";
+  EXPECT_EQ(turns(3, std::chrono::nanoseconds(1000)), "34 0") << "those before the first have had their turn";
   EXPECT_EQ(turns(0, std::chrono::nanoseconds(500)), "01234 0") << "the last begins within it";
 }
 

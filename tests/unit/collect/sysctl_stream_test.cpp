@@ -73,7 +73,7 @@ TEST_F(SysctlStreamTest, LeavesTheRoomToTheKernelWithoutTheIntegers) {
   size_ = 0;
   view_.contents["kern.malloc_count"] = {"12345678"};
   EXPECT_EQ(room_of(kMallocStream), 0U) << "nor is one of another size";
-  EXPECT_EQ(room_of(kMallocStream), 10U) << "but what it took the last time is known";
+  EXPECT_EQ(room_of(kMallocStream), 10U) << "but the last size is known";
 }
 
 TEST_F(SysctlStreamTest, AsksForNoLessThanTheLastTimeAndNoMoreThan1GiB) {

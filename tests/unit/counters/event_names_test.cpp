@@ -81,7 +81,7 @@ TEST(EventNames, BitsGoWhereTheFormatSays) {
   for (const char* text : {"", "config", "config3:1", "config:64", "config:7-0", "config:a", "config:1-", "config:,"}) {
     EXPECT_EQ(place_bits(text, 1, code), Placement::kMalformed) << text;
   }
-  EXPECT_EQ(code.config, 0x1'0000'FFA8U) << "what is refused changes nothing";
+  EXPECT_EQ(code.config, 0x1'0000'FFA8U) << "a refused one changes nothing";
 }
 
 TEST(EventNames, NearestOnesAreOffered) {

@@ -135,7 +135,7 @@ TEST_F(PerfSystemTest, ListsWhatTheCpuHas) {
   EXPECT_FALSE(has_absent);
   EXPECT_EQ(system_.counter_count(), 4U);
   EXPECT_TRUE(system_.is_precise());
-  EXPECT_EQ(handle_.open_count(), 0U) << "what was tried is closed";
+  EXPECT_EQ(handle_.open_count(), 0U) << "attempts are closed";
 }
 
 TEST_F(PerfSystemTest, CountsCountersWhereEventsThatAreOffAreIgnored) {

@@ -178,7 +178,7 @@ TEST(ReaderProcess, PassesLargeContentWithoutACopy) {
   Buffer out;
   for (const std::size_t hint : {30'000'000UL, 0UL}) {  // as the kernel wrote it there, in the place of unknown content
     ASSERT_EQ(text_of(view->read_sysctl("20000000", out, hint)), "");
-    EXPECT_EQ(shared_bytes(::getpid()), out.capacity() + kOfSmallReads) << "the buffer is the memory that came";
+    EXPECT_EQ(shared_bytes(::getpid()), out.capacity() + kOfSmallReads) << "the buffer is the received memory";
     EXPECT_GE(out.capacity(), 20'000'000U);
     out.data()[0] = 'x';  // which becomes this process's own when written to
     out.assign("short");

@@ -108,7 +108,7 @@ TEST_F(CpuColumnsTest, AreHeldNearTheCpusThatEverUsedTheType) {
   poll(none, none);
   EXPECT_EQ(figures(CpuField::kFree), none);
   EXPECT_EQ(figures(CpuField::kNumAllocs), none);
-  EXPECT_EQ(type().next_used_cpu(0), 0U) << "what was held stays held";
+  EXPECT_EQ(type().next_used_cpu(0), 0U) << "existing groups remain";
 }
 
 TEST_F(CpuColumnsTest, StayRightWhenTheLastGroupGetsMoreCpusAndFewer) {

@@ -192,7 +192,7 @@ TEST(KernelLogBook, CountsRecordsThatWereOverwritten) {
   book.add(record(1000, "x"));
   book.add(record(1001, "x"));
   book.add(record(1010, "x"));
-  EXPECT_EQ(Written(book).table.lost, 8U) << "what came before the first one was not memstatd's to read";
+  EXPECT_EQ(Written(book).table.lost, 8U) << "records before the first one do not count as lost";
   book.add(record(18446744073709551615U, "x"));
   book.add(record(3, "x"));
   EXPECT_GT(Written(book).table.lost, 8U);

@@ -94,7 +94,7 @@ TEST(Statistics, TakeANewOneOnce) {
     statistics.merge(kAccountedBytes, 8, {"c"});
     EXPECT_FALSE(statistics.add_new(kAccountedBytes, 16, {"c"}));
     ASSERT_EQ(statistics.entries().size(), 3U);
-    EXPECT_EQ(statistics.entries()[0].bits, 1U) << "it keeps what was there";
+    EXPECT_EQ(statistics.entries()[0].bits, 1U) << "it keeps the previous value";
     EXPECT_EQ(statistics.entries()[2].bits, 8U);
     statistics.clear();
   }

@@ -93,7 +93,7 @@ TEST_F(LinuxOom, HasTheTimeLostToInputAndOutput) {
 
 TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
   EXPECT_EQ(words("allocstall_normal 2\n"), "allocation_stalls_total{Normal}=2")
-      << "oom_kill came with 4.13, zone_reclaim with NUMA";
+      << "oom_kill exists since 4.13, zone_reclaim with NUMA";
   EXPECT_EQ(words("oom_kill 2\n", "\n"), "oom_kills_total=2");
   EXPECT_EQ(words("oom_kill 2\n", "some avg10=0.00 total=3000000\n"),
             "oom_kills_total=2 pressure_stall_seconds_total{some}=3");

@@ -41,7 +41,7 @@ TEST(SteadyCounters, OfManyCpusAreReadAndParsedWithoutAllocating) {
   SourceReader reader(*source);
   expect_steady([&](int) { return table.read(reader.raw.parts[0]).has_value() && parse_source(reader).has_value(); });
   EXPECT_EQ(reader.staging.statistics().entries().size(), 64U * 2 + 32U * 5) << "and no ratio of no time";
-  EXPECT_NE(reader.staging.note(), "") << "what is left out is said again at every poll";
+  EXPECT_NE(reader.staging.note(), "") << "the note about omissions is repeated at every poll";
 }
 #endif
 

@@ -57,7 +57,7 @@ TEST(ReportTableTest, CsvAndJsonHaveFullPrecisionAndTheUnitInTheKey) {
   compact.is_compact = true;
   const std::string json = table_of_three().print(compact);
   EXPECT_THAT(json, HasSubstr("\"type\":\"dentry\",\"held_bytes\":2411724,\"used_ratio\":0.0032,\"limit_bytes\":4096}"));
-  EXPECT_THAT(json, HasSubstr("\"allocator\":\"table\",\"type\":\"files\"}")) << "no key for what is unknown";
+  EXPECT_THAT(json, HasSubstr("\"allocator\":\"table\",\"type\":\"files\"}")) << "no key for an unknown value";
   EXPECT_THAT(json, Not(HasSubstr("LIMIT")));
 }
 
@@ -114,7 +114,7 @@ TEST(ReportTableTest, FitsTheTerminalByShorterNamesAndFewerColumns) {
   EXPECT_THAT(table.print(view), HasSubstr("LIMIT"));
   EXPECT_THAT(table.print(view), HasSubstr("xy"));
   view.width = 40;
-  EXPECT_THAT(table.print(view), Not(HasSubstr("LIMIT"))) << "the least important column goes first";
+  EXPECT_THAT(table.print(view), Not(HasSubstr("LIMIT"))) << "the least important column is dropped first";
   EXPECT_THAT(table.print(view), HasSubstr("HELD"));
 }
 

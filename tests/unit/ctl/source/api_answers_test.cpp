@@ -116,7 +116,7 @@ TEST(ApiAnswers, EventsAreUnderstood) {
   EXPECT_TRUE(answer.has_log);
   ASSERT_EQ(answer.events.size(), 2U);
   EXPECT_EQ(answer.events[0].time, 5.5);
-  EXPECT_EQ(answer.events[0].fields.size(), 2U) << "what is neither a number nor a text is passed over";
+  EXPECT_EQ(answer.events[0].fields.size(), 2U) << "other values than numbers and texts are skipped";
   EXPECT_EQ(answer.events[0].lines.size(), 2U);
   EXPECT_FALSE(answer.events[1].time.has_value());
   for (std::size_t size = 0; size < kEvents.size(); ++size) {

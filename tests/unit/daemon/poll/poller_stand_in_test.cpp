@@ -98,7 +98,7 @@ TEST_F(PollerStandInTest, WhenItComesBackTheRosterIsReplacedAgain) {
   daemon_->poll();
   EXPECT_EQ(shown("bytes", "a"), "90");
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
-  EXPECT_FALSE(up("z_roster")) << "what it said before is not of today";
+  EXPECT_FALSE(up("z_roster")) << "its earlier result is outdated";
   const int reads = view().reads_of(kFakeRosterFile);
   daemon_->poll();
   EXPECT_EQ(view().reads_of(kFakeRosterFile), reads);

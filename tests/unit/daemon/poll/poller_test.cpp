@@ -295,7 +295,7 @@ TEST_F(LinuxPollerTest, FiltersAndBoundsOfANewConfigurationAreInForceWithTheNext
   daemon_.poller->configure(config);
   daemon_.poll();
   EXPECT_TRUE(!has("dentry") && !has("filp") && has("inode"));
-  EXPECT_EQ(unlisted(), "448") << "what is filtered out is not in the sum";
+  EXPECT_EQ(unlisted(), "448") << "filtered types are not in the sum";
   EXPECT_EQ(daemon_.own("memstat_source_types{source=\"linux_slabinfo\"}"), "3");
   config.filters = {.include = {{.allocator = *NamePattern::compile("uma"), .type = {}}}, .exclude = {}};
   daemon_.poller->configure(config);
@@ -357,7 +357,7 @@ TEST_F(LinuxPollerTest, WhenSlowReadersHoldEverySnapshotThePollIsCountedAsNotSho
   set({{"dentry", 7}});
   EXPECT_TRUE(daemon_.poll());
   EXPECT_EQ(daemon_.own("memstat_snapshots_skipped_total"), "1");
-  EXPECT_EQ(daemon_.own("memstat_poll_timestamp_seconds"), timestamp) << "what is shown is as of then";
+  EXPECT_EQ(daemon_.own("memstat_poll_timestamp_seconds"), timestamp) << "the shown values are from then";
   EXPECT_EQ(shown("objects", "dentry"), "100");
   held.clear();
   daemon_.poll();

@@ -57,7 +57,7 @@ TEST(SourceSettings, SwitchASourceOfEventsOnByTheirMode) {
   traced.is_traced = true;
   const SourceDescriptor rare = source("rare", false);
   Config config;
-  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "failures: a source that cannot count what is rare only";
+  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "failures: a source that cannot count only rare events";
   config.events_mode = EventsMode::kCounters;
   EXPECT_FALSE(is_off(traced, config_of(traced, config)));
   EXPECT_TRUE(is_off(rare, config_of(rare, config)));

@@ -28,7 +28,7 @@ testing::AssertionResult inflates_to(std::string_view bytes, std::string_view wa
   inflateEnd(&stream);
   if (status != Z_STREAM_END) return testing::AssertionFailure() << "inflate says " << status << " after " << text.size();
   if (left != 0) return testing::AssertionFailure() << left << " bytes after the first member: curl fails on them";
-  if (text != wanted) return testing::AssertionFailure() << text.size() << " bytes came out, which are not what went in";
+  if (text != wanted) return testing::AssertionFailure() << text.size() << " bytes, which differ from the input";
   return testing::AssertionSuccess();
 }
 

@@ -43,7 +43,7 @@ TEST(PageRequest, SaysWhatIsWrong) {
   for (const char* broken : {"type[]=%", "type[]=%4", "type[]=%zz", "type[]=%-1", "type[]=% 1", "%=a", "type[]=a%0x"}) {
     EXPECT_THAT(detail(broken), HasSubstr("two hexadecimal digits")) << broken;
   }
-  EXPECT_LT(detail(std::string(100'000, 'k')).size(), 300U) << "what is said back is short";
+  EXPECT_LT(detail(std::string(100'000, 'k')).size(), 300U) << "the message is short";
 }
 
 TEST(PageRequest, EveryTruncationIsAnsweredOrRefused) {

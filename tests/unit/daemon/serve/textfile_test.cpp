@@ -108,7 +108,7 @@ TEST_F(TextfileTest, TheWriterWritesEachPollsPageWithoutWhatTheExporterHasItself
     writer.notify();
   }
   const std::string page = read_text(path_);
-  EXPECT_EQ(type_value(page, "objects", "slab", "dentry"), "7") << "the last page is written before the writer goes";
+  EXPECT_EQ(type_value(page, "objects", "slab", "dentry"), "7") << "the last page is written before the writer ends";
   EXPECT_THAT(page, HasSubstr("memstat_source_up"));
   EXPECT_THAT(page, Not(HasSubstr("process_")));
 }

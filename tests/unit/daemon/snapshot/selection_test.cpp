@@ -111,7 +111,7 @@ TEST_F(SelectionTest, WhoWasSeenFailingWaitingOrAtTheLimitStaysListed) {
     return made;
   };
   poll(*staging(0, 0));
-  EXPECT_THAT(listed(), IsEmpty()) << "what was before memstatd came is not seen";
+  EXPECT_THAT(listed(), IsEmpty()) << "failures before memstatd's start do not count";
   poll(*staging(1, 0));
   EXPECT_THAT(listed(), ElementsAre("fails"));
   poll(*staging(1, 1));
@@ -165,7 +165,7 @@ TEST_F(SelectionTest, WhoIsListedStaysUntilAnotherIsClearlyLarger) {
   poll({{"a", kMega}, {"b", kMega * 5 / 4}});
   EXPECT_THAT(listed(), ElementsAre("a"));
   poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4096}});
-  EXPECT_THAT(listed(), ElementsAre("a")) << "equal goes to who is there";
+  EXPECT_THAT(listed(), ElementsAre("a")) << "the listed one wins a tie";
   poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4097}});
   EXPECT_THAT(listed(), ElementsAre("b"));
   poll({{"a", kMega * 5 / 4}, {"b", kMega}});
@@ -286,7 +286,7 @@ TEST_F(SelectionTest, WhoIsAmongTheTopStaysUntilAnotherIsClearlyLarger) {
   constexpr std::uint64_t kMega = 1'000'000;
   poll({{"a", kMega}, {"b", kMega - 1}});
   poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4096}});
-  EXPECT_THAT(listed(), ElementsAre("a")) << "equal goes to who is there";
+  EXPECT_THAT(listed(), ElementsAre("a")) << "the listed one wins a tie";
   poll({{"a", kMega}, {"b", kMega * 5 / 4 + 4097}});
   EXPECT_THAT(listed(), ElementsAre("b"));
   poll({{"a", kMega * 5 / 4}, {"b", kMega}});
@@ -391,7 +391,7 @@ TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
       }
       const std::size_t rows_before = types.snapshot.row_count();
       types.page(rendered);
-      ASSERT_EQ(types.snapshot.series, wanted) << "what a type costs is what it writes";
+      ASSERT_EQ(types.snapshot.series, wanted) << "a type costs as many series as it writes";
       selection.apply(rendered, types.now_ns, types.builder.listings(), types.snapshot);
       types.page(rendered);
       ASSERT_LE(types.snapshot.series, limit);

@@ -168,7 +168,7 @@ class LimitTest : public testing::Test {
 
 TEST_F(LimitTest, HitsAreTheIncreaseOfSleepsAndFailures) {
   poll({{Field::kCountLimit, 10}, {Field::kFailures, 100}, {Field::kSleeps, 50}});
-  EXPECT_EQ(hits(), 0U) << "what was before first sight is not known to be a hit";
+  EXPECT_EQ(hits(), 0U) << "hits before first sight are unknown";
   poll({{Field::kCountLimit, 10}, {Field::kFailures, 103}, {Field::kSleeps, 50}});
   EXPECT_EQ(hits(), 3U);
   poll({{Field::kCountLimit, 10}, {Field::kFailures, 104}, {Field::kSleeps, 52}});

@@ -49,7 +49,7 @@ TEST_F(CounterTest, AfterSkewTheHigherValueStaysTheOneToCompareWith) {
   poll(1000);
   poll(950);
   poll(990);
-  EXPECT_EQ(total(), 1000U) << "what was already counted is not counted again";
+  EXPECT_EQ(total(), 1000U) << "nothing is counted twice";
   poll(1003);
   EXPECT_EQ(total(), 1003U);
 }

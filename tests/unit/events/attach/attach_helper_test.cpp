@@ -116,7 +116,7 @@ TEST_F(Serving, TakesAProgramWithAPointOnly) {
     EXPECT_EQ(answer_to(wrong, {0}).error, EINVAL) << kind;
   }
   EXPECT_EQ(answer_to({.word = AttachRequest::kSeal}, {0}).error, EINVAL) << "a descriptor that belongs to nothing";
-  EXPECT_EQ(open_descriptors(), before) << "what is refused is closed";
+  EXPECT_EQ(open_descriptors(), before) << "refused descriptors are closed";
 }
 
 TEST_F(Serving, LearnsNothingOnceItIsSealed) {

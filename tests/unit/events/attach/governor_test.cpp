@@ -133,7 +133,7 @@ TEST(Governor, DetachesWhenPassingEventsOverTakesTooMuch) {
   const std::uint64_t cost_ns = table.facts().cost_ns;
   table.pass(1000, 0);
   EXPECT_FALSE(table.facts().is_attached);
-  EXPECT_EQ(table.facts().cost_ns, cost_ns) << "what is detached costs nothing";
+  EXPECT_EQ(table.facts().cost_ns, cost_ns) << "detached programs cost nothing";
 }
 
 TEST(Governor, BeginsATrialWithTheFewestEventsAndContinuesWithAll) {
@@ -283,7 +283,7 @@ TEST_P(GovernorOfASource, IsWrittenWithWhatBecomesOfIt) {
     EXPECT_EQ(line, std::string("governor 0 1 0 0 7") + word + "\n");
     ASSERT_TRUE(parse(line));
     EXPECT_EQ(line_of({.is_attached = true, .budget_ppm = 7, .again = again}), "governor 1 1 0 0 7\n")
-        << "of what is attached that is no matter";
+        << "irrelevant for attached programs";
   }
 }
 

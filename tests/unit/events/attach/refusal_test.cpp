@@ -24,7 +24,7 @@ TEST(WhyRefused, NamesLockdownWhereItForbidsReadingTheKernel) {
   EXPECT_FALSE(has(why_refused(kRoot, "none [integrity] confidentiality\n"), "lockdown="));
   EXPECT_TRUE(has(why_refused(kRoot, "none [integrity] confidentiality\n"), "seccomp"));
   EXPECT_FALSE(has(why_refused("CapEff:\t0\n", "none integrity [confidentiality]\n"), "lockdown"))
-      << "first what is missing in any case";
+      << "first the reason that always applies";
 }
 
 TEST(WhyRefused, DistinguishesTheVerifiersAnswerFromALackOfCapabilities) {

@@ -49,7 +49,7 @@ TEST(EventTable, OfACaptureIsTheSamePackedAndAsText) {
         pack(*format, file.bytes, packed);
         EXPECT_EQ(text_of(*format, packed), file.bytes);
         Buffer text(file.bytes);
-        EXPECT_EQ(text_of(*format, text), file.bytes) << "what is text already stays as it is";
+        EXPECT_EQ(text_of(*format, text), file.bytes) << "text stays unchanged";
         if (format == &kMallocTable) continue;  // its source also needs the names of types
         SourceReader of_text(*find_source(format->source));
         SourceReader of_rows(*find_source(format->source));

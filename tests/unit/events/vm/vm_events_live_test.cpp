@@ -369,7 +369,7 @@ TEST_F(LiveFaultTimes, AndCountsSurviveACpuThatGoesAndComesBack) {
   const std::uint64_t before = statistic(of_cpu);
   EXPECT_GE(before, first + kPages);
   ASSERT_TRUE(cpu.plug(false));
-  EXPECT_GE(statistic(of_cpu), before) << "what it counted stays";
+  EXPECT_GE(statistic(of_cpu), before) << "its counts remain";
   ASSERT_TRUE(cpu.plug(true));
   const std::uint64_t faults = ended();
   touch();

@@ -163,7 +163,7 @@ TEST_F(FreeBsdDump, WantsItsOwnKernel) {
 
   write_text(directory_.file("named"), FakeFreeBsdDump(other).kernel());
   ASSERT_EQ(::setenv("MEMSTAT_KERNEL", directory_.file("named").c_str(), 1), 0);
-  EXPECT_FALSE(open_view(directory_.file("vmcore.0"))) << "what is named is meant";
+  EXPECT_FALSE(open_view(directory_.file("vmcore.0"))) << "only the named kernel file counts";
   write_text(directory_.file("named"), fake.kernel());
   EXPECT_TRUE(open_view(directory_.file("vmcore.0")));
   ASSERT_EQ(::unsetenv("MEMSTAT_KERNEL"), 0);

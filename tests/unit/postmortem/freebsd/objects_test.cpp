@@ -130,7 +130,7 @@ TEST(FreeBsdObjects, OfSlabsAndBucketsThatAreNowhereEndWithANote) {
   fake.poke(fake.address("bucket tidhash 1"), 0xdead'beef'dead'beef);
   const auto found = objects_of(fake, "tidhash");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->count, 13U) << "of what was read before";
+  EXPECT_EQ(found->count, 13U) << "from the earlier read";
   EXPECT_THAT(found->notes, Contains(HasSubstr("a slab of domain 0: ")));
   EXPECT_THAT(found->notes, Contains(HasSubstr("a bucket: ")));
 }
