@@ -17,7 +17,7 @@
 #define MEMSTAT_CACHE_MOST_PASSES 48   /* the same for the longest lists */
 #define MEMSTAT_CACHE_WALKED_LISTS 512 /* long lists that are remembered: 16 KiB */
 
-/* Objects of one cache that are free, though not given back to the system, and where. */
+/* Free objects of one cache that still belong to it, by place. */
 struct memstat_cache_free {
   unsigned long long on_lists;   /* in slabs on the nodes' lists of partial slabs */
   unsigned long long in_barns;   /* in full sheaves of the nodes */

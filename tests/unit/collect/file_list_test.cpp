@@ -178,7 +178,7 @@ class Settings : public testing::Test {
     view_.set("/a", "1\n");
     view_.set("/b", "2\n");
   }
-  /// What the next read has of both files; "-" for one that is missing.
+  /// The content of both files in the next read; "-" for a missing one.
   std::string next() {
     const auto result = read_settings(view_, reads_++, files_, scratch_, bundle_);
     if (!result) return to_string(result.error());
