@@ -9,7 +9,7 @@ if(MEMSTAT_COUNTERS)
                         "libcpc knows the kernel's generic events and raw codes only" LOADED_WHEN_NEEDED)
   endif()  # FreeBSD's libpmc is loaded when it is needed, too: nothing to link
 
-  # What memstatd counts on CPUs: a source, which libcpc does not need.
+  # memstatd's source of CPU counters, which libcpc does not need.
   memstat_library(memstat_counter_source)
   target_link_libraries(memstat_counter_source PUBLIC memstat_counters)
   memstat_add_sources(memstat_counter_source core/counters/sources)

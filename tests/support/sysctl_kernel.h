@@ -32,7 +32,7 @@ class SysctlKernel final : public KernelView {
 
   std::map<std::string, std::string, std::less<>> sysctls;  ///< Bytes by name.
   std::map<std::string, int, std::less<>> failures;         ///< errno by name.
-  std::map<std::string, int, std::less<>> reads;            ///< How often each was asked for.
+  std::map<std::string, int, std::less<>> reads;            ///< How often each was read.
   int listings = 0;
   bool is_recorded = false;  ///< wants_whole_polls().
   bool is_live = false;      ///< reads_this_machine().

@@ -21,7 +21,7 @@
 
 namespace memstat::events {
 
-/// Maximum numbers of rows. The rest is summed in rows of their own.
+/// Maximum numbers of rows. The rest is summed in further rows.
 struct SiteLimits {
   std::size_t sites = 50;
   std::size_t groups = 50;
@@ -136,7 +136,7 @@ class CallerTable {
 /// Sum of all allocations in the rows. Works before the first look.
 std::uint64_t count_site_events(const memstat_site_table& table, std::span<const memstat_site_cpu> cpus);
 
-/// Names for what has none of its own.
+/// The name of everything that is not listed.
 inline constexpr std::string_view kOtherSites = "other";
 inline constexpr std::string_view kUnknownSite = "unknown";
 

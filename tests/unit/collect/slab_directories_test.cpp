@@ -102,7 +102,7 @@ TEST(SlabDirectories, AreNoneThatAreGoneAndFailWhereTheyCannotBeRead) {
 
 class CapturedSlabDirectories : public testing::TestWithParam<std::string> {};
 
-/// What shows that slabinfo's names are the way in: in every kernel each is an entry, no two are of one directory, and no
+/// slabinfo's names lead to all directories: in every kernel each name is an entry, no two are of one directory, and no
 /// directory is left over.
 TEST_P(CapturedSlabDirectories, BelongToOneCacheEachAndNoneIsLeftOver) {
   const auto view = open_fixture(GetParam());

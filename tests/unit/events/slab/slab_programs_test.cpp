@@ -95,7 +95,7 @@ TEST_F(LiveSlabPrograms, CountEventsThatHaveNoPlaceInAFullTable) {
   for (std::uint64_t i = 0; i < kCaches; ++i)
     run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache + 64 * i, 0, kAnyNode});
   const std::uint64_t placed = sum().cache_allocations - before.cache_allocations;
-  EXPECT_EQ(placed + shared().unplaced_events, kCaches) << "each is counted, or said to be lost";
+  EXPECT_EQ(placed + shared().unplaced_events, kCaches) << "each is counted, or reported as lost";
   EXPECT_LE(placed, std::uint64_t{MEMSTAT_SLAB_SLOTS});
   EXPECT_GT(placed, std::uint64_t{MEMSTAT_SLAB_SLOTS} * 3 / 4);
 }
@@ -116,7 +116,7 @@ TEST_F(LiveSlabPrograms, GiveASlotUpWhenItsCacheIsDestroyed) {
   EXPECT_EQ(slots_of(kFakeCache), 0U);
   EXPECT_EQ(slots_of(MEMSTAT_SLAB_FORGOTTEN), 1U);
   run("on_kmem_cache_alloc", {kFakeSite, kFakeObject, kFakeCache, 0, kAnyNode});
-  EXPECT_EQ(slots_of(kFakeCache), 1U) << "another cache at the same address begins anew";
+  EXPECT_EQ(slots_of(kFakeCache), 1U) << "another cache at the same address starts at 0";
   EXPECT_EQ(sum().cache_allocations - before.cache_allocations, 1U);
 }
 
