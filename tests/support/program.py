@@ -64,7 +64,7 @@ def account():
 
 @contextlib.contextmanager
 def temporary_directory():
-    """A directory that the account memstatd drops to may read, unlike what tempfile makes."""
+    """A directory that memstatd's account may read, unlike those of tempfile."""
     directory = tempfile.mkdtemp(prefix="memstat-e2e-")
     os.chmod(directory, 0o755)
     try:
@@ -75,7 +75,7 @@ def temporary_directory():
 
 @contextlib.contextmanager
 def copy_for_others(path):
-    """A copy of a program that any account may start: the build may be in a directory that only its owner may enter."""
+    """A copy of a program that any account may start: only its owner may be able to enter the build directory."""
     with temporary_directory() as directory:
         copy = os.path.join(directory, os.path.basename(path))
         shutil.copy(path, copy)
@@ -84,7 +84,7 @@ def copy_for_others(path):
 
 
 def wait_until(condition, what, patience=PATIENCE):
-    """Asks until the answer is true and gives it back; AssertionError when it takes longer than `patience` seconds."""
+    """Calls `ask` until its result is true, and returns that; AssertionError after `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
         answer = condition()
@@ -95,26 +95,26 @@ def wait_until(condition, what, patience=PATIENCE):
         time.sleep(0.01)
 
 
-# What memstatd says when its own deadline ends a stop, which work that hangs would hold up: no test needs a clock for that.
+# memstatd's message when its own deadline ends a stop that hanging work would delay: so no test needs a clock for that.
 GAVE_UP = "some work did not end in time"
 
 
 def said(log):
-    """The log without what it says of this machine's missing file systems."""
+    """The log without messages about this machine's missing file systems."""
     return re.sub(r"(?m)^.* info: (?:sysfs|debugfs) is not mounted at .*\n", "", log)
 
 
 def check_no_report(text):
     found = REPORTS.search(text)
     if found:
-        raise AssertionError("memstatd was found doing wrong:\n" + text[max(0, found.start() - 200):][:8000])
+        raise AssertionError("a sanitizer reports memstatd:\n" + text[max(0, found.start() - 200):][:8000])
 
 
 SLAB_SOURCES = ("linux_slab_bpf", "linux_slabinfo")  # the second is not read while the first is up
 
 
 def has_slab_caches(page):
-    """Whether one of the sources of slab caches is up, and not both."""
+    """Whether exactly one of the sources of slab caches is up."""
     return [page.number("memstat_source_up", source=name) for name in SLAB_SOURCES].count(1) == 1
 
 
@@ -148,7 +148,7 @@ class Daemon:
     """A memstatd that serves on its own port. As a context manager it ends with the block, and must end cleanly."""
 
     def __init__(self, *arguments, listen=True, environment=None, unread_after=None, preexec_fn=None):
-        """`unread_after`: the log is read up to the line that holds this, and then no further."""
+        """`unread_after`: the log is read up to the line that contains this, and no further."""
         command = [MEMSTATD, *arguments] + (["--listen", "127.0.0.1:0"] if listen else [])
         self._lines = []
         self._changed = threading.Condition()

@@ -158,7 +158,7 @@ TEST_P(MutatedCaptures, ArePolledOrRefusedWithTheReason) {
     std::string what = "seed " + std::to_string(seed + round);
     for (std::size_t changes = 1 + random() % 4; changes > 0; --changes) what += ", " + mutate(mutated, random);
     std::printf("%s\n", what.c_str());
-    std::fflush(stdout);  // in case that it crashes
+    std::fflush(stdout);  // in case it crashes
     SCOPED_TRACE(what);
     if (!poll_all(mutated)) ++refused;
   }
