@@ -202,6 +202,13 @@ Diagnosis diagnose(const Evidence& evidence) {
     }
   });
   find_causes(evidence, diagnosis.findings);
+  // A line of the log may show a cause whose own evidence does not.
+  const auto is_found = [&](std::string_view cause) {
+    return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                       [&](const Finding& finding) { return finding.cause == cause; });
+  };
+  std::erase_if(diagnosis.ruled_out, is_found);
+  std::erase_if(diagnosis.not_checked, [&](const NotChecked& one) { return is_found(one.cause); });
   name_culprits(evidence, diagnosis.findings);
   return diagnosis;
 }

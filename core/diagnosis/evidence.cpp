@@ -49,11 +49,10 @@ double Evidence::moved(std::string_view metric) const {
   return sum;
 }
 
-std::optional<double> Evidence::seconds_since(std::string_view event) const {
-  for (const LoggedEvidence& one : logged) {
-    if (one.event == event) return one.seconds_ago;
-  }
-  return std::nullopt;
+const LoggedEvidence* Evidence::last_line(std::string_view event) const {
+  const auto found =
+      std::find_if(logged.begin(), logged.end(), [&](const LoggedEvidence& one) { return one.event == event; });
+  return found == logged.end() ? nullptr : &*found;
 }
 
 std::optional<double> Evidence::part(std::string_view name) const { return value(kAccountMetric, name); }

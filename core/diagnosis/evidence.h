@@ -93,6 +93,7 @@ struct KillEvidence {
 struct LoggedEvidence {
   std::string_view event;  ///< "files_full", a label of memstat_kernel_log_events_total
   double seconds_ago = 0;
+  std::string subject = {};  ///< the control group, cache or device that the line names; "": none
 };
 
 /// Older lines of the kernel's log are no evidence.
@@ -141,8 +142,8 @@ struct Evidence {
   [[nodiscard]] double rate(double recent) const { return recent_seconds > 0 ? recent / recent_seconds : 0; }
   /// The share of recent_seconds that these seconds are; 0 for less than half a second, which may be chance.
   [[nodiscard]] double time_share(double seconds) const { return seconds >= 0.5 ? rate(seconds) : 0; }
-  /// Seconds since the kernel logged that event; nothing: not within kLogSeconds.
-  [[nodiscard]] std::optional<double> seconds_since(std::string_view event) const;
+  /// The last line about that event; nullptr: none within kLogSeconds.
+  [[nodiscard]] const LoggedEvidence* last_line(std::string_view event) const;
   /// Whether there is evidence of this kind: "memstat_x_total", "account/shared", "slab/dentry", "uma/*", "who/watches".
   [[nodiscard]] bool has(std::string_view need) const;
 };

@@ -60,11 +60,14 @@ double charged_to(const Evidence& evidence, std::string_view group, const Charge
   return 0;
 }
 
-bool has_stopped_waiting(const Evidence& evidence, std::string_view group) {
-  constexpr double kFeltShare = 0.05;
+bool is_within(std::string_view inner, std::string_view group) {
+  return is_root_group(group) || (inner.starts_with(group) && (inner.size() == group.size() || inner[group.size()] == '/'));
+}
+
+bool has_stopped_waiting(const Evidence& evidence, std::string_view group, double share) {
   if (evidence.poll_seconds <= 0) return false;
   for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {
-    if (one.labels[0] == group && one.change.last >= kFeltShare * evidence.poll_seconds) return false;
+    if (one.labels[0] == group && one.change.last >= share * evidence.poll_seconds) return false;
   }
   return !evidence.samples(kGroupStalls).empty();
 }

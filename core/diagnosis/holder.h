@@ -46,8 +46,12 @@ void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, do
 /// A group's own charge; 0 if it has none.
 double charged_to(const Evidence& evidence, std::string_view group, const Charge& charge, Holds holds);
 
-/// Whether its programs hardly waited for memory since the poll before, whatever they did earlier.
-bool has_stopped_waiting(const Evidence& evidence, std::string_view group);
+/// Whether `inner` is the group, or below it.
+bool is_within(std::string_view inner, std::string_view group);
+
+/// Whether its programs waited for memory for less than `share` of the time since the poll before, whatever they did
+/// earlier.
+bool has_stopped_waiting(const Evidence& evidence, std::string_view group, double share = 0.05);
 
 /// The charge that contains a part of the account, or an allocator's types.
 const Charge& charge_of(std::string_view part_or_allocator);

@@ -160,6 +160,7 @@ bool add_freebsd_fields(const LoggedEvent& event, LogFieldList& fields) {
       return true;
     case LogEvent::kSwapFull: fields.add_number("pages", digits_behind(line, "getswapspace(")); return true;
     case LogEvent::kPagingError:
+      if (line.find("-error on swap-device (") != std::string_view::npos) return false;
       fields.add_number("pid", digits_behind(line, ", pid "));
       fields.add("command", between_last(line, " (", ")"));
       return true;

@@ -35,7 +35,15 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
                                                                       "swap_full",
                                                                       "swap_table_full",
                                                                       "swap_reservation_refused",
-                                                                      "paging_error"};
+                                                                      "paging_error",
+                                                                      "audit_full",
+                                                                      "cache_leaked",
+                                                                      "leak_suspected",
+                                                                      "percpu_failure",
+                                                                      "routes_full",
+                                                                      "syn_queue_full",
+                                                                      "rcu_stall",
+                                                                      "device_held"};
 
 /// Maximum length of the program name, colon and blank before a message.
 constexpr std::size_t kMaxCommandSize = 4 * 15 + 2;  // a byte may be written as \xNN
@@ -62,7 +70,23 @@ constexpr LinePattern kPatterns[] = {
     {LogEvent::kMemoryError, "mce: [Hardware Error]: Machine check events logged"},
     {LogEvent::kMemoryError, "EDAC MC", " CE "},
     {LogEvent::kMemoryError, "EDAC MC", " UE "},
+    {LogEvent::kMemoryError, "{", "section_type: memory error"},
     {LogEvent::kPagePoolStalled, "page_pool_release_retry() stalled pool shutdown"},
+    {LogEvent::kVmallocFailure, "vmap allocation for size ", " failed"},
+    {LogEvent::kVmallocFailure, "vmalloc_node_range for size ", " failed"},
+    {LogEvent::kPercpuFailure, "percpu: allocation failed, "},
+    {LogEvent::kPagingError, "Read-error on swap-device ("},
+    {LogEvent::kPagingError, "Write-error on swap-device ("},
+    {LogEvent::kAuditFull, "audit: backlog limit exceeded"},
+    {LogEvent::kAuditFull, "audit: kauditd hold queue overflow"},
+    {LogEvent::kCacheLeaked, "BUG ", "): Objects remaining "},
+    {LogEvent::kCacheLeaked, "kmem_cache_destroy ", ": Slab cache still has objects"},
+    {LogEvent::kLeakSuspected, "kmemleak: ", " new suspected memory leaks"},
+    {LogEvent::kRoutesFull, "Route cache is full: consider increasing sysctl net.ipv"},
+    {LogEvent::kSynQueueFull, "TCP: ", "Possible SYN flooding on port "},
+    {LogEvent::kRcuStall, "rcu: INFO: rcu_", "detected stall"},
+    {LogEvent::kRcuStall, "INFO: rcu_", "detected stall"},
+    {LogEvent::kDeviceHeld, "unregister_netdevice: waiting for ", " to become free"},
 };
 /// These follow the name of a program.
 constexpr LinePattern kCommandPatterns[] = {
@@ -240,7 +264,18 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
       fields.add("cache", between(event.more, "cache: ", ", object size:"));
       fields.add_number("object_bytes", digits_behind(event.more, ", object size: "));
       break;
-    case LogEvent::kVmallocFailure: fields.add_number("bytes", digits_behind(line, "vmalloc error: size ")); break;
+    case LogEvent::kVmallocFailure:
+      fields.add_number("bytes", digits_behind(line, line.starts_with("vm") ? " for size " : "vmalloc error: size "));
+      break;
+    case LogEvent::kPercpuFailure: fields.add_number("bytes", digits_behind(line, "size=")); break;
+    case LogEvent::kCacheLeaked:
+      fields.add("cache", between(line, "kmem_cache_destroy ", ": Slab cache"));
+      fields.add("cache", between(line, "BUG ", " ("));
+      break;
+    case LogEvent::kLeakSuspected: fields.add_number("leaks", digits_behind(line, "kmemleak: ")); break;
+    case LogEvent::kPagingError: fields.add("device", between(line, "swap-device (", ")")); break;
+    case LogEvent::kSynQueueFull: fields.add("port", between(line, " on port ", ". ")); break;
+    case LogEvent::kDeviceHeld: fields.add("device", between(line, "waiting for ", " to become free")); break;
     case LogEvent::kNeighboursFull: fields.add("table", between(line, "neighbour: ", ": neighbor")); break;
     case LogEvent::kFilesFull: fields.add_number("limit", digits_behind(line, "limit ")); break;
     case LogEvent::kPidsFull: fields.add("group", between(line, "controller in ", "")); break;

@@ -50,8 +50,16 @@ enum class LogEvent : std::uint8_t {
   kSwapTableFull,
   kSwapReservationRefused,
   kPagingError,
+  kAuditFull,
+  kCacheLeaked,    ///< A slab cache was destroyed with objects in it.
+  kLeakSuspected,  ///< By kmemleak.
+  kPercpuFailure,
+  kRoutesFull,
+  kSynQueueFull,
+  kRcuStall,
+  kDeviceHeld,  ///< A removed network device is still referenced.
 };
-inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kPagingError) + 1;
+inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kDeviceHeld) + 1;
 inline constexpr std::array kLinuxLogEvents{LogEvent::kOomKill,
                                             LogEvent::kPageAllocationFailure,
                                             LogEvent::kSlabAllocationFailure,
@@ -64,7 +72,16 @@ inline constexpr std::array kLinuxLogEvents{LogEvent::kOomKill,
                                             LogEvent::kOrphansFull,
                                             LogEvent::kMemoryError,
                                             LogEvent::kPagePoolStalled,
-                                            LogEvent::kSuppressed};
+                                            LogEvent::kSuppressed,
+                                            LogEvent::kPagingError,
+                                            LogEvent::kAuditFull,
+                                            LogEvent::kCacheLeaked,
+                                            LogEvent::kLeakSuspected,
+                                            LogEvent::kPercpuFailure,
+                                            LogEvent::kRoutesFull,
+                                            LogEvent::kSynQueueFull,
+                                            LogEvent::kRcuStall,
+                                            LogEvent::kDeviceHeld};
 inline constexpr std::array kFreeBsdLogEvents{LogEvent::kOomKill,         LogEvent::kFilesFull,
                                               LogEvent::kProcessesFull,   LogEvent::kThreadsFull,
                                               LogEvent::kZoneFull,        LogEvent::kPipesFull,

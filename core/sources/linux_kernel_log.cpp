@@ -65,7 +65,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   }
   StagedStatistics& statistics = staging.statistics();
   for (const LogEvent event : kLinuxLogEvents) {
-    statistics.add(kKernelLogEvents, table.counts[static_cast<std::size_t>(event)], {to_string(event)});
+    const auto number = static_cast<std::size_t>(event);
+    if (table.has_count[number]) statistics.add(kKernelLogEvents, table.counts[number], {to_string(event)});
   }
   statistics.add(kKernelLogLost, table.lost);
   staging.set_kernel_log(text);

@@ -317,6 +317,17 @@ KillEvidence kill_of(const LoggedEvent& event) {
   return kill;
 }
 
+/// The control group, cache or device that the line is about.
+std::string subject_of(const LoggedEvent& event) {
+  for (const LogField& field : fields_of(event)) {
+    if (field.name == "group" || field.name == "cache" || field.name == "device" || field.name == "port" ||
+        field.name == "table") {
+      return make_label_text(field.value);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_log(const Snapshot& snapshot, Evidence& evidence) {
@@ -335,7 +346,7 @@ void add_log(const Snapshot& snapshot, Evidence& evidence) {
     }
     if (!is_timed) continue;
     std::erase_if(evidence.logged, [&](const LoggedEvidence& one) { return one.event == to_string(event.event); });
-    evidence.logged.push_back({.event = to_string(event.event), .seconds_ago = ago});
+    evidence.logged.push_back({.event = to_string(event.event), .seconds_ago = ago, .subject = subject_of(event)});
   }
 }
 

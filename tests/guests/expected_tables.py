@@ -341,10 +341,13 @@ def tmpfs(table, _):
 
 # How the lines begin (Documentation/ABI/testing/dev-kmsg has the records, mm/ and net/ the lines).
 LOG_LINES = {"oom_kill": "(Memory cgroup out|Out) of memory: Killed process ", "page_allocation_failure": ".{0,15}: page allocation failure",
-             "slab_allocation_failure": "SLUB: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error", "conntrack_full": "nf_conntrack: ",
+             "slab_allocation_failure": "SLUB: Unable to allocate", "vmalloc_failure": ".{0,15}: vmalloc error|vmap allocation|vmalloc_node", "conntrack_full": "nf_conntrack: ",
              "neighbours_full": "neighbour: ", "files_full": "VFS: file-max limit", "pids_full": "cgroup: fork rejected by pids controller in ",
-             "tcp_memory_full": "TCP: out of memory", "orphans_full": "TCP: too many orphaned", "memory_error": "Memory failure: |mce: |EDAC MC",
-             "page_pool_stalled": "page_pool_release_retry", "suppressed": ".* callbacks suppressed$"}
+             "tcp_memory_full": "TCP: out of memory", "orphans_full": "TCP: too many orphaned", "memory_error": "Memory failure: |mce: |EDAC MC|{",
+             "page_pool_stalled": "page_pool_release_retry", "suppressed": ".* callbacks suppressed$", "paging_error": "(Read|Write)-error on swap-device ",
+             "audit_full": "audit: (backlog limit exceeded|kauditd hold queue)", "cache_leaked": "BUG |kmem_cache_destroy ", "leak_suspected": "kmemleak: ",
+             "percpu_failure": "percpu: allocation failed", "routes_full": "Route cache is full", "syn_queue_full": "TCP: .*Possible SYN flooding",
+             "rcu_stall": "(rcu: )?INFO: rcu_", "device_held": "unregister_netdevice: waiting for "}
 # Of FreeBSD (kern/kern_sig.c, kern_descrip.c, kern_fork.c, kern_thread.c, sys_pipe.c, uipc_socket.c, vm/swap_pager.c, uma_core.c, vm_fault.c).
 FREEBSD_LOG_LINES = {"oom_kill": ".*, was killed: (failed to reclaim memory|a thread waited too long to allocate a page|out of swap space)$",
                      "files_full": r"kern\.maxfiles limit exceeded by uid \d+, ", "processes_full": r"maxproc limit exceeded by uid \d+ ",

@@ -109,10 +109,13 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
 
 void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const lines = evidence.sample(kLogEvents, "pids_full");
-  const bool is_refused = lines != nullptr && lines->change.recent > 0;
+  const LoggedEvidence* const line = evidence.last_line("pids_full");
   for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
     const auto tasks = evidence.value("memstat_memcg_tasks", limit.labels[0]);
     if (!tasks || limit.value <= 0 || *tasks < kNearShare * limit.value) continue;
+    // The line names the group that forked, which may be below the one at its limit.
+    const bool is_refused = lines != nullptr && lines->change.recent > 0 &&
+                            (line == nullptr || line->subject.empty() || is_within(line->subject, limit.labels[0]));
     const bool is_full = *tasks >= limit.value || is_refused;
     Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
                                    is_refused ? Certainty::kConfirmed

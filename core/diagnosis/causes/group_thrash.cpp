@@ -10,6 +10,9 @@ namespace {
 
 constexpr Charge kSomeStalled{kGroupStalls, "some", "seconds of stalls for memory"};
 
+/// Between two reads of a slow disk a program may wait little.
+constexpr double kFeltShare = 0.01;
+
 bool is_thrashing(const Evidence& evidence, std::string_view group) {
   const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
                        charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
@@ -34,7 +37,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     const std::string_view group = one.labels[0];
     if (one.labels[1] != kSomeStalled.part || group == "/" || evidence.rate(one.change.recent) <= 0.1) continue;
     if (!is_thrashing(evidence, group) || has_thrashing_child(evidence, group)) continue;
-    if (has_stopped_waiting(evidence, group)) continue;
+    if (has_stopped_waiting(evidence, group, kFeltShare)) continue;
     const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
                          charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
     const double full = evidence.rate(charged_to(evidence, group, kStalled, Holds::kGainedLately));

@@ -67,10 +67,38 @@ TEST(KernelLog, KnowsTheLinesOfKernels) {
   EXPECT_EQ(event_named("net_ratelimit: 12 callbacks suppressed"), "suppressed");
 }
 
+TEST(KernelLog, KnowsLinesOfLeaksAndOfFullQueues) {
+  EXPECT_EQ(event_named("{2}[Hardware Error]:   section_type: memory error"), "memory_error");
+  EXPECT_EQ(event_named("vmap allocation for size 2498560 failed: use vmalloc=<size> to increase size"), "vmalloc_failure");
+  EXPECT_EQ(event_named("vmalloc_node_range for size 2498560 failed: Address range restricted to 0x1 - 0x2"),
+            "vmalloc_failure");
+  EXPECT_EQ(event_named("percpu: allocation failed, size=16 align=8 atomic=1, atomic alloc failed, no space left"),
+            "percpu_failure");
+  EXPECT_EQ(event_named("Write-error on swap-device (251:0:16318728)"), "paging_error");
+  EXPECT_EQ(event_named("Read-error on swap-device (8:0:12)"), "paging_error");
+  EXPECT_EQ(event_named("audit: backlog limit exceeded"), "audit_full");
+  EXPECT_EQ(event_named("audit: kauditd hold queue overflow"), "audit_full");
+  EXPECT_EQ(event_named("BUG i915_vma (Tainted: G     U  W        N ): Objects remaining on __kmem_cache_shutdown()"),
+            "cache_leaked");
+  EXPECT_EQ(event_named("BUG x (Not tainted): Objects remaining in x on __kmem_cache_shutdown()"), "cache_leaked");
+  EXPECT_EQ(event_named("kmem_cache_destroy bio-4: Slab cache still has objects when called from a+0x1/0x2"),
+            "cache_leaked");
+  EXPECT_EQ(event_named("kmemleak: 15 new suspected memory leaks (see /sys/kernel/debug/kmemleak)"), "leak_suspected");
+  EXPECT_EQ(event_named("Route cache is full: consider increasing sysctl net.ipv6.route.max_size."), "routes_full");
+  EXPECT_EQ(event_named("TCP: request_sock_TCP: Possible SYN flooding on port 0.0.0.0:80. Sending cookies."),
+            "syn_queue_full");
+  EXPECT_EQ(event_named("rcu: INFO: rcu_sched self-detected stall on CPU"), "rcu_stall");
+  EXPECT_EQ(event_named("rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:"), "rcu_stall");
+  EXPECT_EQ(event_named("unregister_netdevice: waiting for lo to become free. Usage count = 2"), "device_held");
+}
+
 TEST(KernelLog, PassesOverWhatOnlyLooksAlike) {
   for (const char* line :
-       {"", "x", "EDAC MC0: Giving out device to module", "Memory failure: 0x1: already hardware poisoned",
-        "neighbour: table", "audit: comm=\"Out of memory: Killed process 1 (x)\"",
+       {"", "x", "BUG: Bad page state in process x", "kmemleak: Automatic memory scanning thread started",
+        "{1}[Hardware Error]:   section_type: PCIe error", "audit: audit_lost=1 audit_rate_limit=0 audit_backlog_limit=64",
+        "rcu: INFO: rcu_sched kthread starved", "EDAC MC0: Giving out device to module",
+        "Memory failure: 0x1: already hardware poisoned", "neighbour: table",
+        "audit: comm=\"Out of memory: Killed process 1 (x)\"",
         "a name of a program that no kernel lets be so long as this one is, or longer still than that: page "
         "allocation failure: order:1"}) {
     EXPECT_EQ(event_named(line), "") << line;
@@ -106,6 +134,18 @@ TEST(KernelLog, HasTheFieldsOfFailuresAndFullTables) {
   EXPECT_EQ(fields(LogEvent::kPidsFull, "cgroup: fork rejected by pids controller in /a b"), "group=/a b");
   EXPECT_EQ(fields(LogEvent::kPagePoolStalled, "page_pool_release_retry() stalled pool shutdown: id 4, 12 inflight 60 sec"),
             "pages=12");
+  EXPECT_EQ(fields(LogEvent::kVmallocFailure, "vmap allocation for size 4096 failed: use vmalloc=<size>"), "bytes=4096");
+  EXPECT_EQ(fields(LogEvent::kPercpuFailure, "percpu: allocation failed, size=16 align=8 atomic=1, x"), "bytes=16");
+  EXPECT_EQ(fields(LogEvent::kPagingError, "Write-error on swap-device (251:0:8)"), "device=251:0:8");
+  EXPECT_EQ(fields(LogEvent::kCacheLeaked, "BUG a_b (Not tainted): Objects remaining on __kmem_cache_shutdown()"),
+            "cache=a_b");
+  EXPECT_EQ(fields(LogEvent::kCacheLeaked, "kmem_cache_destroy bio-4: Slab cache still has objects"), "cache=bio-4");
+  EXPECT_EQ(fields(LogEvent::kLeakSuspected, "kmemleak: 15 new suspected memory leaks (see x)"), "leaks=15");
+  EXPECT_EQ(
+      fields(LogEvent::kSynQueueFull, "TCP: request_sock_TCP: Possible SYN flooding on port [::]:80. Sending cookies."),
+      "port=[::]:80");
+  EXPECT_EQ(fields(LogEvent::kDeviceHeld, "unregister_netdevice: waiting for lo to become free. Usage count = 2"),
+            "device=lo");
   EXPECT_EQ(fields(LogEvent::kSuppressed, "net_ratelimit: 12 callbacks suppressed"), "function=net_ratelimit lines=12");
 }
 

@@ -18,7 +18,7 @@ namespace {
 const SourceDescriptor& source() { return *find_source("linux_kernel_log"); }
 
 TEST(LinuxKernelLog, HasCountsAndTheTable) {
-  constexpr std::string_view kTable = "kernel_log 1\nlost 3\ncount oom_kill 4\nevent oom_kill 5\ntext x\nend\n";
+  constexpr std::string_view kTable = "kernel_log 1\nlost 3\ncount oom_kill 4\ncount files_full 0\nevent oom_kill 5\ntext x\nend\n";
   RawBytes raw;
   raw.parts[0].assign(kTable);
   Staging staging;
@@ -26,6 +26,7 @@ TEST(LinuxKernelLog, HasCountsAndTheTable) {
   const auto found = statistics_of(staging);
   EXPECT_EQ(found.at("kernel_log_events_total{oom_kill}"), 4U);
   EXPECT_EQ(found.at("kernel_log_events_total{files_full}"), 0U) << "a rate needs the value before the first event";
+  EXPECT_FALSE(found.contains("kernel_log_events_total{audit_full}")) << "an older version did not look for it";
   EXPECT_EQ(found.at("kernel_log_lost_records_total"), 3U);
   EXPECT_EQ(staging.kernel_log(), kTable);
   raw.parts[0].assign(kTable.substr(0, kTable.size() - 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include "core/model/kernel_log.h"
 #include "tests/support/evidence.h"
 
 namespace memstat::causes::kernel_log {
@@ -11,7 +12,9 @@ constexpr double kMiB = EvidenceOfMachine::kMiB;
 TEST(KernelLog, LinesOfBeforeAreNoNews) {
   EvidenceOfMachine machine;
   for (const char* const event :
-       {"page_allocation_failure", "slab_allocation_failure", "vmalloc_failure", "memory_error", "page_pool_stalled"}) {
+       {"page_allocation_failure", "slab_allocation_failure", "vmalloc_failure", "memory_error", "page_pool_stalled",
+        "percpu_failure", "paging_error", "audit_full", "cache_leaked", "leak_suspected", "rcu_stall", "device_held",
+        "tcp_memory_full", "routes_full", "syn_queue_full"}) {
     machine.evidence.metrics.clear();
     machine.metric("memstat_kernel_log_events_total", 10 * kMiB, {event});
     EXPECT_EQ(machine.words(), "") << event;
@@ -48,9 +51,54 @@ TEST(KernelLog, ARefusalMakesATableFullThatHasALittleRoomAgain) {
 TEST(KernelLog, ARefusalIsNewsWhereNoTableShowsIt) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 2, {"conntrack_full"});
-  EXPECT_EQ(machine.words(), "now refused_in_log");
+  EXPECT_EQ(machine.words(), "now conntrack_full");
+  EXPECT_EQ(machine.find()[0].headline, "Packets were dropped: a conntrack table is full");
+  machine.type(Allocator::kTable, "conntrack").objects = 5;
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "conntrack_full"));
+  machine.evidence.types.clear();
   machine.limited(Allocator::kTable, "conntrack", 990, 1000);
   EXPECT_EQ(machine.words(), "now conntrack_full");
+}
+
+TEST(KernelLog, EveryEventOfLinuxReachesACause) {
+  for (const LogEvent event : kLinuxLogEvents) {
+    if (event == LogEvent::kSuppressed || event == LogEvent::kOomKill) continue;  // kills are of their counters
+    EvidenceOfMachine machine;
+    machine.moved("memstat_kernel_log_events_total", 2, {to_string(event)});
+    EXPECT_EQ(machine.find().size(), 1U) << to_string(event);
+  }
+}
+
+TEST(KernelLog, NamesWhatALineNames) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"pids_full"});
+  machine.moved("memstat_kernel_log_events_total", 1, {"cache_leaked"});
+  machine.evidence.logged = {{.event = "pids_full", .seconds_ago = 1, .subject = "/a/b"},
+                             {.event = "cache_leaked", .seconds_ago = 1, .subject = "i915_vma"}};
+  const Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "now cgroup_tasks_full, notable module_leak");
+  EXPECT_EQ(found[0].who[0].name, "/a/b");
+  EXPECT_EQ(found[1].about[0].type, "i915_vma");
+}
+
+TEST(KernelLog, ARefusalOfAGroupSaysNothingOfAnother) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"pids_full"});
+  machine.evidence.logged = {{.event = "pids_full", .seconds_ago = 1, .subject = "/a/b"}};
+  machine.metric("memstat_memcg_tasks_limit", 60, {"/a"});
+  machine.metric("memstat_memcg_tasks", 58, {"/a"});
+  machine.metric("memstat_memcg_tasks_limit", 60, {"/other"});
+  machine.metric("memstat_memcg_tasks", 58, {"/other"});
+  EXPECT_EQ(machine.words(), "now cgroup_tasks_full, notable cgroup_tasks_full");
+  EXPECT_EQ(machine.find()[0].who[0].name, "/a");
+}
+
+TEST(KernelLog, CountersOfThisNamespaceAreNearerThanALine) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 1, {"syn_queue_full"});
+  EXPECT_EQ(machine.words(), "notable syn_queue_full");
+  machine.moved("memstat_socket_events_total", 900, {"TCP", "TCPReqQFullDrop"});
+  EXPECT_EQ(machine.words(), "now syn_queue_full");
 }
 
 TEST(KernelLog, AGroupThatIsSeenFullNeedsNoLog) {
@@ -58,7 +106,7 @@ TEST(KernelLog, AGroupThatIsSeenFullNeedsNoLog) {
   machine.moved("memstat_kernel_log_events_total", 2, {"pids_full"});
   machine.metric("memstat_memcg_tasks_limit", 60, {"/a"});
   machine.metric("memstat_memcg_tasks", 5, {"/a"});
-  EXPECT_EQ(machine.words(), "now refused_in_log");
+  EXPECT_EQ(machine.find()[0].headline, "fork was refused: a control group reached its limit of tasks");
   for (MetricEvidence& one : machine.evidence.metrics) {
     if (one.metric == "memstat_memcg_tasks") one.value = 60;
   }
