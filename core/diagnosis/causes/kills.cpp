@@ -15,9 +15,7 @@ constexpr std::string_view kKills = "memstat_oom_kills_total";
 constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 
 /// Whether group `b` is below `a`. The counters `oom` and `oom_kill` of a group include all groups below it.
-bool is_below(std::string_view a, std::string_view b) {
-  return a == "/" || (b.size() > a.size() && b.starts_with(a) && b[a.size()] == '/');
-}
+bool is_below(std::string_view a, std::string_view b) { return b.size() > a.size() && is_within(b, a); }
 
 double kills_in(const Evidence& evidence, std::string_view group) {
   for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
@@ -59,10 +57,15 @@ const TypeEvidence* limiting_group(const Evidence& evidence, const TypeEvidence&
 /// Allowed between a kill and the poll that counts it, and between the log's clock and the uptime.
 constexpr double kLogSlackSeconds = 5;
 
-/// The last recent victim at a control group's limit, or of the whole machine; nullptr: the log is not read.
-const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group) {
+bool is_recent(const Evidence& evidence, const KillEvidence& kill) {
+  return kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kLogSlackSeconds;
+}
+
+/// The last recent victim at the limit of `group` or one below it, or of the whole machine; nullptr: none in the log.
+const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std::string_view group = "/") {
   const auto found = std::find_if(evidence.kills.rbegin(), evidence.kills.rend(), [&](const KillEvidence& kill) {
-    return kill.is_of_group == is_of_group && kill.seconds_ago.value_or(0) <= evidence.recent_seconds + kLogSlackSeconds;
+    return kill.is_of_group == is_of_group && is_recent(evidence, kill) &&
+           (kill.limit_group.empty() || is_within(kill.limit_group, group));
   });
   return found == evidence.kills.rend() ? nullptr : &*found;
 }
@@ -74,28 +77,63 @@ void add_victim(const KillEvidence& victim, Finding& finding) {
                 .value = victim.program_bytes});
 }
 
-void add_group(const Evidence& evidence, const Cause& cause, const TypeEvidence& group, double kills, double times,
+/// The groups at their limits in the log's recent kills, without duplicates: `group` and those below it.
+std::vector<std::string_view> logged_groups(const Evidence& evidence, std::string_view group) {
+  std::vector<std::string_view> groups;
+  for (const KillEvidence& kill : evidence.kills) {
+    if (!kill.is_of_group || kill.limit_group.size() <= 1 || !is_recent(evidence, kill)) continue;
+    if (!is_within(kill.limit_group, group)) continue;
+    if (std::find(groups.begin(), groups.end(), kill.limit_group) == groups.end()) groups.push_back(kill.limit_group);
+  }
+  return groups;
+}
+
+/// `group` is the innermost one that is read. The log also names groups below it, and those that were removed with their
+/// last process.
+void add_group(const Evidence& evidence, const Cause& cause, std::string_view group, double kills, double times,
                Findings& found) {
-  const std::string limit = group.limit_bytes ? " at its limit of " + bytes_text(*group.limit_bytes) : "";
+  const std::vector<std::string_view> logged = logged_groups(evidence, group);
+  const std::string_view limiting = logged.size() == 1 ? logged[0] : group;
+  const TypeEvidence* const type = evidence.type(Allocator::kMemcg, limiting);
+  const auto limit = type == nullptr ? std::nullopt : type->limit_bytes;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
-                                 "Control group " + short_name(group.name, 36) + ": " +
-                                     counted(std::max(kills, 1.0), "process", "processes") + " killed" + limit);
-  finding.is_about("memcg", group.name).by("group", group.name);
+                                 "Control group " + short_name(limiting, 36) + ": " +
+                                     counted(std::max(kills, 1.0), "process", "processes") + " killed" +
+                                     (limit                ? " at its limit of " + bytes_text(*limit)
+                                      : logged.size() == 1 ? std::string(" at its limit")
+                                                           : std::string()));
+  finding.is_about("memcg", limiting);
+  constexpr std::size_t kMaxNamed = 3;
+  for (std::size_t i = 0; i < std::min(logged.size(), kMaxNamed); ++i) finding.by("group", logged[i]);
+  if (limiting != group || logged.empty()) finding.by("group", group);
   finding.fact({.text = counted(times, "time") + " out of memory in " + duration_words(evidence.recent_seconds),
                 .source = std::string(kGroupEvents),
                 .value = times,
                 .window_seconds = evidence.recent_seconds});
-  if (group.bytes) {
-    finding.fact({.text = bytes_text(*group.bytes) + " in use now",
-                  .source = "memcg/" + std::string(group.name),
-                  .value = group.bytes,
-                  .limit = group.limit_bytes});
+  if (type != nullptr && type->bytes) {
+    finding.fact({.text = bytes_text(*type->bytes) + " in use now",
+                  .source = "memcg/" + std::string(limiting),
+                  .value = type->bytes,
+                  .limit = limit});
+    finding.bytes = *type->bytes;
   }
-  finding.bytes = group.bytes.value_or(0);
-  if (const KillEvidence* const victim = last_victim(evidence, true); victim != nullptr) add_victim(*victim, finding);
+  if (const KillEvidence* const victim = last_victim(evidence, true, limiting); victim != nullptr) {
+    add_victim(*victim, finding);
+  }
   finding.leads_to("The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
-  finding.then("memstatctl show 'memcg/" + std::string(group.name) + "'");
+  finding.then("memstatctl show 'memcg/" + std::string(group) + "'");
+}
+
+/// Kills of groups that no poll has seen: they were removed with their processes, or are not read.
+void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& found) {
+  for (const std::string_view group : logged_groups(evidence, "/")) {
+    const auto kills =
+        static_cast<double>(std::count_if(evidence.kills.begin(), evidence.kills.end(), [&](const KillEvidence& kill) {
+          return kill.limit_group == group && is_recent(evidence, kill);
+        }));
+    add_group(evidence, cause, group, kills, kills, found);
+  }
 }
 
 void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -108,10 +146,12 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
     const TypeEvidence* const limiting = limiting_group(evidence, group);
     if (limiting == nullptr) continue;
     const bool is_known =
-        std::any_of(found.begin() + static_cast<std::ptrdiff_t>(begin), found.end(),
-                    [&](const Finding& one) { return one.who.front().name == limiting->name; });  // a sibling's limit
-    if (!is_known) add_group(evidence, cause, *limiting, kills, group.failures.recent, found);
+        std::any_of(found.begin() + static_cast<std::ptrdiff_t>(begin), found.end(), [&](const Finding& one) {
+          return std::any_of(one.who.begin(), one.who.end(), [&](const auto& who) { return who.name == limiting->name; });
+        });  // a sibling's limit
+    if (!is_known) add_group(evidence, cause, limiting->name, kills, group.failures.recent, found);
   }
+  if (found.size() == begin && evidence.moved(kKills) > 0) add_groups_of_log(evidence, cause, found);
 }
 
 /// The largest part of the account that is not a cache; nullptr: none.
@@ -155,7 +195,8 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [&](const TypeEvidence& type) {
     return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
   });
-  if (is_of_group) return;
+  const bool is_logged = last_victim(evidence, false) != nullptr;  // a kill of the machine, beside those of groups
+  if (!is_logged && (is_of_group || !logged_groups(evidence, "/").empty())) return;
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
   Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
                                  "Memory ran out: the kernel killed " + counted(kills, "process", "processes"));

@@ -127,6 +127,48 @@ TEST(Kills, OfTheLogBeforeTheFirstPollAreNamed) {
   EXPECT_EQ(machine.find()[0].headline, "db (pid 7) was killed 4 min ago: the machine had no memory left");
 }
 
+KillEvidence kill_in(std::string_view limit_group, double seconds_ago = 10) {
+  return {.command = "java",
+          .constraint = "memcg",
+          .group = std::string(limit_group) + "/main",
+          .limit_group = std::string(limit_group),
+          .pid = 9,
+          .program_bytes = 1e8,
+          .is_of_group = true,
+          .seconds_ago = seconds_ago};
+}
+
+TEST(Kills, OfAGroupBelowThoseThatAreReadAreNamedByTheLog) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 3);
+  machine.type(Allocator::kMemcg, "/kubepods/burstable").failures.recent = 3;
+  machine.moved("memstat_memcg_events_total", 3, {"/kubepods/burstable", "oom"});
+  machine.moved("memstat_memcg_events_total", 3, {"/kubepods/burstable", "oom_kill"});
+  machine.evidence.kills = {kill_in("/kubepods/burstable/pod1/c1"), kill_in("/kubepods/burstable/pod1/c1")};
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable/pod1/c1");
+  EXPECT_EQ(machine.find()[0].who.at(1).name, "/kubepods/burstable");
+  machine.evidence.kills.push_back(kill_in("/kubepods/burstable/pod2"));
+  EXPECT_EQ(machine.find()[0].about.at(0).type, "/kubepods/burstable") << "two groups below it were at their limits";
+  EXPECT_EQ(machine.find()[0].who.at(1).name, "/kubepods/burstable/pod2");
+  machine.evidence.kills = {kill_in("/kubepods/burstable/pod1/c1", 500), kill_in("/other")};
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
+}
+
+TEST(Kills, OfAGroupThatIsGoneAreNotOfTheMachine) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", 1);
+  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "without a log";
+  machine.evidence.kills = {kill_in("/run-u12.scope")};
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/run-u12.scope");
+  KillEvidence of_machine = kill_in("");
+  of_machine.is_of_group = false;
+  machine.evidence.kills.push_back(of_machine);
+  EXPECT_EQ(machine.find().size(), 2U) << "both kinds";
+}
+
 TEST(Kills, OfBeforeAreNoVictimsOfThoseOfNow) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);
