@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat {
@@ -33,18 +34,43 @@ Fact fact_of(const InspectionAnswer& answer, const Holder& holder) {
   return {.text = std::move(text), .source = "who/" + std::string(answer.question), .value = held_by(holder)};
 }
 
-void name_holders(const InspectionAnswer& answer, Finding& finding) {
-  if (answer.holders.empty() || held_by(answer.holders.front()) <= 0) return;
-  const double least = kLeastShare * held_by(answer.holders.front());
-  const std::size_t count = std::min(answer.holders.size(), kMaxNamed);
-  for (std::size_t i = 0; i < count && held_by(answer.holders[i]) >= least; ++i) {
-    const Holder& holder = answer.holders[i];
-    finding.by(holder.pid != 0 ? "process" : answer.kind, name_of(holder)).fact(fact_of(answer, holder));
+/// The first of a kind that the cause has named; "": none.
+std::string_view named(const Finding& finding, std::string_view kind) {
+  const auto found = std::find_if(finding.who.begin(), finding.who.end(), [&](const auto& who) { return who.kind == kind; });
+  return found == finding.who.end() ? std::string_view() : std::string_view(found->name);
+}
+
+/// Whether a holder may have done it. A quota is of one user. What has grown is held in the group that was charged for the
+/// growth: a larger holder elsewhere had it before.
+bool is_suspect(const Finding& finding, const Holder& holder) {
+  if (const std::string_view user = named(finding, "user"); !user.empty()) return holder.user == user;
+  const bool has_grown = finding.rule != nullptr && finding.rule->watches == Watches::kGrowth;
+  const std::string_view group = named(finding, "group");
+  return !has_grown || group.empty() || is_within(holder.group, group);
+}
+
+/// If none of the suspects was reached, the largest of all.
+std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
+  const bool has_suspect =
+      std::any_of(answer.holders.begin(), answer.holders.end(), [&](const Holder& one) { return is_suspect(finding, one); });
+  std::vector<const Holder*> largest;
+  for (const Holder& holder : answer.holders) {
+    if (largest.size() == kMaxNamed) break;
+    if (has_suspect && !is_suspect(finding, holder)) continue;
+    if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kLeastShare * held_by(*largest.front()))) break;
+    largest.push_back(&holder);
   }
-  const std::string& group = answer.holders.front().group;
-  const bool has_group =
-      std::any_of(finding.who.begin(), finding.who.end(), [](const auto& who) { return who.kind == "group"; });
-  if (!has_group && group.size() > 1) finding.by("group", group);
+  return largest;
+}
+
+void name_holders(const InspectionAnswer& answer, Finding& finding) {
+  const std::string group(named(finding, "group"));
+  const std::vector<const Holder*> largest = largest_holders(answer, finding);
+  for (const Holder* const holder : largest) {
+    finding.by(holder->pid != 0 ? "process" : answer.kind, name_of(*holder)).fact(fact_of(answer, *holder));
+  }
+  if (largest.empty() || largest.front()->group.size() <= 1) return;
+  if (largest.front()->group != group) finding.by("group", largest.front()->group);  // perhaps below those that are read
 }
 
 /// Whether a kernel of the other system, whose causes are partly the same, can answer it as well.
@@ -63,7 +89,10 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
       finding.next.insert(finding.next.begin(), command);
     }
-    if (const InspectionAnswer* const answer = evidence.inspection(finding.asks)) name_holders(*answer, finding);
+    // Who is left has not done what a killed process did.
+    const bool has_process = !named(finding, "process").empty();
+    const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.asks);
+    if (answer != nullptr) name_holders(*answer, finding);
   }
 }
 

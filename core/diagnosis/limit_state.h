@@ -13,6 +13,8 @@ namespace memstat {
 inline constexpr double kFullShare = 0.98;
 inline constexpr double kNearShare = 0.9;
 inline constexpr double kDaySeconds = 86400;
+/// The share from which an inspection that did not reach all processes is worth a word: others may have the rest.
+inline constexpr double kPartialShare = 0.5;
 /// Growth predicts an end only up to this multiple of the time watched.
 inline constexpr double kMaxOutlook = 12;
 /// Growth this soon after boot is start-up.

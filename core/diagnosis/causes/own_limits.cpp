@@ -128,19 +128,10 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .full = Severity::kNow,
                                    .needs = {"who/message-queues"}}};
 
-/// Descriptors have numbers below the limit, so a process that has exactly as many as a usual limit is at it. Answers of
-/// older recordings have no limits.
-std::optional<std::uint64_t> usual_limit(const Bound& bound, std::uint64_t count) {
-  constexpr std::array<std::uint64_t, 7> kUsual{1024, 4096, 8192, 65535, 65536, 524288, 1048576};
-  const bool is_usual = bound.question == "files" && std::find(kUsual.begin(), kUsual.end(), count) != kUsual.end();
-  return is_usual ? std::optional(count) : std::nullopt;
-}
-
 struct Use {
   const Holder* holder = nullptr;
   double count = 0;
   double limit = 0;
-  bool is_known = false;  ///< Not just usual.
 };
 
 /// Programs lower the limit below what they have in order to get no more, and users have processes with different limits.
@@ -151,10 +142,8 @@ Use fullest(const InspectionAnswer& answer, const Bound& bound) {
   Use most;
   for (const Holder& holder : answer.holders) {
     const bool is_row = bound.of == Of::kMachine ? holder.name.ends_with(bound.row) : holder.name == bound.row;
-    if ((!bound.row.empty() && !is_row) || !holder.count) continue;
-    const auto limit = holder.limit ? holder.limit : usual_limit(bound, *holder.count);
-    if (!limit || *limit == 0) continue;
-    const Use use{&holder, static_cast<double>(*holder.count), static_cast<double>(*limit), holder.limit.has_value()};
+    if ((!bound.row.empty() && !is_row) || !holder.count || holder.limit.value_or(0) == 0) continue;
+    const Use use{&holder, static_cast<double>(*holder.count), static_cast<double>(*holder.limit)};
     const double share = use.count / use.limit;
     if (bound.of == Of::kUser && share > kMostShareOfUser) continue;
     if (bound.of == Of::kProcess && share > kMostShareOfProcess) continue;
@@ -174,14 +163,16 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const InspectionAnswer* const answer = evidence.inspection(bound.question);
   if (answer == nullptr) return;
   const Use use = fullest(*answer, bound);
-  if (use.holder == nullptr || use.count < kNearShare * use.limit) return;
-  const bool is_full = use.is_known && use.count >= kFullShare * use.limit;
+  if (use.holder == nullptr) return;
+  // Of a process all is counted, of a user only what the processes that were reached have.
+  const bool is_partial = use.count < kNearShare * use.limit;
+  const bool is_enough = bound.of != Of::kProcess && answer->is_partial() && use.count >= kPartialShare * use.limit;
+  if (is_partial && !is_enough) return;
+  const bool is_full = use.count >= kFullShare * use.limit;
   const Holder& holder = *use.holder;
   const std::string things(bound.things.empty() ? std::string_view(holder.name) : bound.things);
-  std::string headline = subject_of(bound, holder) + count_text(use.count);
-  if (use.is_known) headline += " of " + count_text(use.limit);
-  headline += " " + things;
-  if (!use.is_known) headline += ", which is a usual limit";
+  std::string headline = subject_of(bound, holder) + (is_partial ? "at least " : "") + count_text(use.count) + " of " +
+                         count_text(use.limit) + " " + things;
   Finding& finding = add_finding(found, cause, is_full ? bound.full : Severity::kNotable,
                                  is_full ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
   finding.fact({.text = percent_text(use.count / use.limit) + " of what it may have",
@@ -200,7 +191,7 @@ void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& fou
   if (answer == nullptr || answer->holders.empty()) return;
   const Holder& parent = answer->holders.front();
   const double count = static_cast<double>(parent.count.value_or(0));
-  constexpr double kMany = 100;
+  constexpr double kMany = 50;
   if (count < kMany) return;
   const TypeEvidence* const threads = evidence.type(Allocator::kTable, "threads");
   const bool is_much = threads != nullptr && threads->limit_objects && count >= 0.25 * *threads->limit_objects;

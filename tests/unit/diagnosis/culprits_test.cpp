@@ -117,5 +117,46 @@ TEST(Culprits, TheQuestionsOfFreeBsdAreItsInspections) {
   EXPECT_EQ(known, inspections);
 }
 
+Holder in_group(Holder holder, std::string group) {
+  holder.group = std::move(group);
+  return holder;
+}
+
+TEST(Culprits, GrowthIsOfTheGroupThatWasChargedAndNotOfTheLargestHolder) {
+  EvidenceOfMachine machine;
+  machine.growing("table", "files", 60000, 9000, 300).is_bytes = false;
+  machine.metric("memstat_memcg_kernel_bytes", 4e7, {"/web.service"}).change.recent = 4e7;
+  machine.metric("memstat_memcg_kernel_bytes", 9e8, {"/db.service"});
+  machine.evidence.inspections = {
+      answer("files", "process", "open files",
+             {in_group(process(1, "db", 40000), "/db.service"), in_group(process(2, "web", 9500), "/web.service/worker")})};
+  EXPECT_EQ(culprits_of(diagnose(machine.evidence).findings.at(0)),
+            "group /web.service; process web (pid 2); group /web.service/worker; web (pid 2) has 9500 open files");
+  machine.evidence.inspections[0].holders.pop_back();
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.at(1).name, "db (pid 1)") << "nobody of the group was reached";
+}
+
+TEST(Culprits, TheHoldersGroupIsNamedBesideTheOneThatIsCharged) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.metric("memstat_memcg_kernel_bytes", 9e8, {"/db.service"});
+  machine.evidence.inspections = {
+      answer("files", "process", "open files", {in_group(process(2, "web", 9500), "/web.service")})};
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  ASSERT_EQ(finding.who.size(), 3U);
+  EXPECT_EQ(finding.who[2].name, "/web.service");
+}
+
+TEST(Culprits, WhoIsLeftIsNotToBlameForAKill) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.part("anonymous", 1);
+  machine.evidence.kills = {{.command = "java", .constraint = "none", .group = "/a", .pid = 7, .program_bytes = 9e9}};
+  machine.evidence.inspections = {answer("anonymous", "process", "of program memory", {process(8, "db", {}, 2000000000)})};
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  EXPECT_EQ(finding.cause, "machine_oom_kill");
+  EXPECT_EQ(finding.who.size(), 2U) << "the victim and its group";
+}
+
 }  // namespace
 }  // namespace memstat

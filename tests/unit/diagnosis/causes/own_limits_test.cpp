@@ -62,17 +62,27 @@ TEST(OwnLimits, AProgramThatLoweredItsLimitBelowWhatItHasIsNotAtIt) {
   EXPECT_EQ(machine.words(), "");
 }
 
-TEST(OwnLimits, ExactlyAUsualLimitIsPossiblyOneWhereItIsNotKnown) {
+TEST(OwnLimits, HalfOfAUsersLimitIsWorthAWordWhereNotAllProcessesWereReached) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("quotas", {holder("epoll watches", 1700, 3000)})};
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.inspections[0].is_cut = true;
+  ASSERT_EQ(machine.words(), "notable epoll_watches_full");
+  EXPECT_EQ(machine.find()[0].headline, "User web has at least 1700 of 3000 epoll watches");
+  machine.evidence.inspections = {answer("files", {holder("", 700, 1024)})};
+  machine.evidence.inspections[0].is_cut = true;
+  EXPECT_EQ(machine.words(), "") << "a process is counted whole";
+}
+
+TEST(OwnLimits, WithoutALimitNothingIsFull) {
   EvidenceOfMachine machine;
   machine.evidence.inspections = {answer("files", {holder("", 1024, {})})};
-  EXPECT_EQ(machine.words(), "notable process_files_full");
-  machine.evidence.inspections[0].holders[0].count = 1023;
   EXPECT_EQ(machine.words(), "");
 }
 
 TEST(OwnLimits, ZombiesAreTheirParents) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("zombies", {holder("", 99, {})})};
+  machine.evidence.inspections = {answer("zombies", {holder("", 49, {})})};
   EXPECT_EQ(machine.words(), "");
   machine.evidence.inspections[0].holders[0].count = 300;
   ASSERT_EQ(machine.words(), "notable zombies");

@@ -34,7 +34,19 @@ TEST(UserWatches, AreOfAUserInAllItsProcesses) {
   std::string who;
   const Diagnosis diagnosis = diagnose(machine.evidence);
   for (const Finding::Who& one : diagnosis.findings.at(0).who) who += one.kind + " " + one.name + "; ";
-  EXPECT_EQ(who, "user web; process sync (pid 7); process sync (pid 8); process sync (pid 9); group /web.service; ");
+  EXPECT_EQ(who, "user web; process sync (pid 7); process sync (pid 9); group /web.service; ");
+}
+
+TEST(UserWatches, AreAtLeastWhatTheProcessesThatWereReachedHave) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_table_user_limit_objects", 3000, {"inotify_watches"});
+  machine.evidence.inspections = {watches({process(7, "web", 1700)})};
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.inspections[0].is_cut = true;
+  ASSERT_EQ(machine.words(), "notable inotify_watches_full");
+  EXPECT_EQ(machine.find()[0].headline, "User web has at least 1700 of 3000 inotify watches");
+  machine.evidence.inspections[0].holders[0].count = 1400;
+  EXPECT_EQ(machine.words(), "");
 }
 
 TEST(UserWatches, AreAskedForBeforeThereIsAFinding) {
