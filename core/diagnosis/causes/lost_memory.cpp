@@ -2,7 +2,7 @@
 // Memory that the machine no longer has, or that cannot be reclaimed.
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::lost_memory {
@@ -53,11 +53,14 @@ void look_at_unevictable(const Evidence& evidence, const Cause& cause, Findings&
 void look_at_pins(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto pins = evidence.value(kPins);
   constexpr double kPage = 4096;
-  if (!pins || evidence.share(*pins * kPage) < 0.1) return;
+  if (!pins || evidence.share(*pins * kPage) < 0.05) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Devices have pinned up to " + bytes_text(*pins * kPage) + " of memory");
   finding.fact({.text = counted(*pins, "pin"), .source = std::string(kPins), .value = pins});
   finding.bytes = *pins * kPage;
+  // Pins are not charged, but the pinned memory is: only a group with as much of it can be the holder.
+  name_holder(evidence, kProgramMemory, Holds::kNow, 0.9 * finding.bytes, finding);
+  if (finding.who.empty()) name_holder(evidence, kSharedMemory, Holds::kNow, 0.9 * finding.bytes, finding);
   finding.leads_to("RDMA, VFIO, io_uring or AF_XDP keep pages in place.")
       .then("grep VmPin /proc/[0-9]*/status | sort -k2 -rn | head");
 }
@@ -66,6 +69,7 @@ constexpr std::string_view kTotalNeeds[] = {kTotal};
 constexpr std::string_view kUnevictableNeeds[] = {kUnevictable};
 constexpr std::string_view kUnevictableUses[] = {kLocked};
 constexpr std::string_view kPinNeeds[] = {kPins};
+constexpr std::string_view kPinUses[] = {kGroupAnonymous, kGroupParts};
 constexpr std::array kCauses{Cause{.name = "memory_lost",
                                    .looks_for = "The machine has less memory than at the first poll.",
                                    .watches = Watches::kChange,
@@ -81,6 +85,8 @@ constexpr std::array kCauses{Cause{.name = "memory_lost",
                                    .looks_for = "Much memory is pinned for devices.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kPinNeeds,
+                                   .uses = kPinUses,
+                                   .asks = "pinned",
                                    .look = look_at_pins}};
 
 }  // namespace

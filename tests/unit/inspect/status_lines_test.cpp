@@ -36,7 +36,7 @@ TEST_P(WhoByStatus, ADamagedOrHugeNumberIsNone) {
 
 INSTANTIATE_TEST_SUITE_P(Questions, WhoByStatus,
                          testing::Values(StatusLine{"anonymous", "RssAnon"}, StatusLine{"locked", "VmLck"},
-                                         StatusLine{"page-tables", "VmPTE"}),
+                                         StatusLine{"page-tables", "VmPTE"}, StatusLine{"pinned", "VmPin"}),
                          [](const auto& line) { return line.param.key; });
 
 }  // namespace

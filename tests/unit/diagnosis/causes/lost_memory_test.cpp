@@ -21,9 +21,9 @@ TEST(LostMemory, TheMachineHasLessThanAtFirst) {
 
 TEST(LostMemory, LockedMemoryIsNotCountedAgain) {
   EvidenceOfMachine machine;
-  machine.metric("memstat_unevictable_bytes", 3000 * kMiB);
+  machine.metric("memstat_unevictable_bytes", 2000 * kMiB);
   EXPECT_EQ(machine.words(), "notable unevictable_memory");
-  machine.metric("memstat_locked_bytes", 2900 * kMiB);
+  machine.metric("memstat_locked_bytes", 1950 * kMiB);
   EXPECT_EQ(machine.words(), "");
 }
 
@@ -33,6 +33,15 @@ TEST(LostMemory, PinsOfATenthOfMemory) {
   EXPECT_EQ(machine.words(), "notable pinned_memory");
   machine.evidence.metrics[0].value = 1000;
   EXPECT_EQ(machine.words(), "");
+}
+
+TEST(LostMemory, PinsAreOfAGroupThatHasAsMuchMemory) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_page_pins", 2 * EvidenceOfMachine::kGiB / 4096);
+  machine.metric("memstat_memcg_anonymous_bytes", EvidenceOfMachine::kGiB, {"/db.service"});
+  EXPECT_TRUE(machine.find().at(0).who.empty()) << "it has less than is pinned";
+  machine.metric("memstat_memcg_anonymous_bytes", 3 * EvidenceOfMachine::kGiB, {"/vm.scope"});
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/vm.scope");
 }
 
 }  // namespace
