@@ -474,7 +474,12 @@ void Poller::remember(const Snapshot& snapshot, std::int64_t now_ns) {
     history_.add_named(kUnaccountedSeries, rest.bits);
   }
   std::uint64_t reclaimed = 0;
-  for (const Snapshot::MachineSample& pages : snapshot.samples(kReclaimedPages)) reclaimed += pages.bits;
+  for (const Snapshot::MachineSample& pages : snapshot.samples(kReclaimedPages)) {
+    snapshot.labels_at(pages.labels, kReclaimedPages.label_names()).for_each([&](std::string_view, std::string_view by) {
+      // Recent kernels also count what control groups at their limits take from themselves as direct.
+      if (by != "direct") reclaimed += pages.bits;
+    });
+  }
   history_.add_named(kReclaimedSeries, reclaimed);
   for (const Snapshot::MachineSample& kills : snapshot.samples(kOomKills)) history_.add_named(kKillsSeries, kills.bits);
   history_.finish();

@@ -10,11 +10,19 @@ namespace {
 
 constexpr std::string_view kRefaults = "memstat_refaulted_pages_total";
 constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
+constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
 constexpr std::string_view kScanned = "memstat_reclaim_scanned_pages_total";
 
-/// Refaults come from all reclaim, including groups at their limits; the scanned pages only from the machine's own.
+/// Refaults are of all reclaim, also of groups at their limits. Some kernels count the pages that those scan as direct, but
+/// only allocations that wait for the machine's own reclaim as stalls.
 bool is_of_groups(const Evidence& evidence, double refaults) {
-  return !evidence.samples(kScanned).empty() && evidence.moved(kScanned) < refaults / 2;
+  if (evidence.samples(kScanned).empty()) return false;
+  const bool is_of_machine = evidence.samples(kDirect).empty() || evidence.moved(kDirect) > 0;
+  double scanned = 0;
+  for (const MetricEvidence& one : evidence.samples(kScanned)) {
+    if (one.labels[0] != "direct" || is_of_machine) scanned += one.change.recent;
+  }
+  return scanned < refaults / 2;
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -26,7 +34,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double full = stalled("full");
   const double some = stalled("some");
   // A slow disk limits the rate, but not the time for which programs wait.
-  const double least = full >= 0.1 ? 100 : 1000;
+  const double least = full >= 0.1 || some >= 0.3 ? 100 : 1000;
   if (pages < least || (full < 0.05 && some < 0.2)) return;
   if (is_of_groups(evidence, evidence.moved(kRefaults))) return;
   Finding& finding = add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
@@ -48,7 +56,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kRefaults, kStalls};
-constexpr std::string_view kUses[] = {kGroupRefaults, kScanned};
+constexpr std::string_view kUses[] = {kGroupRefaults, kScanned, kDirect};
 constexpr std::string_view kExplains[] = {"memory_stalls", "direct_reclaim"};
 constexpr std::array kCauses{Cause{.name = "reclaim_thrash",
                                    .looks_for = "Pages that were just reclaimed are read again, and programs wait for them.",

@@ -41,6 +41,8 @@ TEST(Thrash, OfAGroupAtItsLimitIsNotTheMachines) {
   EXPECT_EQ(machine.words(), "");
   machine.moved("memstat_reclaim_scanned_pages_total", 100000, {"direct"});
   EXPECT_EQ(machine.words(), "now reclaim_thrash");
+  machine.metric("memstat_allocation_stalls_total", 4, {"normal"});
+  EXPECT_EQ(machine.words(), "") << "no allocation waited: the pages are those of groups";
 }
 
 }  // namespace
