@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory reserved by programs, against Linux's commit limit.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -12,15 +13,20 @@ constexpr std::string_view kCommitted = "memstat_committed_bytes";
 constexpr std::string_view kLimit = "memstat_commit_limit_bytes";
 constexpr std::string_view kMode = "memstat_overcommit_mode";
 constexpr double kStrict = 2;
+/// vm.admin_reserve_kbytes, unless somebody has set it.
+constexpr double kDefaultReserve = 8.0 * (1U << 20U);
 
 /// The limit is enforced only with vm.overcommit_memory=2. Old recordings do not contain that setting.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto committed = evidence.value(kCommitted);
   const auto limit = evidence.value(kLimit);
   const auto mode = evidence.value(kMode);
-  if (!committed || !limit || *limit <= 0 || *committed < kNearShare * *limit) return;
+  if (!committed || !limit || *limit <= 0) return;
+  // All but root leave out a reserve (mm/util.c, __vm_enough_memory).
+  const double usable = *limit - std::min(kDefaultReserve, evidence.total_bytes / 32);
+  if (*committed < kNearShare * *limit && *committed < 0.97 * usable) return;
   if (mode ? *mode != kStrict : *committed > *limit) return;
-  const bool is_full = mode && *committed >= 0.97 * *limit;
+  const bool is_full = mode && *committed >= 0.97 * usable;
   Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
                                  mode ? Certainty::kLikely : Certainty::kPossible,
                                  "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
@@ -35,6 +41,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
   }
+  finding.is_about("table", "committed");
   finding.leads_to("malloc, mmap and fork fail with ENOMEM.")
       .then("grep VmSize /proc/[0-9]*/status | sort -k2 -rn | head")
       .then("sysctl vm.overcommit_memory vm.overcommit_ratio vm.overcommit_kbytes");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups of Linux that were removed and still hold memory.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/cause.h"
@@ -11,6 +12,9 @@ namespace {
 constexpr std::string_view kDying = "memstat_memcg_dying_descendants";
 /// Numbers that are not explained by groups removed just now.
 constexpr double kMany = 2000;
+/// With its per-CPU counters; on a small machine fewer of them are many.
+constexpr double kBytesOfGroup = 40960;
+constexpr double kManyShare = 0.02;
 constexpr double kSome = 100;
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -20,14 +24,15 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   if (most == nullptr || most->value < kSome) return;
   const bool is_growing = most->change.recent >= 0.25 * most->value;
-  if (most->value < kMany && !is_growing) return;  // they disappear with the caches that hold them
+  const double many = std::max(std::min(kMany, kManyShare * evidence.total_bytes / kBytesOfGroup), kSome);
+  if (most->value < many && !is_growing) return;  // they disappear with the caches that hold them
   const bool is_long = evidence.watched_seconds >= 3600 && most->change.since_start > 0;
-  Finding& finding = add_finding(found, cause, most->value >= kMany && is_long ? Severity::kWasteful : Severity::kNotable,
+  Finding& finding = add_finding(found, cause, most->value >= many && is_long ? Severity::kWasteful : Severity::kNotable,
                                  Certainty::kLikely, count_text(most->value) + " removed control groups still hold memory");
   finding.fact({.text = count_text(most->change.recent) + " more in " + duration_words(evidence.recent_seconds),
                 .source = std::string(kDying),
                 .value = most->value,
-                .limit = kMany,
+                .limit = many,
                 .window_seconds = evidence.recent_seconds});
   if (most->labels[0] != "/") finding.by("group", most->labels[0]);
   finding.is_about("account", "percpu").leads_to("Each keeps per-CPU and slab memory, and makes reclaim slower.");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Parts of memory that are larger than on healthy machines.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -30,8 +31,13 @@ struct Part {
   std::span<const std::string_view> explains = {};
 };
 
+constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
+
 /// With virtio, Xen and Hyper-V the balloon is not in the total.
 constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
+
+/// Queues that programs leave full drop segments.
+constexpr std::string_view kQueueSymptoms[] = {"tcp_receive_dropped"};
 
 constexpr std::array kParts{
     Part{.name = "page_tables_large",
@@ -110,7 +116,7 @@ constexpr std::array kParts{
     Part{.name = "locked_memory",
          .part = "anonymous",
          .system = CauseSystem::kLinux,
-         .share = 0.25,
+         .share = 0.15,
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Programs have locked ",
@@ -123,7 +129,7 @@ constexpr std::array kParts{
     Part{.name = "sockets_large",
          .part = "sockets",
          .system = CauseSystem::kLinux,
-         .share = 0.05,
+         .share = 0.03,
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Buffers of sockets hold ",
@@ -131,7 +137,8 @@ constexpr std::array kParts{
          .next = "ss -tmpn | head -40",
          .asks = "queues",
          .needs = {"account/sockets"},
-         .charged = &kSocketMemory},
+         .charged = &kSocketMemory,
+         .explains = kQueueSymptoms},
     Part{.name = "tracing_large",
          .part = "tracing",
          .system = CauseSystem::kLinux,
@@ -223,6 +230,60 @@ double percpu_maps(const Evidence& evidence) {
   return maps == nullptr ? 0 : maps->bytes.value_or(0);
 }
 
+/// Maps of per-CPU memory, stacks of threads, and the code of modules, which are many modules' together.
+bool is_own_part(std::string_view function) {
+  constexpr std::array<std::string_view, 7> kStacks{"kernel_clone",    "fork_idle",       "_do_fork",    "copy_process",
+                                                    "dup_task_struct", "alloc_thread_st", "thread_stack"};
+  return function == "pcpu_create_chunk" || function.find("module") != std::string_view::npos ||
+         function.starts_with("execmem") ||
+         std::any_of(kStacks.begin(), kStacks.end(), [&](std::string_view stack) { return function.starts_with(stack); });
+}
+
+/// The function with the most vmalloc memory; nullptr: none that stands out.
+const TypeEvidence* largest_caller(const Evidence& evidence) {
+  constexpr double kShare = 0.025;
+  const TypeEvidence* most = nullptr;
+  for (const TypeEvidence& type : evidence.types) {
+    if (type.allocator != Allocator::kVmalloc || is_own_part(type.name) || evidence.share(type.bytes.value_or(0)) < kShare)
+      continue;
+    if (most == nullptr || *type.bytes > *most->bytes) most = &type;
+  }
+  return most;
+}
+
+bool is_of_bpf(std::string_view function) {
+  return function.find("bpf_") != std::string_view::npos || function.starts_with("array_map_") ||
+         function.starts_with("htab_map_");
+}
+
+void name_caller(const TypeEvidence& caller, Finding& finding) {
+  finding.by("function", caller.name)
+      .is_about("vmalloc", caller.name)
+      .fact({.text = short_name(caller.name) + " has " + bytes_text(*caller.bytes) + " of it",
+             .source = "vmalloc/" + std::string(caller.name),
+             .value = caller.bytes});
+  if (is_of_bpf(caller.name)) finding.asks = "bpf";
+}
+
+/// The mount of tmpfs with the most files; nullptr: files are no large part. Buffers of a database are in no mount.
+const MetricEvidence* largest_mount(const Evidence& evidence, double shared) {
+  constexpr double kShare = 0.2;
+  double all = 0;
+  const MetricEvidence* most = nullptr;
+  for (const MetricEvidence& mount : evidence.samples(kMountBytes)) {
+    all += mount.value;
+    if (most == nullptr || mount.value > most->value) most = &mount;
+  }
+  return evidence.share(std::min(all, shared)) >= kShare ? most : nullptr;
+}
+
+void name_mount(const MetricEvidence& mount, Finding& finding) {
+  finding.by("mount", mount.labels[0])
+      .fact({.text = "files in " + short_name(mount.labels[0]) + " have " + bytes_text(mount.value),
+             .source = std::string(kMountBytes),
+             .value = mount.value});
+}
+
 std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
   const auto bytes = part.metric.empty() ? evidence.part(part.part) : evidence.value(part.metric);
   return bytes && part.name == "vmalloc_large" ? *bytes - percpu_maps(evidence) : bytes;
@@ -245,12 +306,15 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Part& part = kParts[cause.row];
   const auto bytes = bytes_of(evidence, part);
   if (!bytes || *bytes <= 0) return;
-  if (evidence.share(*bytes) <= part.share && !is_multiple(evidence, part, *bytes)) return;
+  const TypeEvidence* const caller = part.name == "vmalloc_large" ? largest_caller(evidence) : nullptr;
+  const MetricEvidence* const mount = part.name == "shared_memory_large" ? largest_mount(evidence, *bytes) : nullptr;
+  const bool stands_out = caller != nullptr || mount != nullptr;
+  if (evidence.share(*bytes) <= part.share && !stands_out && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);
   const bool is_more = *bytes > evidence.total_bytes;  // a balloon is not in the remaining memory
-  if (!is_short && !gained && evidence.share(*bytes) <= part.most_share) return;
+  if (!is_short && !gained && mount == nullptr && evidence.share(*bytes) <= part.most_share) return;
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
                   gained || (is_short && part.needs_short < 1) ? Certainty::kLikely : Certainty::kPossible,
@@ -271,12 +335,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
   finding.bytes = *bytes;
   finding.is_about("account", part.part).leads_to(part.effect).then(part.next);
-  if (part.charged != nullptr) {
-    name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);
-  }
+  if (caller != nullptr) name_caller(*caller, finding);
+  if (mount != nullptr) name_mount(*mount, finding);
+  if (part.charged != nullptr) name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);
 }
 
-constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts};
+constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts, kMountBytes};
 
 constexpr auto kCauses = causes_of<kParts>([](const Part& part) {
   return Cause{.name = part.name,

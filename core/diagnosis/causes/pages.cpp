@@ -19,6 +19,7 @@ constexpr std::string_view kSuccesses = "memstat_compaction_successes_total";
 constexpr std::string_view kIndex = "memstat_fragmentation_index";
 constexpr std::string_view kReserved = "memstat_hugetlb_reserved_pages";
 constexpr std::string_view kNuma = "memstat_numa_events_total";
+constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
 
 Finding& with_count(Finding& finding, const Evidence& evidence, double moved, std::string_view what,
                     std::string_view source) {
@@ -29,15 +30,48 @@ Finding& with_count(Finding& finding, const Evidence& evidence, double moved, st
        .window_seconds = evidence.recent_seconds});
 }
 
+/// Kernel memory of a group that is in no part of the account: pages of pipes, of queues of Unix sockets, of rings.
+double uncounted_bytes(const Evidence& evidence, const MetricEvidence& kernel) {
+  constexpr std::array<std::string_view, 6> kKinds{"kernel_stack", "pagetables", "sec_pagetables",
+                                                   "percpu",       "vmalloc",    "slab"};
+  double counted_bytes = 0;
+  for (const MetricEvidence& part : evidence.samples(kGroupParts)) {
+    if (part.labels[0] == kernel.labels[0] && std::find(kKinds.begin(), kKinds.end(), part.labels[1]) != kKinds.end()) {
+      counted_bytes += part.value;
+    }
+  }
+  return kernel.value - counted_bytes;
+}
+
+struct Uncounted {
+  std::string_view group;
+  double bytes = 0;
+};
+/// The innermost group with at least this much of such memory.
+std::optional<Uncounted> holder_of_uncounted(const Evidence& evidence, double at_least) {
+  std::optional<Uncounted> most;
+  for (const MetricEvidence& kernel : evidence.samples(kGroupParts)) {
+    if (kernel.labels[1] != "kernel" || kernel.labels[0].size() <= 1 || kernel.value < at_least) continue;
+    if (most && !is_within(kernel.labels[0], most->group)) continue;
+    const double bytes = uncounted_bytes(evidence, kernel);
+    if (bytes >= at_least) most = {kernel.labels[0], bytes};
+  }
+  return most;
+}
+
 void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const unaccounted = evidence.sample("memstat_unaccounted_bytes");
   if (unaccounted == nullptr) return;
   const std::optional<double> bytes = unaccounted->value;
   const bool has_jumped = evidence.share(unaccounted->change.since_start) >= 0.05 &&
                           evidence.growth(kAccountAllocator, "unaccounted") == nullptr;  // which is its own cause
-  if (evidence.share(*bytes) < (has_jumped ? 0.05 : 0.1)) return;
+  constexpr double kChargedShare = 0.02;  // less is of the many small things that a machine has
+  if (evidence.share(*bytes) < kChargedShare) return;
+  const auto charged = holder_of_uncounted(evidence, *bytes / 2);
+  const bool is_large = evidence.share(*bytes) >= (has_jumped ? 0.05 : 0.1);
+  if (!is_large && !charged) return;
   Finding& finding = add_finding(
-      found, cause, Severity::kWasteful, Certainty::kPossible,
+      found, cause, is_large ? Severity::kWasteful : Severity::kNotable, charged ? Certainty::kLikely : Certainty::kPossible,
       bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is not accounted for by the kernel");
   finding.fact({.text = "neither free nor in any part of the account",
                 .source = "memstat_unaccounted_bytes",
@@ -54,7 +88,15 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   finding.is_about("account", "unaccounted").leads_to("A driver, pipes, ring buffers or a hypervisor hold whole pages.");
   finding.then("lsmod | head -40").then("ss -xm | head -20");
   // Pages of pipes are unaccounted, but charged to groups.
-  name_holder(evidence, kKernelMemory, Holds::kNow, *bytes / 3, finding);
+  if (charged) {
+    finding.by("group", charged->group)
+        .fact(
+            {.text = short_name(charged->group) + " was charged for " + bytes_text(charged->bytes) + " that no account has",
+             .source = std::string(kGroupParts),
+             .value = charged->bytes});
+  } else {
+    name_holder(evidence, kKernelMemory, Holds::kNow, *bytes / 3, finding);
+  }
 }
 
 void look_at_orders(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -123,7 +165,9 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
     const bool is_old = evidence.uptime_seconds > kDaySeconds;
     if (evidence.share(idle) < (is_short ? 0.05 : 0.1)) continue;
-    if (!is_short && !is_old && is_used) continue;
+    // A pool in use may be filling up, unless little of a large one is.
+    const bool is_much = evidence.share(idle) >= 0.2 && idle > pool.objects.value_or(0) * *pool.object_bytes;
+    if (!is_short && !is_old && is_used && !is_much) continue;
     Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
                                    is_short ? Certainty::kLikely : Certainty::kPossible,
                                    bytes_text(idle) + " of huge pages (" + std::string(pool.name) + ") are unused");
@@ -184,9 +228,25 @@ void look_at_pool_failures(const Evidence& evidence, const Cause& cause, Finding
   }
 }
 
+/// Whether the zones of a node together are at the mark from which the kernel takes pages of other nodes.
+bool is_node_full(const Evidence& evidence, std::string_view node) {
+  double free = 0;
+  double marks = 0;
+  for (const MetricEvidence& mark : evidence.samples(kWatermark)) {
+    if (mark.labels[0] != node || mark.labels[2] != "high") continue;
+    const TypeEvidence* const zone =
+        evidence.type(Allocator::kPage, "node " + std::string(node) + " " + std::string(mark.labels[1]));
+    if (zone == nullptr || !zone->free_objects || !zone->object_bytes) continue;
+    free += *zone->free_objects * *zone->object_bytes;
+    marks += mark.value;
+  }
+  return marks > 0 && free < 2 * marks;
+}
+
 void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& one : evidence.samples(kNuma)) {
-    if (one.labels[1] != "foreign" || evidence.rate(one.change.recent) < 1000) continue;
+    const double rate = evidence.rate(one.change.recent);
+    if (one.labels[1] != "foreign" || rate < 10 || (rate < 1000 && !is_node_full(evidence, one.labels[0]))) continue;
     Finding& finding =
         add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                     "Node " + std::string(one.labels[0]) + " is full: its programs get memory of other nodes");
@@ -196,7 +256,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
-constexpr std::string_view kUnaccountedUses[] = {kGroupKernel};
+constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
 constexpr std::string_view kCompactionUses[] = {kFailures};
@@ -208,6 +268,7 @@ constexpr std::string_view kEmptyUses[] = {kFailures, kReserved};
 constexpr std::string_view kCmaNeeds[] = {"cma/*"};
 constexpr std::string_view kZswapNeeds[] = {"zswap/*"};
 constexpr std::string_view kNumaNeeds[] = {kNuma};
+constexpr std::string_view kNumaUses[] = {kWatermark};
 constexpr std::string_view kOrderUses[] = {kIndex};
 
 constexpr std::array kCauses{
@@ -273,6 +334,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kNumaNeeds,
+          .uses = kNumaUses,
           .look = look_at_nodes},
 };
 

@@ -208,6 +208,39 @@ void look_at_daemon(const Evidence& evidence, const Cause& cause, Findings& foun
   finding.leads_to("Programs wait for memory.").then("top -b -o res | head -20");
 }
 
+/// Memory of a group that reclaim and writeback cannot give to files.
+double fixed_bytes(const Evidence& evidence, std::string_view group) {
+  return charged_to(evidence, group, kProgramMemory, Holds::kNow) + charged_to(evidence, group, kSharedMemory, Holds::kNow) +
+         charged_to(evidence, group, kKernelMemory, Holds::kNow);
+}
+
+/// A group has its own share of dirty pages: the kernel slows its writers down from about 15 % of what its limit leaves for
+/// files, while the machine's dirty pages are few (mm/page-writeback.c, mem_cgroup_wb_stats).
+void look_at_writers_of_groups(const Evidence& evidence, const Cause& cause, double waiting, Findings& found) {
+  constexpr double kShare = 0.12;
+  for (const MetricEvidence& dirty : evidence.samples(kDirtyMemory.metric)) {
+    if (dirty.labels[1] != kDirtyMemory.part) continue;
+    const TypeEvidence* const group = evidence.type(Allocator::kMemcg, dirty.labels[0]);
+    if (group == nullptr || !group->limit_bytes || !group->bytes || *group->bytes < 0.5 * *group->limit_bytes) continue;
+    const double room = *group->limit_bytes - fixed_bytes(evidence, group->name);
+    if (room <= 0 || dirty.value < kShare * room) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                   "Control group " + short_name(group->name, 36) + ": writers wait, " +
+                                       bytes_text(dirty.value) + " are not written yet");
+    finding.fact({.text = percent_text(dirty.value / room) + " of what its limit leaves for files is dirty",
+                  .source = std::string(kDirtyMemory.metric),
+                  .value = dirty.value,
+                  .limit = kShare * room});
+    finding.fact({.text = "programs waited for the disk " + percent_text(waiting) + " of the time",
+                  .source = std::string(kIoStalls),
+                  .value = waiting,
+                  .window_seconds = evidence.recent_seconds});
+    finding.by("group", group->name).is_about("memcg", group->name);
+    finding.leads_to("Its writes are as slow as its disk.")
+        .then("cat /sys/fs/cgroup" + std::string(group->name) + "/io.pressure");
+  }
+}
+
 void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double pages = evidence.moved("memstat_throttled_written_pages_total");
   const bool waits_in_reclaim = evidence.rate(pages) >= 1;
@@ -219,7 +252,10 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
   const MetricEvidence* const stalls = evidence.sample(kIoStalls, "some");
   const double waiting = stalls == nullptr ? 0 : evidence.time_share(stalls->change.recent);
   const bool waits_in_write = limit > 0 && dirty > limit && waiting > 0.2;
-  if (!waits_in_reclaim && !waits_in_write) return;
+  if (!waits_in_reclaim && !waits_in_write) {
+    if (waiting > 0.2) look_at_writers_of_groups(evidence, cause, waiting, found);
+    return;
+  }
   constexpr double kBurst = 30;  // such as copying files
   const bool is_long = waits_in_reclaim || evidence.recent_seconds >= kBurst;
   Finding& finding = add_finding(
@@ -266,7 +302,7 @@ constexpr std::string_view kZoneNeeds[] = {kWatermark};
 constexpr std::string_view kDaemonNeeds[] = {"memstat_page_events_total", kPaged};
 constexpr std::string_view kThrottlingNeeds[] = {"memstat_throttled_written_pages_total"};
 constexpr std::string_view kThrottlingUses[] = {"memstat_dirty_bytes", "memstat_writeback_bytes", kDirtyThreshold, kIoStalls,
-                                                kGroupParts};
+                                                kGroupParts,           kGroupAnonymous,           kGroupKernel};
 constexpr std::string_view kStallUses[] = {kGroupStalls};
 constexpr std::string_view kSwapUses[] = {kGroupRefaults, kStalls};
 constexpr std::string_view kSpaceUses[] = {kGroupSwap};

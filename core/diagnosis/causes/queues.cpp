@@ -14,9 +14,11 @@ constexpr std::string_view kAllocated = "memstat_socket_allocated_objects";
 
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& one : evidence.samples(kDropped)) {
-    if (one.change.recent <= 0 || evidence.rate(one.change.recent) < 0.1) continue;
+    constexpr double kFew = 5;
+    const bool is_often = evidence.rate(one.change.recent) >= 0.1;
+    if (one.change.recent <= 0 || (!is_often && one.change.recent < kFew)) continue;
     Finding& finding =
-        add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
+        add_finding(found, cause, is_often ? Severity::kNow : Severity::kNotable, Certainty::kConfirmed,
                     counted(one.change.recent, "kernel message") + " lost: a program does not read its netlink socket");
     finding.fact({.text = counted(one.change.recent, "drop") + " in " + duration_words(evidence.recent_seconds),
                   .source = std::string(kDropped),

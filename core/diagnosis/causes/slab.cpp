@@ -18,14 +18,17 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
     if ((cache.allocator == Allocator::kSlab) != (cause.row == 0)) continue;
     if (!cache.held_bytes || !cache.bytes) continue;
     const double idle = *cache.held_bytes - *cache.bytes;
-    if (evidence.share(idle) < 0.03 || *cache.bytes > 0.6 * *cache.held_bytes) continue;
-    Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kPossible,
+    const bool is_much = evidence.share(idle) >= 0.03 && *cache.bytes <= 0.6 * *cache.held_bytes;
+    // Empty slabs are given back, so what is nearly empty stays so until its last objects are freed.
+    const bool is_nearly_empty = evidence.share(idle) >= 0.01 && *cache.bytes <= 0.25 * *cache.held_bytes;
+    if (!is_much && !is_nearly_empty) continue;
+    Finding& finding = add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kPossible,
                                    short_name(cache.name, 30) + " holds " + bytes_text(*cache.held_bytes) + " for " +
                                        bytes_text(*cache.bytes) + " in use");
     finding.fact({.text = bytes_text(idle) + " is free objects",
                   .source = std::string(to_string(cache.allocator)) + "/" + std::string(cache.name),
                   .value = idle,
-                  .limit = 0.03 * evidence.total_bytes});
+                  .limit = (is_much ? 0.03 : 0.01) * evidence.total_bytes});
     finding.bytes = idle;
     finding.is_about(to_string(cache.allocator), cache.name)
         .leads_to("One object keeps a whole slab in use, and no other cache can use the rest of it.");
@@ -34,21 +37,23 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
   }
 }
 
-/// Memory that reclaim cannot free, and growth from before the first poll.
+constexpr double kLargeCache = 0.05;
+
+/// What reclaim cannot take, and what grew before anybody watched.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* most = nullptr;
   for (const TypeEvidence& cache : evidence.types) {
     if (cache.allocator != Allocator::kSlab || !cache.bytes || is_cache(cache.allocator, cache.name)) continue;
     if (most == nullptr || *cache.bytes > *most->bytes) most = &cache;
   }
-  if (most == nullptr || evidence.share(*most->bytes) < 0.1) return;
+  if (most == nullptr || evidence.share(*most->bytes) < kLargeCache) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Slab cache " + short_name(most->name, 30) + " takes " + bytes_text(*most->bytes) + ", " +
                                      percent_text(evidence.share(*most->bytes)) + " of all memory");
   finding.fact({.text = count_text(most->objects.value_or(0)) + " objects, which reclaim cannot take",
                 .source = "slab/" + std::string(most->name),
                 .value = most->bytes,
-                .limit = 0.1 * evidence.total_bytes});
+                .limit = kLargeCache * evidence.total_bytes});
   finding.bytes = *most->bytes;
   finding.is_about("slab", most->name)
       .leads_to("Its objects were made and not freed: a leak that has ended, or a very large load.")
@@ -62,9 +67,9 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
   const auto fixed = evidence.part("slab_unreclaimable");
   if (!reclaimable || !fixed || evidence.slab_held_bytes <= 0) return;
   const double hidden = *reclaimable + *fixed - evidence.slab_held_bytes;
-  if (evidence.share(hidden) < 0.05) return;
   const GrowthEvidence* const growth = evidence.growth(kAccountAllocator, "slab_unreclaimable");
   const bool is_growing = growth != nullptr && hidden >= growth->gain;
+  if (evidence.share(hidden) < (is_growing ? 0.02 : 0.05)) return;
   const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
   const auto to_end = is_growing && !is_starting ? outlook(*growth, growth->memory_seconds) : std::nullopt;
   Finding& finding = add_finding(found, cause, to_end ? Severity::kSoon : Severity::kNotable, Certainty::kLikely,
@@ -88,6 +93,8 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
       .then("memstatctl origins --limit 10");
 }
 
+constexpr Charge kReclaimable{"memstat_memcg_reclaimable_kernel_bytes", "", "of reclaimable kernel memory"};
+
 void look_at_names(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto negative = evidence.value("memstat_negative_dentries");
   const TypeEvidence* const cache = evidence.type(Allocator::kSlab, "dentry");
@@ -106,6 +113,7 @@ void look_at_names(const Evidence& evidence, const Cause& cause, Findings& found
                 .limit = 0.5 * all});
   finding.bytes = bytes;
   finding.is_about("slab", "dentry").is_about("table", "dentries");
+  name_holder(evidence, kReclaimable, Holds::kNow, bytes / 2, finding);
   finding.leads_to("The kernel reclaims it when memory is short. Until then, removing large directories is slow.");
   finding.then("perf trace -e openat,newfstatat --failure -a sleep 5");
 }
@@ -151,6 +159,7 @@ constexpr std::string_view kZoneNeeds[] = {"uma/*"};
 constexpr std::string_view kLargeNeeds[] = {"account/slab_unreclaimable", "slab/*"};
 constexpr std::string_view kLargeSymptoms[] = {"memory_growth"};
 constexpr std::string_view kNameNeeds[] = {"memstat_negative_dentries", "table/dentries"};
+constexpr std::string_view kNameUses[] = {kReclaimable.metric};
 constexpr std::string_view kRcuNeeds[] = {"table/dentries"};
 
 constexpr std::array kCauses{
@@ -168,7 +177,7 @@ constexpr std::array kCauses{
           .look = look_at_waste,
           .row = 1},
     Cause{.name = "slab_large",
-          .looks_for = "A slab cache that reclaim cannot shrink takes a tenth of memory or more.",
+          .looks_for = "A slab cache that reclaim cannot shrink takes a twentieth of memory or more.",
           .system = CauseSystem::kLinux,
           .needs = kSlabNeeds,
           .uses = kCacheUses,
@@ -184,6 +193,7 @@ constexpr std::array kCauses{
           .looks_for = "Lookups of missing files fill the cache of names.",
           .system = CauseSystem::kLinux,
           .needs = kNameNeeds,
+          .uses = kNameUses,
           .runbook = "MemstatNegativeDentries",
           .look = look_at_names},
     Cause{.name = "rcu_backlog",

@@ -26,5 +26,18 @@ TEST(CommitLimit, ThatIsExceededIsNotEnforced) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(CommitLimit, LeavesOutWhatOnlyRootMayReserve) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_commit_limit_bytes", 100 * EvidenceOfMachine::kMiB);
+  MetricEvidence& committed = machine.metric("memstat_committed_bytes", 80 * EvidenceOfMachine::kMiB);
+  committed.value = 80 * EvidenceOfMachine::kMiB;
+  machine.metric("memstat_overcommit_mode", 2);
+  EXPECT_EQ(machine.words(), "");
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_committed_bytes") one.value = 90 * EvidenceOfMachine::kMiB;
+  }
+  EXPECT_EQ(machine.words(), "now commit_limit_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::commit_limit

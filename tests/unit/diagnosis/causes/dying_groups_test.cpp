@@ -29,5 +29,14 @@ TEST(DyingGroups, ExplainWhatTheyHold) {
   EXPECT_EQ(machine.find()[0].explains.size(), 1U);
 }
 
+TEST(DyingGroups, OfASmallMachineAreManySooner) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_memcg_dying_descendants", 600, {"/"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.total_bytes = EvidenceOfMachine::kGiB;
+  machine.evidence.available_bytes = 0.5 * EvidenceOfMachine::kGiB;
+  EXPECT_EQ(machine.words(), "notable cgroup_dying");
+}
+
 }  // namespace
 }  // namespace memstat::causes::dying_groups

@@ -17,7 +17,7 @@ constexpr LargePart kAlways[] = {{"notable page_tables_large", "page_tables", 0.
                                  {"notable kernel_stacks_large", "kernel_stacks", 0.01, 0.03},
                                  {"notable percpu_large", "percpu", 0.01, 0.05},
                                  {"notable vmalloc_large", "vmalloc", 0.02, 0.06},
-                                 {"notable sockets_large", "sockets", 0.02, 0.06},
+                                 {"notable sockets_large", "sockets", 0.02, 0.04},
                                  {"wasteful tracing_large", "tracing", 0.01, 0.03},
                                  {"notable memory_poisoned", "hardware_corrupted", 0, 1e-6},
                                  {"notable unswappable_large", "unswappable", 0.01, 0.2, EvidenceSystem::kFreeBsd},
@@ -86,7 +86,7 @@ TEST(LargePart, WhatIsLockedOrNotAttachedIsCountedByTheKernelAlone) {
     double healthy;
     double large;
   };
-  for (const Counted& one : {Counted{"memstat_locked_bytes", "notable locked_memory", 0.2, 0.4},
+  for (const Counted& one : {Counted{"memstat_locked_bytes", "notable locked_memory", 0.1, 0.3},
                              Counted{"memstat_sysv_shm_unattached_bytes", "wasteful sysv_shm_unattached", 0.01, 0.1}}) {
     EvidenceOfMachine machine;
     MetricEvidence& bytes = machine.metric(one.metric, one.healthy * machine.evidence.total_bytes);
@@ -122,6 +122,40 @@ TEST(LargePart, HalfAsManyPageTablesAreMuchForMemoryThatNeedsFew) {
   EXPECT_EQ(machine.words(), "notable page_tables_large");
   machine.evidence.metrics[0].value = 400 * EvidenceOfMachine::kGiB;
   EXPECT_EQ(machine.words(), "") << "each page is mapped once";
+}
+
+TEST(LargePart, FilesInTmpfsAreNoBuffersOfADatabase) {
+  EvidenceOfMachine machine;
+  machine.part("shared", 0.3 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "") << "a database";
+  machine.metric("memstat_tmpfs_bytes", 0.02 * machine.evidence.total_bytes, {"/run"});
+  machine.metric("memstat_tmpfs_bytes", 0.25 * machine.evidence.total_bytes, {"/tmp"});
+  ASSERT_EQ(machine.words(), "notable shared_memory_large");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/tmp");
+}
+
+TEST(LargePart, AFunctionWithMuchVmallocMemoryStandsOut) {
+  EvidenceOfMachine machine;
+  machine.part("vmalloc", 0.04 * machine.evidence.total_bytes);
+  TypeEvidence& modules = machine.type(Allocator::kVmalloc, "move_module");
+  modules.bytes = 0.03 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.types[0].name = "kernel_clone";
+  EXPECT_EQ(machine.words(), "") << "stacks are a part of their own";
+  machine.evidence.types[0].name = "htab_map_alloc";
+  ASSERT_EQ(machine.words(), "notable vmalloc_large");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "htab_map_alloc");
+  EXPECT_EQ(machine.find()[0].asks, "bpf");
+}
+
+TEST(LargePart, UnreadBuffersExplainDroppedSegments) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_events_total", 60, {"TCP", "TCPRcvQDrop"});
+  TypeEvidence& tcp = machine.type(Allocator::kSocket, "TCP");
+  tcp.limit_used = 0.3;
+  EXPECT_EQ(machine.words(), "notable tcp_receive_dropped");
+  machine.part("sockets", 0.04 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "notable sockets_large");
 }
 
 }  // namespace

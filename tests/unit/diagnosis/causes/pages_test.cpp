@@ -59,6 +59,9 @@ TEST(Pages, APoolThatIsUsedOrYoungIsHealthy) {
   pool.objects = 500;
   machine.evidence.uptime_seconds = 3600;
   EXPECT_EQ(machine.words(), "");
+  machine.evidence.types[0].free_objects = 2000;
+  EXPECT_EQ(machine.words(), "notable hugetlb_unused") << "a quarter of memory, and little is used";
+  machine.evidence.types[0].free_objects = 1500;
   machine.evidence.uptime_seconds = 1e6;
   EXPECT_EQ(machine.words(), "notable hugetlb_unused");
   machine.metric("memstat_hugetlb_reserved_pages", 1500, {"2MiB"});
@@ -124,6 +127,35 @@ TEST(Pages, InNoAccountThatAreHalfAsManyCountWhereTheyCameLately) {
   EXPECT_EQ(machine.words(), "");
   unaccounted.change.since_start = 0.05 * machine.evidence.total_bytes;
   EXPECT_EQ(machine.words(), "wasteful unaccounted_large");
+}
+
+TEST(Pages, LittleThatNoAccountHasIsFoundWhereAGroupWasChargedForIt) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_unaccounted_bytes", 600 * EvidenceOfMachine::kMiB);
+  EXPECT_EQ(machine.words(), "");
+  machine.metric("memstat_memcg_part_bytes", 500 * EvidenceOfMachine::kMiB, {"/system.slice", "kernel"});
+  machine.metric("memstat_memcg_part_bytes", 480 * EvidenceOfMachine::kMiB, {"/system.slice/log.service", "kernel"});
+  ASSERT_EQ(machine.words(), "notable unaccounted_large");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kLikely);
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/system.slice/log.service");
+  machine.metric("memstat_memcg_part_bytes", 450 * EvidenceOfMachine::kMiB, {"/system.slice/log.service", "slab"});
+  ASSERT_EQ(machine.find().size(), 1U);
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/system.slice") << "the kernel memory of the service is slab";
+  machine.metric("memstat_memcg_part_bytes", 450 * EvidenceOfMachine::kMiB, {"/system.slice", "slab"});
+  EXPECT_EQ(machine.words(), "");
+}
+
+TEST(Pages, ANodeAtItsMarkNeedsNoFlood) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_numa_events_total", 300 * 100, {"0", "foreign"});
+  EXPECT_EQ(machine.words(), "") << "a hundred a second come and go";
+  machine.metric("memstat_zone_watermark_bytes", 100 * EvidenceOfMachine::kMiB, {"0", "Normal", "high"});
+  TypeEvidence& zone = machine.type(Allocator::kPage, "node 0 Normal");
+  zone.object_bytes = 4096;
+  zone.free_objects = 20 * EvidenceOfMachine::kMiB / 4096;
+  EXPECT_EQ(machine.words(), "notable numa_node_full");
+  machine.evidence.types[0].free_objects = EvidenceOfMachine::kGiB / 4096;
+  EXPECT_EQ(machine.words(), "");
 }
 
 }  // namespace

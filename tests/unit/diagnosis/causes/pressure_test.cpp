@@ -172,5 +172,27 @@ TEST(Pressure, KswapdThatGaveUp) {
   EXPECT_EQ(machine.words(), "now kswapd_gave_up");
 }
 
+TEST(Pressure, WritersOfAGroupWaitAtItsOwnShareOfDirtyPages) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_dirty_bytes", 15 * EvidenceOfMachine::kMiB);
+  machine.metric("memstat_writeback_bytes", 0);
+  machine.metric("memstat_dirty_threshold_bytes", EvidenceOfMachine::kGiB, {"background"});
+  machine.metric("memstat_dirty_threshold_bytes", 2 * EvidenceOfMachine::kGiB, {"throttle"});
+  machine.metric("memstat_throttled_written_pages_total", 0);
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/backup.service");
+  group.limit_bytes = 100 * EvidenceOfMachine::kMiB;
+  group.bytes = 95 * EvidenceOfMachine::kMiB;
+  machine.metric("memstat_memcg_part_bytes", 14 * EvidenceOfMachine::kMiB, {"/backup.service", "file_dirty"});
+  EXPECT_EQ(machine.words(), "") << "nobody waits";
+  machine.moved("memstat_io_pressure_stall_seconds_total", 200, {"some"});
+  ASSERT_EQ(machine.words(), "notable writers_throttled");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/backup.service");
+  machine.metric("memstat_memcg_anonymous_bytes", 0, {"/backup.service"});
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_memcg_part_bytes") one.value = EvidenceOfMachine::kMiB;
+  }
+  EXPECT_EQ(machine.words(), "") << "hardly anything is dirty";
+}
+
 }  // namespace
 }  // namespace memstat::causes::pressure

@@ -36,5 +36,13 @@ TEST(Queues, SocketsOfOtherNamespacesAreNamedWhereTheyHoldMemory) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(Queues, AFewLostMessagesOfALongTimeAreEnough) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_dropped_messages", 4, {"NETLINK"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[0].change.recent = 12;
+  EXPECT_EQ(machine.words(), "notable netlink_queue");
+}
+
 }  // namespace
 }  // namespace memstat::causes::queues

@@ -18,6 +18,16 @@ TEST(Slab, IdleObjectsAreWasteful) {
   EXPECT_EQ(machine.words(), "wasteful slab_fragmented");
 }
 
+TEST(Slab, NearlyEmptySlabsAreFoundWhenTheyAreFew) {
+  EvidenceOfMachine machine;
+  TypeEvidence& cache = machine.type(Allocator::kSlab, "filp");
+  cache.held_bytes = 0.3 * kGiB;
+  cache.bytes = 0.12 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  cache.bytes = 0.02 * kGiB;
+  EXPECT_EQ(machine.words(), "notable slab_fragmented");
+}
+
 TEST(Slab, ZonesOfFreeBsdLikewise) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   TypeEvidence& zone = machine.type(Allocator::kUma, "abd_chunk");
@@ -46,6 +56,9 @@ TEST(Slab, MemoryInNoCacheThatGrowsIsUsedUpSoon) {
   EXPECT_EQ(machine.words(), "soon kmalloc_large");
   growth.gain = 0.99 * kGiB;
   EXPECT_EQ(machine.words(), "soon memory_growth") << "other memory may have grown";
+  machine.evidence.slab_held_bytes = 1.6 * kGiB;
+  machine.evidence.growing[0].gain = 0.3 * kGiB;
+  EXPECT_EQ(machine.words(), "soon kmalloc_large") << "less than a twentieth, but it grows";
 }
 
 /// The cache and the table of names: `negative` of `all` entries are of missing files, `objects` are in memory.
@@ -67,6 +80,13 @@ TEST(Slab, NamesOfMissingFiles) {
   EXPECT_EQ(machine_of_names(4e4, 5e4, 5e4).words(), "") << "little";
 }
 
+TEST(Slab, NamesOfMissingFilesAreOfTheGroupThatLooksForThem) {
+  EvidenceOfMachine machine = machine_of_names(4e6, 5e6, 5e6);
+  machine.metric("memstat_memcg_reclaimable_kernel_bytes", 8e8, {"/build.slice"});
+  machine.metric("memstat_memcg_reclaimable_kernel_bytes", 1e8, {"/web.service"});
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/build.slice");
+}
+
 TEST(Slab, ObjectsThatWaitForRcu) {
   EXPECT_EQ(machine_of_names(0, 1e6, 2e6).words(), "notable rcu_backlog");
   EXPECT_EQ(machine_of_names(0, 1e6, 1.1e6).words(), "");
@@ -81,12 +101,12 @@ TEST(Slab, IndexNodesThatThePageCacheDoesNotExplain) {
   EXPECT_EQ(machine.words(), "notable shadow_nodes");
 }
 
-TEST(Slab, ACacheThatIsATenthOfMemoryAndNeverShrinks) {
+TEST(Slab, ACacheThatIsATwentiethOfMemoryAndNeverShrinks) {
   EvidenceOfMachine machine;
   TypeEvidence& cache = machine.type(Allocator::kSlab, "session");
-  cache.bytes = cache.held_bytes = 1.5 * kGiB;
+  cache.bytes = cache.held_bytes = 0.7 * kGiB;
   EXPECT_EQ(machine.words(), "");
-  machine.evidence.types[0].bytes = machine.evidence.types[0].held_bytes = 1.7 * kGiB;
+  machine.evidence.types[0].bytes = machine.evidence.types[0].held_bytes = 0.9 * kGiB;
   EXPECT_EQ(machine.words(), "notable slab_large");
   machine.evidence.types[0].name = "dentry";
   EXPECT_EQ(machine.words(), "") << "a cache";
