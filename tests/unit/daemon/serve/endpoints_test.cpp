@@ -150,7 +150,7 @@ TEST_F(PagesTest, ThePlainPageShowsTheTypesNearestToTheirLimits) {
   LimitConfig of_both;
   of_both.type = *NamePattern::compile("dentry");
   of_both.objects = 1'000'000'000;
-  of_both.bytes = 64'000'010;
+  of_both.bytes = 64'020'000;
   LimitConfig of_objects;
   of_objects.type = *NamePattern::compile("filp");
   of_objects.objects = 10;
@@ -158,7 +158,7 @@ TEST_F(PagesTest, ThePlainPageShowsTheTypesNearestToTheirLimits) {
   daemon_.poller->configure(config);
   daemon_.poll();
   const std::string html = body(get("/plain"));
-  EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.0 MiB, configured"
+  EXPECT_THAT(html, HasSubstr("type=&quot;dentry&quot;}</code><td>1000000000 objects or 61.1 MiB, configured"
                               "<td class=number>99.9 %"))
       << "nearly full";
   EXPECT_THAT(html, HasSubstr("type=&quot;filp&quot;}</code><td>10 objects, configured<td class=number>30.0 %"));
