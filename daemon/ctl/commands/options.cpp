@@ -147,7 +147,8 @@ std::string unknown_option(std::span<const char* const> arguments, const Command
 std::string unknown_command(std::string_view word) {
   if (word == "-h" || word == "--help" || word == "--version" || find_command(word) != nullptr) return {};
   if (word.starts_with('-')) {
-    return "the command comes first: memstatctl COMMAND " + printable_bytes(word) + "; it is " + command_names(" or ");
+    return "the command comes first: memstatctl COMMAND " + printable_bytes(word) + ", where COMMAND is " +
+           command_names(" or ");
   }
   std::vector<std::string> known;
   for (const Command* const command : commands()) known.emplace_back(command->name);

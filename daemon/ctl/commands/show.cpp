@@ -176,7 +176,7 @@ std::vector<std::uint64_t> history_of(ReportSource& source, const Sample& sample
 
 std::string history_text(const std::vector<std::uint64_t>& amounts, bool is_bytes, bool is_human) {
   if (amounts.size() < 2) {
-    return "\nNo history: this needs two polls, from a capture or a running memstatd (--from URL).\n";
+    return "\n" + wrapped("No history: this needs two polls, from a capture or a running memstatd (--from URL).", "");
   }
   const auto [least, most] = std::minmax_element(amounts.begin(), amounts.end());
   return "\nIn the last hour: " +
