@@ -84,7 +84,7 @@ def copy_for_others(path):
 
 
 def wait_until(condition, what, patience=PATIENCE):
-    """Calls `ask` until its result is true, and returns that; AssertionError after `patience` seconds."""
+    """Calls `condition` until its result is true, and returns that; AssertionError after `patience` seconds."""
     deadline = time.monotonic() + patience
     while True:
         answer = condition()
