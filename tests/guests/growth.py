@@ -12,8 +12,8 @@ RULES = pathlib.Path(__file__).resolve().parents[2] / "dashboards/prometheus"
 ORDER = ("[memstat-host, memstat-kernel, memstat-slow, memstat-fleet, memstat-memory, memstat-soon, memstat-integrity, "
          "memstat-limits, memstat-tables, memstat-daemon, memstat-growth, memstat-groups]")
 STEPS = 10
-MINUTES = 10       # that a step stands for
-HISTORY = 60       # minutes that the page before the first step stands for
+MINUTES = 10       # represented by a step
+HISTORY = 60       # minutes represented by the page before the first step
 
 
 @dataclasses.dataclass

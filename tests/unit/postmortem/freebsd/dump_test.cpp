@@ -224,7 +224,7 @@ TEST_F(FreeBsdDump, KernelsWithoutSymbolsOrTypesAreRefused) {
     std::copy_n(stripped.data() + 40, sizeof at, reinterpret_cast<char*>(&at));
     return at;
   }();
-  stripped[table + 2 * 64 + 4] = 1;  // the table of symbols is some data
+  stripped[table + 2 * 64 + 4] = 1;  // the symbol table becomes plain data
   const auto without_symbols = open_bytes(fake.dump(), stripped);
   ASSERT_FALSE(without_symbols);
   EXPECT_EQ(without_symbols.error().code, ErrorCode::kKvmNoSymbol);
