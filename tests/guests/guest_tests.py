@@ -50,7 +50,7 @@ MEMORY = START + """
 rounds all
 total() { sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo; }
 blocks() { ls -d /sys/devices/system/memory/memory* | sort; }
-# switch ORDER STATE BLOCKS: of those that are not in that state already
+# switch ORDER STATE BLOCKS: those that are not in that state yet
 switch() {
   order=$1; state=$2; shift 2
   for block in $*; do
@@ -111,7 +111,7 @@ for process in $(seq 1 40); do sleep 1000 & sleep 0.3; done
 kill -TERM $watch; wait $watch || result wrong "memuse of a leak ended with status $?"
 cat /tmp/leak
 # the shell's last sleep may have ended and not been freed yet
-grep -q '^suspect that goes on: 4[01] blocks, .*, of task_struct' /tmp/leak || result wrong "40 processes are no suspect"
+grep -q '^suspect that continues: 4[01] blocks, .*, of task_struct' /tmp/leak || result wrong "40 processes are no suspect"
 """
 SLAB_BPF = """
 memstatd --once >/tmp/page 2>/tmp/log || result wrong "memstatd ended with status $?: $(tail -n 1 /tmp/log)"
@@ -136,7 +136,7 @@ TMPDIR=/tmp test_c_api --gtest_filter=-*Live* >/tmp/c_api 2>&1 || { grep -A 20 -
 tail -n 12 /tmp/c_api
 result c_api "$(grep -c '^\[       OK' /tmp/c_api) passed, $(grep -c '^\[  FAILED' /tmp/c_api) lines of failures, $(grep -c '^\[  SKIPPED' /tmp/c_api) of skipped ones"
 """
-# Those of functions and probes, which this machine's kernel may not allow, and with a CPU that goes and comes back.
+# Tests of functions and probes, which this machine's kernel may not allow, and with a CPU that goes offline and comes back.
 EVENTS = """
 MEMSTAT_MAY_UNPLUG=1 TMPDIR=/tmp test_events --gtest_filter='*Live*' >/tmp/events 2>&1 || { grep -A 12 -e Failure -e terminate /tmp/events | head -80; result wrong "a live test of events failed"; }
 count() { grep -c "^\\[ *$1 \\] .* ms)\\$" /tmp/events; }
@@ -146,7 +146,7 @@ done
 awk '/: Skipped$/ { getline; print }' /tmp/events | sort | uniq -c | while read -r times reason; do result "not run, $times: $reason"; done
 result events "$(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped"
 """
-# A program in a control group below another makes files under ever new names, and keeps them. CGROUPS: the memory controller's hierarchy.
+# A program in a control group below another creates files under new names all the time, and keeps them. CGROUPS: the memory controller's hierarchy.
 ORIGINS = """
 [ -f $CGROUPS/small/cgroup.procs ] || { result skip this kernel has no memory controller of that version; return 0; }
 cat >/tmp/events.yaml <<END

@@ -68,7 +68,7 @@ std::string_view verdict_of(const MemuseFindings& findings, const MemuseGroup& g
   return is_suspect && is_too_short(findings.table) ? "too early to say" : to_string(group.verdict);
 }
 
-/// "suspect that goes on: 1000 blocks, 31K, of dnotify_struct; 900 older than 10s, the oldest 58s; by python3 (1234)".
+/// "suspect that continues: 1000 blocks, 31K, of dnotify_struct; 900 older than 10s, the oldest 58s; by python3 (1234)".
 std::string headline(const MemuseFindings& findings, const MemuseGroup& group, bool is_human) {
   std::string line(verdict_of(findings, group));
   if (group.verdict == MemuseVerdict::kSuspect && !is_too_short(findings.table))
