@@ -36,7 +36,7 @@ TEST(RetryBackoff, WaitsAsLongForWhatCannotBeBegun) {
   std::int64_t now = kMinute;
   for (const std::int64_t minutes : {1, 2, 4, 8, 16, 32, 60, 60, 60}) {
     retry_backoff.given_up(now);
-    EXPECT_EQ(delay(retry_backoff, now), minutes) << "an hour in which it was not there is no success";
+    EXPECT_EQ(delay(retry_backoff, now), minutes) << "an hour of absence is not a success";
     now += minutes * kMinute;
   }
 }
