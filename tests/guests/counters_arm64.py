@@ -57,7 +57,7 @@ def check(lines):
         return abs(int(value) - wanted) <= wanted * share
 
     if "end" not in [line.strip() for line in lines]:
-        wrong.append("the guest did not come to its end")
+        wrong.append("the guest did not finish")
     counters = int(found.get("counters", [["", "0"]])[0][1])
     if counters < 2:
         wrong.append(f"{counters} counters")

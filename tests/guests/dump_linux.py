@@ -87,7 +87,7 @@ def run_guest(work, kernel, options):
         serial = ""
         while "END slabinfo" not in serial:
             if time.monotonic() > deadline or guest.poll() is not None:
-                raise RuntimeError("the guest did not come to its end:\n" + serial[-3000:])
+                raise RuntimeError("the guest did not finish:\n" + serial[-3000:])
             time.sleep(0.1)
             if (work / "serial").exists():
                 serial = (work / "serial").read_text(encoding="utf-8", errors="replace")

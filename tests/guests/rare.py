@@ -114,7 +114,7 @@ def boot(kernel, programs):
 
 def judge(variant, outcome, base):
     """Returns the errors of a guest; prints the row of tests/README.md and each source that differs from the base."""
-    wrong = [line for line in outcome.lines if line.startswith("wrong")] + ([] if outcome.ended else ["the guest did not come to its end"])
+    wrong = [line for line in outcome.lines if line.startswith("wrong")] + ([] if outcome.ended else ["the guest did not finish"])
     found = states(outcome.files.get("selftest", b"").decode())
     if len(found) < 10:
         wrong.append("no self-test")

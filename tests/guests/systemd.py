@@ -182,7 +182,7 @@ def main():
     if options.verbose or not good:
         print(console)
     print("\n".join(f"  {line}" for line in lines))
-    print(f"{'OK' if good else 'WRONG'} systemd {options.part}: {len(answers) - len(wrong)} ok, {len(wrong)} wrong{'' if 'end' in lines else ', and it did not come to its end'}; {what}")
+    print(f"{'OK' if good else 'WRONG'} systemd {options.part}: {len(answers) - len(wrong)} ok, {len(wrong)} wrong{'' if 'end' in lines else ', and it did not finish'}; {what}")
     return 0 if good else 1
 
 
