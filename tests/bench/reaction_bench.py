@@ -5,7 +5,7 @@ reaction_bench.py [SEED...]. Needs the packages prometheus and python3-yaml, and
 
 tests/support/rule_clock.py computes the groups at offsets that are chosen for the worst: of two groups that read each other, the reader comes just
 before the other, and trouble begins just after a scrape. Each SEED is a run at random offsets beside it. Prints a table for dashboards/README.md
-with the longest time of all runs. promtool's tests, which compute all at once each minute, know none of this."""
+with the longest time of all runs. promtool's tests, which compute all at once each minute, do not show this."""
 import collections
 import pathlib
 import random
@@ -35,8 +35,8 @@ def kind(allocator, name):
     return f'allocator="{allocator}",type="{name}"'
 
 
-# (host, metric, labels, before, and what is added when `passed` seconds have passed since trouble began). Of several hosts, since one trouble hides
-# another's cause. Counters that stand still are there before, as on a page.
+# (host, metric, labels, value before, and what is added `passed` seconds after trouble began). Of several hosts, because one problem hides
+# another's cause. Constant counters exist before, as on a page.
 QUICK = [
     ("a", "memstat_memory_available_bytes", "", 0.5 * TOTAL, lambda _: -0.47 * TOTAL),
     ("a", "memstat_pressure_stall_seconds_total", 'kind="full"', 0, a_minute(54)),
@@ -55,7 +55,7 @@ QUICK = [
     ("a", "memstat_kernel_tainted", 'kind="bad_page"', 0, lambda _: 1),
     ("a", "memstat_kernel_tainted", 'kind="machine_check"', 0, lambda _: 1),
     ("a", "memstat_accounted_bytes", 'part="hardware_corrupted"', 0, lambda _: 4096),
-    ("b", "memstat_memory_available_bytes", "", 0.2 * TOTAL, a_day(-48 * GIB)),  # what the kernel takes an hour is then gone in 1.6 hours
+    ("b", "memstat_memory_available_bytes", "", 0.2 * TOTAL, a_day(-48 * GIB)),  # at the kernel's growth per hour it is then gone in 1.6 hours
     ("b", "memstat_accounted_bytes", 'part="slab_unreclaimable"', 0.3 * TOTAL, a_day(48 * GIB)),
     ("c", "memstat_memory_available_bytes", "", 0.3 * TOTAL, None),
     ("c", "memstat_accounted_bytes", 'part="slab_unreclaimable"', 0.1 * TOTAL, a_day(6 * GIB)),

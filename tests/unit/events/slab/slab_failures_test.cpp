@@ -123,7 +123,7 @@ TEST_F(LiveSlabFailures, OfAGroupThatIsFullAreCounted) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << status;
   ASSERT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_GE(failures() - before, 50U) << "of a dentry or a file, whichever met the limit; others may fail, too";
+  EXPECT_GE(failures() - before, 50U) << "of a dentry or a file, whichever reached the limit; others may fail, too";
 }
 
 }  // namespace
