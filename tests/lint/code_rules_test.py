@@ -13,15 +13,15 @@ RULES = [
                          r"|\bpthread_(mutex|cond)_"),
      ("core", "config", "daemon"), {"core/base/mutex.h"}, "locks unseen by clang; take Mutex, MutexLock, CondVar (core/base/mutex.h)"),
     ("bytes", re.compile(r"\breinterpret_cast\b"), ("core/sources", "core/collect"), set(),
-     "makes bytes of an object or the reverse; what a source remembers is a struct derived from ReaderState (core/source.h)"),
+     "makes bytes of an object or the reverse; a source's state is a struct derived from ReaderState (core/source.h)"),
     ("bounds", re.compile(r"\+\+ *== *k[A-Z]|\+\+ *== *\w+_?\b *\)* *return"), ("core", "config", "daemon"), set(),
      "is true once only, so the bound does not hold after it; write ++count > kMax"),
     ("dead tests", re.compile(r"if \(!([\w.>\-\[\]]+)\) \1 = true;"), ("core", "config", "daemon"), set(),
      "tests what it sets; write the assignment alone"),
     ("the kernel's files", re.compile(r"(?<![\w:])::(open|openat|fopen)\(|\bstd::[io]?fstream\b|\bfopen\("),
      ("core/sources", "core/collect", "core/parse", "core/model", "core/events", "core/counters"),
-     # attach/ opens what belongs to its own programs; memuse/ is a command of memstatctl and not a source. What kernel_messages and mount_sizes read,
-     # a TextTableSource gives, which the view calls, and which recordings and replays have as text.
+     # attach/ opens what belongs to its own programs; memuse/ is a command of memstatctl and not a source. A TextTableSource returns
+     # what kernel_messages and mount_sizes read: the view calls it, and recordings and replays have its text.
      {"core/collect/kernel_messages.cpp", "core/collect/mount_sizes_linux.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp", "core/events/memuse/control_groups.cpp",
       "core/events/memuse/kernel_symbols.cpp", "core/events/memuse/memuse_linux.cpp"},
      "opens a file past the KernelView, so no recording, replay or failing read of a test sees it"),

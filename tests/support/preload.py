@@ -15,7 +15,7 @@ def build_library(directory, source):
     """The library that tests/support/SOURCE makes, in `directory`."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang-14")
     if not compiler:
-        raise unittest.SkipTest("no C compiler, which makes the library that is loaded into memstatd")
+        raise unittest.SkipTest("no C compiler for the library that is loaded into memstatd")
     library = os.path.join(directory, os.path.splitext(source)[0] + ".so")
     path = os.path.join(program.SOURCE_DIR, "tests", "support", source)
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, path, "-ldl"], check=True)
