@@ -19,7 +19,7 @@ TEST(MetricCatalogue, NamesAreUniqueAndFollowPrometheussRules) {
                                : metric.scope == MetricScope::kNode      ? "memstat_node_"
                                                                          : "memstat_type_";
     EXPECT_TRUE(name.starts_with(prefix)) << name;
-    EXPECT_LE(name.size(), 64U) << name << ": the renderer keeps so much room for a name";
+    EXPECT_LE(name.size(), 64U) << name << " is too long for the name of a metric";
     EXPECT_EQ(metric.kind == MetricKind::kCounter, name.ends_with("_total")) << name;
     for (const char* reserved : {"_count", "_sum", "_bucket", "_created", "_info"})
       EXPECT_FALSE(name.ends_with(reserved)) << name;
