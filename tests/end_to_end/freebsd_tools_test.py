@@ -51,7 +51,7 @@ class SameAsTheTools(unittest.TestCase):
             with self.subTest(command):
                 ours = output(command, "--json=compact", "--from", CAPTURE)
                 before, after = original(name)
-                self.assertEqual(ROW.sub("{}", ours), ROW.sub("{}", before), "what is around the rows")
+                self.assertEqual(ROW.sub("{}", ours), ROW.sub("{}", before), "the text around the rows")
                 self.compare_rows(ROW.findall(ours), ROW.findall(before), ROW.findall(after), at_least)
 
     def test_pretty_json_says_the_same(self):

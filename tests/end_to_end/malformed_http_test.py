@@ -39,7 +39,7 @@ def cases(port):
 
 
 def statuses(answer):
-    """Those of the answers in what came: "200,404"; "close" when none came. An answer to HEAD lacks the body that it announces."""
+    """The statuses of the received answers: "200,404"; "close" if there were none. An answer to HEAD lacks the body that it announces."""
     found = []
     while answer:
         head, _, rest = answer.partition(b"\r\n\r\n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2086
-# Shared by the scripts that run in the guest or container of systemd.py, as a unit that systemd starts at the end of its boot. They print an
-# answer for each thing that they look at: RESULT ok WHAT, or RESULT wrong WHAT.
+# Shared by the scripts that run in the guest or container of systemd.py, as a unit that systemd starts at the end of its boot. They print a
+# result for each check: RESULT ok WHAT, or RESULT wrong WHAT.
 set -u
 unit=memstatd.service
 config=/etc/memstatd/memstatd.yaml
@@ -32,13 +32,13 @@ property() { systemctl show --value -p "$1" $unit; }
 is() { [ "$(property "$1")" = "$2" ]; }
 at_least() { [ "$(property "$1")" -ge "$2" ]; }
 pid() { property MainPID; }
-# page [ADDRESS]: what memstatd serves.
+# page [ADDRESS]: memstatd's page.
 page() { timeout 20 bash -c "exec 3<>/dev/tcp/${1:-127.0.0.1}/8947 && printf 'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3 && cat <&3" 2>/dev/null; }
 is_served() { [ "$(page "$@" | grep -c '^memstat_type_bytes')" -gt 10 ]; }
-# of_status FIELD VALUE: of /proc/PID/status.
+# of_status FIELD VALUE: the field of /proc/PID/status has this value.
 of_status() { [ "$(sed -n "s/^$1:\t\([^\t]*\).*/\1/p" "/proc/$(pid)/status")" = "$2" ]; }
 
-# mark: from now on; told: what systemd has logged of the unit since; heard MESSAGE: what memstatd told it by its socket.
+# mark: starts here; told: systemd's log of the unit since then; heard MESSAGE: memstatd has sent it through the socket.
 mark() {
   journalctl --sync
   cursor=$(journalctl -q -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
@@ -51,7 +51,7 @@ is_told() { told | grep -qE "$1"; }
 heard() { is_told "Got notification message from PID [0-9]+ \(.*$1"; }
 exposure() { systemd-analyze security --no-pager $unit | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'; }
 is_exposed_at_most() { [ "$(exposure | tr -d .)" -le "$1" ]; }
-# set_unit LINES: of a file that changes the unit's section Service; empty for none.
+# set_unit LINES: the lines of a drop-in for the unit's section Service; empty for none.
 set_unit() {
   rm -rf $settings
   mkdir -p $settings

@@ -52,7 +52,7 @@ def read_shard(path, name, has_passed, passed, failed, skipped):
 
 
 def read_results(path):
-    """(passed names, failed names, {reason: skipped names}, what scripts that passed left out) of one JUnit file."""
+    """(passed names, failed names, {reason: skipped names}, omissions of passed scripts) of one JUnit file."""
     passed, failed, skipped, left_out = [], [], collections.defaultdict(list), []
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = case.get("name")

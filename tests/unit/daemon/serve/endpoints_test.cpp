@@ -265,7 +265,7 @@ TEST_F(PagesTest, ARequestMayWantAPart) {
   const std::string dentry = body(get("/metrics", "GET", "type[]=dentry"));
   EXPECT_EQ(type_value(dentry, "objects", "slab", "dentry"), "1000000");
   EXPECT_THAT(dentry, Not(HasSubstr("type=\"filp\"")));
-  EXPECT_THAT(dentry, HasSubstr("memstat_source_up")) << "it says how good the rest is";
+  EXPECT_THAT(dentry, HasSubstr("memstat_source_up")) << "it shows the quality of the rest";
   const std::string bytes = body(get("/metrics", "GET", "name[]=memstat_type_bytes&name[]=memstat_poll_age_seconds"));
   EXPECT_THAT(bytes, HasSubstr("memstat_type_bytes{"));
   EXPECT_THAT(bytes, Not(HasSubstr("memstat_type_objects")));
