@@ -170,7 +170,7 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
     if (snapshot.has(TrackedFigure::kLimitConfigured, row)) html += ", configured";
     html += share_cell(used) + "</tr>\n";
   }
-  html += "</table>\n<p class=quiet>Of a type with two limits, how much is used of the nearer one.</p>\n";
+  html += "</table>\n<p class=quiet>For a type with two limits, the share of the nearer one.</p>\n";
 }
 
 /// The deadline of a scraper: its timeout minus the time for sending.

@@ -41,7 +41,7 @@ class FaultyKernelView final : public ForwardingKernelView {
   void fail_from(std::size_t nth, int system_errno) {
     set_failure(nth, std::numeric_limits<std::size_t>::max(), system_errno);
   }
-  /// What read_file and read_sysctl give is cut to `size` bytes: of everything, or of one path or sysctl.
+  /// Truncates the results of read_file and read_sysctl to `size` bytes: of everything, or of one path or sysctl.
   void truncate_to(std::size_t size) {
     const std::lock_guard lock(mutex_);
     truncate_all_ = size;
@@ -67,7 +67,7 @@ class FaultyKernelView final : public ForwardingKernelView {
     const std::lock_guard lock(mutex_);
     cpu_count_ = count;
   }
-  /// Forgets all faults above; not what is blocked.
+  /// Forgets all faults above, but not blocked calls.
   void clear_faults() {
     const std::lock_guard lock(mutex_);
     first_failing_ = last_failing_ = 0;

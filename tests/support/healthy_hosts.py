@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What alerts the shipped rules raise for hosts whose pages are known. By hand, for a day of a live host in accelerated time:
+"""The alerts that the shipped rules raise for hosts with known pages. By hand, for a day of a live host in accelerated time:
 `healthy_hosts.py DIRECTORY SECONDS` reads the pages of memstatd in DIRECTORY (NUMBER.gz, taken SECONDS after each other), makes each a minute
-of a host, and prints the alerts with the minutes for which they fired. A counter counts as much a second as it did."""
+of a host, and prints the alerts with the minutes for which they fired. Counters keep their rates."""
 import gzip
 import pathlib
 import re
@@ -30,7 +30,7 @@ def is_counter(name, counters):
 
 
 def values(name, pages, counters, minutes, speed):
-    """What a series says each minute: its pages in turn, a counter as fast as between its first and its last page, or page by page where
+    """The values of a series each minute: its pages in turn, a counter as fast as between its first and its last page, or page by page where
     there is one for every minute."""
     shown = [page.get(name) for page in pages]
     if MOVES.match(name):

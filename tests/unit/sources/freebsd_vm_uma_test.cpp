@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tree vm.uma: from zones made by hand, against vm.zone_stats in the capture that has both, and on this machine where
-// that is FreeBSD.
+// The tree vm.uma: from zones made by hand, compared with vm.zone_stats in the capture that has both, and on this machine if
+// it is FreeBSD.
 #include <gtest/gtest.h>
 
 #include "core/query.h"
@@ -237,7 +237,7 @@ TEST_F(FreebsdVmUma, FindsOutNodesOnceAndAgainWhenZonesComeAndGo) {
   EXPECT_EQ(kernel_.listings, 1);
   kernel_.reads.clear();
   ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(kernel_.reads.size(), 3U) << "the stream, and the two that say its size";
+  EXPECT_EQ(kernel_.reads.size(), 3U) << "the stream, and the two with its size";
   add("c", "c");
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(reader_.staging.types().size(), 3U);
@@ -398,7 +398,7 @@ TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
 }
 
 // All kegs together, and malloc(9)'s own allocations, equal uma's own count.
-TEST(FreebsdVmUmaCaptures, HoldNoMoreThanTheKernelSaysThatUmaHasAltogether) {
+TEST(FreebsdVmUmaCaptures, HoldAtMostUmasOwnTotal) {
   for (const std::string& capture : captures_of_source("freebsd_vm_uma")) {
     const auto view = open_fixture(capture);
     for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
