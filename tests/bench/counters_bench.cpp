@@ -60,7 +60,7 @@ void bare_read(benchmark::State& state) {
     PerfEvent event;
     event.config = number;
     const int fd = door->open(event, 0, -1, first);
-    if (fd < 0) return state.SkipWithError("perf events cannot be had");
+    if (fd < 0) return state.SkipWithError("perf events are not available");
     if (first < 0) first = fd;
   }
   std::array<std::uint64_t, 16> words{};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Long: a life of memstatd for each allocation that fails
+# Long: a run of memstatd for each allocation that fails
 """A sample of memstatd runs with failing allocations; support/out_of_memory.py runs all."""
 import os
 import sys
@@ -25,10 +25,10 @@ class OutOfMemory(unittest.TestCase):
             # Most of the code runs early, so more of the places are early.
             places = [1 + int(whole.allocations * (place / SAMPLES) ** 2) for place in range(SAMPLES)]
             sweep.run([(at, burst) for at in places for burst in out_of_memory.BURSTS])
-            print(f"{whole.allocations} allocations in a whole life; lives by how they ended: {dict(sweep.endings)}")
+            print(f"{whole.allocations} allocations in a whole run; runs by how they ended: {dict(sweep.endings)}")
             self.assertEqual(sum(sweep.endings.values()), SAMPLES * len(out_of_memory.BURSTS))
             self.assertGreater(sweep.endings[1], 0)  # some cannot go on, or nothing failed
-            self.assertFalse(sweep.problems, f"{len(sweep.problems)} lives ended badly:\n" + "\n".join(sweep.problems[:20]))
+            self.assertFalse(sweep.problems, f"{len(sweep.problems)} runs ended badly:\n" + "\n".join(sweep.problems[:20]))
 
 
 if __name__ == "__main__":

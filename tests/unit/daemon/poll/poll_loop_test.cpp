@@ -82,7 +82,7 @@ TEST_F(PollLoopTest, PollsWhenDueAndReportsTheEndOnce) {
   EXPECT_EQ(pacer.begun, 3);
   EXPECT_EQ(pacer.finished, 3);
   EXPECT_EQ(daemon_.pool.current()->generation(), 3U);
-  loop.configure(of_fake_kernel({}));  // wakes it up once more
+  loop.configure(of_fake_kernel({}));  // wakes it up again
   ASSERT_TRUE(eventually([&] { return pacer.interval_ns != 0; }));
   loop.stop();
   EXPECT_EQ(ended, 1);
@@ -122,7 +122,7 @@ TEST_F(PollLoopTest, StopDoesNotWaitForASourceThatDoesNotAnswer) {
   loop.stop();
   EXPECT_TRUE(daemon_.view->is_hanging(kSlabinfo)) << "stopped while the read was still under way";
   EXPECT_EQ(daemon_.poller->stuck_count(), 1U);
-  EXPECT_EQ(pacer.finished, 0) << "a recording of what the stop cut would say that a source was missing";
+  EXPECT_EQ(pacer.finished, 0) << "a recording of the interrupted poll would lack a source";
   daemon_.view->release(kSlabinfo);
   EXPECT_TRUE(eventually([&] { return daemon_.poller->stuck_count() == 0; }));
 }
