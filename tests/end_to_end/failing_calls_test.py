@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Long: a life of memstatd for each call that fails
+# Long: a run of memstatd for each call that fails
 """A sample of memstatd runs with failing system calls; support/failing_calls.py runs all."""
 import os
 import sys
@@ -25,7 +25,7 @@ class FailingCalls(unittest.TestCase):
             self.assertGreater(sweep.count("pread"), 100)  # the library sees the calls
             sweep.run([(call, at, 3) for call, places in SAMPLES.items() for at in places])
             print(f"lives by call and how they ended: {dict(sweep.endings)}")
-            self.assertFalse(sweep.problems, f"{len(sweep.problems)} lives ended badly:\n" + "\n".join(sweep.problems[:20]))
+            self.assertFalse(sweep.problems, f"{len(sweep.problems)} runs ended badly:\n" + "\n".join(sweep.problems[:20]))
 
     def test_calls_of_the_c_library_itself(self):
         if program.SANITIZER:
@@ -37,7 +37,7 @@ class FailingCalls(unittest.TestCase):
             self.assertGreater(sweep.count("getdents64"), 2)
             sweep.run([(call, sweep.of_loader(call) + at, 3) for call, places in TRACED_SAMPLES.items() for at in places])
             print(f"lives by call and how they ended: {dict(sweep.endings)}")
-            self.assertFalse(sweep.problems, f"{len(sweep.problems)} lives ended badly:\n" + "\n".join(sweep.problems[:20]))
+            self.assertFalse(sweep.problems, f"{len(sweep.problems)} runs ended badly:\n" + "\n".join(sweep.problems[:20]))
 
 
 if __name__ == "__main__":

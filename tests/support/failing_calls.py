@@ -100,7 +100,7 @@ def main():
             made = sweep.count(call)
             sweep.run([(call, at, burst) for at in range(1 + sweep.of_loader(call), made + 1, step) for burst in BURSTS])
             endings = {status: number for (of, status), number in sorted(sweep.endings.items(), key=str) if of == call}
-            print(f"{call}: {made} in a whole life; lives by how they ended: {endings}, {len(sweep.problems)} bad so far", flush=True)
+            print(f"{call}: {made} in a whole run; runs by how they ended: {endings}, {len(sweep.problems)} bad so far", flush=True)
     sys.exit(1 if sweep.problems else 0)
 
 

@@ -129,7 +129,7 @@ def main():
     with program.temporary_directory() as directory:
         sweep = Sweep(directory)
         allocations = sweep.whole().allocations
-        print(f"{allocations} allocations in a whole life", flush=True)
+        print(f"{allocations} allocations in a whole run", flush=True)
         for at in range(first, allocations + 1, step):
             sweep.run([(at, burst) for burst in BURSTS])
             print(f"allocation {at}: {dict(sweep.endings)}, {len(sweep.problems)} bad", flush=True)
