@@ -14,7 +14,7 @@ std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double
 
 std::optional<double> quick_outlook(const Evidence& evidence, const Count& change, double used, double limit) {
   constexpr double kLeastSeconds = 30;
-  constexpr double kMostSeconds = 300;
+  constexpr double kMaxSeconds = 300;
   constexpr double kGainedShare = 0.25;
   if (evidence.recent_seconds < kLeastSeconds || evidence.poll_seconds <= 0) return std::nullopt;
   if (used < kFillingShare * limit || change.recent < kGainedShare * limit) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<double> quick_outlook(const Evidence& evidence, const Count& chang
   const double usual = evidence.rate(change.recent);
   if (pace < usual / 2 || pace > 2 * usual) return std::nullopt;  // a step
   const double left = (limit - used) / pace;
-  return left > 0 && left <= std::min(kMostSeconds, evidence.recent_seconds) ? std::optional(left) : std::nullopt;
+  return left > 0 && left <= std::min(kMaxSeconds, evidence.recent_seconds) ? std::optional(left) : std::nullopt;
 }
 
 std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEvidence& type) {

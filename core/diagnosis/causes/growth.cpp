@@ -255,11 +255,11 @@ std::size_t kind_of(std::string_view allocator, std::string_view name) {
 
 /// Whether a cache is much larger than the open files that the kernel counts, because it is merged with other caches.
 bool is_of_others(const Evidence& evidence, const GrowthEvidence& growth) {
-  constexpr double kMostBytes = 1024;  // of an open file
+  constexpr double kMaxBytes = 1024;  // of an open file
   constexpr double kIdleFiles = 4096;
   if (growth.allocator != "slab" || !growth.name.starts_with("filp")) return false;
   const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");
-  return files != nullptr && files->objects && growth.now > kMostBytes * (*files->objects + kIdleFiles);
+  return files != nullptr && files->objects && growth.now > kMaxBytes * (*files->objects + kIdleFiles);
 }
 
 /// The first kind among types that grow together. A socket's inode is larger than its file, but the file names the cause.

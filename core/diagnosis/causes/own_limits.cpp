@@ -135,8 +135,8 @@ struct Use {
 };
 
 /// Programs lower the limit below what they have in order to get no more, and users have processes with different limits.
-constexpr double kMostShareOfUser = 1.1;
-constexpr double kMostShareOfProcess = 1.01;
+constexpr double kMaxShareOfUser = 1.1;
+constexpr double kMaxShareOfProcess = 1.01;
 
 Use fullest(const InspectionAnswer& answer, const Bound& bound) {
   Use most;
@@ -145,8 +145,8 @@ Use fullest(const InspectionAnswer& answer, const Bound& bound) {
     if ((!bound.row.empty() && !is_row) || !holder.count || holder.limit.value_or(0) == 0) continue;
     const Use use{&holder, static_cast<double>(*holder.count), static_cast<double>(*holder.limit)};
     const double share = use.count / use.limit;
-    if (bound.of == Of::kUser && share > kMostShareOfUser) continue;
-    if (bound.of == Of::kProcess && share > kMostShareOfProcess) continue;
+    if (bound.of == Of::kUser && share > kMaxShareOfUser) continue;
+    if (bound.of == Of::kProcess && share > kMaxShareOfProcess) continue;
     if (most.holder == nullptr || share * most.limit > most.count) most = use;
   }
   return most;

@@ -106,7 +106,7 @@ std::string check_interval(const std::string& text) {
 std::string check_window(const std::string& text) {
   constexpr std::uint64_t kMax = 30ULL * 86'400'000'000'000;
   const auto duration = parse_duration(text);
-  if (duration && *duration >= 100'000'000 && *duration <= kMost) return {};
+  if (duration && *duration >= 100'000'000 && *duration <= kMax) return {};
   return "\"" + text + "\" is not a duration: give 100ms to 720h, as 30s, 2m or 1h";
 }
 

@@ -135,9 +135,9 @@ std::string printable_bytes(std::string_view bytes) {
 }
 
 std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal) {
-  constexpr std::size_t kMostWidth = 100;
+  constexpr std::size_t kMaxWidth = 100;
   const std::size_t least = indent.size() + 20;
-  const std::size_t width = std::max(least, terminal == 0 ? kMostWidth : std::min(terminal, kMostWidth));
+  const std::size_t width = std::max(least, terminal == 0 ? kMaxWidth : std::min(terminal, kMaxWidth));
   std::string out;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxWord = 128;  // the effort is the product of both leng
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known, std::string_view sentence) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   const std::string low = lower_case(word);
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string& name : known) {
@@ -38,7 +38,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> kno
     const bool is_new = sentence[0] >= 'A' && sentence[0] <= 'Z';
     return (is_new ? ". " : "; ") + std::string(sentence);
   }
-  if (near.size() > kMost) near.resize(kMost);
+  if (near.size() > kMax) near.resize(kMax);
   std::string text = "; did you mean ";
   for (std::size_t i = 0; i < near.size(); ++i) {
     text += i == 0 ? "" : i + 1 == near.size() ? " or " : ", ";
