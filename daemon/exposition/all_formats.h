@@ -3,7 +3,7 @@
 // (page_renderer.h). Negotiation, caches and the command line all use this list.
 #pragma once
 
-/// The first is the fallback and is rendered with every poll. Of formats that a client accepts equally, the last is sent.
+/// The first is the fallback. Of formats that a client accepts equally, the last is sent.
 #define MEMSTAT_FORMATS(FORMAT) \
   FORMAT(Text)                  \
   FORMAT(OpenMetrics)           \

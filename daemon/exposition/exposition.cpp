@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/exposition/exposition.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
+#include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "daemon/exposition/page_renderer.h"
+#include "daemon/snapshot/selection.h"
 
 namespace memstat {
 namespace {
@@ -39,6 +42,29 @@ std::size_t likely_size(const RenderOptions& options, const Snapshot& snapshot) 
     size += static_cast<std::size_t>(std::popcount(row.figures & shown)) * (row.label_size + kNameAndValue);
   }
   return size;
+}
+
+/// Of the pages with these options; as many as render() returns.
+std::size_t series_on_page(const RenderOptions& options, const Snapshot& snapshot) {
+  RenderOptions but_cpus = options;
+  but_cpus.per_cpu = false;
+  std::size_t series = machine_series_of(options, snapshot);
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) series += series_of(but_cpus, snapshot, row);
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope == MetricScope::kAllocator && options.types && metric.tier <= options.tier) {
+      for (std::size_t i = 0; i < kAllocatorCount; ++i) {
+        series += snapshot.has(static_cast<AllocatorFigure>(metric.figure), static_cast<Allocator>(i)) ? 1 : 0;
+      }
+    }
+    if (metric.scope != MetricScope::kCpu || !options.per_cpu) continue;
+    const auto figure = static_cast<CpuField>(metric.figure);
+    for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
+      if (!block.figures.has(figure)) continue;
+      const std::uint64_t* const values = snapshot.cpu_values(block, figure);
+      series += block.cpu_count - static_cast<std::size_t>(std::count(values, values + block.cpu_count, kNoFigure));
+    }
+  }
+  return series;
 }
 
 }  // namespace
@@ -81,14 +107,13 @@ std::size_t render(ExpositionFormat format, const RenderOptions& options, const 
   return descriptor_of(format).write_types(metric_catalogue(), options, &filter, snapshot, out);
 }
 
-void render_text(const RenderOptions& options, RenderedSnapshot& snapshot) {
+void prepare_pages(const RenderOptions& options, RenderedSnapshot& snapshot) {
   snapshot.forget_pages();
   snapshot.options = options;
-  snapshot.series = render(kFallbackFormat, options, snapshot, snapshot.text);
+  snapshot.series = series_on_page(options, snapshot);
 }
 
 std::string_view page_of(const RenderedSnapshot& snapshot, ExpositionFormat format) {
-  if (format == kFallbackFormat) return snapshot.text.view();
   return snapshot.lazy_page(format).of([&](Buffer& out) { render(format, snapshot.options, snapshot, out); });
 }
 

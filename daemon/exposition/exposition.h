@@ -29,13 +29,12 @@ std::size_t render(ExpositionFormat format, const RenderOptions& options, const 
 std::size_t render(ExpositionFormat format, const RenderOptions& options, const PageFilter& filter, const Snapshot& snapshot,
                    Buffer& out);
 
-/// Renders the text page of a new snapshot: sets `text`, `series` and `options`, and discards pages in other formats, which
-/// are of the previous snapshot. Called by the thread that built the snapshot.
-void render_text(const RenderOptions& options, RenderedSnapshot& snapshot);
+/// Prepares a new snapshot for page_of(): sets `options` and `series`, and discards the pages of the previous snapshot.
+/// Called by the thread that built the snapshot.
+void prepare_pages(const RenderOptions& options, RenderedSnapshot& snapshot);
 
-/// The page of the memory types in any format, with the options of the text page. The first caller renders formats other
-/// than text, at most once per snapshot. Valid while the snapshot is held. Throws std::bad_alloc. Thread safety: safe for a
-/// published snapshot.
+/// The page of the memory types. The first caller for a format renders it, at most once per snapshot. Valid while the
+/// snapshot is held. Throws std::bad_alloc. Thread safety: safe for a published snapshot.
 std::string_view page_of(const RenderedSnapshot& snapshot, ExpositionFormat format);
 
 /// The daemon's own metrics at one moment.

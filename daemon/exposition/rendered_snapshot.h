@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A snapshot with its rendered pages.
+// A snapshot with its pages, each rendered for whoever asks first.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <string_view>
 
 #include "core/base/buffer.h"
@@ -21,7 +20,8 @@ class LazyPage {
  public:
   /// Returns the page. `render(Buffer&)` makes it for the first caller, while others wait. Valid until forget(). If `render`
   /// throws, the next caller tries again.
-  std::string_view of(const std::function<void(Buffer&)>& render) {
+  template <typename Render>
+  std::string_view of(const Render& render) {
     const MutexLock lock(mutex_);
     if (!is_rendered_) render(bytes_);
     is_rendered_ = true;
@@ -44,16 +44,13 @@ class LazyPage {
   Buffer bytes_ MEMSTAT_GUARDED_BY(mutex_);  // constant once rendered
 };
 
-/// render_text() renders the text page with the snapshot; page_of() renders other formats in the first thread that asks
-/// (exposition.h has both). Thread safety: immutable once published, except that lazy pages lock themselves; until then it
-/// belongs to its builder.
+/// page_of() in exposition.h renders a page in the first thread that asks, since most polls come between two scrapes. Thread
+/// safety: immutable once published, except that lazy pages lock themselves; until then it belongs to its builder.
 class RenderedSnapshot : public Snapshot {
  public:
-  Buffer text;             ///< The page in the fallback format.
-  std::size_t series = 0;  ///< Number of series in it.
-  RenderOptions options;   ///< The options it was rendered with.
+  std::size_t series = 0;  ///< Number of series on its pages.
+  RenderOptions options;   ///< The options of its pages.
 
-  /// The page in a format other than the fallback.
   [[nodiscard]] LazyPage& lazy_page(ExpositionFormat format) const { return lazy_pages_[static_cast<std::size_t>(format)]; }
   /// Discards all pages, for a new snapshot. Only while no other thread uses this object.
   void forget_pages() {
@@ -63,7 +60,6 @@ class RenderedSnapshot : public Snapshot {
   void release() {
     Snapshot::release();
     for (LazyPage& page : lazy_pages_) page.release();
-    text = Buffer();
   }
 
  private:

@@ -536,7 +536,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     remember(*snapshot, now_ns);
     note_findings(*snapshot, now_ns);
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
-    if (options_.renders) render_text(rendered, *snapshot);
+    if (options_.renders) prepare_pages(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
     polling_ns_ += clock_.monotonic_ns() - begin_ns;
     snapshot->merged_slabs = merged_slabs_;

@@ -19,7 +19,7 @@
 
 namespace memstat {
 
-/// Assembles the page from three parts: the memory types (rendered with the snapshot, or on first use), the daemon's own
+/// Assembles the page from three parts: the memory types (rendered on first use), the daemon's own
 /// metrics (rendered again when one changes), and the age of the poll, which is computed for each request. The first two are
 /// compressed on first use. The third, a few hundred bytes, is appended uncompressed to the same gzip member. Thread safety:
 /// safe.

@@ -47,7 +47,7 @@ int count(const std::string& step, const char* directory, int times) {
   poller.open_sources();
   const auto poll = [&] {
     clock.advance(std::chrono::seconds(10));
-    return poller.poll(clock.monotonic_ns());
+    return poller.poll(clock.monotonic_ns()) && !page_of(*pool.current(), kFallbackFormat).empty();
   };
   bool is_good = true;
   for (int i = 0; i < kWarmUp; ++i) is_good = poll() && is_good;

@@ -62,7 +62,8 @@ class Bench {
       RenderedSnapshot* snapshot = pool_.free_snapshot();
       if (snapshot == nullptr) continue;
       data_->build(*snapshot);
-      render_text({.tier = Tier::kFull}, *snapshot);
+      prepare_pages({.tier = Tier::kFull}, *snapshot);
+      static_cast<void>(page_of(*snapshot, kFallbackFormat));
       series_ = snapshot->series;
       pool_.publish(snapshot);
       readers.push_back(pool_.current());

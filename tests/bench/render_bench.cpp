@@ -34,11 +34,11 @@ Data& data() {
 void ours(benchmark::State& state) {
   RenderedSnapshot& snapshot = data().snapshot;
   for (auto unused : state) {
-    render_text({.tier = Tier::kFull}, snapshot);
-    benchmark::DoNotOptimize(snapshot.text.data());
+    prepare_pages({.tier = Tier::kFull}, snapshot);
+    benchmark::DoNotOptimize(page_of(snapshot, kFallbackFormat).data());
   }
   state.counters["series"] = static_cast<double>(snapshot.series);
-  state.counters["bytes"] = static_cast<double>(snapshot.text.size());
+  state.counters["bytes"] = static_cast<double>(page_of(snapshot, kFallbackFormat).size());
 }
 BENCHMARK(ours)->Unit(benchmark::kMicrosecond);
 
@@ -57,11 +57,12 @@ BENCHMARK_CAPTURE(other_format, protobuf, ExpositionFormat::kProtobuf)->Unit(ben
 /// The time to copy the finished page: no renderer can be faster.
 void copy(benchmark::State& state) {
   RenderedSnapshot& snapshot = data().snapshot;
-  render_text({.tier = Tier::kFull}, snapshot);
+  prepare_pages({.tier = Tier::kFull}, snapshot);
+  const std::string_view page = page_of(snapshot, kFallbackFormat);
   Buffer target;
-  target.resize(snapshot.text.size());
+  target.resize(page.size());
   for (auto unused : state) {
-    std::memcpy(target.data(), snapshot.text.data(), snapshot.text.size());
+    std::memcpy(target.data(), page.data(), page.size());
     benchmark::DoNotOptimize(target.data());
     benchmark::ClobberMemory();
   }

@@ -96,8 +96,8 @@ void measure(const Machine& of, int repetitions) {
     pages.push_back(milliseconds_of([&] {
       tracker.track(list, live, {}, poll, static_cast<std::int64_t>(poll) * 10'000'000'000);
       builder.build(list, live, {}, poll, {}, snapshot);
-      render_text({}, snapshot);
-      return snapshot.series != 0;
+      prepare_pages({}, snapshot);
+      return !page_of(snapshot, kFallbackFormat).empty();
     }));
   }
   std::printf(

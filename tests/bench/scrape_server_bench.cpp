@@ -146,7 +146,7 @@ struct Servers {
     pages = std::make_unique<Pages>(pool, metrics, *poller, clock, Pages::Options{});
     RenderedSnapshot* snapshot = pool.free_snapshot();
     data.build(*snapshot);
-    render_text({.tier = Tier::kFull}, *snapshot);
+    prepare_pages({.tier = Tier::kFull}, *snapshot);
     snapshot->polled_ns = clock.monotonic_ns();
     metrics.source_succeeded("linux_slabinfo", {.read_seconds = 0.001, .read_bytes = 1, .types = types});
     metrics.poll_finished(1, 0.001, snapshot->series);

@@ -58,7 +58,7 @@ struct PolledDaemon {
   }
   [[nodiscard]] std::string page() const {
     const auto snapshot = pool.current();
-    return snapshot == nullptr ? std::string() : std::string(snapshot->text.view());
+    return snapshot == nullptr ? std::string() : std::string(page_of(*snapshot, kFallbackFormat));
   }
   [[nodiscard]] std::optional<std::string> own(std::string_view series) const { return value_of(metrics.text(), series); }
   [[nodiscard]] SourceStatus status(std::string_view source) const {

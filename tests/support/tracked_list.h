@@ -56,8 +56,8 @@ class TrackedList {
   }
   /// The text page of every metric as of the last poll.
   std::string_view page(const RenderOptions& options = {.tier = Tier::kFull, .per_cpu = true, .size_classes = true}) {
-    render_text(options, snapshot);
-    return snapshot.text.view();
+    prepare_pages(options, snapshot);
+    return page_of(snapshot, kFallbackFormat);
   }
   [[nodiscard]] MemoryType& type(std::string_view name, std::uint32_t ordinal = 0) const {
     MemoryType* found = find_ordinal(list, name, ordinal);

@@ -269,9 +269,9 @@ TEST_F(FormatsTest, LabelsOfAnyLengthAreWholeInEveryFormat) {
   EXPECT_EQ(value_of(text, "memstat_type_bytes{allocator=\"uma\",type=\"" + std::string(200'000, '\\') + "\"}"), "7");
 }
 
-TEST_F(FormatsTest, ThePageOfAnotherFormatIsThatOfTheTextsOptionsAndIsMadeOnce) {
+TEST_F(FormatsTest, APageHasTheOptionsOfItsSnapshotAndIsMadeOnce) {
   poll_sample();
-  render_text(kEverything, types_.snapshot);
+  prepare_pages(kEverything, types_.snapshot);
   std::vector<std::thread> threads;
   std::vector<const char*> data(4);
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -282,8 +282,8 @@ TEST_F(FormatsTest, ThePageOfAnotherFormatIsThatOfTheTextsOptionsAndIsMadeOnce) 
   EXPECT_EQ(page_of(types_.snapshot, kProtobuf), page(kProtobuf));
   EXPECT_EQ(page_of(types_.snapshot, kOpenMetrics), page(kOpenMetrics));
   EXPECT_EQ(page_of(types_.snapshot, kText), page(kText));
-  types_.poll(StagingBuilder());  // the snapshot is reused
-  render_text(kEverything, types_.snapshot);
+  types_.poll(StagingBuilder());  // the snapshot is used again
+  prepare_pages(kEverything, types_.snapshot);
   EXPECT_EQ(page_of(types_.snapshot, kProtobuf), "");
 }
 

@@ -6,10 +6,18 @@
 namespace memstat {
 namespace {
 
+void set_page(RenderedSnapshot& snapshot, std::string_view text) {
+  snapshot.forget_pages();
+  snapshot.lazy_page(ExpositionFormat::kText).of([text](Buffer& out) { out.assign(text); });
+}
+/// "" if it has none.
+std::string_view page_in(const RenderedSnapshot& snapshot) {
+  return snapshot.lazy_page(ExpositionFormat::kText).of([](Buffer&) {});
+}
 void publish(SnapshotPool& pool, std::string_view text) {
   RenderedSnapshot* snapshot = pool.free_snapshot();
   ASSERT_NE(snapshot, nullptr);
-  snapshot->text.assign(text);
+  set_page(*snapshot, text);
   pool.publish(snapshot);
 }
 
@@ -24,7 +32,7 @@ TEST(SnapshotPool, GivesTheLatest) {
   SnapshotPool pool;
   for (const char* text : {"1", "2", "3", "4", "5", "6"}) {
     publish(pool, text);
-    EXPECT_EQ(pool.current()->text.view(), text);
+    EXPECT_EQ(page_in(*pool.current()), text);
   }
 }
 
@@ -55,7 +63,7 @@ TEST(SnapshotPool, WhatAReaderHoldsIsNotBuiltAnew) {
   publish(pool, "held");
   const auto held = pool.current();
   for (int i = 0; i < 20; ++i) publish(pool, "later");
-  EXPECT_EQ(held->text.view(), "held");
+  EXPECT_EQ(page_in(*held), "held");
 }
 
 TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
@@ -67,12 +75,12 @@ TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
   }
   ASSERT_EQ(SnapshotPool::kSize, held.size());
   EXPECT_EQ(pool.free_snapshot(), nullptr);
-  EXPECT_EQ(pool.current()->text.view(), "4");
-  EXPECT_EQ(held[0]->text.view(), "1");
+  EXPECT_EQ(page_in(*pool.current()), "4");
+  EXPECT_EQ(page_in(*held[0]), "1");
   held.erase(held.begin() + 1);
   publish(pool, "5");
-  EXPECT_EQ(pool.current()->text.view(), "5");
-  EXPECT_EQ(held[0]->text.view(), "1");
+  EXPECT_EQ(page_in(*pool.current()), "5");
+  EXPECT_EQ(page_in(*held[0]), "1");
 }
 
 TEST(SnapshotPool, WhatSlowReadersNeededIsGivenBackAWhileAfterThem) {
@@ -85,18 +93,18 @@ TEST(SnapshotPool, WhatSlowReadersNeededIsGivenBackAWhileAfterThem) {
     all.push_back(held.back().get());
   }
   const auto with_room = [&] {
-    return std::count_if(all.begin(), all.end(), [](const RenderedSnapshot* one) { return one->text.capacity() != 0; });
+    return std::count_if(all.begin(), all.end(), [](const RenderedSnapshot* one) { return !page_in(*one).empty(); });
   };
   held.erase(held.begin() + 1, held.end());
   for (int i = 0; i < 3; ++i) publish(pool, "soon");
   EXPECT_EQ(with_room(), 4) << "they may come again";
   for (int i = 0; i < 20; ++i) publish(pool, "later");
   EXPECT_EQ(with_room(), 3) << "the one that is held, the published one and the next";
-  EXPECT_EQ(held[0]->text.view(), "1");
+  EXPECT_EQ(page_in(*held[0]), "1");
   held.clear();
   for (int i = 0; i < 20; ++i) publish(pool, "later");
   EXPECT_EQ(with_room(), 2);
-  EXPECT_EQ(pool.current()->text.view(), "later");
+  EXPECT_EQ(page_in(*pool.current()), "later");
 }
 
 TEST(SnapshotPool, CountsEachReaderOfOneSnapshot) {
@@ -107,7 +115,7 @@ TEST(SnapshotPool, CountsEachReaderOfOneSnapshot) {
   const auto copy = two;
   one.reset();
   for (int i = 0; i < 10; ++i) publish(pool, "later");
-  EXPECT_EQ(two->text.view(), "1");
+  EXPECT_EQ(page_in(*two), "1");
 }
 
 TEST(SnapshotPool, AReaderMayOutliveIt) {
@@ -117,7 +125,7 @@ TEST(SnapshotPool, AReaderMayOutliveIt) {
     publish(pool, "last words");
     held = pool.current();
   }
-  EXPECT_EQ(held->text.view(), "last words");
+  EXPECT_EQ(page_in(*held), "last words");
 }
 
 TEST(SnapshotPool, ReadersInOtherThreadsSeeWholeSnapshots) {
@@ -131,7 +139,7 @@ TEST(SnapshotPool, ReadersInOtherThreadsSeeWholeSnapshots) {
     readers.emplace_back([&] {
       while (!stop) {
         const auto snapshot = pool.current();
-        const std::string_view text = snapshot->text.view();
+        const std::string_view text = page_in(*snapshot);
         if (text.find_first_not_of(text[0]) != std::string_view::npos) ++torn;
         ++reads;
       }
@@ -139,7 +147,7 @@ TEST(SnapshotPool, ReadersInOtherThreadsSeeWholeSnapshots) {
   }
   for (int i = 0; i < 2000 || reads < 1000; ++i) {
     if (RenderedSnapshot* snapshot = pool.free_snapshot(); snapshot != nullptr) {
-      snapshot->text.assign(std::string(8, static_cast<char>('a' + i % 26)));
+      set_page(*snapshot, std::string(8, static_cast<char>('a' + i % 26)));
       pool.publish(snapshot);
     }
   }

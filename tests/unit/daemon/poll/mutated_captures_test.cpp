@@ -114,7 +114,14 @@ std::string mutate(LooseCapture& capture, Random& random) {
   }
 }
 
-/// Reads every poll of a capture, with all sources and all figures. Returns whether it is a capture, or why not.
+std::size_t samples_on(std::string_view page) {
+  std::size_t samples = 0;
+  std::string_view line;
+  while (next_line(page, line)) samples += line.starts_with('#') ? 0 : 1;
+  return samples;
+}
+
+/// Every poll of a capture, with all sources and all figures. Returns whether it was one at all; if not, says why.
 bool poll_all(const LooseCapture& capture) {
   auto opened = ReplayKernelView::open(capture.put_together());
   if (!opened) {
@@ -138,7 +145,10 @@ bool poll_all(const LooseCapture& capture) {
       EXPECT_TRUE(status.state != SourceState::kDown || !status.error.empty()) << status.name;
     }
     const auto snapshot = pool.current();
-    EXPECT_EQ(snapshot == nullptr ? "" : problem_of(snapshot->text.view()), "");
+    if (snapshot == nullptr) continue;
+    const std::string_view page = page_of(*snapshot, kFallbackFormat);
+    EXPECT_EQ(problem_of(page), "");
+    EXPECT_EQ(snapshot->series, samples_on(page));
   }
   return true;
 }

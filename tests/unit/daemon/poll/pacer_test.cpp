@@ -123,7 +123,8 @@ class ReplayPacerTest : public testing::Test {
   }
   std::optional<std::string> shown(std::string_view metric) {
     const auto snapshot = pool_.current();
-    return value_of(std::string(snapshot->text.view()), std::string(metric) + R"({allocator="slab",type="cache"})");
+    return value_of(std::string(page_of(*snapshot, kFallbackFormat)),
+                    std::string(metric) + R"({allocator="slab",type="cache"})");
   }
   void poll(ReplayPacer& pacer) {
     ASSERT_TRUE(pacer.next_due_ns());

@@ -89,8 +89,8 @@ class PollerExtrasTest : public testing::Test {
     clock_.advance(std::chrono::seconds(10));
     poller_->poll(clock_.monotonic_ns());
     const auto snapshot = pool_.current();
-    EXPECT_EQ(problem_of(snapshot->text.view()), "");
-    return std::string(snapshot->text.view());
+    EXPECT_EQ(problem_of(page_of(*snapshot, kFallbackFormat)), "");
+    return std::string(page_of(*snapshot, kFallbackFormat));
   }
   void configure() { poller_->configure(config_); }
 

@@ -203,8 +203,8 @@ TEST_F(SelectionTest, FiguresAndCpusStayWithTheirTypesWhenRowsGo) {
   rendered_.tier = Tier::kDefault;
   selection_.configure({.series_limit = 7});
   poll(staging);
-  EXPECT_EQ(types_.snapshot.text.view().find("\"b\""), std::string_view::npos);
-  const std::string page(types_.snapshot.text.view());
+  const std::string page(page_of(types_.snapshot, kFallbackFormat));
+  EXPECT_EQ(page.find("\"b\""), std::string::npos);
   for (const char* line :
        {"memstat_type_bytes{allocator=\"uma\",type=\"cpu-c\"} 300\n",
         "memstat_type_bytes{allocator=\"uma\",type=\"d\"} 400\n", "memstat_unlisted_bytes{allocator=\"uma\"} 2\n",
