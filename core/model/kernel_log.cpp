@@ -265,7 +265,9 @@ std::vector<LogField> fields_of(const LoggedEvent& event) {
       fields.add_number("object_bytes", digits_behind(event.more, ", object size: "));
       break;
     case LogEvent::kVmallocFailure:
-      fields.add_number("bytes", digits_behind(line, line.starts_with("vm") ? " for size " : "vmalloc error: size "));
+      fields.add_number(
+          "bytes", digits_behind(line, line.find(": vmalloc error: ") == std::string_view::npos ? " for size "
+                                                                                                : ": vmalloc error: size "));
       break;
     case LogEvent::kPercpuFailure: fields.add_number("bytes", digits_behind(line, "size=")); break;
     case LogEvent::kCacheLeaked:

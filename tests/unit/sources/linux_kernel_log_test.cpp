@@ -18,7 +18,8 @@ namespace {
 const SourceDescriptor& source() { return *find_source("linux_kernel_log"); }
 
 TEST(LinuxKernelLog, HasCountsAndTheTable) {
-  constexpr std::string_view kTable = "kernel_log 1\nlost 3\ncount oom_kill 4\ncount files_full 0\nevent oom_kill 5\ntext x\nend\n";
+  constexpr std::string_view kTable =
+      "kernel_log 1\nlost 3\ncount oom_kill 4\ncount files_full 0\nevent oom_kill 5\ntext x\nend\n";
   RawBytes raw;
   raw.parts[0].assign(kTable);
   Staging staging;
