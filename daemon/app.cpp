@@ -58,10 +58,8 @@ constexpr std::chrono::milliseconds kStopTime{8000};
 #else
 constexpr std::chrono::milliseconds kStopTime{1500};
 #endif
-constexpr std::chrono::milliseconds kRecordingTime =
-    kStopTime * 2 / 3;  // leaves time to log why the recording is incomplete
-/// Packing may take this long after SIGTERM if it continues to make progress. Docker kills after ten seconds.
-constexpr std::chrono::milliseconds kPackingTime = kStopTime * 5;
+constexpr std::chrono::milliseconds kRecordingTime = kStopTime * 2 / 3;  // leaves time to log why it is incomplete
+constexpr std::chrono::milliseconds kPackingTime = kStopTime * 5;        // while it makes progress; Docker kills after 10 s
 constexpr std::chrono::milliseconds kLogPatience{200};
 constexpr auto kNoDeadline = TimePoint::max();
 
@@ -276,13 +274,9 @@ int App::once() {
 bool App::finish_recording(PollRecorder& recorder, TimePoint due, const std::function<bool()>& must_stop) {
   if (!recorder_) return true;
   Result<void> finished = recorder.stop(std::chrono::seconds(1), due);
-  // Pack whatever could be written.
-  if (finished || finished.error().code != ErrorCode::kTimeout) {
-    const Result<void> packed = recorder_->finish(must_stop);
-    if (!packed) finished = packed;
-  } else {
-    recording_hangs_ = true;
-  }
+  recording_hangs_ = !finished && finished.error().code == ErrorCode::kTimeout;
+  const Result<void> packed = recording_hangs_ ? Result<void>() : recorder_->finish(must_stop);  // whatever was written
+  if (!packed) finished = packed;
   if (!finished) log_.error("the recording is incomplete: " + to_string(finished.error()));
   is_recording_open_ = false;
   return finished.has_value();

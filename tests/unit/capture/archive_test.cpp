@@ -451,7 +451,7 @@ TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
 TEST_F(Archive, PackingAsksAgainWithinALargeFile) {
   const std::string source = directory_.file("rec");
   write_text(source + "/manifest.yaml", kArchivedManifest);
-  write_text(source + "/000000.tar", std::string(9 << 20, 'x'));
+  write_text(source + "/000000/fs/proc/big", std::string(9 << 20, 'x'));
   const auto files = open_directory_files(source);
   ASSERT_TRUE(files);
   const UniqueFd fd(::open(directory_.file("packed.tar").c_str(), O_WRONLY | O_CREAT, 0600));
