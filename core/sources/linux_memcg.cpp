@@ -561,10 +561,10 @@ const SourceDescriptor descriptor{
         "seen within two reads; new limits, and in version 1 their first hits, are seen within four reads; pressure, swap, "
         "local events and dying descendants are read at every fourth read, the parts and (v1) kernel memory, too, but at "
         "every eighth if the group has no limit, (v1) limits and hits of memory and swap, and hits of kernel memory, at "
-        "every eighth, (v1) kills at every fourth and if /proc/vmstat has counted one; if a group has no limit and its usage "
-        "was the same for eight reads, its usage is read at every second read, and the rest at every sixteenth, until it "
-        "changes or a kill is counted; a read takes about 15 us per group, and with hundreds of CPUs memory.stat (option "
-        "parts) can take milliseconds",
+        "every eighth, (v1) kills at every fourth and if /proc/vmstat has counted one; if a group has no limit and its "
+        "usage was the same for eight reads, its usage is read at every second read, and the rest at every sixteenth, "
+        "until it changes or a kill is counted; a read takes about 15 us per group, and with hundreds of CPUs "
+        "memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

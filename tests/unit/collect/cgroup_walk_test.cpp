@@ -387,32 +387,6 @@ TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group when it is listed";
 }
 
-/// Counts the files that are looked up from a directory.
-class NearView final : public ForwardingKernelView {
- public:
-  using ForwardingKernelView::ForwardingKernelView;
-  NearDirectory come_near(std::string_view directory) override {
-    came_near = directory;
-    return {};
-  }
-  Result<void> read_near(const NearDirectory&, std::string_view path, Buffer& out) override {
-    ++reads;
-    return inner_.read_file(path, out);
-  }
-
-  std::string came_near;
-  int reads = 0;
-};
-
-TEST_F(ControlGroups, AreLookedUpFromTheirRoot) {
-  make_root2("/unified");
-  make2("/unified/a");
-  NearView near(*view_);
-  ASSERT_TRUE(read_control_groups(near, bounds_, state_, bundle_));
-  EXPECT_EQ(near.came_near, "/sys/fs/cgroup/unified");
-  EXPECT_GE(near.reads, 5);
-}
-
 TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
   make_root2();
   make2("/a");
@@ -453,6 +427,8 @@ TEST_F(PartsOfControlGroups, AreReadAtEachFourthRead) {
   const auto change_nothing = [](const std::string&) {};
   EXPECT_EQ(reads_of_parts(1, change_nothing), 1) << "the first read";
   EXPECT_EQ(reads_of_parts(8, change_nothing), 2);
+  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.current", text); }), 2);
+  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.events", "max " + text); }), 2);
   state_ = {};
   bundle_ = {};
   EXPECT_EQ(reads_of_parts(1, change_nothing), 1) << "a first read";
@@ -462,12 +438,6 @@ TEST_F(PartsOfControlGroups, AreReadAtEachEighthReadWithoutALimit) {
   for (const char* file : {"/a/memory.max", "/a/memory.high"}) write(file, "max\n");
   ASSERT_NE(content_of("/a/memory.stat"), "none");
   EXPECT_EQ(reads_of_parts(16, [&](const std::string& text) { write("/a/memory.current", text); }), 2);
-}
-
-TEST_F(PartsOfControlGroups, AreReadNoMoreOftenWhenUsageOrHitsOfBoundsChange) {
-  ASSERT_NE(content_of("/a/memory.stat"), "none");
-  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.current", text); }), 2);
-  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.events", "max " + text); }), 2);
 }
 
 TEST_F(LiveControlGroups, OfVersion1KillsAreReadWhenTheKernelHasCountedOneAndElseWithinFourReads) {

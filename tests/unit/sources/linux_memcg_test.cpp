@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
+#include "core/kernel/forwarding_view.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/live_group.h"
@@ -332,6 +333,32 @@ TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
   EXPECT_EQ(words_of(reader.staging).substr(0, 12), "/batch.slice");
   EXPECT_EQ(reader.staging.types().size(), 3U);
   EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_groups_left_out")).at(""), 1U) << "of the four slices";
+}
+
+/// Notes from where files are looked up.
+class NearView final : public ForwardingKernelView {
+ public:
+  using ForwardingKernelView::ForwardingKernelView;
+  NearDirectory come_near(std::string_view directory) override {
+    came_near = directory;
+    return {};
+  }
+  Result<void> read_near(const NearDirectory&, std::string_view path, Buffer& out) override {
+    ++reads;
+    return inner_.read_file(path, out);
+  }
+
+  std::string came_near;
+  int reads = 0;
+};
+
+TEST_F(LinuxMemcg, LooksFilesUpFromTheRootOfTheHierarchy) {
+  const auto capture = open_fixture("linux-6.18-cgroup-v1.tar.zst");
+  NearView view(*capture);
+  SourceReader reader(source());
+  ASSERT_TRUE(read_source(reader, view));
+  EXPECT_EQ(view.came_near, "/sys/fs/cgroup/memory");
+  EXPECT_GT(view.reads, 10);
 }
 
 TEST(LinuxMemcgPermission, IsNotPresentOnKernelsWithoutGroups) {
