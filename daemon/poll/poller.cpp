@@ -495,6 +495,13 @@ void Poller::note_unread_sources() {
   }
 }
 
+std::uint32_t Poller::allocators_of_system() const {
+  std::uint32_t allocators = 0;
+  for (const std::unique_ptr<Entry>& entry : entries_)
+    allocators |= 1U << static_cast<unsigned>(entry->descriptor->allocator);
+  return allocators;
+}
+
 bool Poller::poll_or_throw(std::int64_t now_ns) {
   ++generation_;
   was_cut_ = false;
@@ -524,7 +531,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
       }
     });
   }
-  std::size_t page_bytes = 0;
+  std::size_t series = 0;
   if (RenderedSnapshot* snapshot = pool_.free_snapshot(); snapshot != nullptr) {
     const RenderOptions rendered{.tier = options_.everything ? Tier::kFull : config_.tier,
                                  .per_cpu = true,
@@ -540,21 +547,18 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
     snapshot->polled_ns = begin_ns;
     polling_ns_ += clock_.monotonic_ns() - begin_ns;
     snapshot->merged_slabs = merged_slabs_;
-    snapshot->allocators_of_system = 0;
-    for (const std::unique_ptr<Entry>& entry : entries_) {
-      snapshot->allocators_of_system |= 1U << static_cast<unsigned>(entry->descriptor->allocator);
-    }
+    snapshot->allocators_of_system = allocators_of_system();
     metrics_.poll_finished(static_cast<double>(clock_.realtime_ns()) / 1e9,
                            static_cast<double>(clock_.monotonic_ns() - begin_ns) / 1e9, snapshot->series,
                            snapshot->series_dropped);
-    page_bytes = snapshot->text.size();
+    series = snapshot->series;
     pool_.publish(snapshot);
   } else {
     metrics_.snapshot_skipped();
   }
   // Only now, so that a scrape does not combine this poll's source states with the previous poll's types.
   for (const std::unique_ptr<Entry>& entry : entries_) update_metrics(*entry);
-  release_peak(page_bytes);
+  release_peak(series);
   return any_up;
 }
 

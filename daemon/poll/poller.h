@@ -117,7 +117,9 @@ class Poller : public SourceStatuses, public Diagnostician {
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
   void note_unread_sources();
   void note_findings(const Snapshot& snapshot, std::int64_t now_ns);
-  void release_peak(std::size_t page_bytes);
+  void release_peak(std::size_t series);
+  /// A bit for each allocator that the sources of this system read.
+  [[nodiscard]] std::uint32_t allocators_of_system() const;
   [[nodiscard]] bool poll_or_throw(std::int64_t now_ns);
 
   std::shared_ptr<OncePerPollView> view_;
@@ -149,8 +151,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
   std::vector<std::uint64_t> size_classes_;          // of malloc, B
   std::shared_ptr<const MergedSlabs> merged_slabs_;
-  PeakWatch raw_peak_;   // of bytes read
-  PeakWatch page_peak_;  // of the page
+  PeakWatch raw_peak_;     // of bytes read
+  PeakWatch series_peak_;  // of series
   unsigned polls_before_trim_ = 0;
   std::uint64_t generation_ = 0;
   bool was_cut_ = false;

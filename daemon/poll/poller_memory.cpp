@@ -6,7 +6,8 @@
 namespace memstat {
 
 /// Frees the memory that only a peak of types or control groups needed, some minutes after it.
-void Poller::release_peak(std::size_t page_bytes) {
+void Poller::release_peak(std::size_t series) {
+  constexpr std::size_t kBytesOfSeries = 128;  // about, of a page and of what is kept for it
   std::size_t raw_bytes = 0;
   {
     const MutexLock lock(status_mutex_);
@@ -14,7 +15,7 @@ void Poller::release_peak(std::size_t page_bytes) {
   }
   const bool is_raw_over = raw_peak_.is_over(raw_bytes);
   if (polls_before_trim_ != 0 && --polls_before_trim_ == 0) give_back_free_heap();
-  if (!page_peak_.is_over(page_bytes) && !is_raw_over) return;
+  if (!series_peak_.is_over(series * kBytesOfSeries) && !is_raw_over) return;
   for (SourceReader* const reader : readers_) {
     if (!reader_.is_busy(*reader)) shrink(*reader);
   }
