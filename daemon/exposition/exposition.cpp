@@ -60,8 +60,8 @@ std::size_t series_on_page(const RenderOptions& options, const Snapshot& snapsho
     const auto figure = static_cast<CpuField>(metric.figure);
     for (const Snapshot::CpuBlock& block : snapshot.cpu_blocks()) {
       if (!block.figures.has(figure)) continue;
-      const std::uint64_t* const values = snapshot.cpu_values(block, figure);
-      series += block.cpu_count - static_cast<std::size_t>(std::count(values, values + block.cpu_count, kNoFigure));
+      const std::uint64_t* const values = snapshot.values(block, figure);
+      series += block.count - static_cast<std::size_t>(std::count(values, values + block.count, kNoFigure));
     }
   }
   return series;
