@@ -37,9 +37,14 @@ class LazyPage {
     is_rendered_ = false;
     bytes_ = Buffer();
   }
+  /// Bytes of storage, also of a page that was forgotten.
+  [[nodiscard]] std::size_t capacity() const {
+    const MutexLock lock(mutex_);
+    return bytes_.capacity();
+  }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   bool is_rendered_ MEMSTAT_GUARDED_BY(mutex_) = false;
   Buffer bytes_ MEMSTAT_GUARDED_BY(mutex_);  // constant once rendered
 };
