@@ -16,6 +16,7 @@
 #include "core/capture/reference.h"
 #include "core/collect/sysctl_stream.h"
 #include "core/inspect/inspection.h"
+#include "core/kernel/boot_time.h"
 #include "core/kernel/forwarding_view.h"
 #include "core/source.h"
 
@@ -389,6 +390,7 @@ bool QueriedList::record_poll(std::string_view label, bool with_answers) {
   const bool is_whole = query_kernel();
   if (!is_whole && generation_ == before) return false;  // no source could be read, so there is no poll
   if (with_answers) record_answers(*recording_->view(), *live_);
+  (void)boot_time_ns(*recording_->view());  // recorded, because the kernel's log counts from it
   auto written = recording_->view()->end_poll();
   return written ? true : fail(std::move(written.error()));
 }

@@ -160,9 +160,9 @@ class DentryStory(unittest.TestCase):
         self.assertRegex(text, r" Of the slab caches of the whole machine dentry grew most in that time, by [\d.]+[kM]iB\.")
         if self.counts_origins:
             self.assertRegex(text, rf" In this group {COMMAND} allocated most of it, [\d.]+[kM]iB, through __d_alloc\.")
-        self.assertIn(f"`memstatctl memuse --control-group {self.group.name} --type dentry`", text)
+        self.assertIn(f"`memstatctl stacks --control-group {self.group.name} --type dentry`", text)
         section = subprocess.run([MEMSTATCTL, "explain", ALERT], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
-        for word in ("dentry", "memuse --control-group", "under a fixed name"):
+        for word in ("dentry", "stacks --control-group", "under a fixed name"):
             self.assertIn(word, section)
         return re.search(r" At this rate the group will reach its limit in ([^.]+(?:\.\d+)?[^.]*)\. ", text).group(1)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups at their limits: full of memory that cannot be reclaimed, throttled, or out of tasks.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -80,8 +81,39 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
   }
 }
 
+constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
+constexpr std::string_view kHigh = "memstat_memcg_high_bytes";
+
+/// Events of a group include all groups below it, also those deeper than are read.
+void look_below(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto events = evidence.samples(kGroupEvents);
+  const auto is_throttled = [](const MetricEvidence& one) { return one.labels[1] == "high" && one.change.recent > 0; };
+  for (const MetricEvidence& one : events) {
+    const std::string_view group = one.labels[0];
+    if (!is_throttled(one) || evidence.value(kHigh, group)) continue;
+    const bool is_read = std::any_of(events.begin(), events.end(), [&](const MetricEvidence& other) {
+      return is_throttled(other) && other.labels[0] != group && is_within(other.labels[0], group);
+    });
+    const double stalled = evidence.time_share(charged_to(evidence, group, kStalled, Holds::kGainedLately));
+    if (is_read || stalled <= 0.1 || has_stopped_waiting(evidence, group)) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
+                                   "A group below " + short_name(group, 36) + " is slowed down at its memory.high");
+    finding.fact({.text = count_text(one.change.recent) + " times throttled in " + duration_words(evidence.recent_seconds),
+                  .source = std::string(kGroupEvents),
+                  .value = one.change.recent,
+                  .window_seconds = evidence.recent_seconds});
+    finding.fact({.text = "its programs waited for memory for " + percent_text(stalled) + " of the time",
+                  .source = std::string(kGroupStalls),
+                  .value = stalled});
+    finding.is_about("memcg", group).by("group", group);
+    finding.leads_to("Its programs are made to sleep when they allocate. None is killed.");
+    finding.then("grep . $(find /sys/fs/cgroup" + std::string(group) + " -name memory.high) | grep -v max");
+  }
+}
+
 void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found) {
-  for (const MetricEvidence& high : evidence.samples("memstat_memcg_high_bytes")) {
+  look_below(evidence, cause, found);
+  for (const MetricEvidence& high : evidence.samples(kHigh)) {
     const TypeEvidence* const group = evidence.type(Allocator::kMemcg, high.labels[0]);
     if (group == nullptr || !group->bytes || high.value <= 0) continue;
     const double stalled = evidence.time_share(charged_to(evidence, group->name, kStalled, Holds::kGainedLately));
@@ -132,7 +164,7 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& found) {
-  for (const MetricEvidence& one : evidence.samples("memstat_memcg_events_total")) {
+  for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
     if (one.labels[1] != "sock_throttled" || evidence.rate(one.change.recent) < 1) continue;
     Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                                    "Control group " + short_name(one.labels[0], 36) + ": reclaim slows its sockets");
@@ -147,14 +179,14 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
 constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes",
                                            kGroupParts};
-constexpr std::string_view kHighUses[] = {kGroupStalls, kGroupAnonymous, kGroupKernel, kGroupParts,
-                                          "memstat_memcg_reclaimable_kernel_bytes"};
-constexpr std::string_view kHighNeeds[] = {"memstat_memcg_high_bytes"};
+constexpr std::string_view kHighUses[] = {kHigh,        kGroupStalls, kGroupAnonymous,
+                                          kGroupKernel, kGroupParts,  "memstat_memcg_reclaimable_kernel_bytes"};
+constexpr std::string_view kHighNeeds[] = {kGroupEvents};
 constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim", "cgroup_thrash", "reclaim_thrash",
                                               "swap_thrash"};
 constexpr std::string_view kTaskNeeds[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
 constexpr std::string_view kTaskUses[] = {kLogEvents};
-constexpr std::string_view kSocketNeeds[] = {"memstat_memcg_events_total"};
+constexpr std::string_view kSocketNeeds[] = {kGroupEvents};
 
 constexpr std::array kCauses{
     Cause{.name = "cgroup_full",

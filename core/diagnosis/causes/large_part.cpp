@@ -33,7 +33,6 @@ struct Part {
 
 constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
 
-/// With virtio, Xen and Hyper-V the balloon is not in the total.
 constexpr std::string_view kBalloonSymptoms[] = {"memory_lost"};
 
 /// Queues that programs leave full drop segments.
@@ -170,6 +169,7 @@ constexpr std::array kParts{
          .next = "dmesg | grep -i balloon",
          .metric = "memstat_balloon_bytes",
          .needs = {"memstat_balloon_bytes"},
+         .most_share = 0.3,
          .gained_share = 0.1,
          .explains = kBalloonSymptoms},
     Part{.name = "memory_poisoned",
@@ -297,6 +297,12 @@ bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
          bytes > 3 * mapped / kEntries;
 }
 
+/// The share of the machine's memory. With virtio, Xen and Hyper-V a balloon is not in the total.
+double share_of(const Evidence& evidence, const Part& part, double bytes) {
+  const bool is_outside = part.name == "balloon_inflated";
+  return is_outside ? bytes / (evidence.total_bytes + bytes) : evidence.share(bytes);
+}
+
 bool has_gained(const Evidence& evidence, const Part& part) {
   const MetricEvidence* const amount = part.gained_share > 0 ? evidence.sample(part.metric) : nullptr;
   return amount != nullptr && evidence.share(amount->change.since_start) >= part.gained_share;
@@ -309,18 +315,17 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const caller = part.name == "vmalloc_large" ? largest_caller(evidence) : nullptr;
   const MetricEvidence* const mount = part.name == "shared_memory_large" ? largest_mount(evidence, *bytes) : nullptr;
   const bool stands_out = caller != nullptr || mount != nullptr;
-  if (evidence.share(*bytes) <= part.share && !stands_out && !is_multiple(evidence, part, *bytes)) return;
+  const double share = share_of(evidence, part, *bytes);
+  if (share <= part.share && !stands_out && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);
-  const bool is_more = *bytes > evidence.total_bytes;  // a balloon is not in the remaining memory
-  if (!is_short && !gained && mount == nullptr && evidence.share(*bytes) <= part.most_share) return;
+  if (!is_short && !gained && mount == nullptr && share <= part.most_share) return;
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
                   gained || (is_short && part.needs_short < 1) ? Certainty::kLikely : Certainty::kPossible,
-                  std::string(part.headline) + bytes_text(*bytes) +
-                      (is_more ? std::string() : ", " + percent_text(evidence.share(*bytes)) + " of all memory"));
-  finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(evidence.total_bytes),
+                  std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(share) + " of all memory");
+  finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(*bytes / share),
                 .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),
                 .value = bytes,
                 .limit = part.share * evidence.total_bytes});

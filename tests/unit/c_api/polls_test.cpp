@@ -95,6 +95,7 @@ TEST_F(CApiRecording, CanBeReadAgainPollByPoll) {
   for (const std::string name : {"directory", "archive.tar"}) {
     const std::string output = directory_.file(name);
     const auto machine = kernel(7);
+    machine->set("kern.boottime", std::string(16, '\1'));
     const ListPtr list = make_list(machine);
     ASSERT_EQ(memstat_record_begin(list.get(), output.c_str(), 0), 0) << memstat_mtl_get_message(list.get());
     EXPECT_EQ(memstat_record_poll(list.get(), "one"), 0) << memstat_mtl_get_message(list.get());
@@ -116,6 +117,9 @@ TEST_F(CApiRecording, CanBeReadAgainPollByPoll) {
     EXPECT_STREQ(poll.label, "one");
     for (std::size_t number = 0; number < 2; ++number) {
       ASSERT_EQ(memstat_capture_select(replayed.get(), number), 0);
+      std::array<char, 16> boot_time{};
+      std::size_t size = boot_time.size();
+      EXPECT_EQ(memstat_sysctl_get(replayed.get(), "kern.boottime", boot_time.data(), &size), 0);
       ASSERT_EQ(memstat_sysctl_malloc(replayed.get(), 0), 0) << memstat_mtl_get_message(replayed.get());
       EXPECT_EQ(memstat_get_bytes(memstat_mtl_find(replayed.get(), ALLOCATOR_MALLOC, "m")), 7 + 2 * number);
     }

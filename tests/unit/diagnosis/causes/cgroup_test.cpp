@@ -75,6 +75,18 @@ TEST(Cgroup, OfPageCacheAboveHighIsHealthyUnlessItWaits) {
   EXPECT_EQ(machine.words(), "now cgroup_throttled");
 }
 
+TEST(Cgroup, DeeperThanIsReadIsThrottledIfItsEventsMoveAndItWaits) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kMemcg, "/kubepods").bytes = 100 * kMiB;
+  machine.moved("memstat_memcg_events_total", 900, {"/kubepods", "high"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_memcg_pressure_stall_seconds_total", 90, {"/kubepods", "full"});
+  EXPECT_EQ(machine.words(), "now cgroup_throttled");
+  EXPECT_EQ(machine.find().at(0).who.at(0).name, "/kubepods");
+  machine.moved("memstat_memcg_events_total", 900, {"/kubepods/pod", "high"});
+  EXPECT_EQ(machine.words(), "") << "the group below has no waits, so it must be above its bound";
+}
+
 TEST(Cgroup, OfAHeapThatReachesItsLimitWithinTheMinute) {
   EvidenceOfMachine machine;
   machine.evidence.recent_seconds = 60;

@@ -68,7 +68,13 @@ TEST(LargePart, ABalloonThatGrewExplainsTheLoss) {
   EXPECT_EQ(machine.words(), "notable balloon_inflated");
   EXPECT_EQ(machine.find().at(0).explains.size(), 1U);
   machine.evidence.metrics.front().value = 17 * EvidenceOfMachine::kGiB;
-  EXPECT_EQ(machine.find().at(0).headline, "The host has taken back 17 GiB");
+  EXPECT_EQ(machine.find().at(0).headline, "The host has taken back 17 GiB, 52 % of all memory");
+}
+
+TEST(LargePart, ABalloonOfAThirdOfTheMachineIsWorthAWordWhileThereIsRoom) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_balloon_bytes", 0.55 * machine.evidence.total_bytes);  // which it is not in
+  EXPECT_EQ(machine.words(), "notable balloon_inflated");
 }
 
 TEST(LargePart, ABalloonWhileMemoryIsShort) {
