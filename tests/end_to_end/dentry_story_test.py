@@ -156,7 +156,7 @@ class DentryStory(unittest.TestCase):
         self.assertRegex(text, rf"^host1:8947: memory that the kernel uses for control group {self.group.name} grew by [\d.]+[kM]iB since .*"
                                r" while its programs did not grow\.")
         if self.group.version == 2:  # version 1 does not report it
-            self.assertRegex(text, r" Of all that it took [\d.]+[kM]iB can be taken back\.")
+            self.assertRegex(text, r" Of all that it took [\d.]+[kM]iB can be reclaimed\.")
         self.assertRegex(text, r" Of the slab caches of the whole machine dentry grew most in that time, by [\d.]+[kM]iB\.")
         if self.counts_origins:
             self.assertRegex(text, rf" In this group {COMMAND} allocated most of it, [\d.]+[kM]iB, through __d_alloc\.")
@@ -168,10 +168,10 @@ class DentryStory(unittest.TestCase):
 
     def check_memstatctl(self):
         """Runs what the alert recommends, for some seconds of this minute."""
-        command = ["memuse", "--control-group", self.group.name, "--type", "dentry", "--seconds", "6", "--older", "1s"]
+        command = ["stacks", "--control-group", self.group.name, "--type", "dentry", "--for", "6", "--older", "1s"]
         done = subprocess.run([MEMSTATCTL, *command], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
         if done.returncode == 1 and re.search("No such|Operation not permitted|Permission denied|built without|only root", done.stderr):
-            print("memstatctl memuse cannot watch this kernel: " + done.stderr.strip())
+            print("memstatctl stacks cannot watch this kernel: " + done.stderr.strip())
             return
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         largest = done.stdout.split("\n\n")[1]
