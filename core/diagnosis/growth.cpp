@@ -45,10 +45,14 @@ struct Falls {
   Points peaks;
 };
 
-Falls falls_of(std::span<const GrowthPoint> points) {
-  Falls falls;
+double range_of(std::span<const GrowthPoint> points) {
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), is_lower);
-  const double threshold = kCycleShare * (most->amount - least->amount);
+  return most->amount - least->amount;
+}
+
+Falls falls_of(std::span<const GrowthPoint> points, double range) {
+  Falls falls;
+  const double threshold = kCycleShare * range;
   GrowthPoint low = points.front();
   GrowthPoint peak = points.front();
   bool is_falling = false;
@@ -192,6 +196,32 @@ Verdict judge(const Points& lows) {
   return verdict;
 }
 
+/// The slope of least squares, which is quick; only its rough size matters.
+double rough_slope_of(std::span<const GrowthPoint> points) {
+  GrowthPoint mean;
+  for (const GrowthPoint& point : points) {
+    mean.seconds += point.seconds / static_cast<double>(points.size());
+    mean.amount += point.amount / static_cast<double>(points.size());
+  }
+  double product = 0;
+  double square = 0;
+  for (const GrowthPoint& point : points) {
+    product += (point.seconds - mean.seconds) * (point.amount - mean.amount);
+    square += (point.seconds - mean.seconds) * (point.seconds - mean.seconds);
+  }
+  return square > 0 ? product / square : 0;
+}
+
+/// The lows of cycles that are small beside the growth, as of a heap that is collected every few seconds. Empty: too few.
+Points lows_of_small_cycles(std::span<const GrowthPoint> points) {
+  Points rest(points.begin(), points.end());
+  const double slope = rough_slope_of(points);
+  for (GrowthPoint& point : rest) point.amount -= slope * point.seconds;
+  Points lows = falls_of(points, range_of(rest)).lows;
+  if (lows.size() < kMinGrowthPoints) lows.clear();
+  return lows;
+}
+
 void find_largest_fall(std::span<const GrowthPoint> points, std::span<const double> reclaimed, GrowthTest& test) {
   std::size_t peak = 0;
   std::size_t fell_from = 0;
@@ -242,10 +272,11 @@ GrowthTest test_growth(std::span<const GrowthPoint> points, std::span<const doub
   test.since = points.front().seconds;
   if (points.size() < kMinGrowthPoints || points.back().seconds <= points.front().seconds) return test;
   find_largest_fall(points, reclaimed, test);
-  const Falls falls = falls_of(points);
+  const Falls falls = falls_of(points, range_of(points));
   const bool is_cycle = falls.peaks.size() >= 2;
   const double start = points.front().amount;
-  if (falls.peaks.size() == 1 && falls.peaks[0].amount > start &&
+  const bool is_below_peak = falls.peaks.size() == 1 && points.back().amount <= falls.peaks[0].amount;
+  if (is_below_peak && falls.peaks[0].amount > start &&
       falls.lows.back().amount - start <= 0.5 * (falls.peaks[0].amount - start)) {
     test.shape = GrowthShape::kGivenBack;
     return test;
@@ -275,6 +306,18 @@ GrowthTest test_growth(std::span<const GrowthPoint> points, std::span<const doub
     test.since = rest.front().seconds;
     lows = std::move(later);
     break;
+  }
+  const bool is_open = verdict.shape == GrowthShape::kUncertain || verdict.shape == GrowthShape::kSteady;
+  if (!is_cycle && is_open && verdict.probability > kFalseDiscoveryRate / 2) {
+    Points small = lows_of_small_cycles(points);
+    Verdict of_small = small.empty() ? Verdict() : judge(small);
+    of_small.probability = std::min(1.0, 2 * of_small.probability);  // the second attempt
+    if (of_small.shape == GrowthShape::kSteady && of_small.probability < verdict.probability) {
+      test.shape = GrowthShape::kSteady;
+      test.since = points.front().seconds;
+      verdict = of_small;
+      lows = std::move(small);
+    }
   }
   test.probability = verdict.probability;
   test.rising = verdict.rising;

@@ -92,6 +92,16 @@ TEST(GrowthTest, OfASawtoothThatRisesTheLowsCount) {
   EXPECT_NEAR(test.per_second, 1, 0.2);
 }
 
+TEST(GrowthTest, OfSmallTeethTheLowsCountAlsoAfterALargerFall) {
+  const auto heap = [](std::size_t i) {
+    return 200.0 * static_cast<double>(i) + (i == 4 ? 500.0 : 0.0) + (i % 2 == 0 ? 600.0 : 0.0);
+  };
+  const GrowthTest test = test_of(20, heap);
+  EXPECT_EQ(test.shape, GrowthShape::kSteady);
+  EXPECT_LT(test.probability, 0.02);
+  EXPECT_NEAR(test.per_second, 20, 4);
+}
+
 TEST(GrowthTest, WhatIsGivenBackIsNoGrowthAndTheFallIsItsProof) {
   const auto cache = [](std::size_t i) {
     return i < 40 ? 1000.0 * static_cast<double>(i) : 4000.0 + 900.0 * static_cast<double>(i - 40);
