@@ -43,7 +43,7 @@ function(c, g)
                empty: 'nothing grew, or there is no yesterday yet',
                queries: [['topk(5, last_over_time(%s[15m]) > 0)' % of('instance_allocator_type:memstat_type_bytes:growth1d', ranked), host + ' {{allocator}} {{type}}']] },
         bars { title: 'Failed', unit: 'short', decimals: 0, width: 8, height: 6, thresholds: [[1, 'red']],
-               description: 'Allocations that failed in the time shown, and processes that were killed. Linux counts failures of few allocators.',
+               description: 'Allocations that failed in the time shown, and processes that were killed. Linux counts failures of few allocators; the kills of FreeBSD are those in its log.',
                empty: 'nothing failed',
                queries: [['topk(5, increase(%s[$__range]) > 0.5)' % type('memstat_type_failures_total', 'type!~"%s",allocator!="memcg"' % c.failsRoutinely), host + ' {{allocator}} {{type}}'],
                          ['increase(%s[$__range]) > 0.5' % of('memstat_oom_kills_total'), host + ' processes killed']] },
