@@ -25,6 +25,7 @@ struct Count {
   double since_start = 0;  ///< since the first poll with this counter
   double recent = 0;       ///< within the last Evidence::recent_seconds
   double last = 0;         ///< since the poll before, Evidence::poll_seconds ago; 0: there is none
+  double still = 0;        ///< seconds since the poll that saw it move; of one with a recent change
 };
 
 /// A memory type. Amounts that the kernel does not provide are empty.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat {
@@ -44,6 +45,11 @@ std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEviden
   state.failed = type.failures.recent;
   state.refused = type.failures.recent + type.sleeps.recent;
   state.refused_before = type.failures.total + type.sleeps.total;
+  const auto is_going_on = [&](const Count& count) { return count.recent > 0 && !ended(evidence, count); };
+  if (state.refused > 0 && !is_going_on(type.failures) && !is_going_on(type.sleeps)) {
+    state.ended_ago =
+        std::min(ended(evidence, type.failures).value_or(kDaySeconds), ended(evidence, type.sleeps).value_or(kDaySeconds));
+  }
   state.sleepers = type.sleepers;
   if (const GrowthEvidence* const growth = evidence.growth(to_string(type.allocator), type.name); growth != nullptr) {
     state.seconds_left = outlook(*growth, growth->limit_seconds);
@@ -55,7 +61,7 @@ std::optional<LimitState> limit_state(const Evidence& evidence, const TypeEviden
 }
 
 std::optional<Judgement> judge(const Evidence& evidence, const LimitState& state) {
-  const bool refuses = state.refused > 0 && state.share >= kNearShare;
+  const bool refuses = state.refused > 0 && !state.ended_ago && state.share >= kNearShare;
   if (state.sleepers > 0 || refuses) return Judgement{Severity::kNow, Certainty::kConfirmed};
   if (state.share >= kFullShare) {
     const bool is_sure = state.refused_before > 0 || evidence.polls >= 2;
@@ -78,6 +84,7 @@ std::string limit_headline(std::string what, Severity severity, const LimitState
     what += severity == Severity::kNow ? " is full" : " is nearly full";
   }
   what += ": " + used_words(state);
+  if (state.ended_ago) return what;
   if (state.failed > 0) return what + ", " + counted(state.failed, "request") + " failed";
   return state.refused > 0 ? what + ", " + counted(state.refused, "request") + " waited" : what;
 }
@@ -93,7 +100,8 @@ void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const L
           {.text = counted(count.total, one, many) + " since boot, none lately", .source = source, .value = count.total});
       return;
     }
-    finding.fact({.text = counted(count.recent, one, many) + " in " + duration_words(evidence.recent_seconds),
+    finding.fact({.text = counted(count.recent, one, many) + " in " + duration_words(evidence.recent_seconds) +
+                          last_words(ended(evidence, count)),
                   .source = source,
                   .value = count.recent,
                   .window_seconds = evidence.recent_seconds});

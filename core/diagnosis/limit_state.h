@@ -25,9 +25,10 @@ struct LimitState {
   double limit = 0;
   bool is_bytes = false;
   double share = 0;
-  double failed = 0;          ///< Recent failures.
-  double refused = 0;         ///< Recent failures and waits.
-  double refused_before = 0;  ///< Failures and waits since boot.
+  double failed = 0;                     ///< Recent failures.
+  double refused = 0;                    ///< Recent failures and waits.
+  double refused_before = 0;             ///< Failures and waits since boot.
+  std::optional<double> ended_ago = {};  ///< Seconds since the last of them, if they have stopped.
   double sleepers = 0;
   std::optional<double> seconds_left = {};  ///< at the current rate, if growth is steady and the end is near
 };

@@ -75,6 +75,7 @@ void CounterMemory::begin(std::int64_t now_ns) {
   }
   last_ns_ = now_ns_;
   now_ns_ = now_ns;
+  now_tenths_ = static_cast<std::uint32_t>(now_ns / 100'000'000);
   if (now_ns - middle_ns_ < kWindowNs) return;
   old_ns_ = middle_ns_;
   middle_ns_ = now_ns;
@@ -91,9 +92,13 @@ Count CounterMemory::change(std::uint64_t number, double value, bool is_counter)
     series.old = series.middle;
     series.middle = value;
   }
+  if (series.window == 0 || series.last != value) series.moved = now_tenths_;
   series.window = window_;
-  Count count{
-      .total = value, .since_start = value - series.first, .recent = value - series.old, .last = value - series.last};
+  Count count{.total = value,
+              .since_start = value - series.first,
+              .recent = value - series.old,
+              .last = value - series.last,
+              .still = (now_tenths_ - series.moved) / 10.0};
   series.last = value;
   if (is_counter && count.recent < 0) {  // reset
     series.first = series.old = series.middle = value;

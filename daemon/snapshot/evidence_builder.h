@@ -48,6 +48,7 @@ class CounterMemory {
     double middle = 0;
     double last = 0;
     std::uint32_t window = 0;  ///< Window of the last value, from 1; 0: none.
+    std::uint32_t moved = 0;   ///< When it last moved, in tenths of a second.
   };
   std::vector<Series> series_;
   std::int64_t now_ns_ = 0;
@@ -55,6 +56,7 @@ class CounterMemory {
   std::int64_t old_ns_ = 0;
   std::int64_t middle_ns_ = 0;
   std::uint32_t window_ = 0;
+  std::uint32_t now_tenths_ = 0;
 };
 
 /// The evidence of one poll and the texts that it refers to.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -146,7 +147,7 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
     const auto tasks = evidence.value("memstat_memcg_tasks", limit.labels[0]);
     if (!tasks || limit.value <= 0 || *tasks < kNearShare * limit.value) continue;
     // The line names the group that forked, which may be below the one at its limit.
-    const bool is_refused = lines != nullptr && lines->change.recent > 0 &&
+    const bool is_refused = lines != nullptr && lines->change.recent > 0 && !ended(evidence, lines->change) &&
                             (line == nullptr || line->subject.empty() || is_within(line->subject, limit.labels[0]));
     const bool is_full = *tasks >= limit.value || is_refused;
     Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
@@ -158,7 +159,9 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
                                        count_text(*tasks) + " of " + count_text(limit.value));
     finding.fact(
         {.text = count_text(*tasks) + " tasks", .source = "memstat_memcg_tasks", .value = tasks, .limit = limit.value});
-    finding.by("group", limit.labels[0]).leads_to("New processes and threads in it fail with EAGAIN.");
+    finding.by("group", limit.labels[0])
+        .leads_to(is_full ? "New processes and threads in it fail with EAGAIN."
+                          : "At the limit, new processes and threads fail with EAGAIN.");
     finding.then("cat /sys/fs/cgroup" + std::string(limit.labels[0]) + "/pids.max");
   }
 }

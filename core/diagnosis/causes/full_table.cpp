@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -290,7 +291,7 @@ constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
 
 bool has_logged(const Evidence& evidence, std::string_view event) {
   const MetricEvidence* const lines = evidence.sample(kLogEvents, event);
-  return lines != nullptr && lines->change.recent > 0;
+  return lines != nullptr && lines->change.recent > 0 && !ended(evidence, lines->change);
 }
 
 void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& type, Findings& found) {
@@ -298,7 +299,7 @@ void look_at(const Evidence& evidence, const Cause& cause, const TypeEvidence& t
   const auto state = limit_state(evidence, type);
   if (!state || state->limit >= kUnlimited) return;
   auto judgement = judge(evidence, *state);
-  const bool is_refused = (table.is_swept && state->refused > 0) ||
+  const bool is_refused = (table.is_swept && state->refused > 0 && !state->ended_ago) ||
                           (!table.logs.empty() && state->share >= kNearShare && has_logged(evidence, table.logs));
   if (is_refused) judgement = {Severity::kNow, Certainty::kConfirmed};
   if (!judgement) return;

@@ -2,7 +2,7 @@
 // Limits that only control groups of version 1 have.
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::group_version_1 {
@@ -51,6 +51,11 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     finding.refused = count;
     finding.is_about("memcg", one.labels[0]).by("group", one.labels[0]).leads_to(trouble.effect);
     finding.then("cat /sys/fs/cgroup/memory" + std::string(one.labels[0]) + std::string(trouble.file));
+    const auto ago = trouble.is_state ? std::nullopt : ended(evidence, one.change);
+    if (!ago) continue;
+    finding.headline = "Control group " + short_name(one.labels[0], 30) + " was at its limit of kernel memory";
+    finding.headline += ", last " + duration_words(*ago) + " ago";
+    finding.severity = Severity::kNotable;
   }
 }
 

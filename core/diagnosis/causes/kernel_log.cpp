@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
 
@@ -195,8 +196,9 @@ void look_at_line(const Evidence& evidence, const Cause& cause, const Line& line
   const LoggedEvidence* const last = evidence.last_line(line.event);
   if (recent <= 0 && last == nullptr) return;
   if (!line.table.empty() && is_seen_full(evidence, line.table)) return;
-  const std::string when = recent > 0 ? "" : ", " + duration_words(last->seconds_ago) + " ago";
-  Finding& finding = add_finding(found, cause, recent > 0 ? line.severity : Severity::kNotable,
+  const auto ago = recent > 0 ? ended(evidence, events->change) : std::optional(last->seconds_ago);
+  const std::string when = ago ? ", " + duration_words(*ago) + " ago" : std::string();
+  Finding& finding = add_finding(found, cause, ago ? Severity::kNotable : line.severity,
                                  recent > 0 ? Certainty::kConfirmed : Certainty::kPossible,  // that it still matters
                                  std::string(line.headline) + when);
   finding.fact({.text = recent > 0

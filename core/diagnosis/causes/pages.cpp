@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
@@ -210,6 +211,7 @@ void look_at_empty_pool(const Evidence& evidence, const Cause& cause, Findings& 
   finding.leads_to("mmap fails with ENOMEM, or a program gets SIGBUS.")
       .then("grep Huge /proc/meminfo")
       .then("sysctl vm.nr_hugepages vm.nr_overcommit_hugepages");
+  tell_as_ended(ended(evidence, failures->change), finding);
 }
 
 void look_at_pool_failures(const Evidence& evidence, const Cause& cause, Findings& found) {

@@ -3,7 +3,7 @@
 // threads of a process.
 #include <array>
 
-#include "core/diagnosis/cause.h"
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat::causes::process_threads {
@@ -27,6 +27,10 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       .leads_to("pthread_create of that process fails with EAGAIN, for root, too.")
       .then("procstat -ta | awk '{print $1, $3}' | sort | uniq -c | sort -rn | head -n 3")
       .then("sysctl kern.threads.max_threads_per_proc");
+  if (const auto ago = ended(evidence, type->failures); ago) {
+    finding.headline = "A process was at the limit" + limit + " threads" + last_words(ago);
+    finding.severity = Severity::kNotable;
+  }
 }
 
 constexpr std::string_view kNeeds[] = {"table/process_threads"};

@@ -2,6 +2,7 @@
 // Socket memory at the limits of its protocols, and the resulting drops.
 #include <array>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -12,14 +13,6 @@ namespace {
 constexpr std::string_view kEvents = "memstat_socket_events_total";
 constexpr std::string_view kTableEvents = "memstat_table_events_total";
 constexpr std::string_view kThreshold = "memstat_socket_pressure_threshold_bytes";
-
-double moved_of(const Evidence& evidence, std::string_view metric, std::string_view type, std::string_view kind) {
-  double sum = 0;
-  for (const MetricEvidence& one : evidence.samples(metric)) {
-    if (one.labels[0].starts_with(type) && one.labels[1] == kind) sum += one.change.recent;
-  }
-  return sum;
-}
 
 Fact moved_fact(const Evidence& evidence, double moved, std::string_view what, std::string_view source) {
   return {.text = count_text(moved) + " " + std::string(what) + " in " + duration_words(evidence.recent_seconds),
@@ -206,7 +199,11 @@ constexpr std::string_view kUnread = " TCP segments dropped: programs leave rece
 
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Drops& drops = kDrops[cause.row];
-  const double moved = moved_of(evidence, drops.metric, drops.type, drops.kind);
+  const auto is_counted = [&](const MetricEvidence& one) {
+    return one.labels[0].starts_with(drops.type) && one.labels[1] == drops.kind;
+  };
+  double moved = 0;
+  for (const MetricEvidence& one : evidence.samples(drops.metric)) moved += is_counted(one) ? one.change.recent : 0;
   const bool is_often = evidence.rate(moved) >= least_rate(drops);
   constexpr double kFew = 5;
   if (moved <= 0 || (!is_often && (moved < kFew || evidence.rate(moved) < kMinRefusedPerSecond))) return;
@@ -217,6 +214,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
                   count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
   finding.fact(moved_fact(evidence, moved, drops.kind, drops.metric));
   finding.leads_to(drops.effect).then(drops.who);
+  tell_as_ended(ended(evidence, drops.metric, is_counted), finding);
 }
 
 constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"};

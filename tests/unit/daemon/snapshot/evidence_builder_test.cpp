@@ -36,5 +36,18 @@ TEST(CounterMemory, ForgetsOnlyForgottenCountersWhenItShrinks) {
   EXPECT_EQ(memory.change(99, 12, true).since_start, 0);
 }
 
+TEST(CounterMemory, KnowsHowLongACounterHasStoodStill) {
+  CounterMemory memory;
+  const auto poll = [&](std::int64_t polls, double value) {
+    memory.begin(polls * kPollNs);
+    return memory.change(0, value, true).still;
+  };
+  poll(0, 5);
+  EXPECT_EQ(poll(1, 9), 0);
+  EXPECT_EQ(poll(2, 9), 10);
+  EXPECT_EQ(poll(5, 9), 40);
+  EXPECT_EQ(poll(6, 10), 0);
+}
+
 }  // namespace
 }  // namespace memstat

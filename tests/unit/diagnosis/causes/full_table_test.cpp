@@ -161,5 +161,15 @@ TEST(FullTable, NeighboursAreSweptAsSoonAsTheyAreRefused) {
   EXPECT_EQ(machine.words(), "now neighbours_full");
 }
 
+TEST(FullTable, RefusalsThatEndedLeaveItNearlyFull) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 950, 1000).failures = {.total = 9, .recent = 9};
+  EXPECT_EQ(machine.words(), "now open_files_full");
+  machine.evidence.types[0].failures.still = 200;
+  ASSERT_EQ(machine.words(), "notable open_files_full");
+  EXPECT_EQ(machine.find()[0].headline, "The table of open files is nearly full: 950 of 1000 (95 %)");
+  EXPECT_EQ(machine.find()[0].facts.at(1).text, "9 failures in 5 min, the last one 3 min ago");
+}
+
 }  // namespace
 }  // namespace memstat::causes::full_table

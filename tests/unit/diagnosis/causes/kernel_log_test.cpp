@@ -113,5 +113,12 @@ TEST(KernelLog, AGroupThatIsSeenFullNeedsNoLog) {
   EXPECT_EQ(machine.words(), "now cgroup_tasks_full");
 }
 
+TEST(KernelLog, LinesThatEndedAreNotable) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_kernel_log_events_total", 2, {"vmalloc_failure"}).change.still = 240;
+  ASSERT_EQ(machine.words(), "notable vmalloc_failed");
+  EXPECT_EQ(machine.find()[0].headline, "A vmalloc request failed, 4 min ago");
+}
+
 }  // namespace
 }  // namespace memstat::causes::kernel_log

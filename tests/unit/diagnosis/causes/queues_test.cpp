@@ -44,5 +44,14 @@ TEST(Queues, AFewLostMessagesOfALongTimeAreEnough) {
   EXPECT_EQ(machine.words(), "notable netlink_queue");
 }
 
+TEST(Queues, LostMessagesOfBeforeAreNotable) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_dropped_messages", 3000, {"NETLINK"}).change.still = 119;
+  EXPECT_EQ(machine.words(), "now netlink_queue");
+  machine.evidence.metrics[0].change.still = 120;
+  ASSERT_EQ(machine.words(), "notable netlink_queue");
+  EXPECT_EQ(machine.find()[0].headline, "3000 kernel messages lost, the last one 2 min ago");
+}
+
 }  // namespace
 }  // namespace memstat::causes::queues

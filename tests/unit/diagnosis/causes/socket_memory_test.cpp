@@ -81,5 +81,17 @@ TEST(SocketMemory, DatagramsThatAreLostNowAndThenAreWorthAWord) {
   EXPECT_EQ(machine.words(), "notable udp_buffer_full");
 }
 
+TEST(SocketMemory, DropsThatEndedAreTold) {
+  EvidenceOfMachine machine;
+  machine.evidence.recent_seconds = 600;
+  machine.moved("memstat_socket_events_total", 5197, {"UDP", "RcvbufErrors"}).change.still = 190;
+  EXPECT_EQ(machine.words(), "now udp_buffer_full") << "it may go on";
+  machine.evidence.metrics[0].change.still = 300;
+  ASSERT_EQ(machine.words(), "notable udp_buffer_full");
+  EXPECT_EQ(machine.find()[0].headline, "5197 datagrams dropped, the last one 5 min ago");
+  machine.moved("memstat_socket_events_total", 700, {"UDPLite", "RcvbufErrors"});
+  EXPECT_EQ(machine.words(), "now udp_buffer_full") << "another sample moves";
+}
+
 }  // namespace
 }  // namespace memstat::causes::socket_memory

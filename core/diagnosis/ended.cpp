@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/ended.h"
+
+#include <algorithm>
+
+#include "core/diagnosis/words.h"
+
+namespace memstat {
+
+std::optional<double> ended(const Evidence& evidence, const Count& count) {
+  constexpr double kLeastSeconds = 120;
+  const bool has_ended = count.recent > 0 && count.still >= std::max(kLeastSeconds, evidence.recent_seconds / 3);
+  return has_ended ? std::optional(count.still) : std::nullopt;
+}
+
+std::string last_words(const std::optional<double>& ago) {
+  return ago ? ", the last one " + duration_words(*ago) + " ago" : std::string();
+}
+
+void tell_as_ended(const std::optional<double>& ago, Finding& finding) {
+  if (!ago) return;
+  finding.severity = std::max(finding.severity, Severity::kNotable);
+  finding.headline = finding.headline.substr(0, finding.headline.find(": ")) + last_words(ago);
+}
+
+}  // namespace memstat

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Failures that a counter still shows as recent, but that have stopped.
+#pragma once
+
+#include <optional>
+
+#include "core/diagnosis/cause.h"
+
+namespace memstat {
+
+/// Seconds since a failure was last counted, if it has stopped: a third of the recent time, and at least two minutes, passed
+/// without another. Nothing: it goes on, or may.
+std::optional<double> ended(const Evidence& evidence, const Count& count);
+
+/// The same of all samples of a metric that moved and that `is_wanted`: of the one that moved last.
+template <typename Wanted>
+std::optional<double> ended(const Evidence& evidence, std::string_view metric, Wanted is_wanted) {
+  std::optional<double> least;
+  for (const MetricEvidence& one : evidence.samples(metric)) {
+    if (one.change.recent <= 0 || !is_wanted(one)) continue;
+    const auto ago = ended(evidence, one.change);
+    if (!ago) return std::nullopt;
+    if (!least || *ago < *least) least = ago;
+  }
+  return least;
+}
+
+/// ", the last one 5 min ago"; "" without seconds.
+std::string last_words(const std::optional<double>& ago);
+
+/// Says of a finding about refused requests that it is over, if it is: the part of its headline after ": ", which tells
+/// why they are refused, becomes the time of the last one, and it is notable at most.
+void tell_as_ended(const std::optional<double>& ago, Finding& finding);
+
+}  // namespace memstat
