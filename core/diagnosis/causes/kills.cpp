@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::string_view kKills = "memstat_oom_kills_total";
 constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
+constexpr std::string_view kLocalEvents = "memstat_memcg_local_events_total";
+constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
+constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
 
 /// Whether group `b` is below `a`. The counters `oom` and `oom_kill` of a group include all groups below it.
 bool is_below(std::string_view a, std::string_view b) { return b.size() > a.size() && is_within(b, a); }
@@ -70,6 +74,14 @@ const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std:
   return found == evidence.kills.rend() ? nullptr : &*found;
 }
 
+/// A kill matters after it, too, so it stays as urgent, below what still fails.
+void note_end(const Evidence& evidence, Finding& finding) {
+  const auto ago = ended(evidence, kKills, [](const MetricEvidence&) { return true; });
+  if (!ago) return;
+  finding.is_past = true;
+  finding.facts.front().text += last_words(ago);
+}
+
 void add_victim(const KillEvidence& victim, Finding& finding) {
   finding.fact({.text = "the last victim was " + short_name(victim.command) + " (pid " + std::to_string(victim.pid) +
                         ") with " + bytes_text(victim.program_bytes) + " of program memory",
@@ -88,6 +100,26 @@ std::vector<std::string_view> logged_groups(const Evidence& evidence, std::strin
   return groups;
 }
 
+enum class Limit : std::uint8_t { kOwn, kBelow, kUnknown };
+
+/// Local events are read at every fourth poll.
+constexpr double kPollsOfLocalEvents = 4;
+
+/// Whose limit it was. The counters of version 2 include the groups below, also those that are gone; local events do not.
+Limit limit_of(const Evidence& evidence, std::string_view group, const std::vector<std::string_view>& logged) {
+  if (!logged.empty()) {
+    const bool is_logged = std::find(logged.begin(), logged.end(), group) != logged.end();
+    return is_logged ? Limit::kOwn : Limit::kBelow;
+  }
+  for (const MetricEvidence& one : evidence.samples(kLocalEvents)) {
+    if (one.labels[0] != group || one.labels[1] != "oom" || one.change.recent > 0) continue;
+    const TypeEvidence* const type = evidence.type(Allocator::kMemcg, group);
+    const double ago = type == nullptr ? 0 : type->failures.still;
+    return ago >= kPollsOfLocalEvents * evidence.poll_seconds ? Limit::kBelow : Limit::kUnknown;
+  }
+  return Limit::kOwn;
+}
+
 /// `group` is the innermost one that is read. The log also names groups below it, and those that were removed with their
 /// last process.
 void add_group(const Evidence& evidence, const Cause& cause, std::string_view group, double kills, double times,
@@ -95,13 +127,15 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   const std::vector<std::string_view> logged = logged_groups(evidence, group);
   const std::string_view limiting = logged.size() == 1 ? logged[0] : group;
   const TypeEvidence* const type = evidence.type(Allocator::kMemcg, limiting);
-  const auto limit = type == nullptr ? std::nullopt : type->limit_bytes;
+  const Limit whose = limit_of(evidence, limiting, logged);
+  const auto limit = type == nullptr || whose != Limit::kOwn ? std::nullopt : type->limit_bytes;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  "Control group " + short_name(limiting, 36) + ": " +
                                      counted(std::max(kills, 1.0), "process", "processes") + " killed" +
-                                     (limit                ? " at its limit of " + bytes_text(*limit)
-                                      : logged.size() == 1 ? std::string(" at its limit")
-                                                           : std::string()));
+                                     (limit                    ? " at its limit of " + bytes_text(*limit)
+                                      : logged.size() == 1     ? std::string(" at its limit")
+                                      : whose == Limit::kBelow ? std::string(" below it")
+                                                               : std::string()));
   finding.is_about("memcg", limiting);
   constexpr std::size_t kMaxNamed = 3;
   for (std::size_t i = 0; i < std::min(logged.size(), kMaxNamed); ++i) finding.by("group", logged[i]);
@@ -120,9 +154,12 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   if (const KillEvidence* const victim = last_victim(evidence, true, limiting); victim != nullptr) {
     add_victim(*victim, finding);
   }
-  finding.leads_to("The killed process is only the victim. The cause is what grew in the group.");
+  finding.leads_to(whose == Limit::kBelow && logged.empty()
+                       ? "A group below it, which is gone or not read, was at its limit. What grew there is the cause."
+                       : "The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
   finding.then("memstatctl show 'memcg/" + std::string(group) + "'");
+  note_end(evidence, finding);
 }
 
 /// Kills of groups that no poll has seen: they were removed with their processes, or are not read.
@@ -134,6 +171,35 @@ void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& f
         }));
     add_group(evidence, cause, group, kills, kills, found);
   }
+}
+
+/// Before it kills for the whole machine, the kernel makes the allocation that fails reclaim memory, and counts that.
+bool was_never_short(const Evidence& evidence) {
+  constexpr double kWellAbove = 0.1;  // far above the zones' reserves
+  return !evidence.samples(kDirect).empty() && evidence.moved(kDirect) < evidence.moved(kKills) &&
+         evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kWellAbove;
+}
+
+/// Kills that neither a group that is read nor the log explains, on a machine that had memory.
+void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
+  if (!was_never_short(evidence) || last_victim(evidence, false) != nullptr) return;
+  const double kills = evidence.moved(kKills);
+  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kPossible,
+                                 counted(kills, "process", "processes") +
+                                     " killed for lack of memory, probably at limits of control groups that are gone");
+  finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds) +
+                        ", of no control group that is read",
+                .source = std::string(kKills),
+                .value = kills,
+                .window_seconds = evidence.recent_seconds});
+  finding.fact({.text = bytes_text(*evidence.available_bytes) + " available now, and " +
+                        counted(evidence.moved(kDirect), "allocation") + " of the machine had to wait",
+                .source = "memstat_memory_available_bytes",
+                .value = evidence.available_bytes});
+  finding.leads_to("A container's group often goes with its program. The kernel's log names it.");
+  finding.then("journalctl -k --since -1h --grep oom -n 50");
+  if (evidence.samples(kLogEvents).empty()) finding.then("cat /usr/share/doc/memstatd/examples/kernel-log.conf");
+  note_end(evidence, finding);
 }
 
 void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -151,7 +217,9 @@ void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& foun
         });  // a sibling's limit
     if (!is_known) add_group(evidence, cause, limiting->name, kills, group.failures.recent, found);
   }
-  if (found.size() == begin && evidence.moved(kKills) > 0) add_groups_of_log(evidence, cause, found);
+  if (found.size() != begin || evidence.moved(kKills) <= 0) return;
+  add_groups_of_log(evidence, cause, found);
+  if (found.size() == begin) add_unknown_groups(evidence, cause, found);
 }
 
 /// The largest part of the account that is not a cache; nullptr: none.
@@ -196,7 +264,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
     return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
   });
   const bool is_logged = last_victim(evidence, false) != nullptr;  // a kill of the machine, beside those of groups
-  if (!is_logged && (is_of_group || !logged_groups(evidence, "/").empty())) return;
+  if (!is_logged && (is_of_group || was_never_short(evidence) || !logged_groups(evidence, "/").empty())) return;
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
   Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
                                  "Memory ran out: the kernel killed " + counted(kills, "process", "processes"));
@@ -213,6 +281,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   finding.bytes = evidence.total_bytes;
   finding.leads_to("The kernel kills the largest process, which is not always the cause.");
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
+  note_end(evidence, finding);
 }
 
 /// The log also has kills from before the first poll, which explain why a program is gone.
@@ -240,10 +309,11 @@ void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found)
 }
 
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
-constexpr std::array<std::string_view, 2> kPastNeeds{kKills, "memstat_kernel_log_events_total"};
+constexpr std::array<std::string_view, 2> kPastNeeds{kKills, kLogEvents};
 constexpr std::array<std::string_view, 2> kGroupNeeds{kKills, "memcg/*"};
-constexpr std::array<std::string_view, 5> kUses{kGroupEvents, "memstat_memcg_groups_left_out", kGroupAnonymous, kGroupKernel,
-                                                kGroupParts};
+constexpr std::array<std::string_view, 8> kUses{
+    kLogEvents,      kGroupEvents, kLocalEvents, kDirect, "memstat_memcg_groups_left_out",
+    kGroupAnonymous, kGroupKernel, kGroupParts};
 constexpr std::array<std::string_view, 9> kExplains{"memory_low",  "memory_stalls",  "direct_reclaim",
                                                     "swap_thrash", "zone_short",     "anonymous_growth",
                                                     "swap_full",   "reclaim_thrash", "kswapd_gave_up"};

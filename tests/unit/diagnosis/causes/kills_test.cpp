@@ -186,5 +186,60 @@ TEST(Kills, WithGroupsThatAreNotReadTheMachineIsOnlyPossible) {
   EXPECT_EQ(machine.find().at(0).certainty, Certainty::kPossible);
 }
 
+TEST(Kills, OfAGroupBelowThatIsGoneAreNotAtTheLimitOfTheOneAbove) {
+  EvidenceOfMachine machine;
+  machine.evidence.poll_seconds = 10;
+  machine.moved("memstat_oom_kills_total", 2);
+  TypeEvidence& pods = machine.type(Allocator::kMemcg, "/kubepods.slice");
+  pods.failures = {.recent = 2, .still = 50};
+  pods.limit_bytes = 28 * EvidenceOfMachine::kGiB;
+  machine.moved("memstat_memcg_events_total", 2, {"/kubepods.slice", "oom"});
+  machine.moved("memstat_memcg_events_total", 2, {"/kubepods.slice", "oom_kill"});
+  machine.metric("memstat_memcg_local_events_total", 0, {"/kubepods.slice", "oom"});
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed below it");
+  machine.evidence.types[0].failures.still = 20;
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed")
+      << "its local events may not have been read again";
+  machine.evidence.metrics[2].change.recent = 2;
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed at its limit of 28 GiB");
+  machine.evidence.metrics[2].change.recent = 0;
+  machine.evidence.kills = {kill_in("/kubepods.slice/a"), kill_in("/kubepods.slice/b")};
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed below it") << "by the log";
+  machine.evidence.kills = {kill_in("/kubepods.slice")};
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods.slice: 2 processes killed at its limit of 28 GiB");
+}
+
+TEST(Kills, OfNoGroupThatIsReadAreOnlyProbablyOfGroupsWhereTheMachineHadMemory) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 5);
+  machine.part("anonymous", 1);
+  machine.metric("memstat_allocation_stalls_total", 9, {"Normal"});
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+  EXPECT_EQ(machine.find()[0].next.back(), "cat /usr/share/doc/memstatd/examples/kernel-log.conf");
+  machine.metric("memstat_kernel_log_events_total", 0, {"oom_kill"});
+  EXPECT_EQ(machine.find()[0].next.size(), 1U) << "the log is read";
+  machine.evidence.kills = {{.command = "db", .constraint = "none", .group = "/db", .pid = 7, .program_bytes = 1e9}};
+  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "by the log";
+  machine.evidence.kills.clear();
+  machine.evidence.available_bytes = EvidenceOfMachine::kGiB;
+  EXPECT_EQ(machine.find().at(0).cause, "machine_oom_kill") << "little is available";
+  machine.evidence.available_bytes = 8 * EvidenceOfMachine::kGiB;
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_allocation_stalls_total") one.change.recent = 7;
+  }
+  EXPECT_EQ(machine.words(), "now machine_oom_kill") << "allocations had to wait";
+}
+
+TEST(Kills, ThatEndedAreBelowWhatStillFails) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 2).change.still = 200;
+  machine.part("anonymous", 1);
+  machine.moved("memstat_socket_dropped_messages", 900, {"NETLINK"});
+  ASSERT_EQ(machine.words(), "now netlink_queue, now machine_oom_kill");
+  EXPECT_EQ(machine.find()[1].facts[0].text, "2 kills in 5 min, the last one 3 min ago");
+}
+
 }  // namespace
 }  // namespace memstat::causes::kills
