@@ -67,10 +67,31 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
   const std::string group(named(finding, "group"));
   const std::vector<const Holder*> largest = largest_holders(answer, finding);
   for (const Holder* const holder : largest) {
-    finding.by(holder->pid != 0 ? "process" : answer.kind, name_of(*holder)).fact(fact_of(answer, *holder));
+    const bool is_process = holder->pid != 0;
+    finding.by(is_process ? "process" : answer.kind, is_process || holder->name.empty() ? name_of(*holder) : holder->name)
+        .fact(fact_of(answer, *holder));
   }
   if (largest.empty() || largest.front()->group.size() <= 1) return;
   if (largest.front()->group != group) finding.by("group", largest.front()->group);  // perhaps below those that are read
+}
+
+/// "812" of "nginx (pid 812)"; "": none.
+std::string_view pid_of(std::string_view process) {
+  constexpr std::string_view kBefore = " (pid ";
+  const std::size_t begin = process.rfind(kBefore);
+  if (begin == std::string_view::npos || !process.ends_with(')')) return {};
+  return process.substr(begin + kBefore.size(), process.size() - begin - kBefore.size() - 1);
+}
+
+/// The next steps of a finding that names a process are about that process.
+void fill_in_process(Finding& finding) {
+  constexpr std::string_view kPlace = " PID";
+  const std::string_view pid = pid_of(named(finding, "process"));
+  if (pid.empty()) return;
+  for (std::string& command : finding.next) {
+    const std::size_t begin = command.find(kPlace);
+    if (begin != std::string::npos) command.replace(begin + 1, kPlace.size() - 1, pid);
+  }
 }
 
 /// Whether a kernel of the other system, whose causes are partly the same, can answer it as well.
@@ -94,6 +115,7 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.asks);
     if (answer != nullptr) name_holders(*answer, finding);
   }
+  for (Finding& finding : findings) fill_in_process(finding);
 }
 
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system) {

@@ -15,7 +15,8 @@ inline constexpr std::array<std::string_view, 10> kFreeBsdQuestions{
     "anonymous", "eventfds", "files", "inotify", "modules", "pipes", "queues", "segments", "sockets", "tmpfs"};
 
 /// Adds the largest holders to each finding whose cause requests an inspection that was made, with their amounts as facts.
-/// The command for the inspection becomes the first of the next steps, whether it was made or not.
+/// The command for the inspection becomes the first of the next steps, whether it was made or not. PID in a
+/// next step becomes the process that is named.
 void name_culprits(const Evidence& evidence, Findings& findings);
 
 /// The inspections that causes of these findings request, most urgent first, without duplicates; and those without which a

@@ -2,6 +2,7 @@
 // A finding: what is wrong, the evidence, the effect, the holder, and the next step.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -68,8 +69,13 @@ struct Finding {
     about.push_back({std::string(allocator), std::string(type)});
     return *this;
   }
+  /// Names each once, whether the cause or an inspection has it. A name that begins with its kind, "segment 3", loses it.
   Finding& by(std::string_view kind, std::string_view name) {
-    who.push_back({std::string(kind), std::string(name)});
+    if (name.size() > kind.size() + 1 && name.starts_with(kind) && name[kind.size()] == ' ') {
+      name.remove_prefix(kind.size() + 1);
+    }
+    const auto is_same = [&](const Who& one) { return one.kind == kind && one.name == name; };
+    if (std::none_of(who.begin(), who.end(), is_same)) who.push_back({std::string(kind), std::string(name)});
     return *this;
   }
   Finding& fact(Fact one) {

@@ -41,6 +41,7 @@ std::string amount_text(double amount, bool is_bytes) { return is_bytes ? bytes_
 
 std::string percent_text(double share) {
   const double percent = 100 * share;
+  if (share < 1 && percent >= 99.5) return with_digits(99, " %");
   return percent < 0.95 && percent > 0 ? with_digits(std::max(0.1, percent), " %") : with_digits(std::round(percent), " %");
 }
 

@@ -158,5 +158,12 @@ TEST(Culprits, WhoIsLeftIsNotToBlameForAKill) {
   EXPECT_EQ(finding.who.size(), 2U) << "the victim and its group";
 }
 
+TEST(Culprits, AKindIsNotSaidTwiceAndNobodyIsNamedTwice) {
+  Finding finding;
+  finding.by("segment", "segment 65536 of pid 547").by("segment", "65536 of pid 547").by("mount", "/a").by("group", "/a");
+  ASSERT_EQ(finding.who.size(), 3U);
+  EXPECT_EQ(finding.who[0].name, "65536 of pid 547");
+}
+
 }  // namespace
 }  // namespace memstat

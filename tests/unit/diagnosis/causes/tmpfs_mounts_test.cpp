@@ -31,5 +31,20 @@ TEST(TmpfsMounts, AreFullOfFilesThatAreEmpty) {
   EXPECT_EQ(machine.find().at(0).headline, "tmpfs /run is full: 16000 of 16000 files");
 }
 
+TEST(TmpfsMounts, AreNamedOnceAlsoWithALongPath) {
+  const std::string path =
+      "/var/lib/kubelet/pods/0b5c1f5a-6b6e-4a4e-9a7e-1d7f9f7f3c11/volumes/kubernetes.io~empty-dir/cache";
+  EvidenceOfMachine machine;
+  machine.metric("memstat_tmpfs_limit_bytes", 64 * kMiB, {path});
+  machine.metric("memstat_tmpfs_bytes", 64 * kMiB, {path});
+  InspectionAnswer& answer = machine.evidence.inspections.emplace_back();
+  answer.question = "tmpfs";
+  answer.kind = "mount";
+  answer.holders.push_back({.name = path, .bytes = 64ULL << 20U});
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  ASSERT_EQ(finding.who.size(), 1U);
+  EXPECT_EQ(finding.who[0].name, path);
+}
+
 }  // namespace
 }  // namespace memstat::causes::tmpfs_mounts
