@@ -37,8 +37,9 @@ struct Cause {
   std::span<const std::string_view> explains = {};
   /// The same, for findings about the same control group or one above it.
   std::span<const std::string_view> explains_of_group = {};
-  std::string_view runbook = {};  ///< the name of an alert
-  std::string_view asks = {};     ///< the inspection that names the holder: "files"; "": none
+  std::string_view runbook = {};   ///< the name of an alert
+  std::string_view asks = {};      ///< the inspection that names the holder: "files"; "": none
+  std::string_view blind_to = {};  ///< why its evidence cannot rule it out; "": it can
   /// Adds findings. Pure; allocates only for a finding.
   void (*look)(const Evidence& evidence, const Cause& cause, Findings& found) = nullptr;
   std::size_t row = 0;  ///< index in its family

@@ -167,7 +167,7 @@ std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
   if (cause.watches == Watches::kChange && evidence.polls < 2) return "needs at least two polls";
   if (cause.watches == Watches::kGrowth && evidence.growth_polls == 0)
     return "too few polls to distinguish growth from chance";
-  return {};
+  return std::string(cause.blind_to);
 }
 
 }  // namespace

@@ -23,7 +23,12 @@ struct Bound {
   Severity full;               ///< The severity of a limit that is reached.
   std::string_view asks = {};  ///< The inspection that names processes, where the answer has users.
   std::array<std::string_view, 1> needs;
+  std::string_view recorded = {};  ///< The row's name in older recordings.
+  std::string_view blind_to = {};  ///< Why the count may be too low; "": it is not.
 };
+
+constexpr std::string_view kLargePipes =
+    "memstatctl who quotas takes the default size of each pipe, which its program may have raised";
 
 constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .question = "files",
@@ -64,24 +69,28 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .needs = {"who/user-tasks"}},
                              Bound{.name = "pipe_quota",
                                    .question = "quotas",
-                                   .row = "pages of pipes",
+                                   .row = "pages of pipes, at least",
                                    .of = Of::kUser,
-                                   .things = "",
+                                   .things = "pages of pipes",
                                    .effect = "Its new pipes hold 8 KiB instead of 64, so pipelines are slow.",
                                    .setting = "sysctl fs.pipe-user-pages-soft",
                                    .full = Severity::kWasteful,
                                    .asks = "pipes",
-                                   .needs = {"who/quotas"}},
+                                   .needs = {"who/quotas"},
+                                   .recorded = "pages of pipes",
+                                   .blind_to = kLargePipes},
                              Bound{.name = "pipes_full",
                                    .question = "quotas",
-                                   .row = "pages of pipes at most",
+                                   .row = "pages of pipes, at least (hard limit)",
                                    .of = Of::kUser,
                                    .things = "pages of pipes",
                                    .effect = "pipe fails with ENFILE.",
                                    .setting = "sysctl fs.pipe-user-pages-hard",
                                    .full = Severity::kNow,
                                    .asks = "pipes",
-                                   .needs = {"who/quotas"}},
+                                   .needs = {"who/quotas"},
+                                   .recorded = "pages of pipes at most",
+                                   .blind_to = kLargePipes},
                              Bound{.name = "epoll_watches_full",
                                    .question = "quotas",
                                    .row = "epoll watches",
@@ -141,7 +150,8 @@ constexpr double kMaxShareOfProcess = 1.01;
 Use fullest(const InspectionAnswer& answer, const Bound& bound) {
   Use most;
   for (const Holder& holder : answer.holders) {
-    const bool is_row = bound.of == Of::kMachine ? holder.name.ends_with(bound.row) : holder.name == bound.row;
+    const bool is_row = bound.of == Of::kMachine ? holder.name.ends_with(bound.row)
+                                                 : holder.name == bound.row || holder.name == bound.recorded;
     if ((!bound.row.empty() && !is_row) || !holder.count || holder.limit.value_or(0) == 0) continue;
     const Use use{&holder, static_cast<double>(*holder.count), static_cast<double>(*holder.limit)};
     const double share = use.count / use.limit;
@@ -158,6 +168,14 @@ std::string subject_of(const Bound& bound, const Holder& holder) {
   return "There are ";
 }
 
+/// "When the limit is reached, its programs cannot start threads."
+std::string at_limit(std::string_view effect) {
+  std::string text = "When the limit is reached, " + std::string(effect);
+  char& first = text[text.size() - effect.size()];
+  if (first >= 'A' && first <= 'Z') first = static_cast<char>(first - 'A' + 'a');
+  return text;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Bound& bound = kBounds[cause.row];
   const InspectionAnswer* const answer = evidence.inspection(bound.question);
@@ -171,8 +189,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_full = use.count >= kFullShare * use.limit;
   const Holder& holder = *use.holder;
   const std::string things(bound.things.empty() ? std::string_view(holder.name) : bound.things);
-  std::string headline = subject_of(bound, holder) + (is_partial ? "at least " : "") + count_text(use.count) + " of " +
-                         count_text(use.limit) + " " + things;
+  std::string headline = subject_of(bound, holder) + (is_partial || !bound.blind_to.empty() ? "at least " : "") +
+                         count_text(use.count) + " of " + count_text(use.limit) + " " + things;
   Finding& finding = add_finding(found, cause, is_full ? bound.full : Severity::kNotable,
                                  is_full ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
   finding.fact({.text = percent_text(use.count / use.limit) + " of what it may have",
@@ -182,7 +200,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (bound.of == Of::kUser) finding.by("user", holder.user);
   if (holder.pid != 0) finding.by("process", short_name(holder.command) + " (pid " + std::to_string(holder.pid) + ")");
   if (holder.group.size() > 1) finding.by("group", holder.group);
-  finding.leads_to(bound.effect).then("memstatctl who " + std::string(bound.question)).then(bound.setting);
+  finding.leads_to(is_full ? std::string(bound.effect) : at_limit(bound.effect));
+  finding.then("memstatctl who " + std::string(bound.question)).then(bound.setting);
 }
 
 /// A parent that waits for none of its children. A few come and go.
@@ -215,6 +234,7 @@ constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
                .needs = bound.needs,
                .runbook = "MemstatUserQuota",
                .asks = bound.asks,
+               .blind_to = bound.blind_to,
                .look = look};
 });
 constexpr auto kCauses = [] {

@@ -115,7 +115,7 @@ void add_use(Inspector& inspector, const Use& use, std::string_view name, std::u
   holder.limit = limit;
 }
 
-/// Root may exceed both limits.
+/// Root may exceed both limits. F_SETPIPE_SZ makes pipes larger, which only those who have them open can see.
 void add_pipes(Inspector& inspector, const Machine& machine) {
   const auto soft = setting(inspector, "/proc/sys/fs/pipe-user-pages-soft");
   const auto hard = setting(inspector, "/proc/sys/fs/pipe-user-pages-hard");
@@ -123,8 +123,8 @@ void add_pipes(Inspector& inspector, const Machine& machine) {
     if (uid == "0") continue;
     const std::uint64_t large = soft && *soft != 0 ? std::min(use.count, *soft / kPagesOfPipe) : use.count;
     const std::uint64_t pages = kPagesOfPipe * large + kPagesOfSmallPipe * (use.count - large);
-    add_use(inspector, use, "pages of pipes", pages, soft);
-    add_use(inspector, use, "pages of pipes at most", pages, hard);
+    add_use(inspector, use, "pages of pipes, at least", pages, soft);
+    add_use(inspector, use, "pages of pipes, at least (hard limit)", pages, hard);
   }
 }
 

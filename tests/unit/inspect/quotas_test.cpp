@@ -25,11 +25,11 @@ TEST(WhoQuotas, APipeOfTwoProcessesIsOneAndSmallAboveTheSoftLimit) {
     kernel.link(7, "pipe:[" + std::to_string(pipe) + "]");
     kernel.link(8, "pipe:[" + std::to_string(pipe) + "]");
   }
-  EXPECT_EQ(rows(kernel), "shell pages of pipes 48 of 64; ");
+  EXPECT_EQ(rows(kernel), "shell pages of pipes, at least 48 of 64; ");
   for (const int pipe : {200, 201, 202}) kernel.link(8, "pipe:[" + std::to_string(pipe) + "]");
-  EXPECT_EQ(rows(kernel), "shell pages of pipes 68 of 64; ") << "four large ones and two small";
+  EXPECT_EQ(rows(kernel), "shell pages of pipes, at least 68 of 64; ") << "four large ones and two small";
   kernel.files["/proc/sys/fs/pipe-user-pages-hard"] = "80\n";
-  EXPECT_EQ(rows(kernel), "shell pages of pipes 68 of 64; shell pages of pipes at most 68 of 80; ");
+  EXPECT_EQ(rows(kernel), "shell pages of pipes, at least 68 of 64; shell pages of pipes, at least (hard limit) 68 of 80; ");
 }
 
 TEST(WhoQuotas, WatchesAndMarksAreLinesOfFdinfo) {

@@ -33,7 +33,9 @@ TEST(OwnLimits, EachIsFoundWhereItsRowIsFull) {
        {Row{"files", "", "now process_files_full"}, Row{"maps", "", "now process_maps_full"},
         Row{"user-tasks", "tasks", "now user_tasks_full"},
         Row{"user-tasks", "queued signals and timers", "now user_signals_full"},
-        Row{"quotas", "pages of pipes", "wasteful pipe_quota"}, Row{"quotas", "pages of pipes at most", "now pipes_full"},
+        Row{"quotas", "pages of pipes, at least", "wasteful pipe_quota"},
+        Row{"quotas", "pages of pipes", "wasteful pipe_quota"},
+        Row{"quotas", "pages of pipes, at least (hard limit)", "now pipes_full"},
         Row{"quotas", "epoll watches", "now epoll_watches_full"}, Row{"quotas", "fanotify marks", "now fanotify_marks_full"},
         Row{"quotas", "net namespaces", "now namespaces_full"}, Row{"mounts", "", "now mounts_full"},
         Row{"message-queues", "/dev/mqueue", "now mqueue_full"}}) {
@@ -89,6 +91,32 @@ TEST(OwnLimits, ZombiesAreTheirParents) {
   EXPECT_EQ(machine.find()[0].who.at(0).name, "proxy (pid 7)");
   machine.limited(Allocator::kTable, "threads", 500, 1000);
   EXPECT_EQ(machine.words(), "wasteful zombies");
+}
+
+TEST(OwnLimits, NearALimitWhatHappensAtItIsStillToCome) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("user-tasks", {holder("tasks", 19, 20)})};
+  EXPECT_EQ(machine.find().at(0).effect,
+            "When the limit is reached, its programs cannot start threads or processes: EAGAIN.");
+  machine.evidence.inspections[0].holders[0].count = 20;
+  EXPECT_EQ(machine.find().at(0).effect, "Its programs cannot start threads or processes: EAGAIN.");
+}
+
+TEST(OwnLimits, TheProcessIsInTheNextStepAndAlmostAllIsNotAll) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("files", {holder("", 1023, 1024)})};
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  EXPECT_EQ(finding.next.back(), "prlimit --nofile --pid 7");
+  EXPECT_EQ(finding.facts.at(0).text, "99 % of what it may have");
+}
+
+TEST(OwnLimits, PipesThatMayBeLargerAreNotRuledOut) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer("quotas", {holder("pages of pipes, at least", 1056, 16384)})};
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "pipe_quota"));
+  EXPECT_TRUE(is_ruled_out(machine.evidence, "epoll_watches_full"));
+  machine.evidence.inspections[0].holders[0].count = 16384;
+  EXPECT_EQ(machine.find().at(0).headline, "User web has at least 16384 of 16384 pages of pipes");
 }
 
 }  // namespace
