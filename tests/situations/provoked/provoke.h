@@ -141,6 +141,16 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(mapped, read_mapped)                            \
   KIND(bpf_hash, bpf_hash)                             \
   KIND(no_segments, remove_segments)                   \
+  KIND(slow_pipe, make_slow_pipe)                      \
+  KIND(wide_pipe, make_wide_pipe)                      \
+  KIND(large_ring, setup_large_ring)                   \
+  KIND(session_keyring, take_session_keyring)          \
+  KIND(process_key, add_process_key)                   \
+  KIND(bound_namespace, bind_network_namespace)        \
+  KIND(sparse, read_sparse)                            \
+  KIND(tcp_stream, stream_tcp)                         \
+  KIND(audit, overflow_audit)                          \
+  KIND(no_audit, end_audit)                            \
   KIND(nothing, do_nothing)
 
 #define PROVOKE_DECLARE(name, make) int make(long i);
