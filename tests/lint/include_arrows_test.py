@@ -93,7 +93,7 @@ ONE_SYSTEM = [
 ]
 
 # Headers of one C library, and the files that may include them, where there is that library.
-ONE_C_LIBRARY = [(r"malloc\.h", r"core/base/free_heap\.h"), (r"pthread_np\.h", r"core/base/thread_name\.cpp")]
+ONE_C_LIBRARY = [(r"malloc\.h", r"core/base/free_heap\.h"), (r"pthread_np\.h", r"core/base/thread_name\.h")]
 
 # What any system with a C++20 compiler and POSIX has: headers of the standard library, and these.
 POSIX = re.compile(r"(arpa/inet|dirent|dlfcn|errno|fcntl|fnmatch|grp|ifaddrs|langinfo|limits|locale|net/if|netdb|netinet/(in|tcp)|poll|pthread|pwd|regex|sched"

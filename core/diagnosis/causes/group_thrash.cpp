@@ -12,6 +12,8 @@ constexpr Charge kSomeStalled{kGroupStalls, "some", "seconds of stalls for memor
 
 /// Between two reads of a slow disk a program may wait little.
 constexpr double kFeltShare = 0.01;
+/// A backup that is bounded by intent waits as well, but seldom for so much of the time.
+constexpr double kLostShare = 0.2;
 
 bool is_thrashing(const Evidence& evidence, std::string_view group) {
   const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
@@ -41,13 +43,17 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
                          charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
     const double full = evidence.rate(charged_to(evidence, group, kStalled, Holds::kGainedLately));
-    Finding& finding = add_finding(found, cause, full > 0.1 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
+    const double some = evidence.rate(one.change.recent);
+    const Severity severity = full > kLostShare   ? Severity::kNow
+                              : some > kLostShare ? Severity::kWasteful
+                                                  : Severity::kNotable;
+    Finding& finding = add_finding(found, cause, severity, Certainty::kLikely,
                                    "Control group " + short_name(group, 36) + " reads back " +
                                        count_text(evidence.rate(pages)) + " pages a second that were reclaimed");
-    finding.fact({.text = "its programs waited for memory " + percent_text(evidence.rate(one.change.recent)) + " of " +
+    finding.fact({.text = "its programs waited for memory " + percent_text(some) + " of " +
                           duration_words(evidence.recent_seconds) + ", all of them " + percent_text(full),
                   .source = std::string(kGroupStalls),
-                  .value = evidence.rate(one.change.recent),
+                  .value = some,
                   .limit = 0.1,
                   .window_seconds = evidence.recent_seconds});
     finding.is_about("memcg", group).by("group", group).leads_to("It needs more memory than its limit allows.");

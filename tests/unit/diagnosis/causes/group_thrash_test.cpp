@@ -12,16 +12,18 @@ TEST(GroupThrash, NeedsRefaultsAndStalls) {
   EvidenceOfMachine machine;
   machine.moved("memstat_memcg_refaulted_pages_total", 90000, {"/a", "file"});
   EXPECT_EQ(machine.words(), "") << "no program waited";
-  machine.moved("memstat_memcg_pressure_stall_seconds_total", 60, {"/a", "some"});
+  MetricEvidence& waits = machine.moved("memstat_memcg_pressure_stall_seconds_total", 45, {"/a", "some"});
+  EXPECT_EQ(machine.words(), "notable cgroup_thrash") << "as of a bounded backup";
+  waits.change.recent = 90;
   EXPECT_EQ(machine.words(), "wasteful cgroup_thrash");
-  machine.moved("memstat_memcg_pressure_stall_seconds_total", 50, {"/a", "full"});
+  machine.moved("memstat_memcg_pressure_stall_seconds_total", 70, {"/a", "full"});
   EXPECT_EQ(machine.words(), "now cgroup_thrash");
 }
 
 TEST(GroupThrash, ThatHasEndedIsNoTrouble) {
   EvidenceOfMachine machine;
   machine.moved("memstat_memcg_refaulted_pages_total", 90000, {"/a", "file"});
-  MetricEvidence& waits = machine.moved("memstat_memcg_pressure_stall_seconds_total", 60, {"/a", "some"});
+  MetricEvidence& waits = machine.moved("memstat_memcg_pressure_stall_seconds_total", 90, {"/a", "some"});
   machine.evidence.poll_seconds = 10;
   EXPECT_EQ(machine.words(), "");
   waits.change.last = 2;
