@@ -128,18 +128,19 @@ Report leaks_report(ReportSource& source, const LeakOptions& options) {
   if (!answer.is_enough && options.view.layout != Layout::kJson) return report;
   ReportTable table = leaks_table(answer);
   const std::string aside = is_text ? aside_text(answer, options.view.is_human) : std::string();
+  const bool is_blind = std::any_of(report.missing.begin(), report.missing.end(),
+                                    [](const std::string& line) { return line.find("slab") != std::string::npos; });
+  const std::string without = is_blind ? "; slab caches could not be read" : "";
   if (table.empty() && is_text) {
-    const bool is_blind = std::any_of(report.missing.begin(), report.missing.end(),
-                                      [](const std::string& line) { return line.find("slab") != std::string::npos; });
     report.output = std::string(report.missing.empty() ? "nothing grows steadily in "
                                                        : "nothing that could be read grows steadily in ") +
-                    window + (is_blind ? "; slab caches could not be read" : "") + "\n" + aside;
+                    window + without + "\n" + aside;
     return report;
   }
   const bool has_patterns = !options.view.patterns.empty();
   Report made =
       report_of(std::move(table), has_patterns ? with_merged_names(options.view, source.read().types) : options.view);
-  report.output = is_text ? "what grows steadily in " + window + ":\n" + made.output + aside : made.output;
+  report.output = is_text ? "what grows steadily in " + window + without + ":\n" + made.output + aside : made.output;
   if (report.problem.empty()) report.problem = made.problem;
   return report;
 }
