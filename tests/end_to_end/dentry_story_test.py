@@ -60,6 +60,11 @@ def resident(process):
     return {name: int(status[name].split()[0]) for name in ("VmRSS", "VmData")}
 
 
+def anonymous_of(process):
+    """Bytes of the program's own memory."""
+    return int(program.status_of(process.pid)["RssAnon"].split()[0]) << 10
+
+
 def keeps_names_of_removed_files(directory):
     def negative():
         with open("/proc/sys/fs/dentry-state", encoding="ascii") as file:
@@ -123,8 +128,10 @@ class DentryStory(unittest.TestCase):
             first = daemon.wait_page(lambda page: page.series("memstat_memcg_kernel_bytes"), "a page")
             self.counts_origins = bool(first.series("memstat_events_counted_ratio", source="linux_call_sites"))
             process = self.start()
-            time.sleep(1)  # until its own memory is constant
-            before, start = resident(process), daemon.page()
+            # Until its own memory is constant and has been read: a group's parts are read at every fourth poll.
+            anonymous = {"name": "memstat_memcg_anonymous_bytes", "group": self.group.name}
+            start = daemon.wait_page(lambda page: page.series(**anonymous) and page.number(**anonymous) > 0.8 * anonymous_of(process), "the program's memory")
+            before = resident(process)
             alert = program.wait_until(lambda: self.firing(server), server.log)
             told = time.monotonic()
             print("\nwhat the alert says:\n" + alert["annotations"]["description"], flush=True)

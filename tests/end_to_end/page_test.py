@@ -76,7 +76,7 @@ class Page(unittest.TestCase):
             self.assertIn("zone mbuf_jumbo_page is full: 400 of 400 (100 %), 1532 requests failed", seen["verdict"])
             self.assertIn(seen["verdict"].split("Trouble: ")[-1].strip(), html.unescape(daemon.request("/plain")[2].decode()))
             self.assertIn("3 more findings", seen["verdict"])
-            self.assertEqual(len(seen["findings"]), 3)
+            self.assertEqual(len(seen["findings"]), 4)
             for words in ("zone mbuf_jumbo_page is full", "1532 failures in 20 s", "Packets are dropped", "memstatctl explain mbuf_limit", "now", "confirmed"):
                 self.assertIn(words, seen["findings"][0])
             self.assertIn("bad", seen["state"])
