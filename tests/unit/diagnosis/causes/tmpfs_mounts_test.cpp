@@ -40,7 +40,9 @@ TEST(TmpfsMounts, AreNamedOnceAlsoWithALongPath) {
   InspectionAnswer& answer = machine.evidence.inspections.emplace_back();
   answer.question = "tmpfs";
   answer.kind = "mount";
-  answer.holders.push_back({.name = path, .bytes = 64ULL << 20U});
+  Holder& mount = answer.holders.emplace_back();
+  mount.name = path;
+  mount.bytes = 64ULL << 20U;
   const Finding finding = diagnose(machine.evidence).findings.at(0);
   ASSERT_EQ(finding.who.size(), 1U);
   EXPECT_EQ(finding.who[0].name, path);
