@@ -64,6 +64,10 @@ bool is_within(std::string_view inner, std::string_view group) {
   return is_root_group(group) || (inner.starts_with(group) && (inner.size() == group.size() || inner[group.size()] == '/'));
 }
 
+bool is_below(std::string_view inner, std::string_view group) {
+  return inner.size() > group.size() && is_within(inner, group);
+}
+
 bool has_stopped_waiting(const Evidence& evidence, std::string_view group, double share) {
   if (evidence.poll_seconds <= 0) return false;
   for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {

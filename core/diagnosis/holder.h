@@ -48,6 +48,8 @@ double charged_to(const Evidence& evidence, std::string_view group, const Charge
 
 /// Whether `inner` is the group, or below it.
 bool is_within(std::string_view inner, std::string_view group);
+/// Whether `inner` is below the group.
+bool is_below(std::string_view inner, std::string_view group);
 
 /// Whether its programs waited for memory for less than `share` of the time since the poll before, whatever they did
 /// earlier.

@@ -93,7 +93,7 @@ void look_below(const Evidence& evidence, const Cause& cause, Findings& found) {
     const std::string_view group = one.labels[0];
     if (!is_throttled(one) || evidence.value(kHigh, group)) continue;
     const bool is_read = std::any_of(events.begin(), events.end(), [&](const MetricEvidence& other) {
-      return is_throttled(other) && other.labels[0] != group && is_within(other.labels[0], group);
+      return is_throttled(other) && is_below(other.labels[0], group);
     });
     const double stalled = evidence.time_share(charged_to(evidence, group, kStalled, Holds::kGainedLately));
     if (is_read || stalled <= 0.1 || has_stopped_waiting(evidence, group)) continue;

@@ -28,8 +28,7 @@ bool is_thrashing(const Evidence& evidence, std::string_view group) {
 bool has_thrashing_child(const Evidence& evidence, std::string_view group) {
   for (const MetricEvidence& other : evidence.samples(kGroupStalls)) {
     const std::string_view name = other.labels[0];
-    const bool is_below = name != group && is_within(name, group);
-    if (is_below && other.labels[1] == kSomeStalled.part && is_thrashing(evidence, name)) return true;
+    if (is_below(name, group) && other.labels[1] == kSomeStalled.part && is_thrashing(evidence, name)) return true;
   }
   return false;
 }

@@ -18,9 +18,6 @@ constexpr std::string_view kLocalEvents = "memstat_memcg_local_events_total";
 constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
 constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
 
-/// Whether group `b` is below `a`. The counters `oom` and `oom_kill` of a group include all groups below it.
-bool is_below(std::string_view a, std::string_view b) { return b.size() > a.size() && is_within(b, a); }
-
 double kills_in(const Evidence& evidence, std::string_view group) {
   for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
     if (one.labels[0] == group && one.labels[1] == "oom_kill") return one.change.recent;
@@ -28,11 +25,12 @@ double kills_in(const Evidence& evidence, std::string_view group) {
   return 0;
 }
 
-/// A group below this one that also ran out of memory recently; nullptr: none.
+/// A group below this one that also ran out of memory recently; nullptr: none. The counters `oom` and `oom_kill` of a group
+/// include all groups below it.
 const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& group) {
   for (const TypeEvidence& other : evidence.types) {
     if (other.allocator == Allocator::kMemcg && &other != &group && other.failures.recent > 0 &&
-        is_below(group.name, other.name)) {
+        is_below(other.name, group.name)) {
       return &other;
     }
   }
@@ -52,7 +50,7 @@ const TypeEvidence* limiting_group(const Evidence& evidence, const TypeEvidence&
   const TypeEvidence* deepest = nullptr;
   for (const TypeEvidence& one : evidence.types) {
     const bool is_at_limit = one.allocator == Allocator::kMemcg && one.limit_bytes && one.sleeps.recent > 0;
-    if (!is_at_limit || (&one != &group && !is_below(one.name, group.name))) continue;
+    if (!is_at_limit || (&one != &group && !is_below(group.name, one.name))) continue;
     if (deepest == nullptr || one.name.size() > deepest->name.size()) deepest = &one;
   }
   return deepest;
