@@ -9,9 +9,7 @@
 #include "core/diagnosis/cause.h"
 #include "core/model/field.h"
 #include "core/source.h"
-#include "daemon/explain/known_types.h"
-#include "daemon/explain/rows.h"
-#include "daemon/explain/runbooks.h"
+#include "daemon/explain/tables.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/own_metrics.h"
 

@@ -13,10 +13,9 @@
 #include "core/model/type_rules.h"
 #include "core/source.h"
 #include "daemon/explain/explain.h"
-#include "daemon/snapshot/group_tasks.h"
 #include "daemon/snapshot/growth_report.h"
 #include "daemon/snapshot/kernel_events.h"
-#include "daemon/snapshot/merged_names.h"
+#include "daemon/snapshot/row_extras.h"
 
 namespace memstat {
 namespace {

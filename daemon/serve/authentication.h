@@ -11,13 +11,23 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "core/base/mutex.h"
 #include "daemon/http/server.h"
-#include "daemon/serve/credentials.h"
 
 namespace memstat {
+
+/// What a client claims to be. Not verified.
+struct Credentials {
+  std::string name;
+  std::string password;
+};
+
+/// Parses the header's value: scheme Basic and base64 text that contains a colon. Rejects anything else, including other
+/// characters in the base64 text, wrong padding and non-zero unused bits.
+std::optional<Credentials> parse_basic_credentials(std::string_view value);
 
 /// Whether `password` has this bcrypt hash. Takes the time of the hash's cost, whatever the result.
 bool has_bcrypt_hash(const std::string& password, const std::string& hash);

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "core/base/ascii.h"
-#include "daemon/explain/runbooks.h"
+#include "daemon/explain/tables.h"
 #include "daemon/serve/plain_html.h"
 
 namespace memstat {

@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The thread that notifies the service manager of readiness, status and liveness.
+// The service manager (systemd), and the thread that notifies it of readiness, status and liveness.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
-#include "daemon/service/service_manager.h"
+#include "core/base/unique_fd.h"
 
 namespace memstat {
+
+/// The connection to the manager that started this process. Without a manager, notifications do nothing. Thread safety:
+/// notify() is safe.
+class ServiceManager {
+ public:
+  /// Removes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment, so that no child inherits them. An
+  /// unreachable socket counts as none. Requires a process with one thread.
+  static ServiceManager of_environment();
+
+  [[nodiscard]] bool is_there() const { return static_cast<bool>(socket_); }
+  /// The watchdog timeout, after which the manager ends this process; nothing if it requested none.
+  [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
+  /// Sends one or more "NAME=VALUE" lines. Never blocks; drops what the manager cannot accept.
+  void notify(std::string_view state) const;
+
+ private:
+  UniqueFd socket_;
+  std::optional<std::chrono::microseconds> watchdog_;
+};
 
 /// Sends READY once the first poll is served, STATUS when it changes, and WATCHDOG only while both polls and server work.
 /// Thread safety: polled(), reloading() and reloaded() are safe; the rest belongs to one thread.

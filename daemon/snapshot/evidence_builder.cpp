@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "core/base/text.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "daemon/serve/credentials.h"
+#include "daemon/serve/authentication.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view value(reinterpret_cast<const char*>(data), size);

@@ -88,7 +88,7 @@ THIRD_PARTIES = [
 # Headers of only one system, and the names of the files that may include them.
 ONE_SYSTEM = [
     (r"(linux|asm)/.*|sys/(prctl|capability|epoll|eventfd|signalfd|timerfd|inotify|personality|sysmacros|vfs)\.h", r".*_linux\.(h|cpp)"),
-    (r"link\.h", r"daemon/(.*_freebsd|process/startup_memory)\.(h|cpp)"),
+    (r"link\.h", r"daemon/(.*_freebsd|process/startup)\.(h|cpp)"),
     (r"sys/(sysctl|cpuset|capsicum|module|procdesc|event|jail|linker|mount|user)\.h|(sys/)?pmc\.h|malloc_np\.h|dtrace\.h|(kvm|nlist)\.h|libutil\.h", r".*_freebsd\.(h|cpp)"),
 ]
 

@@ -9,7 +9,6 @@
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/explain/explain.h"
 

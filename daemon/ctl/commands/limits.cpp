@@ -9,7 +9,7 @@
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
-#include "daemon/explain/limit_words.h"
+#include "daemon/explain/tables.h"
 
 namespace memstat::ctl {
 namespace {

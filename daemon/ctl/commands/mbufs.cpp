@@ -10,7 +10,7 @@
 
 #include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/json_writer.h"
+#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/nearest_words.h"
 
 namespace memstat::ctl {
 

@@ -16,7 +16,6 @@
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {

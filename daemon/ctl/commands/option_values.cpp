@@ -11,7 +11,6 @@
 
 #include "core/model/field.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/url.h"
 

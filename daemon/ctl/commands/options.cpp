@@ -11,7 +11,6 @@
 
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/nearest_words.h"
 #include "daemon/ctl/output/output.h"
 #include "daemon/ctl/source/report_source.h"
 

@@ -15,7 +15,7 @@
 #include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/nearest_words.h"
+#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"

@@ -5,7 +5,6 @@
 
 #include "core/base/clock.h"
 #include "core/capture/reference.h"
-#include "daemon/ctl/output/progress.h"
 
 namespace memstat::ctl {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/ctl/commands/stop_signals.h"
+#include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {

@@ -6,7 +6,6 @@
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/commands/stop_signals.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"

@@ -11,7 +11,6 @@
 #include "daemon/ctl/commands/poll_walk.h"
 #include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/commands/stop_signals.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 

@@ -13,12 +13,12 @@
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
+#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/ctl/top/model.h"
 #include "daemon/explain/explain.h"
-#include "daemon/explain/limit_words.h"
+#include "daemon/explain/tables.h"
 
 namespace memstat::ctl {
 namespace {

@@ -14,10 +14,9 @@
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/commands/stop_signals.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/progress.h"
+#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
 

@@ -9,7 +9,7 @@
 #include "core/kernel/open_view.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/nearest_words.h"
+#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/inspections.h"
 #include "daemon/ctl/source/report_source.h"

@@ -6,7 +6,6 @@
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {

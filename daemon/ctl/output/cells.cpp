@@ -7,10 +7,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
+#include "core/base/ascii.h"
+#include "core/base/text.h"
 #include "core/base/utf8.h"
 
 namespace memstat::ctl {
+
 namespace {
 
 std::string spaces(std::string_view text, std::size_t width) {
@@ -23,10 +28,6 @@ void append_escape(std::string& text, std::uint32_t character) {
   text += is_ascii ? "\\x" : "\\u";
   append_hex(text, character, is_ascii ? 2 : character > 0xFFFFU ? 6 : 4);
 }
-
-}  // namespace
-
-namespace {
 
 /// The next character: its columns and bytes.
 struct Extent {
@@ -151,6 +152,80 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
     out.append(line.empty() ? "" : indent).append(line).append("\n");
   }
   return out;
+}
+
+namespace {
+
+std::string humanize_magnitude(std::uint64_t value, Base base, bool has_decimal) {
+  const std::uint64_t divisor = base == Base::k1000 ? 1000 : 1024;
+  const std::string_view units = base == Base::k1000 ? "kMGTPE" : "KMGTPE";
+
+  // In hundredths, rounding down at each division as in the original. 100 times a value may exceed 64 bits, so whole
+  // units and the rest are kept separate until they fit.
+  std::size_t scale = 0;
+  for (std::uint64_t left = value / divisor; left != 0; left /= divisor) ++scale;
+  std::uint64_t whole = value;
+  std::uint64_t rest = 0;  // hundredths
+  for (std::size_t i = 0; i < scale; ++i) {
+    const std::uint64_t hundredths = whole % divisor * 100 + rest;
+    whole /= divisor;
+    rest = hundredths / divisor;
+  }
+
+  std::string text;
+  if (const std::uint64_t hundredths = whole < 10 ? whole * 100 + rest : 1000;
+      hundredths < 995 && scale > 0 && has_decimal) {
+    const std::uint64_t tenths = (hundredths + 5) / 10;
+    text = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+  } else {
+    text = std::to_string(whole + (rest >= 50 ? 1 : 0));
+  }
+  if (scale > 0) text += units[scale - 1];
+  return text;
+}
+
+}  // namespace
+
+std::string humanize(std::uint64_t value, Base base, bool has_decimal) {
+  const bool is_negative = value >> 63U != 0;
+  return (is_negative ? "-" : "") + humanize_magnitude(is_negative ? 0 - value : value, base, has_decimal);
+}
+
+namespace {
+
+constexpr std::size_t kMaxWord = 128;  // the effort is the product of both lengths
+
+}  // namespace
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> known, std::string_view sentence) {
+  constexpr std::size_t kMax = 3;
+  const std::string low = lower_case(word);
+  std::vector<std::pair<std::size_t, std::string_view>> near;
+  for (const std::string& name : known) {
+    const std::size_t distance = edit_distance(word.substr(0, kMaxWord), std::string_view(name).substr(0, kMaxWord));
+    const bool contains = word.size() > 2 && lower_case(name).find(low) != std::string::npos;
+    // Misspellings come before words that contain this one.
+    constexpr std::size_t kContained = 3;
+    if (distance <= 1 + word.size() / 4) {
+      near.emplace_back(distance, name);
+    } else if (contains) {
+      near.emplace_back(kContained, name);
+    }
+  }
+  std::sort(near.begin(), near.end());
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  if (near.empty()) {
+    if (sentence.empty()) return {};
+    const bool is_new = sentence[0] >= 'A' && sentence[0] <= 'Z';
+    return (is_new ? ". " : "; ") + std::string(sentence);
+  }
+  if (near.size() > kMax) near.resize(kMax);
+  std::string text = "; did you mean ";
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == near.size() ? " or " : ", ";
+    text += printable(near[i].second);
+  }
+  return text + (sentence.empty() ? "?" : "? ") + std::string(sentence);
 }
 
 }  // namespace memstat::ctl

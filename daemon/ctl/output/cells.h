@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,5 +43,21 @@ std::string printable_bytes(std::string_view bytes);
 /// Wraps the text at 100 columns, or at the width of a narrower terminal (0: none), with an indent before each line.
 /// Existing line ends are kept.
 std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal = terminal_width());
+
+// ---- short figures ----
+
+enum class Base { k1000, k1024 };
+
+/// 2295 is "2.3k" (k1000) or "2.2K" (k1024). Uses the largest unit with a value of at least 1. With `has_decimal`,
+/// values below 9.95 have one decimal; all others have none. Values from 2^63 on are negative (two counters that were
+/// not read at the same instant).
+std::string humanize(std::uint64_t value, Base base, bool has_decimal);
+
+// ---- misspelt words ----
+
+/// Suggests the words in `known` that are similar to `word`: "; did you mean dentry or inode_cache?"; "" if none is.
+/// Words that contain it are similar. `sentence` follows in either case, and is not a new one if it
+/// begins in lower case.
+std::string did_you_mean(std::string_view word, std::span<const std::string> known, std::string_view sentence = {});
 
 }  // namespace memstat::ctl

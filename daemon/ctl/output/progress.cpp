@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 
 #include "core/base/clock.h"
 
@@ -40,6 +41,35 @@ void wait_ns(std::int64_t window_ns, const std::string& what) {
     progress.show(what + ": " + std::to_string((now_ns - begin_ns) / kSecond) + " of " +
                   std::to_string(window_ns / kSecond) + " s");
     ::poll(nullptr, 0, static_cast<int>((std::min(step_ns, end_ns - now_ns) + 999'999) / 1'000'000));
+  }
+}
+
+StopSignals::StopSignals() {
+  ::sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals_, signal);
+  ::sigprocmask(SIG_BLOCK, &signals_, &before_);
+}
+
+StopSignals::~StopSignals() {
+  take(0);  // a pending signal must not end the program on its way out
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool StopSignals::take(std::int64_t longest_ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const timespec longest{.tv_sec = static_cast<time_t>(longest_ns / kSecond),
+                         .tv_nsec = static_cast<long>(longest_ns % kSecond)};
+  if (!has_come_ && ::sigtimedwait(&signals_, nullptr, &longest) > 0) has_come_ = true;
+  return has_come_;
+}
+
+bool StopSignals::has_come() { return take(0); }
+
+bool StopSignals::wait_until(std::int64_t due_ns) {
+  for (;;) {
+    const std::int64_t left_ns = due_ns - system_clock().monotonic_ns();
+    if (take(left_ns > 0 ? left_ns : 0)) return false;
+    if (left_ns <= 0) return true;  // otherwise another signal ended the wait
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A progress line on standard error, if that is a terminal.
+// Waiting: a progress line on standard error, if that is a terminal, and an end by ^C.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 
@@ -28,5 +29,28 @@ class Progress {
 
 /// Waits with a progress line: "counting: 3 of 10 s".
 void wait_ns(std::int64_t window_ns, const std::string& what);
+
+/// While it exists, SIGINT, SIGTERM and SIGHUP only end this object's waits. Thread safety: none; one instance at a
+/// time, in the only thread.
+class StopSignals {
+ public:
+  StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  ~StopSignals();
+
+  /// Waits until the monotonic clock reaches `due_ns`. Returns false immediately once a signal has arrived, even
+  /// earlier.
+  bool wait_until(std::int64_t due_ns);
+  /// Whether a signal has arrived.
+  bool has_come();
+
+ private:
+  bool take(std::int64_t longest_ns);
+
+  sigset_t signals_{};
+  sigset_t before_{};
+  bool has_come_ = false;
+};
 
 }  // namespace memstat::ctl

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "config/name_pattern.h"
+#include "core/base/json_writer.h"
 #include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/json_writer.h"
 #include "daemon/ctl/output/output.h"
 
 namespace memstat::ctl {
@@ -133,5 +133,10 @@ std::string laid_out(std::string pretty, const ReportView& view);
 
 /// The table in the view's format, or why there is none.
 Report report_of(ReportTable table, const ReportView& view);
+
+using memstat::JsonWriter;
+
+/// Converts the result of finish() to one line, as in libxo's plain "json": no blank between key and value.
+std::string compact_json(std::string_view pretty);
 
 }  // namespace memstat::ctl

@@ -7,8 +7,7 @@
 #include "core/model/type_rules.h"
 #include "daemon/ctl/source/api_answers.h"
 #include "daemon/ctl/source/type_figures.h"
-#include "daemon/snapshot/group_tasks.h"
-#include "daemon/snapshot/merged_names.h"
+#include "daemon/snapshot/row_extras.h"
 
 namespace memstat::ctl {
 namespace {

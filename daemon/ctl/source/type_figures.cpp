@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "daemon/ctl/output/humanize.h"
+#include "daemon/ctl/output/cells.h"
 
 namespace memstat::ctl {
 

@@ -3,8 +3,7 @@
 
 #include "core/model/field.h"
 #include "daemon/ctl/commands/commands.h"
-#include "daemon/explain/known_types.h"
-#include "daemon/explain/runbooks.h"
+#include "daemon/explain/tables.h"
 #include "daemon/snapshot/metric_catalogue.h"
 #include "daemon/snapshot/own_metrics.h"
 #include "tests/support/test.h"

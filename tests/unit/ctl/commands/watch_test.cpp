@@ -3,7 +3,7 @@
 #include "daemon/ctl/commands/reports.h"
 
 #include "daemon/ctl/commands/named_type.h"
-#include "daemon/ctl/output/nearest_words.h"
+#include "daemon/ctl/output/cells.h"
 #include "tests/support/test.h"
 
 namespace memstat::ctl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/output/humanize.h"
+#include "daemon/ctl/output/cells.h"
 
 #include "tests/support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/ctl/output/json_writer.h"
+#include "daemon/ctl/output/report_table.h"
 
 #include "tests/support/test.h"
 

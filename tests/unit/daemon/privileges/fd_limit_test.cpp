@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/privileges/fd_limit.h"
+#include "daemon/process/startup.h"
 #include "tests/support/child_process.h"
 #include "tests/support/test.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/serve/credentials.h"
+#include "daemon/serve/authentication.h"
 
 #include "tests/support/test.h"
 

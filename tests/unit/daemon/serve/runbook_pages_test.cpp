@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/serve/runbook_pages.h"
 
-#include "daemon/explain/runbooks.h"
+#include "daemon/explain/tables.h"
 #include "tests/support/test.h"
 
 namespace memstat {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/service/service_manager.h"
+#include "daemon/service/service_watch.h"
 
 #include <unistd.h>
 

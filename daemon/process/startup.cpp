@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "daemon/process/startup_memory.h"
+#include "daemon/process/startup.h"
 
-#include "core/base/free_heap.h"
-
-#if defined(__linux__)
-#include <link.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+
+#include "core/base/free_heap.h"
+#include "daemon/privileges/account.h"
+
+#if defined(__linux__)
+#include <link.h>
+#include <sys/mman.h>
 #endif
 
 namespace memstat {
@@ -49,5 +53,37 @@ void release_startup_memory(bool is_locked) {
 #else
 void release_startup_memory(bool) {}
 #endif
+
+Result<HttpListeners> open_listeners(const Config& config) {
+  UnixSocketFile file{.user = -1, .group = -1, .mode = config.unix_socket.mode};
+  if (!socket_directories(config).empty()) {
+    if (::geteuid() == 0 && !config.user.empty()) {
+      const AccountNumbers account = account_numbers(account_for(config.user, kOwnUser));
+      file.user = account.user;
+      file.group = account.group;
+    }
+    if (const std::string& name = config.unix_socket.group; !name.empty()) {
+      file.group = group_number(name);
+      if (file.group < 0)
+        return make_error(ErrorCode::kData, "unix_socket.group: " + name, "this machine has no such group");
+    }
+  }
+  return HttpListeners::open(config.listen, file);
+}
+
+std::vector<std::string> socket_directories(const Config& config) {
+  std::vector<std::string> directories;
+  for (const Endpoint& endpoint : config.listen) {
+    if (endpoint.is_unix()) directories.push_back(std::filesystem::path(endpoint.path).parent_path().string());
+  }
+  return directories;
+}
+
+void raise_open_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 }  // namespace memstat

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads known_types.txt, which the build embeds.
-#include "daemon/explain/known_types.h"
+#include "daemon/explain/tables.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
-#include <vector>
-
-#include "core/base/text.h"
 
 namespace memstat {
+
 namespace {
 
 std::vector<KnownType> read_known_types() {
@@ -46,6 +45,30 @@ bool matches_pattern(std::string_view pattern, std::string_view name) {
   if (star == std::string_view::npos) return pattern == name;
   const std::string_view tail = pattern.substr(star + 1);
   return name.size() >= star + tail.size() && name.starts_with(pattern.substr(0, star)) && name.ends_with(tail);
+}
+
+const LimitWord* limit_word(std::string_view os, std::string_view allocator, std::string_view type) {
+  static const auto words = rows_of<LimitWord>(limit_words_text());
+  const auto found = std::find_if(words.begin(), words.end(), [&](const LimitWord& word) {
+    return word.os == os && word.allocator == allocator && matches_pattern(word.type, type);
+  });
+  return found == words.end() ? nullptr : &*found;
+}
+
+std::vector<Runbook> runbooks() {
+  constexpr std::string_view kHeading = "\n## ";
+  std::vector<Runbook> found;
+  std::string_view rest = runbooks_text();
+  for (std::size_t at = rest.find(kHeading); at != std::string_view::npos; at = rest.find(kHeading)) {
+    rest.remove_prefix(at + kHeading.size());
+    const std::size_t end_of_name = std::min(rest.find('\n'), rest.size());
+    const std::string_view alert = rest.substr(0, end_of_name);
+    std::string_view section = rest.substr(end_of_name, std::min(rest.find(kHeading), rest.size()) - end_of_name);
+    while (section.starts_with('\n')) section.remove_prefix(1);
+    while (section.ends_with('\n')) section.remove_suffix(1);
+    found.push_back({.alert = alert, .section = section});
+  }
+  return found;
 }
 
 }  // namespace memstat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tasks of control groups and their limits, which are not part of the groups' memory.
+// Facts about rows that are not figures: tasks of control groups and their limits, and other names of slab caches.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,19 @@ class GroupTasks {
   const Snapshot& snapshot_;
   Values tasks_;
   Values limits_;
+};
+
+/// The other names of a snapshot's rows. The snapshot must outlive this object. Thread safety: immutable.
+class MergedNames {
+ public:
+  explicit MergedNames(const Snapshot& snapshot);
+
+  /// Other names of this row that have no row of their own, sorted. Usually empty.
+  [[nodiscard]] std::vector<std::string_view> of(std::size_t row) const;
+
+ private:
+  const Snapshot& snapshot_;
+  std::vector<std::string_view> listed_;  // slab caches with a row of their own
 };
 
 }  // namespace memstat
