@@ -11,12 +11,13 @@
 
 namespace memstat {
 
-Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, SysctlList& list) {
-  if (auto result = view.read_sysctl(name, scratch, sizeof(std::uint64_t)); !result) {
+Result<void> list_sysctl(KernelView& view, std::string_view origin, std::string_view name, SysctlListState& state) {
+  if (auto result = view.read_sysctl(name, state.scratch, sizeof(std::uint64_t)); !result) {
     if (result.error().code == ErrorCode::kNotPresent) return {};
-    return result;
+    state.list.clear();
+    return as_error_of(origin, result.error());
   }
-  list.emplace_back(name);
+  state.list.emplace_back(name);
   return {};
 }
 

@@ -20,9 +20,6 @@ namespace memstat {
 
 using SysctlList = std::vector<std::string>;
 
-/// Appends `name` to `list` if this kernel has the sysctl. Returns errors other than kNotPresent. Overwrites `scratch`.
-Result<void> list_sysctl(KernelView& view, std::string_view name, Buffer& scratch, SysctlList& list);
-
 /// Name of the last record of a bundle from read_listed_sysctls; without it the bundle was truncated.
 inline constexpr std::string_view kEndOfListedSysctls = "end";
 
@@ -37,11 +34,17 @@ struct SysctlListState {
   void clear();
 };
 
-/// How the list is built, and which sysctls are settings or required.
+/// Appends `name` to the list if this kernel has the sysctl. Overwrites `state.scratch`. Errors other than kNotPresent empty
+/// the list and are attributed to `origin`.
+Result<void> list_sysctl(KernelView& view, std::string_view origin, std::string_view name, SysctlListState& state);
+
+/// How the list is built, and which sysctls are settings or required. The last two may be called for any name.
 struct SysctlRules {
   Result<void> (*find)(KernelView& view, SysctlListState& state);
-  bool (*is_needed)(std::string_view name);   ///< without it the source fails; may be called for any name
-  bool (*is_setting)(std::string_view name);  ///< changes only at boot or by an administrator; may be called for any name
+  bool (*is_needed)(std::string_view name) = [](std::string_view) { return false; };  ///< without it the source fails
+  bool (*is_setting)(std::string_view name) = [](std::string_view) {
+    return false;
+  };  ///< changes at boot or by an administrator
 };
 
 /// Writes a bundle of all sysctls in the list, in its order, then the record kEndOfListedSysctls. Builds the list first if

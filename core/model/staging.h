@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,13 @@ struct StagedType {
   FieldMask fields;  ///< The entries of `figures` that the kernel gave for this type.
   NodeFieldMask node_fields;  ///< The per-node figures that the kernel gave; initially all of Staging::node_fields().
   Figures figures;
+
+  /// Stores a figure that the kernel gave; nothing if it gave none.
+  void set(Field field, std::optional<std::uint64_t> value) {
+    if (!value) return;
+    fields.add(field);
+    figures[field] = *value;
+  }
 
  private:
   friend class Staging;

@@ -140,19 +140,14 @@ Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
     for (std::uint32_t i = 0; i < devices; ++i) names.push_back(std::string(kSwapInfo) + "." + std::to_string(i));
   }
   for (const std::string& name : names) {
-    auto result = list_sysctl(view, name, state.scratch, state.list);
-    if (result) continue;
-    state.list.clear();
-    return as_error_of(kOrigin, result.error());
+    if (auto result = list_sysctl(view, kOrigin, name, state); !result) return result;
   }
   // Announces the reads of later devices to a reader process. The live kernel lists nothing here.
   static_cast<void>(view.list_sysctls(kSwapInfo, names));
   return state.list.empty() ? system_error(kOrigin, ENOENT) : Result<void>();
 }
 
-constexpr SysctlRules kRules{.find = find_sysctls,
-                             .is_needed = [](std::string_view) { return false; },
-                             .is_setting = [](std::string_view) { return false; }};
+constexpr SysctlRules kRules{.find = find_sysctls};
 
 /// Whether the bundle has other devices than the kernel.
 bool has_other_devices(std::string_view bundle) {

@@ -231,11 +231,6 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   // The two are not read at the same instant, so the part may exceed the whole.
   const std::uint64_t used = *all - std::min(*all, value_of(numbers, table.free).value_or(0));
   StagedType& type = staging.add(table.type);
-  const auto set = [&type](Field field, std::optional<std::uint64_t> value) {
-    if (!value) return;
-    type.fields.add(field);
-    type.figures[field] = *value;
-  };
   const auto in_bytes = [&](std::uint64_t pages) -> std::optional<std::uint64_t> {
     std::uint64_t bytes = 0;
     if (__builtin_mul_overflow(pages, page_size, &bytes)) return std::nullopt;
@@ -244,25 +239,25 @@ void add_table(const Table& table, const Numbers& numbers, std::uint64_t page_si
   auto limit = value_of(numbers, table.limit);
   if (limit.value_or(0) == 0) limit.reset();
   if (table.unit != Unit::kBytes) {
-    set(Field::kCount, used);
-    set(Field::kFree, value_of(numbers, table.free));
-    if (limit && *limit > table.kept_back.objects) set(Field::kCountLimit, *limit - table.kept_back.objects);
+    type.set(Field::kCount, used);
+    type.set(Field::kFree, value_of(numbers, table.free));
+    if (limit && *limit > table.kept_back.objects) type.set(Field::kCountLimit, *limit - table.kept_back.objects);
     if (limit && table.kept_back.user_limit != nullptr) {
       staging.statistics().add(kTableSoftLimit, table.kept_back.user_limit(*limit), {table.type});
     }
   }
   if (table.unit == Unit::kBytes) {
-    set(Field::kBytes, used);
-    set(Field::kBytesLimit, limit);
+    type.set(Field::kBytes, used);
+    type.set(Field::kBytesLimit, limit);
   }
   if (table.unit == Unit::kPages) {
-    set(Field::kBytes, in_bytes(used));
-    if (limit) set(Field::kBytesLimit, in_bytes(*limit));
-    set(Field::kSize, page_size);
+    type.set(Field::kBytes, in_bytes(used));
+    if (limit) type.set(Field::kBytesLimit, in_bytes(*limit));
+    type.set(Field::kSize, page_size);
   }
-  set(Field::kFailures, value_of(numbers, table.failures));
-  set(Field::kSleeps, value_of(numbers, table.sleeps));
-  set(Field::kNumAllocs, value_of(numbers, table.allocations));
+  type.set(Field::kFailures, value_of(numbers, table.failures));
+  type.set(Field::kSleeps, value_of(numbers, table.sleeps));
+  type.set(Field::kNumAllocs, value_of(numbers, table.allocations));
 }
 
 /// System V IPC objects of one poll.
@@ -281,23 +276,16 @@ struct SysvArrays {
 void add_sysv(const SysvArrays& arrays, const Numbers& numbers, std::uint64_t page_size, Staging& staging) {
   const auto add = [&](std::string_view name, std::uint64_t count, Leaf limit) -> StagedType& {
     StagedType& type = staging.add(name);
-    type.fields.add(Field::kCount);
-    type.figures[Field::kCount] = count;
-    const std::uint64_t most = value_of(numbers, limit).value_or(0);
-    if (most != 0) type.fields.add(Field::kCountLimit);
-    if (most != 0) type.figures[Field::kCountLimit] = most;
+    type.set(Field::kCount, count);
+    if (const auto most = value_of(numbers, limit); most.value_or(0) != 0) type.set(Field::kCountLimit, most);
     return type;
-  };
-  const auto add_bytes = [](StagedType& type, Field field, std::uint64_t bytes) {
-    type.fields.add(field);
-    type.figures[field] = bytes;
   };
   if (arrays.segments) {
     StagedType& type = add("sysv_shm", arrays.segments->objects, "kern.ipc.shmmni");
-    add_bytes(type, Field::kBytes, arrays.segments->bytes);
+    type.set(Field::kBytes, arrays.segments->bytes);
     const std::uint64_t pages = value_of(numbers, "kern.ipc.shmall").value_or(0);
     std::uint64_t limit = 0;
-    if (pages != 0 && !__builtin_mul_overflow(pages, page_size, &limit)) add_bytes(type, Field::kBytesLimit, limit);
+    if (pages != 0 && !__builtin_mul_overflow(pages, page_size, &limit)) type.set(Field::kBytesLimit, limit);
     staging.statistics().add(kSharedUnattached, arrays.segments->parts);
   }
   if (arrays.sets) {
@@ -305,7 +293,7 @@ void add_sysv(const SysvArrays& arrays, const Numbers& numbers, std::uint64_t pa
     add("sysv_semaphores", arrays.sets->parts, "kern.ipc.semmns");
   }
   if (arrays.queues) {
-    add_bytes(add("sysv_msg", arrays.queues->objects, "kern.ipc.msgmni"), Field::kBytes, arrays.queues->bytes);
+    add("sysv_msg", arrays.queues->objects, "kern.ipc.msgmni").set(Field::kBytes, arrays.queues->bytes);
     add("sysv_messages", arrays.queues->parts, "kern.ipc.msgtql");
   }
 }
@@ -332,15 +320,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   for (const Table& table : kTables) add_table(table, numbers, raw.page_size, staging);
   add_sysv(arrays, numbers, raw.page_size, staging);
   for (const SingleLimit& limit : kSingleLimits) {
-    const std::uint64_t most = value_of(numbers, limit.limit).value_or(0);
-    if (most == 0) continue;
+    const auto most = value_of(numbers, limit.limit);
+    if (most.value_or(0) == 0) continue;
     StagedType& type = staging.add(limit.type);
-    type.fields.add(limit.field);
-    type.figures[limit.field] = most;
-    if (const auto failures = value_of(numbers, limit.failures)) {
-      type.fields.add(Field::kFailures);
-      type.figures[Field::kFailures] = *failures;
-    }
+    type.set(limit.field, most);
+    type.set(Field::kFailures, value_of(numbers, limit.failures));
   }
   for (const auto& [leaf, kind] : {std::pair(Leaf("kern.ipc.piperesizefail"), "piperesizefail"),
                                    std::pair(Leaf("kern.ipc.pipefragretry"), "pipefragretry")}) {
@@ -350,38 +334,16 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-bool is_needed(std::string_view) { return false; }
-
+/// Limits; and kern.ipc.sfstat, which counts what this table has on few machines, and memstatctl mbufs needs it in
+/// recordings.
 bool is_setting(std::string_view name) {
-  constexpr auto kSettings = std::to_array<std::string_view>(
-      {"kern.maxfiles",
-       "kern.maxvnodes",
-       "kern.ipc.maxsockets",
-       "kern.maxproc",
-       "kern.ipc.maxpipekva",
-       "kern.ipc.nsfbufs",
-       "vfs.maxbufspace",
-       "kern.nbuf",
-       "vfs.aio.max_aio_queue",
-       "vfs.inotify.max_watches",
-       "vm.uma_kmem_limit",
-       "vm.kmem_size",
-       "vm.kvm_size",
-       "vm.swap_total",
-       "vm.overcommit",
-       "vm.max_user_wired",
-       "kern.ipc.shmmni",
-       "kern.ipc.shmall",
-       "kern.ipc.semmni",
-       "kern.ipc.semmns",
-       "kern.ipc.msgmni",
-       "kern.ipc.msgtql",
-       "kern.maxthread",
-       "kern.ipc.soacceptqueue",
-       "kern.ipc.maxsockbuf",
-       "kern.threads.max_threads_per_proc",
-       kSfStat});  // counts what this table has on few machines, and memstatctl mbufs needs it in recordings
-  return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
+  constexpr std::string_view kOthers[] = {"vm.kmem_size",    "vm.overcommit",   "kern.ipc.shmmni",
+                                          "kern.ipc.shmall", "kern.ipc.semmni", "kern.ipc.semmns",
+                                          "kern.ipc.msgmni", "kern.ipc.msgtql", kSfStat};
+  const auto is_limit = [name](const auto& row) { return row.limit != kLeaves.size() && kLeaves[row.limit] == name; };
+  return std::any_of(std::begin(kTables), std::end(kTables), is_limit) ||
+         std::any_of(std::begin(kSingleLimits), std::end(kSingleLimits), is_limit) ||
+         std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
 }
 
 struct State final : ReaderState, SysctlListState {};
@@ -389,18 +351,12 @@ struct State final : ReaderState, SysctlListState {};
 Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   SysctlList& list = state.list;
   state.clear();
-  const auto find = [&](std::string_view name) -> Result<void> {
-    auto result = list_sysctl(view, name, state.scratch, list);
-    if (result) return result;
-    list.clear();
-    return as_error_of(kOrigin, result.error());
-  };
   for (const std::string_view name : kLeaves) {
     if (name.find('.') == std::string_view::npos) continue;
-    if (auto result = find(name); !result) return result;
+    if (auto result = list_sysctl(view, kOrigin, name, state); !result) return result;
   }
   for (const std::string_view name : {kSfStat, kSegments, kSets, kQueues}) {
-    if (auto result = find(name); !result) return result;
+    if (auto result = list_sysctl(view, kOrigin, name, state); !result) return result;
   }
   const auto has = [&list](std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); };
   if (has("vm.uma_kmem_total") && has("vm.uma_kmem_limit")) {  // parse() then does not use these
@@ -411,7 +367,7 @@ Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   return {};
 }
 
-constexpr SysctlRules kRules{.find = find_sysctls, .is_needed = is_needed, .is_setting = is_setting};
+constexpr SysctlRules kRules{.find = find_sysctls, .is_setting = is_setting};
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_listed_sysctls(view, kOrigin, kRules, state, raw.parts[kBundlePart]);

@@ -87,19 +87,14 @@ struct State final : ReaderState, SysctlListState {};
 Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   state.clear();
   for (const std::string_view name : {kStats, kStates}) {
-    if (auto result = list_sysctl(view, name, state.scratch, state.list); !result) {
-      state.list.clear();
-      return as_error_of(kOrigin, result.error());
-    }
+    if (auto result = list_sysctl(view, kOrigin, name, state); !result) return result;
   }
   if (!state.list.empty() && state.list.front() == kStats) return {};
   state.list.clear();
   return system_error(kOrigin, ENOENT, kStats);
 }
 
-constexpr SysctlRules kRules{.find = find_sysctls,
-                             .is_needed = [](std::string_view name) { return name == kStats; },
-                             .is_setting = [](std::string_view) { return false; }};
+constexpr SysctlRules kRules{.find = find_sysctls, .is_needed = [](std::string_view name) { return name == kStats; }};
 
 Result<void> open(KernelView& view, RawBytes&, State& state) { return find_sysctls(view, state); }
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {

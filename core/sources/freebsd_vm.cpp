@@ -165,8 +165,7 @@ void add_queue(std::string_view name, std::uint64_t pages, bool is_free, std::ui
   type.figures[Field::kHeldBytes] = saturating_product(pages, page_size);
   type.figures[Field::kSize] = page_size;
   if (is_free) {
-    type.fields.add(Field::kFree);
-    type.figures[Field::kFree] = pages;
+    type.set(Field::kFree, pages);
     return;
   }
   type.fields = type.fields | FieldMask(Field::kBytes, Field::kCount);
@@ -400,16 +399,13 @@ struct State final : ReaderState, SysctlListState {};
 
 Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   SysctlList& list = state.list;
-  Buffer& scratch = state.scratch;
   state.clear();
-  const auto failed = [&list](const Error& error) {
-    list.clear();
-    return as_error_of(kOrigin, error);
-  };
   for (const std::string_view name : kLeaves) {
     const std::size_t before = list.size();
-    if (auto result = list_sysctl(view, name, scratch, list); !result) return failed(result.error());
-    if (is_needed(name) && list.size() == before) return failed(system_error(name, ENOENT));
+    if (auto result = list_sysctl(view, kOrigin, name, state); !result) return result;
+    if (!is_needed(name) || list.size() != before) continue;
+    list.clear();
+    return as_error_of(kOrigin, system_error(name, ENOENT));
   }
   bool has_scanned = false;
   bool has_thresholds = false;
@@ -418,22 +414,22 @@ Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
     const std::string prefix = std::string(kDomains) + std::to_string(number) + std::string(kDomainStats);
     const std::size_t before = list.size();
     const auto find = [&](std::string_view leaf) -> Result<void> {
-      return leaf.empty() ? Result<void>() : list_sysctl(view, prefix + std::string(leaf), scratch, list);
+      return leaf.empty() ? Result<void>() : list_sysctl(view, kOrigin, prefix + std::string(leaf), state);
     };
     for (const Queue& queue : kQueues) {
-      if (auto result = find(queue.size); !result) return failed(result.error());
+      if (auto result = find(queue.size); !result) return result;
       const std::size_t unscanned = list.size();
-      if (auto result = find(queue.scanned); !result) return failed(result.error());
+      if (auto result = find(queue.scanned); !result) return result;
       has_scanned = has_scanned || list.size() > unscanned;
     }
     if (list.size() == before) break;
     const std::size_t queues = list.size();
     for (const Threshold& threshold : kThresholds) {
-      if (auto result = find(threshold.leaf); !result) return failed(result.error());
+      if (auto result = find(threshold.leaf); !result) return result;
     }
     has_thresholds = has_thresholds || list.size() > queues;
     const std::string output = std::string(kDomains) + std::to_string(number) + std::string(kDomainOutput);
-    if (auto result = list_sysctl(view, output, scratch, list); !result) return failed(result.error());
+    if (auto result = list_sysctl(view, kOrigin, output, state); !result) return result;
   }
   // Each sysctl is a system call. parse() does not use these if the domains have their own.
   if (has_scanned) std::erase(list, "vm.stats.vm.v_pdpages");

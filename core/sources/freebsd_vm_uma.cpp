@@ -137,13 +137,13 @@ class ZoneFigures {
     std::string_view rest;
     if (leaf == kLimit) {
       // All bits set, or a negative number: no limit, like 0.
-      if (*number != 0) set(zone, Field::kCountLimit64, *number);
+      if (*number != 0) zone.set(Field::kCountLimit64, *number);
     } else if (leaf == kSleepers) {
-      set(zone, Field::kSleepers, *number);
+      zone.set(Field::kSleepers, *number);
     } else if (leaf == kPagesPerSlab) {
       pages_per_slab_ = *number;
     } else if (leaf == kEfficiency) {
-      set(zone, Field::kSlabUtilization, *number);
+      zone.set(Field::kSlabUtilization, *number);
     } else if (const auto of_keg = domain_of(leaf, kKegDomain, rest); of_keg && *of_keg < staging.node_count()) {
       if (rest == "pages") {
         has_pages_ = true;
@@ -162,17 +162,13 @@ class ZoneFigures {
   }
   void finish(StagedType& zone) const {
     if (has_pages_) {
-      if (pages_per_slab_ != 0) set(zone, Field::kSlabs, pages_ / pages_per_slab_);
+      if (pages_per_slab_ != 0) zone.set(Field::kSlabs, pages_ / pages_per_slab_);
     } else {
       zone.node_fields.remove(NodeField::kHeldBytes);
     }
   }
 
  private:
-  static void set(StagedType& zone, Field field, std::uint64_t value) {
-    zone.fields.add(field);
-    zone.figures[field] = value;
-  }
   static void add(std::uint64_t& to, std::uint64_t value) { to = saturating_sum(to, value); }
 
   // Not std::optional: g++ 12 wrongly warns that it may be uninitialized.

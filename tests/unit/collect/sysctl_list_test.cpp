@@ -12,7 +12,7 @@ class ListedSysctls : public testing::Test {
  protected:
   Result<void> list(std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
-      if (auto result = list_sysctl(kernel_, name, state_.scratch, state_.list); !result) return result;
+      if (auto result = list_sysctl(kernel_, "sysctl x", name, state_); !result) return result;
     }
     return {};
   }
