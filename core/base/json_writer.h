@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,7 +32,7 @@ class JsonWriter {
   /// Closes the innermost open object or list.
   JsonWriter& close();
 
-  /// Adds a member to the open object: a string, a number, a bool, or nullptr for null.
+  /// Adds a member to the open object: a string, a number, a bool; nullptr or an empty std::optional for null.
   template <typename T>
   JsonWriter& field(std::string_view key, const T& value) {
     begin(key);
@@ -41,6 +42,13 @@ class JsonWriter {
   template <typename T>
   JsonWriter& member(const T& value) {
     return field({}, value);
+  }
+  /// Adds a list of such values.
+  template <typename Values>
+  JsonWriter& list(std::string_view key, const Values& values) {
+    open_list(key);
+    for (const auto& value : values) member(value);
+    return close();
   }
 
   /// Reserves room for `bytes` bytes. Optional.
@@ -57,6 +65,10 @@ class JsonWriter {
   void append(const char* value) { append(std::string_view(value)); }
   void append(bool value) { text_ += value ? "true" : "false"; }
   void append(std::nullptr_t) { text_ += "null"; }
+  template <typename T>
+  void append(const std::optional<T>& value) {
+    value ? append(*value) : append(nullptr);
+  }
   void append(double value);
   void append(std::uint64_t value);
   void append(std::int64_t value);

@@ -96,11 +96,7 @@ void write_row(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std:
 
 /// Writes the other names of a merged slab cache.
 void write_merged(JsonWriter& json, const MergedNames& merged, std::size_t row) {
-  const std::vector<std::string_view> names = merged.of(row);
-  if (names.empty()) return;
-  json.open_list("also");
-  for (const std::string_view name : names) json.member(name);
-  json.close();
+  if (const auto names = merged.of(row); !names.empty()) json.list("also", names);
 }
 
 void write_tasks(JsonWriter& json, const GroupTasks& tasks, std::size_t row) {
@@ -133,11 +129,7 @@ void write_origin(JsonWriter& json, std::span<const SourceStatus> sources, Alloc
 void write_values(JsonWriter& json, const std::uint64_t* values, std::uint32_t count) {
   json.open_list("values");
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (values[i] == UINT64_MAX) {
-      json.member(nullptr);
-    } else {
-      json.member(values[i]);
-    }
+    json.member(values[i] == UINT64_MAX ? std::nullopt : std::optional(values[i]));
   }
   json.close();
 }
@@ -272,11 +264,7 @@ std::string history_document(const Snapshot& snapshot, const History& history, c
     json.open_list("values");
     for (std::size_t i = 0; i < points; ++i) {
       const std::uint64_t value = overview.amounts[entry.number * points + i];
-      if (value == 0) {
-        json.member(nullptr);
-      } else {
-        json.member(value - 1);
-      }
+      json.member(value == 0 ? std::nullopt : std::optional(value - 1));
     }
     json.close();
     if (snapshot.has(Field::kFailures, row)) json.field("failures", overview.failures[entry.number]);
@@ -352,11 +340,7 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
     if (!text.empty()) json.field(key, text);
   }
   if (!host.os.empty()) json.field("kernel", host.os + " " + host.release);
-  if (!host.mounts.empty()) {
-    json.open_list("mounts");
-    for (const std::string& line : host.mounts) json.member(line);
-    json.close();
-  }
+  if (!host.mounts.empty()) json.list("mounts", host.mounts);
   if (history != nullptr) json.field("history_bytes", history->is_on() ? history->bytes() : 0);
   json.open_object("metrics");
   for (const SelfMetrics::Value& own : metrics.values()) json.field(own.name, own.value);

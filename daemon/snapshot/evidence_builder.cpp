@@ -356,12 +356,6 @@ void add_log(const Snapshot& snapshot, Evidence& evidence) {
 
 namespace {
 
-void write_strings(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.open_list(key);
-  for (const std::string& text : texts) json.member(text);
-  json.close();
-}
-
 void write_finding(JsonWriter& json, const Finding& finding) {
   json.open_object();
   json.field("cause", finding.cause).field("severity", to_string(finding.severity));
@@ -380,16 +374,8 @@ void write_finding(JsonWriter& json, const Finding& finding) {
     if (fact.window_seconds > 0) json.field("window_seconds", fact.window_seconds);
     json.close();
   }
-  json.close();
-  write_strings(json, "explains", finding.explains);
-  json.field("effect", finding.effect);
-  if (finding.seconds_left) {
-    json.field("seconds_left", *finding.seconds_left);
-  } else {
-    json.field("seconds_left", nullptr);
-  }
-  write_strings(json, "next", finding.next);
-  json.field("runbook", finding.runbook).close();
+  json.close().list("explains", finding.explains).field("effect", finding.effect);
+  json.field("seconds_left", finding.seconds_left).list("next", finding.next).field("runbook", finding.runbook).close();
 }
 
 }  // namespace
@@ -397,9 +383,7 @@ void write_finding(JsonWriter& json, const Finding& finding) {
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
   json.open_list("findings");
   for (const Finding& finding : diagnosis.findings) write_finding(json, finding);
-  json.close().open_list("ruled_out");
-  for (const std::string& cause : diagnosis.ruled_out) json.member(cause);
-  json.close().open_list("not_checked");
+  json.close().list("ruled_out", diagnosis.ruled_out).open_list("not_checked");
   for (const NotChecked& one : diagnosis.not_checked)
     json.open_object().field("cause", one.cause).field("why", one.why).close();
   json.close().field("watched_seconds", diagnosis.watched_seconds).field("polls", diagnosis.polls);

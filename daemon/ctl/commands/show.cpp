@@ -209,19 +209,11 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
     if (!word->note.empty()) json.field("limit_note", word->note);
   }
   if (!types.front()->detail.empty()) json.field("detail", types.front()->detail);
-  if (!types.front()->also.empty()) {
-    json.open_list("also");
-    for (const std::string& other : types.front()->also) json.member(other);
-    json.close();
-  }
+  if (!types.front()->also.empty()) json.list("also", types.front()->also);
   for (const Parts* const parts : {&cpus, &nodes}) {
     if (!parts->columns.empty()) (*PartTable(*parts)).write_list(json);
   }
-  if (!amounts.empty()) {
-    json.open_list("history");
-    for (const std::uint64_t amount : amounts) json.member(amount);
-    json.close();
-  }
+  if (!amounts.empty()) json.list("history", amounts);
   return json.finish();
 }
 

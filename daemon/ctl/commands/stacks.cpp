@@ -204,9 +204,7 @@ std::string memuse_json(const MemuseFindings& findings) {
     json.field("old_frees", group.old_frees).field("silent_frees", group.silent_frees);
     json.field("command", printable_bytes(group.command)).field("process", group.process);
     json.field("processes", group.processes).field("control_group", printable_bytes(group.control_group));
-    json.field("stacks", group.stacks).open_list("frames");
-    for (const std::string& frame : frames_of(findings, group)) json.member(frame);
-    json.close().close();
+    json.field("stacks", group.stacks).list("frames", frames_of(findings, group)).close();
   }
   return json.finish();
 }
