@@ -47,9 +47,7 @@ void append_accounts(std::string& html, const Snapshot& snapshot) {
   html += "<h2>Memory, " + human_bytes(total[0].bits) +
           " in all</h2>\n<table><tr><th>part<th class=number>bytes<th class=number>of all</tr>\n";
   const auto row = [&](std::string_view part, std::uint64_t bytes) {
-    html += "<tr><td class=name>";
-    append_html(html, part);
-    html += "<td class=number>" + human_bytes(bytes) +
+    html += "<tr><td class=name>" + escaped_html(part) + "<td class=number>" + human_bytes(bytes) +
             share_cell(static_cast<double>(bytes) / static_cast<double>(total[0].bits)) + "</tr>\n";
   };
   for (const Snapshot::MachineSample& part : parts) {
@@ -64,43 +62,31 @@ void append_accounts(std::string& html, const Snapshot& snapshot) {
   html += "</table>\n<p class=quiet>The remainder is free memory.</p>\n";
 }
 
-/// Appends the first few files that a source reads.
-void append_origin(std::string& html, std::string_view origin) {
+/// The first few files that a source reads.
+std::string origin_cell(std::string_view origin) {
   constexpr int kShown = 3;
   std::size_t end = 0;
   for (int i = 0; i < kShown && end != std::string_view::npos; ++i) end = origin.find(", ", end + (i == 0 ? 0 : 1));
-  if (end == std::string_view::npos) return append_html(html, origin);
-  const std::string_view rest = origin.substr(end);
+  if (end == std::string_view::npos) return escaped_html(origin);
   std::size_t more = 0;
-  for (std::size_t at = rest.find(", "); at != std::string_view::npos; at = rest.find(", ", at + 1)) ++more;
-  html += "<span title=\"";
-  append_html(html, origin);
-  html += "\">";
-  append_html(html, origin.substr(0, end));
-  html += " and " + std::to_string(more) + " more</span>";
+  for (std::size_t at = end; at != std::string_view::npos; at = origin.find(", ", at + 1)) ++more;
+  return "<span title=\"" + escaped_html(origin) + "\">" + escaped_html(origin.substr(0, end)) + " and " +
+         std::to_string(more) + " more</span>";
 }
 
 void append_sources(std::string& html, const SourceStatuses& sources) {
   html += "<h2>Sources</h2>\n<table><tr><th>source<th>reads<th>state<th class=number>types</tr>\n";
   for (const SourceStatus& source : sources.statuses()) {
-    html += "<tr><td class=name><code>";
-    append_html(html, source.name);
-    html += "</code><td>";
-    append_origin(html, source.origin);
-    html += source.state == SourceState::kDown ? "<td class=down>" : "<td>";
-    append_html(html, to_string(source.state));
-    if (!source.needs.empty()) append_html(html, ", needs " + source.needs);
+    html += "<tr><td class=name><code>" + escaped_html(source.name) + "</code><td>" + origin_cell(source.origin) +
+            (source.state == SourceState::kDown ? "<td class=down>" : "<td>") + escaped_html(to_string(source.state));
+    if (!source.needs.empty()) html += escaped_html(", needs " + source.needs);
     if (!source.error.empty()) {
       std::string_view why = source.error;
       if (why.starts_with(source.name + ": "))
         why.remove_prefix(source.name.size() + 2);  // the row already names the source
-      html += ": ";
-      append_html(html, why);
+      html += ": " + escaped_html(why);
     }
-    if (!source.note.empty()) {
-      html += "; left out: ";
-      append_html(html, source.note);
-    }
+    if (!source.note.empty()) html += "; left out: " + escaped_html(source.note);
     // A source may provide figures of the machine only.
     const bool has_types = source.state == SourceState::kUp && source.types != 0;
     html += "<td class=number>" + (has_types ? std::to_string(source.types) : std::string("-")) + "</tr>\n";
@@ -130,9 +116,7 @@ void append_largest(std::string& html, const Snapshot& snapshot) {
     }
   };
   for (std::size_t i = 0; i < shown; ++i) {
-    html += "<tr><td><code>";
-    append_html(html, snapshot.label(rows[i]));
-    html += "}</code>";
+    html += "<tr><td><code>" + escaped_html(snapshot.label(rows[i])) + "}</code>";
     cell(Field::kBytes, rows[i], true);
     cell(Field::kCount, rows[i], false);
     cell(Field::kFailures, rows[i], false);
@@ -159,9 +143,7 @@ void append_nearest(std::string& html, const Snapshot& snapshot) {
       "<table><tr><th>type<th>limit<th class=number>used</tr>\n";
   for (std::size_t i = 0; i < shown; ++i) {
     const auto [used, row] = rows[i];
-    html += "<tr><td><code>";
-    append_html(html, snapshot.label(row));
-    html += "}</code><td>";
+    html += "<tr><td><code>" + escaped_html(snapshot.label(row)) + "}</code><td>";
     if (snapshot.has(Field::kCountLimit, row)) {
       html += std::to_string(snapshot.value(Field::kCountLimit, row)) + " objects";
       if (snapshot.has(Field::kBytesLimit, row)) html += " or ";
@@ -245,23 +227,19 @@ std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
 
 HttpResponse Pages::plain_page(const HttpRequest&) {
   std::string html(kPlainHead);
-  html += "<h1>memstatd <span class=quiet>";
-  append_html(html, options_.version);
   html +=
+      "<h1>memstatd <span class=quiet>" + escaped_html(options_.version) +
       "</span></h1>\n<p>Where the kernel's memory went, which allocations failed, and what is about to hit its limit.</p>\n"
       "<nav><a href=\"/metrics\">/metrics</a><a href=\"/metrics/percpu\">/metrics/percpu</a>"
       "<a href=\"/-/healthy\">/-/healthy</a><a href=\"/-/ready\">/-/ready</a></nav>\n";
   if (!options_.host.warning.empty()) {
-    html += "<p class=down>";
-    append_html(html, options_.host.warning);
-    html += "</p>\n";
+    html += "<p class=down>" + escaped_html(options_.host.warning) + "</p>\n";
   }
   if (const std::shared_ptr<const Snapshot> snapshot = pool_.current(); snapshot != nullptr) {
     const Diagnosis diagnosis =
         options_.diagnostician != nullptr ? options_.diagnostician->diagnosis(*snapshot) : Diagnosis{};
-    html += diagnosis.findings.empty() ? "<p>" : "<p class=down>";
-    append_html(html, verdict_of(diagnosis, snapshot->row_count() != 0));
-    html += "</p>\n";
+    html += (diagnosis.findings.empty() ? "<p>" : "<p class=down>") +
+            escaped_html(verdict_of(diagnosis, snapshot->row_count() != 0)) + "</p>\n";
     append_accounts(html, *snapshot);
     append_largest(html, *snapshot);
     append_nearest(html, *snapshot);

@@ -23,8 +23,9 @@ nav a { margin-right: 1.2rem; } .name { white-space: nowrap; }
 </style></head><body>
 )";
 
-/// Appends text escaped for element content and quoted attributes.
-inline void append_html(std::string& out, std::string_view text) {
+/// Text escaped for element content and quoted attributes.
+inline std::string escaped_html(std::string_view text) {
+  std::string out;
   for (const char c : text) {
     switch (c) {
       case '&': out += "&amp;"; break;
@@ -34,6 +35,7 @@ inline void append_html(std::string& out, std::string_view text) {
       default: out += c;
     }
   }
+  return out;
 }
 
 }  // namespace memstat

@@ -39,9 +39,9 @@ bool append_link(std::string& out, std::string_view& text) {
   const Runbook* runbook = target.starts_with('#') ? find(target.substr(1)) : nullptr;
   const bool is_link = runbook != nullptr || target.starts_with("https://");
   if (is_link) {
-    out += "<a href=\"";
-    append_html(out, runbook != nullptr ? std::string(kPrefix) + std::string(runbook->alert) : std::string(target));
-    out += "\">";
+    out += "<a href=\"" +
+           escaped_html(runbook != nullptr ? std::string(kPrefix) + std::string(runbook->alert) : std::string(target)) +
+           "\">";
   }
   append_inline(out, name);
   if (is_link) out += "</a>";
@@ -53,16 +53,12 @@ void append_inline(std::string& out, std::string_view text) {
     const char c = text.front();
     std::string_view rest = text.substr(1), inside;
     if (c == '`' && take_until(rest, "`", inside)) {
-      out += "<code>";
-      append_html(out, inside);
-      out += "</code>";
+      out += "<code>" + escaped_html(inside) + "</code>";
     } else if (c == '*' && !rest.starts_with(' ') && take_until(rest, "*", inside)) {
-      out += "<em>";
-      append_html(out, inside);
-      out += "</em>";
+      out += "<em>" + escaped_html(inside) + "</em>";
     } else if (c != '[' || !append_link(out, rest)) {
       rest = text.substr(1);
-      append_html(out, text.substr(0, 1));
+      out += escaped_html(text.substr(0, 1));
     }
     text = rest;
   }
@@ -74,8 +70,7 @@ class Writer {
   void add(std::string_view line) {
     if (line.starts_with("```")) return fence();
     if (is_code_) {
-      append_html(html_, line);
-      html_ += '\n';
+      html_ += escaped_html(line) + '\n';
       return;
     }
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
@@ -160,9 +155,8 @@ HttpResponse RunbookPages::respond(const HttpRequest& request) {
   }
   text = kPlainHead;
   if (runbook != nullptr) {
-    text += "<nav><a href=\"/\">status</a><a href=\"/runbooks/\">runbooks</a></nav>\n<h1>";
-    append_html(text, runbook->alert);
-    text += "</h1>\n" + runbook_html(runbook->section);
+    text += "<nav><a href=\"/\">status</a><a href=\"/runbooks/\">runbooks</a></nav>\n<h1>" + escaped_html(runbook->alert) +
+            "</h1>\n" + runbook_html(runbook->section);
   } else {
     text += "<nav><a href=\"/\">status</a></nav>\n<h1>Runbooks</h1>\n<ul>\n";
     for (const Runbook& each : runbooks()) {
