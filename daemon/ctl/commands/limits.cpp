@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -58,45 +59,13 @@ std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
   return found;
 }
 
-enum LimitsCell : std::size_t {
-  kAllocator,
-  kType,
-  kUsed,
-  kCounted,
-  kLimit,
-  kOf,
-  kFailed,
-  kTunable,
-  kSetIn,
-  kNote,
-  kCountedObjects,
-  kLimitObjects,
-  kCountedBytes,
-  kLimitBytes
-};
-
-void add_limit(const Limited& one, std::vector<Cell>& row) {
-  const bool is_bytes = one.limit.column->is_bytes;
-  const std::uint64_t most = one.is_of_tasks ? one.type->tasks_limit : figure_of(*one.type, *one.limit.column);
-  row[kLimit] = UnitAmount{static_cast<double>(most), is_bytes};
-  row[kOf] = one.is_of_tasks ? std::string("tasks") : std::string(unit_of(*one.limit.column));
-  row[is_bytes ? kLimitBytes : kLimitObjects] = most;
-  if (!one.limit.used) return;
-  row[kCounted] = UnitAmount{static_cast<double>(one.limit.counted), is_bytes};
-  row[is_bytes ? kCountedBytes : kCountedObjects] = one.limit.counted;
-}
-
-/// Adds where the limit is set, and how the kernel applies it.
-void add_words(const Limited& one, std::vector<Cell>& row) {
+/// Where the limit is set, and how the kernel applies it; empty if unknown.
+LimitWord word_of(const Limited& one) {
   if (one.is_of_tasks) {
-    row[kTunable] = std::string("pids.max");
-    row[kSetIn] = std::string("file of the control group");
-    row[kNote] = std::string("a parent's limit holds, too");
-  } else if (const LimitWord* const word = limit_word(one.type->os, one.type->allocator, one.type->name)) {
-    row[kTunable] = std::string(word->tunable);
-    row[kSetIn] = std::string(word->where);
-    row[kNote] = cell_of_text(std::string(word->note));
+    return {.tunable = "pids.max", .where = "file of the control group", .note = "a parent's limit holds, too"};
   }
+  const LimitWord* const word = limit_word(one.type->os, one.type->allocator, one.type->name);
+  return word == nullptr ? LimitWord() : *word;
 }
 
 constexpr auto kLimitsOptions = joined(std::array{kKernelOption, kFromAnywhereOption}, kTypeReportOptions);
@@ -110,14 +79,23 @@ Report run_limits(const CommandLine& options) {
 ReportTable limits_table(std::span<const TypeRow> types) {
   ReportTable table("limits", kLimitsColumns, 2);
   for (const Limited& one : nearest_first(types)) {
-    std::vector<Cell> row(kLimitsColumns.size());
-    row[kAllocator] = one.type->allocator;
-    row[kType] = one.type->name;
-    row[kUsed] = cell_of(one.limit.used);
-    if (one.limit.column != nullptr) add_limit(one, row);
-    if (!one.is_of_tasks && has(*one.type, kFailures)) row[kFailed] = one.type->failures;
-    add_words(one, row);
-    table.add(std::move(row));
+    const TypeRow& type = *one.type;
+    const Column* const column = one.limit.column;
+    const bool is_bytes = column != nullptr && column->is_bytes;
+    std::optional<std::uint64_t> limit, counted;
+    if (column != nullptr) limit = one.is_of_tasks ? type.tasks_limit : figure_of(type, *column);
+    if (column != nullptr && one.limit.used) counted = one.limit.counted;
+    const auto amount = [&](const auto& value) {
+      return value ? Cell(UnitAmount{static_cast<double>(*value), is_bytes}) : Cell();
+    };
+    const auto exact = [&](const auto& value, bool of_bytes) { return is_bytes == of_bytes ? cell_of(value) : Cell(); };
+    const bool has_failures = !one.is_of_tasks && has(type, kFailures);
+    const std::string unit = column == nullptr ? "" : one.is_of_tasks ? "tasks" : unit_of(*column);
+    const LimitWord word = word_of(one);
+    table.add({type.allocator, type.name, cell_of(one.limit.used), amount(counted), amount(limit), cell_of_text(unit),
+               has_failures ? Cell(type.failures) : Cell(), cell_of_text(std::string(word.tunable)),
+               cell_of_text(std::string(word.where)), cell_of_text(std::string(word.note)), exact(counted, false),
+               exact(limit, false), exact(counted, true), exact(limit, true)});
   }
   return table;
 }

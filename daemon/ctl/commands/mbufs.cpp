@@ -47,7 +47,7 @@ Amount bytes_of(const MbufZones& zones) {
 namespace {
 
 /// A figure with its key.
-using Keyed = std::pair<const char*, std::uint64_t>;
+using Keyed = std::pair<std::string, std::uint64_t>;
 
 /// Prints text or JSON from the same figures.
 class Printer {
@@ -112,26 +112,19 @@ void print_amounts(Printer& printer, const MbufZones& zones) {
                "mbuf clusters in use (current/cache/total/max)");
   printer.line({{"packet-count", zones.packet.count}, {"packet-free", zones.packet.free}},
                "mbuf+clusters out of packet secondary zone in use (current/cache)");
-  const Amount pages = jumbos_of(zones.jumbo_page);
   const std::uint64_t page_kib = zones.jumbo_page.size / 1024;
-  printer.line({{"jumbo-count", pages.current},
-                {"jumbo-cache", pages.cache},
-                {"jumbo-total", pages.total},
-                {"jumbo-max", zones.jumbo_page.limit}},
-               std::to_string(page_kib) + "k (page size) jumbo clusters in use (current/cache/total/max)");
+  const auto print_jumbos = [&](const ZoneFigures& zone, const std::string& key, const char* most, const std::string& size) {
+    const Amount amount = jumbos_of(zone);
+    printer.line({{key + "-count", amount.current},
+                  {key + "-cache", amount.cache},
+                  {key + "-total", amount.total},
+                  {key + most, zone.limit}},
+                 size + " jumbo clusters in use (current/cache/total/max)");
+  };
+  print_jumbos(zones.jumbo_page, "jumbo", "-max", std::to_string(page_kib) + "k (page size)");
   printer.also("jumbo-page-size", page_kib);
-  const Amount nines = jumbos_of(zones.jumbo_9k);
-  printer.line({{"jumbo9-count", nines.current},
-                {"jumbo9-cache", nines.cache},
-                {"jumbo9-total", nines.total},
-                {"jumbo9-max", zones.jumbo_9k.limit}},
-               "9k jumbo clusters in use (current/cache/total/max)");
-  const Amount sixteens = jumbos_of(zones.jumbo_16k);
-  printer.line({{"jumbo16-count", sixteens.current},
-                {"jumbo16-cache", sixteens.cache},
-                {"jumbo16-total", sixteens.total},
-                {"jumbo16-limit", zones.jumbo_16k.limit}},
-               "16k jumbo clusters in use (current/cache/total/max)");
+  print_jumbos(zones.jumbo_9k, "jumbo9", "-max", "9k");
+  print_jumbos(zones.jumbo_16k, "jumbo16", "-limit", "16k");
   const Amount bytes = bytes_of(zones);
   printer.line(
       {{"bytes-in-use", bytes.current / 1024}, {"bytes-in-cache", bytes.cache / 1024}, {"bytes-total", bytes.total / 1024}},
