@@ -14,11 +14,9 @@ namespace {
 constexpr std::int64_t kMaxPatternMemory = 256 << 10;
 
 Error refuse(std::string_view pattern, std::string_view why) {
-  Error error;
-  error.code = ErrorCode::kData;
-  error.detail = quoted(pattern) + " is not a regular expression: " + printable(why) +
-                 "; write one for the whole name, such as kmalloc-.*";
-  return error;
+  return make_error(ErrorCode::kData, {},
+                    quoted(pattern) + " is not a regular expression: " + printable(why) +
+                        "; write one for the whole name, such as kmalloc-.*");
 }
 
 }  // namespace

@@ -18,10 +18,7 @@ using std::chrono::nanoseconds;
 constexpr std::size_t kShownBytes = 60;
 
 Error wrong(std::string_view text, std::string_view what) {
-  Error error;
-  error.code = ErrorCode::kData;
-  error.detail = quoted(text) + " " + std::string(what);
-  return error;
+  return make_error(ErrorCode::kData, {}, quoted(text) + " " + std::string(what));
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -297,10 +294,8 @@ Result<std::string> parse_bcrypt_hash(std::string_view text) {
     const auto cost = parse_u64(text.substr(text[4] == '0' ? 5 : 4, text[4] == '0' ? 1 : 2));
     if (cost && *cost >= 4 && *cost <= kMaxCost) return std::string(text);
   }
-  Error error;
-  error.code = ErrorCode::kData;
-  error.detail = "is not a hash of bcrypt with a cost of 4 to 15; htpasswd -nBC 10 NAME prints one";
-  return error;
+  return make_error(ErrorCode::kData, {},
+                    "is not a hash of bcrypt with a cost of 4 to 15; htpasswd -nBC 10 NAME prints one");
 }
 
 bool have_same_cost(std::string_view hash, std::string_view other) {
@@ -390,12 +385,7 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-std::string listing(std::span<const std::string_view> words) {
-  if (words.empty()) return "(none)";
-  std::string text;
-  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-  return text;
-}
+std::string listing(std::span<const std::string_view> words) { return words.empty() ? "(none)" : separated(words, ", "); }
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> known) {
   constexpr std::size_t kMaxWordSize = 64;

@@ -108,16 +108,9 @@ void ConfigFile::end_read() {
 }
 
 Result<void> ConfigFile::run_read() {
-  const auto late = [this](int system_errno, std::string_view detail) {
-    return Error{.code = ErrorCode::kTimeout,
-                 .source = {},
-                 .path = path_,
-                 .system_errno = system_errno,
-                 .offset = {},
-                 .detail = std::string(detail)};
-  };
+  const auto late = [this](std::string_view detail) { return make_error(ErrorCode::kTimeout, path_, detail); };
   if (read_ != nullptr) {
-    if (is_stuck()) return late(0, "an earlier read of the configuration has not returned yet; check its file system");
+    if (is_stuck()) return late("an earlier read of the configuration has not returned yet; check its file system");
     end_read();
   }
   auto read = std::make_unique<Read>(path_, descriptor_, directory_.get(), patience_.before_read);
@@ -138,10 +131,9 @@ Result<void> ConfigFile::run_read() {
   MutexLock lock(read_->mutex);
   while (!read_->is_done) {
     const TimePoint now = patience_.clock.now();
-    if (now >= due)
-      return late(0, "the file system did not return the configuration in time; memstatd stops waiting for it");
+    if (now >= due) return late("the file system did not return the configuration in time; memstatd stops waiting for it");
     read_->done.wait_until(read_->mutex, std::min<TimePoint>(due, now + kBetweenLooks));
-    if (!read_->is_done && patience_.must_stop && patience_.must_stop()) return late(0, "memstatd is stopping");
+    if (!read_->is_done && patience_.must_stop && patience_.must_stop()) return late("memstatd is stopping");
   }
   return {};
 }

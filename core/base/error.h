@@ -53,8 +53,8 @@ Error system_error(std::string_view path, int system_errno, std::string_view det
 /// ENOMEM.
 Error no_memory_error(std::string_view path, std::string_view detail = {});
 
-/// Makes an error without an errno and an offset. `path` may be "".
-Error make_error(ErrorCode code, std::string_view path, std::string_view detail);
+/// Makes an error without an offset. `path` may be "".
+Error make_error(ErrorCode code, std::string_view path, std::string_view detail, int system_errno = 0);
 
 /// Makes an error, usually of kind kData: the bytes read from `path` are wrong at `offset`.
 Error data_error(std::string_view path, std::uint64_t offset, std::string_view detail, ErrorCode code = ErrorCode::kData);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,6 +60,14 @@ std::string_view trim(std::string_view text);
 
 /// Joins words as "a, b or c": `last`, such as " or ", is the separator before the last word.
 std::string join_words(std::span<const std::string_view> words, std::string_view last);
+
+/// The members of a range, or their texts, with the separator between two.
+template <typename Range, typename TextOf = std::identity>
+std::string separated(const Range& range, std::string_view separator, TextOf text_of = {}) {
+  std::string text;
+  for (const auto& one : range) text.append(text.empty() ? "" : separator).append(std::invoke(text_of, one));
+  return text;
+}
 
 /// Edit distance (insert, delete, replace) between `a` and `b`, ignoring case and treating '-' and '_' as equal. Both texts
 /// must be short.

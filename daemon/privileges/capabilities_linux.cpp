@@ -100,16 +100,8 @@ Result<void> keep_capabilities(std::uint64_t kept) {
   return privilege_refused("capabilities remain after capset", 0, "report this with the version of the kernel");
 }
 
-Error privilege_refused(std::string what, int system_errno, std::string_view advice) {
-  Error error{.code = ErrorCode::kPermission,
-              .source = "privileges",
-              .path = {},
-              .system_errno = system_errno,
-              .offset = {},
-              .detail = std::move(what)};
-  error.detail += "; ";
-  error.detail += advice;
-  return error;
+Error privilege_refused(const std::string& what, int system_errno, std::string_view advice) {
+  return make_error(ErrorCode::kPermission, "privileges", what + "; " + std::string(advice), system_errno);
 }
 
 }  // namespace memstat

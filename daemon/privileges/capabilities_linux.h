@@ -30,6 +30,6 @@ void empty_bounding_set(PrivilegeReport& report);
 Result<void> keep_capabilities(std::uint64_t kept);
 
 /// A kPermission error for a step without which privileges would remain.
-Error privilege_refused(std::string what, int system_errno, std::string_view advice);
+Error privilege_refused(const std::string& what, int system_errno, std::string_view advice);
 
 }  // namespace memstat

@@ -28,13 +28,8 @@ constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};  // a helper may have t
 constexpr int kSocket = 3;                                // in the helper: after the standard streams, which are /dev/null
 constexpr std::string_view kReady = "ready";
 
-Error not_made(std::string why, int system_errno) {
-  return Error{.code = ErrorCode::kIo,
-               .source = "helper process",
-               .path = {},
-               .system_errno = system_errno,
-               .offset = {},
-               .detail = std::move(why)};
+Error not_made(const std::string& why, int system_errno) {
+  return make_error(ErrorCode::kIo, "helper process", why, system_errno);
 }
 
 /// Closes all descriptors except the socket, which becomes kSocket. Returns false on failure.

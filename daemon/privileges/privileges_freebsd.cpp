@@ -27,9 +27,7 @@ namespace memstat {
 namespace {
 
 Error refused(const char* call, int system_errno, const char* advice) {
-  Error error = system_error({}, system_errno, std::string(call) + " failed; " + advice);
-  error.source = "privileges";
-  return error;
+  return system_error("privileges", system_errno, std::string(call) + " failed; " + advice);
 }
 
 #if !defined(MEMSTAT_SANITIZED)
@@ -96,13 +94,9 @@ Result<void> change_user(const std::string& user, PrivilegeReport& report) {
   std::vector<char> text(16384);
   const int status = getpwnam_r(user.c_str(), &entry, text.data(), text.size(), &found);
   if (found == nullptr) {
-    return Error{
-        .code = ErrorCode::kData,
-        .source = "privileges",
-        .path = {},
-        .system_errno = status,
-        .offset = {},
-        .detail = "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user"};
+    return make_error(ErrorCode::kData, "privileges",
+                      "user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user",
+                      status);
   }
   const char* const advice = "start memstatd as root, or set the key user to \"\"";
   // On FreeBSD the group list begins with the effective group.

@@ -39,13 +39,8 @@ constexpr bool kSanitized = false;
 
 std::string errno_text(int system_errno) { return std::string(std::strerror(system_errno)); }
 
-Error wrong(std::string detail) {
-  return Error{.code = ErrorCode::kData,
-               .source = "privileges",
-               .path = {},
-               .system_errno = 0,
-               .offset = {},
-               .detail = std::move(detail)};
+Error wrong(const std::string& detail, int system_errno = 0) {
+  return make_error(ErrorCode::kData, "privileges", detail, system_errno);
 }
 
 // Number of threads; 0 if /proc does not report it.
@@ -136,15 +131,12 @@ Result<Account> find_account(const std::string& user) {
          text.size() < (1U << 20)) {
     text.resize(text.size() * 2);
   }
-  if (found == nullptr) {
-    // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
-    Error error =
-        status == 0 || status == ENOENT || status == ESRCH
-            ? wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user")
-            : wrong("user: cannot look up the account \"" + user + "\"");
-    error.system_errno = status;
-    return error;
+  // Either the account is unknown, or accounts cannot be looked up at all, which is another error.
+  if (found == nullptr && (status == 0 || status == ENOENT || status == ESRCH)) {
+    return wrong("user: there is no account \"" + user + "\"; name an existing one, or \"\" to keep the current user",
+                 status);
   }
+  if (found == nullptr) return wrong("user: cannot look up the account \"" + user + "\"", status);
   return Account{.uid = entry.pw_uid, .gid = entry.pw_gid};
 }
 

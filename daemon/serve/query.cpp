@@ -8,12 +8,7 @@
 
 namespace memstat {
 
-Error client_error(std::string detail) {
-  Error error;
-  error.code = ErrorCode::kData;
-  error.detail = std::move(detail);
-  return error;
-}
+Error client_error(const std::string& detail) { return make_error(ErrorCode::kData, {}, detail); }
 
 std::string shown_to_client(std::string_view text) {
   constexpr std::size_t kMax = 60;

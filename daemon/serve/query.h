@@ -28,7 +28,7 @@ struct PageRequest {
 Result<void> for_each_parameter(std::string_view query, const std::function<void(std::string_view, std::string&&)>& take);
 
 /// Makes a kData error with a text for the client, which becomes status 400.
-Error client_error(std::string detail);
+Error client_error(const std::string& detail);
 
 /// A client's text in quotes, truncated for use in a message.
 std::string shown_to_client(std::string_view text);

@@ -11,9 +11,7 @@ namespace {
 constexpr std::size_t kMaxListed = 40;
 constexpr std::size_t kMaxTypoSize = 64;  // Too long to be a typo, and edit distance is expensive.
 
-Error refused(std::string detail) {
-  return {.code = ErrorCode::kData, .source = {}, .path = {}, .detail = std::move(detail)};
-}
+Error refused(const std::string& detail) { return make_error(ErrorCode::kData, {}, detail); }
 
 /// "no type is called "x"; did you mean "y"? There are: a, b and 3 more".
 Error unknown(std::string_view what, std::string_view word, std::span<const std::string_view> known,
