@@ -2,6 +2,7 @@
 #include "daemon/listings.h"
 
 #include "config/values.h"
+#include "core/base/text.h"
 #include "core/source.h"
 #include "daemon/snapshot/metric_catalogue.h"
 
@@ -37,13 +38,6 @@ std::string size_text(std::uint64_t value, bool is_bytes) {
   return std::to_string(value) + std::string(kUnits[unit]);
 }
 
-template <typename Items, typename Text>
-std::string joined(const Items& items, Text text_of) {
-  std::string text;
-  for (const auto& item : items) text += (text.empty() ? "" : "; ") + text_of(item);
-  return text;
-}
-
 std::string option_text(const SourceOption& option) {
   using Kind = SourceOption::Kind;
   const auto number = [&](std::uint64_t value) {
@@ -68,13 +62,8 @@ std::string option_text(const SourceOption& option) {
 std::string metric_list() {
   std::string text = line({"name", "type", "unit", "scope", "labels", "tier", "help"});
   for (const MetricDescriptor& metric : metric_catalogue()) {
-    std::string labels;
-    for (const std::string_view name : label_names(metric)) {
-      if (!labels.empty()) labels += ',';
-      labels += name;
-    }
-    text += line({metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope), labels, to_string(metric.tier),
-                  metric.help});
+    text += line({metric.name, to_string(metric.kind), metric.unit, to_string(metric.scope),
+                  separated(label_names(metric), ","), to_string(metric.tier), metric.help});
   }
   return text;
 }
@@ -83,13 +72,13 @@ std::string source_list() {
   std::string text =
       line({"name", "os", "allocator", "roster", "default", "interval", "needs", "figures", "options", "origin", "notes"});
   for (const SourceDescriptor* source : all_sources()) {
-    text += line({source->name, to_string(source->os),
-                  source->allocator == Allocator::kUnknown ? "" : to_string(source->allocator),
-                  source->is_roster ? "yes" : "no", source->is_on_by_default ? "auto" : "off",
-                  source->interval.count() == 0 ? "every poll" : duration_text(source->interval), source->needs,
-                  joined(source->origins,
-                         [](const MetricOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
-                  joined(source->options, option_text), source->origin, source->notes});
+    text += line(
+        {source->name, to_string(source->os), source->allocator == Allocator::kUnknown ? "" : to_string(source->allocator),
+         source->is_roster ? "yes" : "no", source->is_on_by_default ? "auto" : "off",
+         source->interval.count() == 0 ? "every poll" : duration_text(source->interval), source->needs,
+         separated(source->origins, "; ",
+                   [](const MetricOrigin& origin) { return figure_name(origin) + ": " + std::string(origin.origin); }),
+         separated(source->options, "; ", option_text), source->origin, source->notes});
   }
   return text;
 }

@@ -123,8 +123,7 @@ std::string network_filter_warning(std::span<const Endpoint> listen, std::span<c
   if (!is_remote || allow.empty()) return {};
   const std::vector<IpNetwork> denied = denied_networks(allow, own_addresses(), try_packet);
   if (denied.empty()) return {};
-  std::string networks;
-  for (const IpNetwork& network : denied) networks += (networks.empty() ? "" : " ") + format_network(network);
+  const std::string networks = separated(denied, " ", format_network);
   Buffer groups;
   std::string unit;
   if (PosixFiles().read_file("/proc/self/cgroup", groups, ReadManner::kToTheEnd)) unit = unit_in(groups.view());

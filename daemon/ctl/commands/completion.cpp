@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/inspect/inspection.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
@@ -57,11 +58,7 @@ std::string in_quotes(const std::string& text, std::string_view special = {}) {
   return out + "'";
 }
 
-std::string shell_names() {
-  std::string names;
-  for (const std::string_view shell : kShells) names.append(names.empty() ? "" : " ").append(shell);
-  return names;
-}
+std::string shell_names() { return separated(kShells, " "); }
 
 /// The commands that take a type, as a bash pattern: "watch|cpu".
 std::string commands_of_types() {
@@ -83,11 +80,7 @@ std::string words_of_explain() {
   return words;
 }
 
-std::string questions_of_who() {
-  std::string names;
-  for (const std::string& name : question_names()) names.append(names.empty() ? "" : " ").append(name);
-  return names;
-}
+std::string questions_of_who() { return separated(question_names(), " "); }
 
 /// Shell code that prints, from a list of types, the names of allocator $kind, alone and with the allocator.
 constexpr std::string_view kNamesOfTypes =
@@ -106,15 +99,12 @@ std::string filled(std::string_view text, std::initializer_list<std::pair<std::s
 }
 
 std::string bash_script() {
-  std::string names;
   std::string cases;
   for (const Command* const command : commands()) {
-    names.append(names.empty() ? "" : " ").append(command->name);
-    std::string options;
-    for (const auto& [option, word] : options_of(*command)) options.append(options.empty() ? "" : " ").append(word);
+    const std::string options = separated(options_of(*command), " ", [](const auto& option) { return option.second; });
     cases += "    " + std::string(command->name) + ") words='" + options + "' ;;\n";
   }
-  return filled(bash_completion_text(), {{"COMMANDS", names},
+  return filled(bash_completion_text(), {{"COMMANDS", separated(commands(), " ", &Command::name)},
                                          {"RELEASES", std::string(kReleases)},
                                          {"SHELLS", shell_names()},
                                          {"WORDS", words_of_explain()},

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 
@@ -121,8 +122,7 @@ Report list_report(cpc_t* cpc, const ReportView& view) {
   std::vector<std::string> names;
   cpc_walk_events_all(cpc, &events, add_name);
   cpc_walk_attrs(cpc, &names, add_name);
-  std::string attributes;
-  for (const std::string& name : names) attributes += (attributes.empty() ? "" : " ") + printable_bytes(name);
+  const std::string attributes = separated(names, " ", printable_bytes);
   const uint_t counters = cpc_npic(cpc);
   ReportTable table("events", kEventColumns);
   table.add_head("what", cpc_cciname(cpc));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
@@ -57,17 +58,11 @@ Examined examine(const std::optional<std::string>& from) {
   return running.problem.empty() ? running : examine_this_process();  // no memstatd seems to run here
 }
 
-std::string joined_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
-  return text;
-}
-
 ReportTable doctor_table(const SelfTest& test) {
   ReportTable table("sources", kDoctorColumns);
   const std::pair<std::string_view, std::string> heads[] = {
       {"url", test.url},         {"version", test.version}, {"kernel", test.kernel},
-      {"account", test.account}, {"warning", test.warning}, {"mounts", joined_lines(test.mounts)}};
+      {"account", test.account}, {"warning", test.warning}, {"mounts", separated(test.mounts, "; ")}};
   for (const auto& [key, text] : heads) {
     if (!text.empty()) table.add_head(key, text);
   }

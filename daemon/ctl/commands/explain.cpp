@@ -85,9 +85,8 @@ constexpr std::array<ReportColumn, 5> kExplainColumns{{{.key = "kind", .title = 
 ReportTable explain_table(const std::vector<Explanation>& found) {
   ReportTable table("explanations", kExplainColumns);
   for (const Explanation& one : found) {
-    std::string where;
-    for (const std::string& line : one.where) where += (where.empty() ? "" : "; ") + line;
-    table.add({one.kind, printable_bytes(one.name), one.what, cell_of_text(where), cell_of_text(one.growth)});
+    table.add(
+        {one.kind, printable_bytes(one.name), one.what, cell_of_text(separated(one.where, "; ")), cell_of_text(one.growth)});
   }
   return table;
 }

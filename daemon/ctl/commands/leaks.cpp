@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/text.h"
 #include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
@@ -33,12 +34,6 @@ constexpr std::array<ReportColumn, 12> kLeaksColumns{
      {.key = "limit_in_seconds", .title = "LIMIT IN", .unit = Unit::kSeconds, .rank = 1},
      {.key = "memory_gone_in_seconds", .title = "MEMORY GONE IN", .unit = Unit::kSeconds, .rank = 1},
      {.key = "with", .title = "WITH", .rank = 5}}};
-
-std::string names_of(const GrowthRow& row) {
-  std::string names;
-  for (const std::string& name : row.with) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
 
 /// What has grown but does not leak, with the reasons.
 std::string aside_text(const GrowthAnswer& answer, bool is_human) {
@@ -108,7 +103,7 @@ ReportTable leaks_table(const GrowthAnswer& answer) {
                UnitAmount{static_cast<double>(row.now), row.is_bytes},
                UnitAmount{static_cast<double>(row.grew), row.is_bytes}, UnitAmount{row.per_second, row.is_bytes},
                percent(row.confidence), row.confidence, row.rising, cell_of(row.limit_seconds), cell_of(row.memory_seconds),
-               cell_of_text(names_of(row))});
+               cell_of_text(separated(row.with, ", "))});
   }
   return table;
 }

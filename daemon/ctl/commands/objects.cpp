@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The allocated objects of a type in a crash dump.
+#include "core/base/text.h"
 #include "daemon/ctl/commands/commands.h"
 
 #if defined(MEMSTAT_HAVE_POSTMORTEM)
@@ -35,9 +36,8 @@ std::string hex_text(std::uint64_t number, const char* format) {
 std::string address_text(std::uint64_t address) { return hex_text(address, "0x%016" PRIx64); }
 
 std::string words_text(const SlabObject& object) {
-  std::string text;
-  for (const std::uint64_t word : object.words) text += (text.empty() ? "" : " ") + hex_text(word, "%016" PRIx64);
-  return text.empty() ? "-" : text;
+  if (object.words.empty()) return "-";
+  return separated(object.words, " ", [](std::uint64_t word) { return hex_text(word, "%016" PRIx64); });
 }
 
 /// The objects of all types with one name.
@@ -67,10 +67,8 @@ ReportTable objects_table(const Findings& findings) {
     row[1] = words_text(object);
     if (found.has_origins && object.origin) {
       const SlabObject::Origin& origin = *object.origin;
-      std::string stack;
-      for (const std::string& frame : origin.stack) stack += (stack.empty() ? "" : ";") + printable_bytes(frame);
       row[2] = printable_bytes(origin.caller);
-      row[3] = cell_of_text(stack);
+      row[3] = cell_of_text(separated(origin.stack, ";", printable_bytes));
       if (origin.age_ns) row[4] = *origin.age_ns / static_cast<std::uint64_t>(kAgeUnit);
       row[5] = static_cast<std::uint64_t>(origin.pid);
       row[6] = static_cast<std::uint64_t>(origin.cpu);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "core/base/text.h"
 #include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
@@ -73,12 +74,9 @@ void add_head(std::string& out, const std::string& head, const Finding& finding,
 void add_finding_text(std::string& out, std::size_t number, const Finding& finding, std::size_t terminal) {
   add_head(out, to_left(std::to_string(number) + ".", 3) + to_left(urgency_of(finding), kIndent - 3), finding, terminal);
   const std::size_t width = text_width(terminal);
-  std::string facts;
-  for (const Fact& fact : finding.facts) facts += (facts.empty() ? "" : "; ") + fact.text;
-  add_lines(out, facts, width);
-  std::string who;
-  for (const Finding::Who& one : finding.who) who += (who.empty() ? "Who: " : ", ") + one.kind + " " + one.name;
-  add_lines(out, who, width);
+  add_lines(out, separated(finding.facts, "; ", &Fact::text), width);
+  const auto name_of = [](const Finding::Who& one) { return one.kind + " " + one.name; };
+  if (!finding.who.empty()) add_lines(out, "Who: " + separated(finding.who, ", ", name_of), width);
   add_lines(out, finding.effect, width);
   for (std::size_t i = 0; i < finding.next.size(); ++i) add_command(out, i == 0 ? "Next: " : "      ", finding.next[i]);
   add_command(out, finding.next.empty() ? "Next: " : "      ", "memstatctl explain " + finding.cause);
