@@ -26,11 +26,16 @@ std::size_t character_size(std::string_view text) {
   return 0;
 }
 
-std::optional<std::uint32_t> hidden_character(std::string_view text) {
+std::uint32_t first_character(std::string_view text) {
   const std::size_t size = std::max<std::size_t>(character_size(text), 1);
   const auto byte = [text](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
   std::uint32_t character = size == 1 ? byte(0) : byte(0) & (0xFFU >> (size + 1));
   for (std::size_t i = 1; i < size; ++i) character = character << 6U | (byte(i) & 0x3FU);
+  return character;
+}
+
+std::optional<std::uint32_t> hidden_character(std::string_view text) {
+  const std::uint32_t character = first_character(text);
   struct Range {
     std::uint32_t first, last;
   };

@@ -14,6 +14,9 @@ namespace memstat {
 /// forbids overlong forms, UTF-16 surrogates and values beyond U+10FFFF.
 std::size_t character_size(std::string_view text);
 
+/// The first character of `text`, which must not be empty; its first byte if it is not valid.
+std::uint32_t first_character(std::string_view text);
+
 /// The first character of `text`, which must not be empty, if a terminal would not simply display it: a control character, a
 /// zero-width character, or one that changes the direction of the text.
 std::optional<std::uint32_t> hidden_character(std::string_view text);

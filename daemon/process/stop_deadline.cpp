@@ -20,11 +20,9 @@ StopDeadline::~StopDeadline() {
 }
 
 void StopDeadline::begin(std::chrono::milliseconds time) {
-  {
-    const MutexLock lock(mutex_);
-    due_ = clock_.now() + time;
-    is_running_ = true;
-  }
+  const MutexLock lock(mutex_);
+  due_ = clock_.now() + time;
+  is_running_ = true;
   wake_.notify_all();
 }
 

@@ -98,10 +98,8 @@ TextfileWriter::~TextfileWriter() {
 }
 
 void TextfileWriter::notify() {
-  {
-    const MutexLock lock(mutex_);
-    has_page_ = true;
-  }
+  const MutexLock lock(mutex_);
+  has_page_ = true;
   wake_.notify_all();
 }
 

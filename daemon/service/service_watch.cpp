@@ -43,10 +43,8 @@ ServiceWatch::~ServiceWatch() {
 }
 
 void ServiceWatch::polled() {
-  {
-    const MutexLock lock(mutex_);
-    has_polled_ = true;
-  }
+  const MutexLock lock(mutex_);
+  has_polled_ = true;
   wake_.notify_all();
 }
 

@@ -37,8 +37,7 @@ struct Extent {
 Extent extent_of(std::string_view text) {
   const std::size_t size = character_size(text);
   if (size < 2) return {.bytes = 1, .columns = 1};
-  std::uint32_t character = static_cast<unsigned char>(text[0]) & (0xFFU >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) character = character << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  const std::uint32_t character = first_character(text);
   struct Range {
     std::uint32_t first, last;
   };

@@ -243,24 +243,16 @@ TopAction TopModel::press_character(char key) {
     first_row_ = 0;
     return TopAction::kNone;
   }
-  const auto sort_by = [this](SortKey sort) {
-    sort_ = sort;
+  constexpr std::string_view kSortKeys = "bmusogfln";  // by SortKey
+  if (const std::size_t sort = kSortKeys.find(key); sort != std::string_view::npos) {
+    sort_ = static_cast<SortKey>(sort);
     is_reversed_ = false;
     selection_.reset();
     arrange();
     return TopAction::kNone;
-  };
+  }
   switch (key) {
     case 'q': return TopAction::kQuit;
-    case 'b': return sort_by(SortKey::kBytes);
-    case 'm': return sort_by(SortKey::kHeld);
-    case 'u': return sort_by(SortKey::kUse);
-    case 's': return sort_by(SortKey::kSize);
-    case 'o': return sort_by(SortKey::kObjects);
-    case 'g': return sort_by(SortKey::kGrowth);
-    case 'f': return sort_by(SortKey::kFailureCount);
-    case 'l': return sort_by(SortKey::kLimit);
-    case 'n': return sort_by(SortKey::kName);
     case 'r':
       is_reversed_ = !is_reversed_;
       arrange();

@@ -74,11 +74,7 @@ std::wstring wide_text(std::string_view text, bool is_utf8) {
   std::wstring out;
   while (!text.empty()) {
     const std::size_t size = std::max<std::size_t>(character_size(text), 1);
-    std::uint32_t character = static_cast<unsigned char>(text[0]);
-    if (size > 1) {
-      character &= 0xFFU >> (size + 1);
-      for (std::size_t i = 1; i < size; ++i) character = character << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
-    }
+    const std::uint32_t character = first_character(text);
     const auto shown = static_cast<wchar_t>(character);
     const bool is_known = character < 0x80U || (is_utf8 && ::wcwidth(shown) >= 0);
     out += is_known && !hidden_character(text) && !(size == 1 && character >= 0x80U) ? shown : L'?';
