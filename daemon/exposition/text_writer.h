@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "daemon/exposition/number_text.h"
 #include "daemon/exposition/page_renderer.h"
@@ -81,24 +84,12 @@ class TextWriter : public PageAppender {
 
   void named_histogram(const NamedLabels& labels, const HistogramBuckets& buckets, const HistogramCounts& histogram,
                        std::int64_t created_ns) {
-    const std::size_t series = buckets.bounds.size() + 4;
-    char* at = need(most_bytes(series, series * labels.text.size()));
     std::uint64_t cumulative = 0;
-    for (std::size_t i = 0; i < buckets.bounds.size(); ++i) {
-      cumulative += histogram.counts[i];
-      std::array<char, kNumberRoom + 2> text;
-      at = named_sample_of(at, "_bucket", labels, bound_text(buckets.bounds[i], text), cumulative);
-    }
-    cumulative += histogram.counts.back();
-    at = named_sample_of(at, "_bucket", labels, "+Inf", cumulative);
-    at = named_sample_of(at, "_sum", labels, "", histogram.sum);
-    at = named_sample_of(at, "_count", labels, "", cumulative);
-    if (tells_created_ && created_ns > 0) {
-      at = named_series(put_at(put_at(at, name()), kCreated), labels);
-      at = write_seconds(at, created_ns);
-      *at++ = '\n';
-    }
-    written(at);
+    const auto next = [&](std::size_t i) {
+      return HistogramData::Bucket{.upper_bound = buckets.bounds[i], .cumulative = cumulative += histogram.counts[i]};
+    };
+    const auto count = [&] { return cumulative + histogram.counts.back(); };
+    put_histogram(labels, buckets.bounds.size(), next, count, histogram.sum, created_ns);
   }
 
   static GaugeFrame frame_gauge(const FamilyHeader& header) {
@@ -112,24 +103,14 @@ class TextWriter : public PageAppender {
   static char* write_gauge_value(char* at, double value) { return write_number(at, value); }
 
   void own_sample(const OwnLabels& labels, double value, std::int64_t created_ns) {
-    put_series(name(), "", labels, "");
-    put_number(value);
-    put_created(labels, created_ns);
+    const OwnText text(labels);
+    char* at = need(most_bytes(1, text.labels().text.size()));
+    written(named_sample<ValueFormat::kDouble>(at, text.labels(), std::bit_cast<std::uint64_t>(value), created_ns));
   }
-
   void own_histogram(const OwnLabels& labels, const HistogramData& data) {
-    for (const HistogramData::Bucket& bucket : data.buckets) {
-      std::array<char, kNumberRoom + 2> text;
-      put_series(name(), "_bucket", labels, bound_text(bucket.upper_bound, text));
-      put_number(bucket.cumulative);
-    }
-    put_series(name(), "_bucket", labels, "+Inf");
-    put_number(data.count);
-    put_series(name(), "_sum", labels, "");
-    put_number(data.sum);
-    put_series(name(), "_count", labels, "");
-    put_number(data.count);
-    put_created(labels, data.created_ns);
+    const auto next = [&](std::size_t i) { return data.buckets[i]; };
+    put_histogram(
+        OwnText(labels).labels(), data.buckets.size(), next, [&] { return data.count; }, data.sum, data.created_ns);
   }
 
  private:
@@ -195,40 +176,45 @@ class TextWriter : public PageAppender {
     if (kIsOpenMetrics && plain.find_first_not_of("-0123456789") == std::string_view::npos) end = put_at(end, ".0");
     return {text.data(), static_cast<std::size_t>(end - text.data())};
   }
-  /// Writes a series and the blank before its value. `bound` is the bucket's, or "".
-  void put_series(std::string_view family, std::string_view suffix, const OwnLabels& labels, std::string_view bound) {
-    put(family);
-    put(suffix);
-    std::string_view separator = "{";
-    for (const auto& [label, value] : labels) {
-      put(separator);
-      put(label);
-      put("=\"");
-      std::string escaped;
-      append_escaped_label_value(escaped, value);
-      put(escaped);
-      put("\"");
-      separator = ",";
+  /// Labels in the form that a snapshot has for those of the machine.
+  class OwnText {
+   public:
+    explicit OwnText(const OwnLabels& labels) {
+      for (const auto& [label, value] : labels) {
+        text_.append(text_.empty() ? "{" : ",").append(label).append("=\"");
+        append_escaped_label_value(text_, value);
+        text_ += '"';
+        names_.push_back(label);
+      }
+      size_ = text_.size();
+      text_.append(kCopyPadding, '\0');
     }
-    if (!bound.empty()) {
-      put(separator);
-      put("le=\"");
-      put(bound);
-      put("\"");
+    [[nodiscard]] NamedLabels labels() const { return {.text = {text_.data(), size_}, .names = names_}; }
+
+   private:
+    std::string text_;
+    std::size_t size_ = 0;
+    std::vector<std::string_view> names_;
+  };
+  /// `next` returns each bucket, in order; then `count` the number of all observations.
+  template <typename Next, typename Count>
+  void put_histogram(const NamedLabels& labels, std::size_t buckets, Next next, Count count, double sum,
+                     std::int64_t created_ns) {
+    const std::size_t series = buckets + 4;
+    char* at = need(most_bytes(series, series * labels.text.size()));
+    for (std::size_t i = 0; i < buckets; ++i) {
+      const HistogramData::Bucket bucket = next(i);
+      std::array<char, kNumberRoom + 2> text;
+      at = named_sample_of(at, "_bucket", labels, bound_text(bucket.upper_bound, text), bucket.cumulative);
     }
-    put(labels.empty() && bound.empty() ? " " : "} ");
-  }
-  template <typename Number>
-  void put_number(Number number) {
-    char* at = write_number(need(kNumberRoom + 1), number);
-    *at++ = '\n';
-    written(at);
-  }
-  void put_created(const OwnLabels& labels, std::int64_t created_ns) {
-    if (!tells_created_ || created_ns <= 0) return;
-    put_series(name().substr(0, family_size_), kCreated, labels, "");
-    char* at = write_seconds(need(2 * kNumberRoom), created_ns);
-    *at++ = '\n';
+    at = named_sample_of(at, "_bucket", labels, "+Inf", count());
+    at = named_sample_of(at, "_sum", labels, "", sum);
+    at = named_sample_of(at, "_count", labels, "", count());
+    if (tells_created_ && created_ns > 0) {
+      at = named_series(put_at(put_at(at, name()), kCreated), labels);
+      at = write_seconds(at, created_ns);
+      *at++ = '\n';
+    }
     written(at);
   }
 
