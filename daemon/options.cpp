@@ -21,16 +21,13 @@ CLI::Validator check(Parse parse, const std::string& type) {
           type};
 }
 
-/// Words of the command line, parsed after all of it was read.
-struct Words {
-  std::vector<std::string> listen;
-  std::string interval;
-  std::string log_level;
-  std::string format;
-  std::string tier;
-  std::string replay_max;
-  std::uint64_t polls = 0;  // 0: not given
-};
+/// Adds an option whose text becomes the value of `place`.
+template <typename Parse, typename Place>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, Place& place, Parse parse, const std::string& type,
+                        const std::string& help) {
+  const auto set = [&place, parse](const std::string& text) { place = *parse(text); };
+  return app.add_option_function<std::string>(name, set, help)->check(check(parse, type));
+}
 
 // An unset variable in a script must not silently select the default: `--replay ""` would serve the live kernel.
 std::string not_empty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
@@ -41,25 +38,25 @@ std::string check_speed(const std::string& text) {
   return end != nullptr && *end == '\0' && std::isfinite(speed) && speed > 0 ? "" : "must be a number above 0";
 }
 
-void add_options(CLI::App& app, CommandLine& options, Words& words) {
+void add_options(CLI::App& app, CommandLine& options, std::vector<std::string>& listen) {
   app.add_option("--config", options.config_file, "Configuration file; without it every key keeps its default")
       ->type_name("FILE")
       ->check(not_empty);
   app.add_flag("--check-config", options.check_config, "Check the configuration and exit: 0 good, 2 bad");
-  app.add_option("--listen", words.listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
+  app.add_option("--listen", listen, "Address to listen on, repeatable; port 0 picks a free port and the log names it")
       ->check(check(parse_listen_address, "ADDR:PORT|unix:PATH"));
-  app.add_option("--interval", words.interval, "Time between two polls, such as 10s")
-      ->check(check(parse_poll_interval, "DURATION"));
+  add_parsed(app, "--interval", options.interval, parse_poll_interval, "DURATION", "Time between two polls, such as 10s");
   CLI::Option* once = app.add_flag("--once", options.once,
                                    "Print the page with every metric after one poll (or the last one of a replay) and exit");
-  app.add_option("--format", words.format, "What --once prints: " + format_names())
+  const auto set_format = [&options](const std::string& text) { options.format = *parse_exposition_format(text); };
+  app.add_option_function<std::string>("--format", set_format, "What --once prints: " + format_names())
       ->type_name("FORMAT")
       ->needs(once)
       ->check([](const std::string& text) {
         return parse_exposition_format(text) ? std::string() : "must be " + format_names();
       });
-  app.add_option("--tier", words.tier, "Metrics of each type: minimal, default or full (--once prints full by default)")
-      ->check(check(parse_tier, "TIER"));
+  add_parsed(app, "--tier", options.tier, parse_tier, "TIER",
+             "Metrics of each type: minimal, default or full (--once prints full by default)");
   CLI::Option* replay = app.add_option("--replay", options.replay, "Show a recorded kernel: a directory, .tar or .tar.zst")
                             ->type_name("CAPTURE")
                             ->check(not_empty);
@@ -67,11 +64,11 @@ void add_options(CLI::App& app, CommandLine& options, Words& words) {
       ->type_name("X")
       ->needs(replay)
       ->check(check_speed);
-  app.add_option("--replay-max", words.replay_max, "Largest size of a replayed archive when unpacked; default 512MiB")
-      ->needs(replay)
-      ->check(check(parse_size, "SIZE"));
+  add_parsed(app, "--replay-max", options.replay_max, parse_size, "SIZE",
+             "Largest size of a replayed archive when unpacked; default 512MiB")
+      ->needs(replay);
   app.add_flag("--replay-loop", options.replay_loop, "Start again after the last poll, with all counts at 0")->needs(replay);
-  app.add_option("--polls", words.polls,
+  app.add_option("--polls", options.polls,
                  "Stop after N polls. A replay then keeps the last one; on the live kernel memstatd exits")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62U));
@@ -86,8 +83,7 @@ void add_options(CLI::App& app, CommandLine& options, Words& words) {
   app.add_flag("--list-sources", options.list_sources, "Print the sources, tab-separated, and exit");
   app.add_flag("--selftest", options.selftest, "Try every source, print what works and what is missing, and exit");
   app.add_flag("--no-sandbox", options.no_sandbox, "Do not restrict files and system calls after start");
-  app.add_option("--log-level", words.log_level, "trace, debug, info, warning or error")
-      ->check(check(parse_log_level, "LEVEL"));
+  add_parsed(app, "--log-level", options.log_level, parse_log_level, "LEVEL", "trace, debug, info, warning or error");
 }
 
 /// Returns false, after a message on standard error, if an address is given twice.
@@ -104,27 +100,17 @@ bool take_addresses(const std::vector<std::string>& texts, CommandLine& options)
   return true;
 }
 
-/// Requires words that passed the checks of add_options().
-void take_words(const Words& words, CommandLine& options) {
-  if (!words.interval.empty()) options.interval = *parse_poll_interval(words.interval);
-  if (!words.format.empty()) options.format = *parse_exposition_format(words.format);
-  if (!words.replay_max.empty()) options.replay_max = *parse_size(words.replay_max);
-  if (!words.tier.empty()) options.tier = *parse_tier(words.tier);
-  if (!words.log_level.empty()) options.log_level = *parse_log_level(words.log_level);
-  if (words.polls != 0) options.polls = words.polls;
-}
-
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv, const std::string& version) {
   ParsedCommandLine parsed;
-  Words words;
+  std::vector<std::string> listen;
   CLI::App app(
       "Shows where the kernel's memory went, which allocations failed, and what is about to hit its limit.\n"
       "By default it serves http://127.0.0.1:8947/metrics for Prometheus.",
       "memstatd");
   app.set_version_flag("--version", "memstatd " + version);
-  add_options(app, parsed.options, words);
+  add_options(app, parsed.options, listen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -141,11 +127,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     parsed.exit_status = 2;
     return parsed;
   }
-  if (!take_addresses(words.listen, parsed.options)) {
-    parsed.exit_status = 2;
-    return parsed;
-  }
-  take_words(words, parsed.options);
+  if (!take_addresses(listen, parsed.options)) parsed.exit_status = 2;
   return parsed;
 }
 
