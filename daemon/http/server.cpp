@@ -185,10 +185,85 @@ class CivetwebServer final : public HttpServer {
         worker_data_(options_.threads) {}
   ~CivetwebServer() override { CivetwebServer::stop(); }
 
-  Result<void> begin();
-  void stop() override;
-  [[nodiscard]] std::vector<std::string> addresses() const override;
-  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience) override;
+  Result<void> begin() {
+    std::signal(SIGPIPE, SIG_IGN);
+    // Once, since civetweb's count of initializations is not thread-safe.
+    [[maybe_unused]] static const unsigned features = mg_init_library(MG_FEATURES_DEFAULT);
+    const std::string threads = std::to_string(options_.threads);
+    const std::string bytes = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
+    // The port is never bound: civetweb_calls.cpp intercepts that.
+    const char* settings[][2] = {{"listening_ports", "127.0.0.1:0"},
+                                 {"num_threads", threads.c_str()},
+                                 {"enable_keep_alive", "yes"},
+                                 {"max_request_size", bytes.c_str()},
+                                 {"decode_url", "no"},
+                                 {"decode_query_string", "no"},
+                                 {"enable_auth_domain_check", "no"},
+                                 {nullptr, nullptr}};
+    mg_callbacks callbacks{};
+    callbacks.init_thread = on_thread;
+    callbacks.init_connection = on_link;
+    callbacks.begin_request = on_request;
+    callbacks.end_request = on_request_end;
+    callbacks.http_error = on_error;
+    callbacks.connection_close = on_close;
+    callbacks.log_message = on_log;
+    mg_init_data init{&callbacks, this, settings[0]};
+    std::array<char, 256> text{};
+    mg_error_data error{nullptr, text.data(), text.size()};
+    use_for_civetweb(&links_);
+    context_ = mg_start2(&init, &error);
+    use_for_civetweb(nullptr);
+    if (context_ == nullptr) {
+      return make_error(ErrorCode::kIo, "HTTP server", std::string("cannot start: ") + text.data());
+    }
+    if (!links_.has_listener()) {
+      return make_error(ErrorCode::kData, "HTTP server",
+                        "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
+    }
+    return front_.start();
+  }
+
+  void stop() override {
+    front_.stop();
+    links_.stop();
+    if (context_ != nullptr) {
+      mg_stop(context_);
+      context_ = nullptr;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> addresses() const override {
+    std::vector<std::string> texts;
+    for (const Endpoint& endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
+    return texts;
+  }
+
+  [[nodiscard]] bool answers(std::string_view path, std::chrono::milliseconds patience) override {
+    const Endpoint kOwnPeer{IpAddress::v4(0x7FFFFFFF),
+                            1};  // the loopback network's broadcast address, which no client can have
+    const TimePoint due = options_.clock.now() + patience;
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
+    const UniqueFd own(ends[0]);
+    UniqueFd others(ends[1]);
+    const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    if (::send(own.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
+      return false;
+    if (!front_.adopt(std::move(others), kOwnPeer)) return false;
+    constexpr std::string_view kGood = "HTTP/1.1 200 ";
+    std::array<char, kGood.size()> status{};
+    for (std::size_t have = 0; have < status.size();) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - options_.clock.now()).count();
+      pollfd readable{own.get(), POLLIN, 0};
+      if (left <= 0 || ::poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000))) < 0) return false;
+      const ssize_t got = ::recv(own.get(), status.data() + have, status.size() - have, MSG_DONTWAIT);
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
+      have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+    }
+    return std::string_view(status.data(), status.size()) == kGood;
+  }
+
   [[nodiscard]] std::size_t evictions() const override { return front_.evictions(); }
 
  private:
@@ -200,13 +275,77 @@ class CivetwebServer final : public HttpServer {
   }
 
   // civetweb's callbacks. They must not throw into C code.
-  static void* on_thread(const mg_context* context, int type) noexcept;
-  static int on_link(const mg_connection* connection, void** data) noexcept;
-  static int on_request(mg_connection* connection) noexcept;
-  static void on_request_end(const mg_connection* connection, int status) noexcept;
-  static int on_error(mg_connection* connection, int status, const char* message) noexcept;
-  static void on_close(const mg_connection* connection) noexcept;
-  static int on_log(const mg_connection* connection, const char* message) noexcept;
+  static void* on_thread(const mg_context* context, int type) noexcept {
+    auto& server = *static_cast<CivetwebServer*>(mg_get_user_data(context));
+    name_thread(type == 1 ? "memstatd-http" : "memstatd-links");
+    if (type == 0) {
+      server.links_.ring();
+      use_for_civetweb(&server.links_);
+    }
+    if (type != 1) return nullptr;  // only workers serve connections
+    return &server.worker_data_[server.threads_started_++];
+  }
+
+  static int on_link(const mg_connection* connection, void** data) noexcept {
+    *data = nullptr;
+    WorkerData& worker = worker_of(connection);
+    CivetwebServer& server = of(connection);
+    worker.link = server.links_.claim();
+    worker.link_closes = false;
+    server.wait_for_request(worker);
+    return 0;
+  }
+
+  static int on_request(mg_connection* connection) noexcept {
+    const mg_request_info& info = *mg_get_request_info(connection);
+    WorkerData& worker = worker_of(connection);
+    CivetwebServer& server = of(connection);
+    try {
+      const bool checks_host = server.checks_host(*worker.connection);
+      const ValidatedRequest validated = check_request(info, worker, checks_host);
+      if (validated.is_upgrade) close_link(connection, worker);  // civetweb closes it anyway
+      if (validated.refusal != 0) {
+        close_link(connection, worker);  // civetweb would wait for a body
+        server.refuse(worker, validated.refusal, validated.why, validated.head_only);
+      } else {
+        const bool keep_alive = validated.keep_alive && server.options_.keep_alive_idle.count() > 0;
+        server.respond(worker, server.ask_handler(validated.request), validated.head_only, keep_alive);
+      }
+    } catch (...) {
+      server.front_.log("no memory to answer a request");
+    }
+    return 200;  // answered; civetweb does nothing more
+  }
+
+  static void on_request_end(const mg_connection* connection, int /*status*/) noexcept {
+    WorkerData& worker = worker_of(connection);
+    if (!worker.link_closes) of(connection).wait_for_request(worker);
+  }
+
+  // civetweb could not parse the request. It closes the link after this call.
+  static int on_error(mg_connection* connection, int status, const char* message) noexcept {
+    WorkerData& worker = worker_of(connection);
+    CivetwebServer& server = of(connection);
+    try {
+      if (worker.connection != nullptr) server.refuse(worker, status, message);
+    } catch (...) {
+      server.front_.log("no memory to refuse a request");
+    }
+    return 0;
+  }
+
+  static void on_close(const mg_connection* connection) noexcept {
+    WorkerData& worker = worker_of(connection);
+    CivetwebServer& server = of(connection);
+    server.give_up(worker);
+    worker.link = UniqueFd();
+    server.links_.renew();
+  }
+
+  static int on_log(const mg_connection* connection, const char* message) noexcept {
+    of(connection).front_.log(message);
+    return 1;
+  }
 
   static void close_link(mg_connection* connection, WorkerData& worker) {
     mg_disable_keep_alive(connection);
@@ -219,11 +358,72 @@ class CivetwebServer final : public HttpServer {
   void give_up(WorkerData& worker) {
     if (worker.connection != nullptr) front_.abandon(*std::exchange(worker.connection, nullptr));
   }
-  void wait_for_request(WorkerData& worker) noexcept;
-  bool pass_on(WorkerData& worker);
-  HttpResponse ask_handler(const HttpRequest& request);
-  void respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive);
-  void refuse(WorkerData& worker, int status, std::string_view why, bool head_only = false);
+  // Blocks until this worker's link has a request for civetweb, or the link ends when stopping.
+  void wait_for_request(WorkerData& worker) noexcept {
+    for (;;) {
+      give_up(worker);  // a request that could not be answered for lack of memory
+      try {
+        worker.connection = front_.next_request();
+        if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads the end of the link
+        if (worker.connection == nullptr || pass_on(worker)) return;
+      } catch (...) {
+        front_.log("no memory to read a request");
+      }
+    }
+  }
+
+  // Sends the header of the worker's request to civetweb, in origin form and after kStay. Returns false if it was
+  // rejected.
+  bool pass_on(WorkerData& worker) {
+    HttpConnection& connection = *worker.connection;
+    const std::string_view header = std::string_view(connection.input).substr(0, connection.header_bytes);
+    worker.authority.reset();
+    const bool is_too_long = header.size() >= kMaxHeaderBytes;
+    if (is_too_long || !is_strict_header(header)) {
+      refuse(worker, is_too_long ? 431 : 400, is_too_long ? "the header has more than 8 KiB" : "malformed request");
+      return false;
+    }
+    const std::size_t target = header.find(' ') + 1;
+    const std::size_t rest = header.find("\r\n") + 2;
+    std::size_t path = target;
+    constexpr std::string_view kScheme = "http://";
+    if (equals_ignoring_case(header.substr(target, kScheme.size()), kScheme)) {
+      path = std::min(header.find('/', target + kScheme.size()), header.find(' ', target));
+      worker.authority = header.substr(target + kScheme.size(), path - target - kScheme.size());
+    }
+    worker.request.clear();
+    for (const std::string_view part :
+         {header.substr(0, target), header.substr(path, rest - path), kStay, header.substr(rest)})
+      worker.request.add(part);
+    // After a part of a request, civetweb gets the end of the link and refuses it.
+    if (worker.request.send(worker.link.get()) != Outgoing::Status::kDone) worker.link = UniqueFd();
+    return true;
+  }
+
+  HttpResponse ask_handler(const HttpRequest& request) {
+    try {
+      return handler_(request);
+    } catch (const std::exception& error) {
+      front_.log(std::string("the handler of ") + std::string(request.path) + " failed: " + error.what());
+    } catch (...) {
+      front_.log("the handler of " + std::string(request.path) + " failed");
+    }
+    return short_answer(500, "the page could not be made; see the log");
+  }
+
+  void respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive) {
+    HttpConnection& connection = *worker.connection;
+    connection.response = std::move(response);
+    make_head(options_.clock, worker, connection.response, keep_alive);
+    connection.closes = !keep_alive;
+    worker.connection = nullptr;
+    front_.respond(connection, head_only);
+  }
+
+  void refuse(WorkerData& worker, int status, std::string_view why, bool head_only = false) {
+    worker.connection->drains = true;
+    respond(worker, short_answer(status, why), head_only, false);
+  }
 
   HttpServerOptions options_;
   HttpHandler handler_;
@@ -233,223 +433,6 @@ class CivetwebServer final : public HttpServer {
   std::atomic<std::size_t> threads_started_{0};
   mg_context* context_ = nullptr;
 };
-
-Result<void> CivetwebServer::begin() {
-  std::signal(SIGPIPE, SIG_IGN);
-  // Once, since civetweb's count of initializations is not thread-safe.
-  [[maybe_unused]] static const unsigned features = mg_init_library(MG_FEATURES_DEFAULT);
-  const std::string threads = std::to_string(options_.threads);
-  const std::string bytes = std::to_string(kMaxHeaderBytes + kStay.size() + 1);
-  // The port is never bound: civetweb_calls.cpp intercepts that.
-  const char* settings[][2] = {{"listening_ports", "127.0.0.1:0"},
-                               {"num_threads", threads.c_str()},
-                               {"enable_keep_alive", "yes"},
-                               {"max_request_size", bytes.c_str()},
-                               {"decode_url", "no"},
-                               {"decode_query_string", "no"},
-                               {"enable_auth_domain_check", "no"},
-                               {nullptr, nullptr}};
-  mg_callbacks callbacks{};
-  callbacks.init_thread = on_thread;
-  callbacks.init_connection = on_link;
-  callbacks.begin_request = on_request;
-  callbacks.end_request = on_request_end;
-  callbacks.http_error = on_error;
-  callbacks.connection_close = on_close;
-  callbacks.log_message = on_log;
-  mg_init_data init{&callbacks, this, settings[0]};
-  std::array<char, 256> text{};
-  mg_error_data error{nullptr, text.data(), text.size()};
-  use_for_civetweb(&links_);
-  context_ = mg_start2(&init, &error);
-  use_for_civetweb(nullptr);
-  if (context_ == nullptr) {
-    return make_error(ErrorCode::kIo, "HTTP server", std::string("cannot start: ") + text.data());
-  }
-  if (!links_.has_listener()) {
-    return make_error(ErrorCode::kData, "HTTP server",
-                      "civetweb does not use this program's definition of listen(2); link libcivetweb without -Bsymbolic");
-  }
-  return front_.start();
-}
-
-void CivetwebServer::stop() {
-  front_.stop();
-  links_.stop();
-  if (context_ != nullptr) {
-    mg_stop(context_);
-    context_ = nullptr;
-  }
-}
-
-bool CivetwebServer::answers(std::string_view path, std::chrono::milliseconds patience) {
-  const Endpoint kOwnPeer{IpAddress::v4(0x7FFFFFFF),
-                          1};  // the loopback network's broadcast address, which no client can have
-  const TimePoint due = options_.clock.now() + patience;
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
-  const UniqueFd own(ends[0]);
-  UniqueFd others(ends[1]);
-  const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-  if (::send(own.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) return false;
-  if (!front_.adopt(std::move(others), kOwnPeer)) return false;
-  constexpr std::string_view kGood = "HTTP/1.1 200 ";
-  std::array<char, kGood.size()> status{};
-  for (std::size_t have = 0; have < status.size();) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - options_.clock.now()).count();
-    pollfd readable{own.get(), POLLIN, 0};
-    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000))) < 0) return false;
-    const ssize_t got = ::recv(own.get(), status.data() + have, status.size() - have, MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
-    have += static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-  }
-  return std::string_view(status.data(), status.size()) == kGood;
-}
-
-std::vector<std::string> CivetwebServer::addresses() const {
-  std::vector<std::string> texts;
-  for (const Endpoint& endpoint : front_.endpoints()) texts.push_back(format_endpoint(endpoint));
-  return texts;
-}
-
-void* CivetwebServer::on_thread(const mg_context* context, int type) noexcept {
-  auto& server = *static_cast<CivetwebServer*>(mg_get_user_data(context));
-  name_thread(type == 1 ? "memstatd-http" : "memstatd-links");
-  if (type == 0) {
-    server.links_.ring();
-    use_for_civetweb(&server.links_);
-  }
-  if (type != 1) return nullptr;  // only workers serve connections
-  return &server.worker_data_[server.threads_started_++];
-}
-
-int CivetwebServer::on_link(const mg_connection* connection, void** data) noexcept {
-  *data = nullptr;
-  WorkerData& worker = worker_of(connection);
-  CivetwebServer& server = of(connection);
-  worker.link = server.links_.claim();
-  worker.link_closes = false;
-  server.wait_for_request(worker);
-  return 0;
-}
-
-int CivetwebServer::on_request(mg_connection* connection) noexcept {
-  const mg_request_info& info = *mg_get_request_info(connection);
-  WorkerData& worker = worker_of(connection);
-  CivetwebServer& server = of(connection);
-  try {
-    const bool checks_host = server.checks_host(*worker.connection);
-    const ValidatedRequest validated = check_request(info, worker, checks_host);
-    if (validated.is_upgrade) close_link(connection, worker);  // civetweb closes it anyway
-    if (validated.refusal != 0) {
-      close_link(connection, worker);  // civetweb would wait for a body
-      server.refuse(worker, validated.refusal, validated.why, validated.head_only);
-    } else {
-      const bool keep_alive = validated.keep_alive && server.options_.keep_alive_idle.count() > 0;
-      server.respond(worker, server.ask_handler(validated.request), validated.head_only, keep_alive);
-    }
-  } catch (...) {
-    server.front_.log("no memory to answer a request");
-  }
-  return 200;  // answered; civetweb does nothing more
-}
-
-void CivetwebServer::on_request_end(const mg_connection* connection, int /*status*/) noexcept {
-  WorkerData& worker = worker_of(connection);
-  if (!worker.link_closes) of(connection).wait_for_request(worker);
-}
-
-// civetweb could not parse the request. It closes the link after this call.
-int CivetwebServer::on_error(mg_connection* connection, int status, const char* message) noexcept {
-  WorkerData& worker = worker_of(connection);
-  CivetwebServer& server = of(connection);
-  try {
-    if (worker.connection != nullptr) server.refuse(worker, status, message);
-  } catch (...) {
-    server.front_.log("no memory to refuse a request");
-  }
-  return 0;
-}
-
-void CivetwebServer::on_close(const mg_connection* connection) noexcept {
-  WorkerData& worker = worker_of(connection);
-  CivetwebServer& server = of(connection);
-  server.give_up(worker);
-  worker.link = UniqueFd();
-  server.links_.renew();
-}
-
-// Blocks until this worker's link has a request for civetweb, or the link ends when stopping.
-void CivetwebServer::wait_for_request(WorkerData& worker) noexcept {
-  for (;;) {
-    give_up(worker);  // a request that could not be answered for lack of memory
-    try {
-      worker.connection = front_.next_request();
-      if (worker.connection == nullptr) worker.link = UniqueFd();  // stopping: civetweb reads the end of the link
-      if (worker.connection == nullptr || pass_on(worker)) return;
-    } catch (...) {
-      front_.log("no memory to read a request");
-    }
-  }
-}
-
-// Sends the header of the worker's request to civetweb, in origin form and after kStay. Returns false if it was
-// rejected.
-bool CivetwebServer::pass_on(WorkerData& worker) {
-  HttpConnection& connection = *worker.connection;
-  const std::string_view header = std::string_view(connection.input).substr(0, connection.header_bytes);
-  worker.authority.reset();
-  const bool is_too_long = header.size() >= kMaxHeaderBytes;
-  if (is_too_long || !is_strict_header(header)) {
-    refuse(worker, is_too_long ? 431 : 400, is_too_long ? "the header has more than 8 KiB" : "malformed request");
-    return false;
-  }
-  const std::size_t target = header.find(' ') + 1;
-  const std::size_t rest = header.find("\r\n") + 2;
-  std::size_t path = target;
-  constexpr std::string_view kScheme = "http://";
-  if (equals_ignoring_case(header.substr(target, kScheme.size()), kScheme)) {
-    path = std::min(header.find('/', target + kScheme.size()), header.find(' ', target));
-    worker.authority = header.substr(target + kScheme.size(), path - target - kScheme.size());
-  }
-  worker.request.clear();
-  for (const std::string_view part :
-       {header.substr(0, target), header.substr(path, rest - path), kStay, header.substr(rest)})
-    worker.request.add(part);
-  // After a part of a request, civetweb gets the end of the link and refuses it.
-  if (worker.request.send(worker.link.get()) != Outgoing::Status::kDone) worker.link = UniqueFd();
-  return true;
-}
-
-int CivetwebServer::on_log(const mg_connection* connection, const char* message) noexcept {
-  of(connection).front_.log(message);
-  return 1;
-}
-
-HttpResponse CivetwebServer::ask_handler(const HttpRequest& request) {
-  try {
-    return handler_(request);
-  } catch (const std::exception& error) {
-    front_.log(std::string("the handler of ") + std::string(request.path) + " failed: " + error.what());
-  } catch (...) {
-    front_.log("the handler of " + std::string(request.path) + " failed");
-  }
-  return short_answer(500, "the page could not be made; see the log");
-}
-
-void CivetwebServer::respond(WorkerData& worker, HttpResponse response, bool head_only, bool keep_alive) {
-  HttpConnection& connection = *worker.connection;
-  connection.response = std::move(response);
-  make_head(options_.clock, worker, connection.response, keep_alive);
-  connection.closes = !keep_alive;
-  worker.connection = nullptr;
-  front_.respond(connection, head_only);
-}
-
-void CivetwebServer::refuse(WorkerData& worker, int status, std::string_view why, bool head_only) {
-  worker.connection->drains = true;
-  respond(worker, short_answer(status, why), head_only, false);
-}
 
 }  // namespace
 

@@ -142,27 +142,6 @@ void Snapshot::add_columns(FigureSet figures) {
   figures_with_column_ |= figures;
 }
 
-void Snapshot::release() {
-  rows_ = std::vector<Row>();
-  labels_ = Buffer();
-  values_ = std::vector<std::uint64_t>();
-  stride_ = 0;
-  columns_ = {};
-  figures_with_column_ = 0;
-  cpu_blocks_ = std::vector<CpuBlock>();
-  cpu_values_ = std::vector<std::uint64_t>();
-  node_blocks_ = std::vector<NodeBlock>();
-  node_values_ = std::vector<std::uint64_t>();
-  details_ = std::vector<Detail>();
-  machine_samples_ = std::vector<MachineSample>();
-  kernel_log = std::string();
-  histograms_ = std::vector<HistogramPlace>();
-  bucket_counts_ = std::vector<std::uint64_t>();
-  sample_ranges_ = std::vector<SampleRange>();
-  more_labels_ = Buffer();
-  size_classes_ = std::vector<std::uint64_t>();
-}
-
 void append_escaped_label_value(std::string& out, std::string_view text) {
   for (const char c : text) {
     switch (c) {

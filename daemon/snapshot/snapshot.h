@@ -219,7 +219,7 @@ class Snapshot {
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
   /// Frees all storage. Only while no other thread uses the snapshot.
-  void release();
+  void release() { *this = Snapshot(); }
 
   /// Boot time in nanoseconds since 1970; 0: unknown.
   [[nodiscard]] std::int64_t boot_time_ns() const { return boot_time_ns_; }
