@@ -13,32 +13,24 @@ namespace memstat {
 
 ConfigBytes read_config_bytes(int descriptor, std::span<char> room) noexcept {
   ConfigBytes bytes;
+  const auto stopped = [&bytes](ConfigBytes::Stop stop, int system_errno) {
+    bytes.stop = stop;
+    bytes.system_errno = system_errno;
+    return bytes;
+  };
   struct stat about = {};
-  if (fstat(descriptor, &about) != 0) {
-    bytes.stop = ConfigBytes::Stop::kRead;
-    bytes.system_errno = errno;
-    return bytes;
-  }
-  if (!S_ISREG(about.st_mode)) {
-    bytes.stop = ConfigBytes::Stop::kKind;
-    bytes.system_errno = S_ISDIR(about.st_mode) ? EISDIR : 0;
-    return bytes;
-  }
+  if (fstat(descriptor, &about) != 0) return stopped(ConfigBytes::Stop::kRead, errno);
+  if (!S_ISREG(about.st_mode)) return stopped(ConfigBytes::Stop::kKind, S_ISDIR(about.st_mode) ? EISDIR : 0);
   bytes.is_readable_by_all = (about.st_mode & S_IROTH) != 0;
   while (bytes.size < room.size()) {
     const ssize_t got =
         pread(descriptor, room.data() + bytes.size, room.size() - bytes.size, static_cast<off_t>(bytes.size));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      bytes.stop = ConfigBytes::Stop::kRead;
-      bytes.system_errno = errno;
-      return bytes;
-    }
+    if (got < 0) return stopped(ConfigBytes::Stop::kRead, errno);
     if (got == 0) return bytes;
     bytes.size += static_cast<std::size_t>(got);
   }
-  bytes.stop = ConfigBytes::Stop::kTooLarge;
-  return bytes;
+  return stopped(ConfigBytes::Stop::kTooLarge, 0);
 }
 
 ConfigBytes read_config_bytes(const char* path, std::span<char> room) noexcept {

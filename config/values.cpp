@@ -21,23 +21,16 @@ Error wrong(std::string_view text, std::string_view what) {
   return make_error(ErrorCode::kData, {}, quoted(text) + " " + std::string(what));
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr std::string_view kDigits = "0123456789";
 
-std::string_view cut_digits(std::string_view& rest) {
-  std::size_t length = 0;
-  while (length < rest.size() && is_digit(rest[length])) ++length;
-  const std::string_view digits = rest.substr(0, length);
-  rest.remove_prefix(length);
-  return digits;
+/// Removes what comes before `end`, and returns it.
+std::string_view cut_before(std::size_t end, std::string_view& rest) {
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(part.size());
+  return part;
 }
-
-std::string_view cut_unit(std::string_view& rest) {
-  std::size_t length = 0;
-  while (length < rest.size() && !is_digit(rest[length])) ++length;
-  const std::string_view unit = rest.substr(0, length);
-  rest.remove_prefix(length);
-  return unit;
-}
+std::string_view cut_digits(std::string_view& rest) { return cut_before(rest.find_first_not_of(kDigits), rest); }
+std::string_view cut_unit(std::string_view& rest) { return cut_before(rest.find_first_of(kDigits), rest); }
 
 /// `count` x `factor`; empty if that exceeds `limit`.
 std::optional<std::uint64_t> multiply(std::string_view count, std::uint64_t factor, std::uint64_t limit) {
@@ -286,11 +279,10 @@ Result<std::string> parse_cpus(std::string_view text) {
 Result<std::string> parse_bcrypt_hash(std::string_view text) {
   constexpr std::size_t kBytes = 60;
   constexpr unsigned kMaxCost = 15;
-  const auto is_letter = [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/';
-  };
+  constexpr std::string_view kLetters = "./0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const bool has_scheme = text.starts_with("$2a$") || text.starts_with("$2b$") || text.starts_with("$2y$");
-  if (text.size() == kBytes && has_scheme && text[6] == '$' && std::all_of(text.begin() + 7, text.end(), is_letter)) {
+  if (text.size() == kBytes && has_scheme && text[6] == '$' &&
+      text.find_first_not_of(kLetters, 7) == std::string_view::npos) {
     const auto cost = parse_u64(text.substr(text[4] == '0' ? 5 : 4, text[4] == '0' ? 1 : 2));
     if (cost && *cost >= 4 && *cost <= kMaxCost) return std::string(text);
   }
@@ -328,23 +320,12 @@ Result<LogFormat> parse_log_format(std::string_view text) {
   return parse_word(text, kWords);
 }
 
-Result<EventsMode> parse_events_mode(std::string_view text) {
-  static constexpr std::array<Word<EventsMode>, 4> kWords = {{{"off", EventsMode::kOff},
-                                                              {"failures", EventsMode::kFailures},
-                                                              {"counters", EventsMode::kCounters},
-                                                              {"full", EventsMode::kFull}}};
-  return parse_word(text, kWords);
-}
-
-std::string_view to_string(EventsMode mode) {
-  switch (mode) {
-    case EventsMode::kOff: return "off";
-    case EventsMode::kFailures: return "failures";
-    case EventsMode::kCounters: return "counters";
-    case EventsMode::kFull: return "full";
-  }
-  return "";
-}
+constexpr std::array<Word<EventsMode>, 4> kEventsModes = {{{"off", EventsMode::kOff},
+                                                           {"failures", EventsMode::kFailures},
+                                                           {"counters", EventsMode::kCounters},
+                                                           {"full", EventsMode::kFull}}};
+Result<EventsMode> parse_events_mode(std::string_view text) { return parse_word(text, kEventsModes); }
+std::string_view to_string(EventsMode mode) { return kEventsModes[static_cast<std::size_t>(mode)].word; }
 
 Result<std::uint32_t> parse_cpu_share(std::string_view text) {
   constexpr std::uint64_t kMaxPercent = 6400;

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/model/field.h"
@@ -53,6 +55,16 @@ struct CpuBlocks {
   std::string_view bytes;                                  ///< Origin of all offsets. Borrowed.
   std::size_t block_size = 0;                              ///< B
   std::array<std::uint16_t, kCpuFieldCount> offsets = {};  ///< Offset in a block, by CpuField, in bytes.
+
+  /// Blocks that begin with these fields, in order.
+  static CpuBlocks of(std::string_view bytes, std::size_t block_size, std::initializer_list<CpuField> fields) {
+    CpuBlocks blocks{.bytes = bytes, .block_size = block_size};
+    std::uint16_t offset = 0;
+    for (const CpuField field : fields) {
+      blocks.offsets[static_cast<std::size_t>(field)] = std::exchange(offset, static_cast<std::uint16_t>(offset + 8));
+    }
+    return blocks;
+  }
 };
 
 /// Totals of the first N integers over all blocks of one type.

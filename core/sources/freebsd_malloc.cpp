@@ -72,13 +72,9 @@ std::uint32_t cpus_with_figures(std::string_view bytes, const StatisticsStream& 
 /// A CPU's block begins with five integers: memalloced, memfreed, numallocs, numfrees and the mask of size classes.
 constexpr std::size_t kIntegers = 5;
 CpuBlocks blocks_of(std::string_view bytes) {
-  CpuBlocks blocks{.bytes = bytes, .block_size = StatisticsStream::kBlockSize};
-  std::uint16_t offset = 0;
-  for (const CpuField field :
-       {CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kSizeMask}) {
-    blocks.offsets[static_cast<std::size_t>(field)] = std::exchange(offset, static_cast<std::uint16_t>(offset + 8));
-  }
-  return blocks;
+  return CpuBlocks::of(
+      bytes, StatisticsStream::kBlockSize,
+      {CpuField::kMemAlloced, CpuField::kMemFreed, CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kSizeMask});
 }
 
 void put_totals(const CpuTotals<kIntegers>& of, Figures& totals) {

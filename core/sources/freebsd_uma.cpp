@@ -29,11 +29,7 @@ constexpr FieldMask kAlways{Field::kBytes,    Field::kCount,    Field::kFree,   
 /// A CPU's block begins with three integers: allocations, frees and the items in its cache.
 constexpr std::size_t kIntegers = 3;
 CpuBlocks blocks_of(std::string_view bytes) {
-  CpuBlocks blocks{.bytes = bytes, .block_size = StatisticsStream::kBlockSize};
-  blocks.offsets[static_cast<std::size_t>(CpuField::kNumAllocs)] = 0;
-  blocks.offsets[static_cast<std::size_t>(CpuField::kNumFrees)] = 8;
-  blocks.offsets[static_cast<std::size_t>(CpuField::kFree)] = 16;
-  return blocks;
+  return CpuBlocks::of(bytes, StatisticsStream::kBlockSize, {CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kFree});
 }
 
 void parse_zone(std::string_view bytes, std::size_t record, std::uint64_t page_size, Staging& staging, StagedType& zone) {

@@ -148,15 +148,7 @@ class ProtobufWriter : public PageAppender {
   void named_histogram(const NamedLabels& labels, const HistogramBuckets& buckets, const HistogramCounts& histogram,
                        std::int64_t created_ns) {
     OwnLabels own;
-    labels.for_each([&](std::string_view name, std::string_view text) {
-      std::string value(text.size(), '\0');
-      if (labels.is_escaped) {
-        value.resize(static_cast<std::size_t>(unescape_label_value(value.data(), text) - value.data()));
-      } else {
-        value = text;
-      }
-      own.emplace_back(name, std::move(value));
-    });
+    labels.for_each([&](std::string_view name, std::string_view text) { own.emplace_back(name, unescaped_label(text)); });
     own_histogram(own, histogram_data(buckets, histogram, created_ns));
   }
 

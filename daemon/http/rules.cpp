@@ -46,13 +46,7 @@ bool is_loopback_host(std::string_view host) {
   return address && is_loopback(*address);
 }
 
-bool is_header_name(std::string_view text) {
-  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    return is_letter || kMarks.find(c) != std::string_view::npos;
-  });
-}
+bool is_header_name(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char); }
 
 bool list_contains(std::string_view list, std::string_view token) {
   while (!list.empty()) {

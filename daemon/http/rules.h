@@ -26,6 +26,13 @@ bool decode_path(std::string_view raw, std::string& path);
 /// without a port. This rejects web pages whose own host name resolves to 127.0.0.1 (DNS rebinding).
 bool is_loopback_host(std::string_view host);
 
+/// Whether a token of RFC 9110 may contain this character.
+constexpr bool is_token_char(char c) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return is_letter || kMarks.find(c) != std::string_view::npos;
+}
+
 /// Whether the text is a valid header name: a token of RFC 9110.
 bool is_header_name(std::string_view text);
 

@@ -61,24 +61,12 @@ void write_poll(JsonWriter& json, const Snapshot& snapshot) {
   json.field("generation", snapshot.generation()).field("time", seconds_of(snapshot.realtime_ns));
 }
 
-void append_unescaped(std::string& out, std::string_view text) {
-  const std::size_t begin = out.size();
-  out.resize(begin + unescaped_label_size(text));
-  unescape_label_value(out.data() + begin, text);
-}
-
-std::string unescaped(std::string_view text) {
-  std::string out;
-  append_unescaped(out, text);
-  return out;
-}
-
 /// `name` is a reusable buffer.
 void write_identity(JsonWriter& json, const Snapshot& snapshot, std::size_t row, std::string& name) {
   const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
   json.field("allocator", labels.allocator());
-  name.clear();
-  append_unescaped(name, labels.escaped_type());
+  name.resize(unescaped_label_size(labels.escaped_type()));
+  unescape_label_value(name.data(), labels.escaped_type());
   json.field("type", name);
 }
 
@@ -163,16 +151,6 @@ std::string_view runbook_of(const Snapshot& snapshot, std::size_t row) {
 
 }  // namespace
 
-std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type) {
-  std::string escaped;
-  append_escaped_label_value(escaped, type);
-  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
-    const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
-    if (labels.escaped_type() == escaped && labels.allocator() == allocator) return row;
-  }
-  return std::nullopt;
-}
-
 std::string types_document(const Snapshot& snapshot, const ApiRequest& request) {
   constexpr std::size_t kUsualRowBytes = 320;
   JsonWriter json;
@@ -218,11 +196,7 @@ std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<c
   write_tasks(json, GroupTasks(snapshot), row);
   if (entry.first_seen_ns != 0) json.field("first_seen", seconds_of(entry.first_seen_ns));
   for (const Snapshot::Detail& detail : snapshot.details()) {
-    if (detail.row != row) continue;
-    std::string_view text = snapshot.labels_at(detail.labels, {}).text;
-    text.remove_prefix(entry.label_size + std::string_view(",detail=\"").size());
-    text.remove_suffix(1);
-    json.field("detail", unescaped(text));
+    if (detail.row == row) json.field("detail", snapshot.detail_text(detail));
   }
   for (const Explanation& explanation : explain(std::string(to_string(entry.allocator)) + "/" + name)) {
     if (explanation.kind != "type") continue;
@@ -388,7 +362,7 @@ std::string memory_document(const Snapshot& snapshot, const HostInfo& host, cons
   for (const Snapshot::MachineSample& part : snapshot.samples(kAccountedBytes)) {
     sum += part.bits;
     snapshot.labels_at(part.labels, kAccountedBytes.label_names()).for_each([&](std::string_view, std::string_view name) {
-      json.open_object().field("part", unescaped(name)).field("bytes", part.bits).close();
+      json.open_object().field("part", unescaped_label(name)).field("bytes", part.bits).close();
     });
   }
   json.close();

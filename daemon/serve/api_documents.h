@@ -31,8 +31,6 @@ struct HostInfo {
   std::vector<std::string> mounts = {};  ///< File systems that were not mounted at the start, with what to do.
 };
 
-[[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
-
 /// Each allocates its document and does not touch the kernel.
 [[nodiscard]] std::string types_document(const Snapshot& snapshot, const ApiRequest& request);
 [[nodiscard]] std::string type_document(const Snapshot& snapshot, std::size_t row, std::span<const SourceStatus> sources);

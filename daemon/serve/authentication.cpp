@@ -179,16 +179,8 @@ void Authentication::run() {
 
 namespace {
 
-/// The value of a base64 digit, 0 to 63, or -1.
-int sextet(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  return c == '/' ? 63 : -1;
-}
-
 std::optional<std::string> decode_base64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0) return {};
   std::size_t padding = 0;
   for (; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
@@ -196,8 +188,8 @@ std::optional<std::string> decode_base64(std::string_view text) {
   std::uint32_t bits = 0;
   unsigned have = 0;
   for (const char c : text) {
-    const int value = sextet(c);
-    if (value < 0) return {};
+    const std::size_t value = kDigits.find(c);
+    if (value == std::string_view::npos) return {};
     bits = bits << 6U | static_cast<std::uint32_t>(value);
     have += 6;
     if (have < 8) continue;

@@ -7,23 +7,11 @@
 #include <utility>
 
 #include "core/base/ascii.h"
+#include "core/base/text.h"
+#include "daemon/http/rules.h"
 
 namespace memstat {
 namespace {
-
-/// `wanted` must be lower case.
-constexpr bool equals_folded(std::string_view text, std::string_view wanted) {
-  return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(),
-                    [](char a, char b) { return ascii_lower(a) == b; });
-}
-
-constexpr std::array<bool, 256> make_token_table() {
-  std::array<bool, 256> table{};
-  constexpr std::string_view kChars = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-  for (const char c : kChars) table[static_cast<unsigned char>(c)] = true;
-  return table;
-}
-constexpr std::array<bool, 256> kIsTokenChar = make_token_table();
 
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -71,7 +59,7 @@ class Scanner {
   /// Empty if there is none.
   std::string_view token() {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && kIsTokenChar[static_cast<unsigned char>(text_[at_])]) ++at_;
+    while (at_ < text_.size() && is_token_char(text_[at_])) ++at_;
     return text_.substr(begin, at_ - begin);
   }
 
@@ -146,7 +134,7 @@ std::optional<int> read_parameters(Scanner& scanner, Other other) {
     if (name.empty() || !scanner.take('=')) return {};
     const std::optional<Value> value = scanner.value();
     if (!value) return {};
-    if (equals_folded(name, "q")) {
+    if (equals_ignoring_case(name, "q")) {
       if (quality) return {};
       quality = parse_quality(*value);
       if (!quality) return {};
@@ -175,7 +163,7 @@ struct MediaRange {
       const auto parameters = descriptor_of(static_cast<ExpositionFormat>(format)).media.parameters;
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         const MediaParameter& ours = parameters[i];
-        if (!equals_folded(name, ours.name)) continue;
+        if (!equals_ignoring_case(name, ours.name)) continue;
         const bool is_older = !ours.older.empty() && value.is(ours.older, ours.ignores_case);
         note(matches[format][i], value.is(ours.value, ours.ignores_case) ? ParameterMatch::kOurs
                                  : is_older                              ? ParameterMatch::kOlder
@@ -193,9 +181,9 @@ constexpr int kNamed = 16;  // plus the weights of parameters
 int type_specificity(const MediaRange& range, std::string_view type, std::string_view subtype) {
   const bool any_subtype = range.subtype == "*";
   if (range.type == "*") return any_subtype ? kAnyType : 0;
-  if (!equals_folded(range.type, type)) return 0;
+  if (!equals_ignoring_case(range.type, type)) return 0;
   if (any_subtype) return kAnySubtype;
-  return equals_folded(range.subtype, subtype) ? kNamed : 0;
+  return equals_ignoring_case(range.subtype, subtype) ? kNamed : 0;
 }
 
 /// The same for a format, with its parameters. A format that needs a special reader is never chosen through a wildcard.
@@ -233,7 +221,7 @@ template <typename Accepted>
 auto negotiate(std::span<const HttpHeader> headers, std::string_view name) {
   Accepted accepted;
   for (const HttpHeader& header : headers) {
-    if (equals_folded(header.name, name)) accepted.add(header.value);
+    if (equals_ignoring_case(header.name, name)) accepted.add(header.value);
   }
   return accepted.choose();
 }
@@ -298,8 +286,8 @@ void AcceptedCodings::add(std::string_view line) {
     }
     int* known = nullptr;
     if (name == "*") known = &any_;
-    if (equals_folded(name, "identity")) known = &identity_;
-    if (equals_folded(name, "gzip") || equals_folded(name, "x-gzip")) known = &gzip_;
+    if (equals_ignoring_case(name, "identity")) known = &identity_;
+    if (equals_ignoring_case(name, "gzip") || equals_ignoring_case(name, "x-gzip")) known = &gzip_;
     if (known != nullptr) *known = *known == kNotNamed ? *quality : std::min(*known, *quality);
   }
 }
@@ -326,8 +314,7 @@ bool has_entity(const HttpRequest& request, std::string_view etag) {
   for (std::string_view left = *header; !left.empty();) {
     std::string_view one = left.substr(0, left.find(','));
     left.remove_prefix(std::min(left.size(), one.size() + 1));
-    while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
-    while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
+    one = trim(one);
     if (one == "*") return true;
     if (one.starts_with("W/")) one.remove_prefix(2);
     if (one == etag.substr(etag.starts_with("W/") ? 2 : 0)) return true;

@@ -21,12 +21,6 @@ constexpr double kMinObjects = 32;
 /// Programs use more memory while they work, so growth over a shorter time says nothing about a control group.
 constexpr double kMinGroupSeconds = 60;
 
-std::string unescaped(std::string_view text) {
-  std::string out(unescaped_label_size(text), '\0');
-  unescape_label_value(out.data(), text);
-  return out;
-}
-
 /// Non-cache bytes of each control group: program memory, and kernel memory that cannot be reclaimed.
 std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
   std::map<std::string, double> groups;
@@ -36,7 +30,7 @@ std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
     const SystemMetric* const metric = part.first;
     for (const Snapshot::MachineSample& sample : snapshot.samples(*metric)) {
       snapshot.labels_at(sample.labels, metric->label_names()).for_each([&](std::string_view, std::string_view group) {
-        groups[unescaped(group)] += part.second * static_cast<double>(sample.bits);
+        groups[unescaped_label(group)] += part.second * static_cast<double>(sample.bits);
       });
     }
   }
@@ -86,7 +80,7 @@ class Collector {
     const std::map<std::string, double> groups = fixed_bytes_of_groups(snapshot_);
     for (std::size_t row = 0; row < snapshot_.row_count(); ++row) {
       const Snapshot::Row& entry = snapshot_.rows()[row];
-      const std::string name = unescaped(entry.labels(snapshot_.label_bytes().data()).escaped_type());
+      const std::string name = unescaped_label(entry.labels(snapshot_.label_bytes().data()).escaped_type());
       if (!is_ranked(entry.allocator, name)) continue;
       GrowthSeries series{.allocator = std::string(to_string(entry.allocator)),
                           .name = name,

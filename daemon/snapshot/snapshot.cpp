@@ -153,6 +153,23 @@ void append_escaped_label_value(std::string& out, std::string_view text) {
   }
 }
 
+std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type) {
+  std::string escaped;
+  append_escaped_label_value(escaped, type);
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    const RowLabels labels = snapshot.rows()[row].labels(snapshot.label_bytes().data());
+    if (labels.escaped_type() == escaped && labels.allocator() == allocator) return row;
+  }
+  return std::nullopt;
+}
+
+std::string Snapshot::detail_text(const Detail& detail) const {
+  std::string_view text = labels_at(detail.labels, {}).text;
+  text.remove_prefix(rows_[detail.row].label_size + std::string_view(",detail=\"").size());
+  text.remove_suffix(1);
+  return unescaped_label(text);
+}
+
 RowLabels allocator_labels(Allocator allocator) {
   static const std::array<std::string, kAllocatorCount> kTexts = [] {
     std::array<std::string, kAllocatorCount> texts;

@@ -171,6 +171,8 @@ class Snapshot {
     LabelPlace labels;
   };
   [[nodiscard]] const std::vector<Detail>& details() const { return details_; }
+  /// The text of a detail, as in the kernel.
+  [[nodiscard]] std::string detail_text(const Detail& detail) const;
 
   /// One figure that belongs to no type. For kHistogram: the argument for histogram().
   struct MachineSample {
@@ -356,5 +358,14 @@ inline char* unescape_label_value(char* at, std::string_view escaped) {
   }
   return at;
 }
+
+inline std::string unescaped_label(std::string_view escaped) {
+  std::string text(unescaped_label_size(escaped), '\0');
+  unescape_label_value(text.data(), escaped);
+  return text;
+}
+
+/// The row of a type, by the names of its allocator and of itself as in the kernel; empty if it has none.
+[[nodiscard]] std::optional<std::size_t> row_of(const Snapshot& snapshot, std::string_view allocator, std::string_view type);
 
 }  // namespace memstat

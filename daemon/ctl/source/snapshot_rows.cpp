@@ -12,19 +12,13 @@
 namespace memstat::ctl {
 namespace {
 
-std::string unescaped_name(std::string_view escaped) {
-  std::string text(unescaped_label_size(escaped), '\0');
-  unescape_label_value(text.data(), escaped);
-  return text;
-}
-
 TypeRow row_of(const Snapshot& snapshot, std::size_t at) {
   const Snapshot::Row& entry = snapshot.rows()[at];
   const RowLabels labels = entry.labels(snapshot.label_bytes().data());
   TypeRow row;
   row.allocator = labels.allocator();
   row.allocator_number = allocator_number(row.allocator);
-  row.name = unescaped_name(labels.escaped_type());
+  row.name = unescaped_label(labels.escaped_type());
   for (const Column* column : kColumns) {
     if (!snapshot.has(column->field, at)) continue;
     row.figures |= column->figure;
@@ -74,27 +68,21 @@ std::vector<TypeRow> rows_of(const Snapshot& snapshot) {
     for (const std::string_view name : merged.of(at)) rows.back().also.emplace_back(name);
   }
   for (const Snapshot::Detail& detail : snapshot.details()) {
-    std::string_view text = snapshot.labels_at(detail.labels, {}).text;
-    text.remove_prefix(snapshot.rows()[detail.row].label_size + std::string_view(",detail=\"").size());
-    text.remove_suffix(1);
-    rows[detail.row].detail = unescaped_name(text);
+    rows[detail.row].detail = snapshot.detail_text(detail);
   }
   return rows;
 }
 
 Splits splits_of(const Snapshot& snapshot, const TypeRow& type) {
   Splits splits;
-  for (std::size_t at = 0; at < snapshot.row_count(); ++at) {
-    const Snapshot::Row& row = snapshot.rows()[at];
-    const RowLabels labels = row.labels(snapshot.label_bytes().data());
-    if (labels.allocator() != type.allocator || unescaped_name(labels.escaped_type()) != type.name) continue;
-    if (row.cpu_block != 0) {
-      splits.cpus = splits_of_block(snapshot, MetricScope::kCpu, snapshot.cpu_blocks()[row.cpu_block - 1]);
-    }
-    if (row.node_block != 0) {
-      splits.nodes = splits_of_block(snapshot, MetricScope::kNode, snapshot.node_blocks()[row.node_block - 1]);
-    }
-    return splits;
+  const auto at = memstat::row_of(snapshot, type.allocator, type.name);
+  if (!at) return splits;
+  const Snapshot::Row& row = snapshot.rows()[*at];
+  if (row.cpu_block != 0) {
+    splits.cpus = splits_of_block(snapshot, MetricScope::kCpu, snapshot.cpu_blocks()[row.cpu_block - 1]);
+  }
+  if (row.node_block != 0) {
+    splits.nodes = splits_of_block(snapshot, MetricScope::kNode, snapshot.node_blocks()[row.node_block - 1]);
   }
   return splits;
 }
