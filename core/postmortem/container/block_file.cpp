@@ -67,4 +67,10 @@ Result<void> BlockFile::read(std::uint64_t offset, char* to, std::size_t size) {
   return {};
 }
 
+Result<std::string> BlockFile::read_bytes(std::uint64_t offset, std::uint64_t size) {
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  if (auto done = read(offset, bytes.data(), bytes.size()); !done) return done.error();
+  return bytes;
+}
+
 }  // namespace memstat::postmortem

@@ -34,6 +34,14 @@ class BlockFile {
 
   /// Reads exactly `size` bytes. Errors: kKvmShortRead if the file ends earlier, kIo.
   Result<void> read(std::uint64_t offset, char* to, std::size_t size);
+  Result<std::string> read_bytes(std::uint64_t offset, std::uint64_t size);
+  /// Reads a struct of numbers.
+  template <typename Record>
+  Result<Record> read_record(std::uint64_t offset) {
+    Record record;
+    if (auto done = read(offset, reinterpret_cast<char*>(&record), sizeof record); !done) return done.error();
+    return record;
+  }
 
  private:
   BlockFile(std::string name, UniqueFd fd) : name_(std::move(name)), fd_(std::move(fd)) {}

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "core/postmortem/container/block_file.h"
@@ -19,10 +18,8 @@ bool is_elf_core(std::string_view head);
 /// bounds. Points into `notes`. Thread safety: safe.
 std::string_view find_note(std::string_view notes, std::string_view name);
 
-/// Opens a dump. It is read on demand, with 10 MiB of memory whatever its size. Errors: system_error; kVersion for
-/// other machines and 32-bit dumps; kData with the offset of a malformed header.
-Result<std::unique_ptr<PhysicalMemory>> open_elf_core(const std::string& path);
-/// Same for an open file.
+/// Opens a dump. It is read on demand, with 10 MiB of memory whatever its size. Errors: those of reading; kVersion
+/// for other machines and 32-bit dumps; kData with the offset of a malformed header.
 Result<std::unique_ptr<PhysicalMemory>> open_elf_core(BlockFile file);
 
 }  // namespace memstat::postmortem

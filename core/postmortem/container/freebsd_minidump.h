@@ -17,49 +17,30 @@
 #include <vector>
 
 #include "core/postmortem/container/address_space.h"
-#include "core/postmortem/container/block_file.h"
-#include "core/postmortem/container/physical_memory.h"
+#include "core/postmortem/container/file_memory.h"
 
 namespace memstat::postmortem {
 
-/// The content of the first page.
+/// What the first page says of the kernel's addresses.
 struct MinidumpLayout {
-  static constexpr std::size_t kHeaderBytes = 80;
-
-  Machine machine = Machine::kX86;
   std::uint32_t version = 0;
   std::uint64_t page_bytes = 4096;
-  std::uint64_t ranges_at = 0;  ///< File offset of dump_avail.
-  std::uint64_t ranges_bytes = 0;
-  std::uint64_t bitmap_at = 0;
-  std::uint64_t bitmap_bytes = 0;
-  std::uint64_t tables_at = 0;
+  std::uint64_t tables_at = 0;  ///< File offset of the page tables.
   std::uint64_t tables_bytes = 0;
-  std::uint64_t pages_at = 0;
   std::uint64_t kernel_base = 0;    ///< First address covered by the page tables.
   std::uint64_t direct_base = 0;    ///< Map of all physical memory: first address,
   std::uint64_t direct_end = 0;     ///< end address (exclusive),
   std::uint64_t direct_begins = 0;  ///< and physical address of the first.
 };
 
-/// Parses the first bytes of a file. Errors: kVersion for another machine or version, kData for impossible values.
-Result<MinidumpLayout> parse_minidump_header(std::string_view header, std::string_view file);
-
 /// Whether these are the first bytes of a minidump, for any machine.
 bool is_minidump(std::string_view head);
 
 /// A minidump. Keeps only counts of its bitmap in memory.
-class FreeBsdMinidump final : public PhysicalMemory {
+class FreeBsdMinidump final : public FileMemory {
  public:
-  /// Errors: read errors, and those of parse_minidump_header; kData for impossible ranges and bitmaps.
+  /// Errors: read errors; kVersion for another machine or version; kData for impossible values, ranges and bitmaps.
   static Result<std::unique_ptr<FreeBsdMinidump>> open(BlockFile file);
-
-  [[nodiscard]] const std::string& name() const override { return file_.name(); }
-  [[nodiscard]] Machine machine() const override { return layout_.machine; }
-  [[nodiscard]] std::string_view vmcoreinfo() const override { return {}; }
-  [[nodiscard]] std::int64_t changed_ns() const override { return file_.changed_ns(); }
-  [[nodiscard]] std::string damage() const override;
-  Result<void> read(std::uint64_t address, char* to, std::size_t size) override;
 
   [[nodiscard]] const MinidumpLayout& layout() const { return layout_; }
   /// Translates a kernel address. Errors: kKvmShortRead if it is not mapped, or the dump has no table for it.
@@ -72,23 +53,24 @@ class FreeBsdMinidump final : public PhysicalMemory {
     std::uint64_t end = 0;
     std::uint64_t bit = 0;  // of the first
   };
-  // Pages are counted per block of this many bitmap bytes.
-  static constexpr std::uint64_t kCountedBytes = 4096;
 
-  FreeBsdMinidump(BlockFile file, const MinidumpLayout& layout) : file_(std::move(file)), layout_(layout) {}
-  Result<void> read_ranges();
-  Result<void> count_pages();
-  [[nodiscard]] std::optional<std::uint64_t> bit_of(std::uint64_t page) const;
+  using FileMemory::FileMemory;
+  Result<std::size_t> read_piece(std::uint64_t address, char* to, std::size_t size) override;
+  // Returns the offset of the number of bytes of dump_avail.
+  Result<std::size_t> take_machine(std::string_view header);
+  Result<void> take_header(std::string_view header);
+  Result<void> read_ranges(std::uint64_t at, std::uint64_t size);
   // The index of a page in the dump; empty if the dump does not have it.
   Result<std::optional<std::uint64_t>> place_of(std::uint64_t page);
   Result<std::uint64_t> table_entry(std::uint64_t number, std::uint64_t address);
   Result<Translation> translate_by_directory(std::uint64_t address);
+  [[nodiscard]] Error unmapped(std::uint64_t address, std::string_view why = "is not mapped") const;
 
-  BlockFile file_;
   MinidumpLayout layout_;
   std::vector<Range> ranges_;
-  std::vector<std::uint64_t> counts_;  // pages in the dump before each block of the bitmap
-  std::uint64_t page_count_ = 0;
+  std::uint64_t bits_ = 0;
+  PageBitmap bitmap_;
+  std::uint64_t pages_at_ = 0;
 };
 
 }  // namespace memstat::postmortem

@@ -13,7 +13,7 @@ constexpr std::uint64_t kIndexBytes = SymbolNames::kTokens * 2;
 constexpr std::uint64_t kMaxTokenBytes =
     64;  // of a token with its NUL; the kernel's tokens are frequent sequences of letters
 constexpr std::uint64_t kSymbolsPerMarker = 256;
-constexpr std::uint64_t kMaxNameBytes = 256;  // of a name in the table
+constexpr std::uint64_t kMaxTableName = 256;  // of a name in the table
 constexpr std::uint64_t kMinSymbols = 16;     // a real kernel has tens of thousands
 
 std::uint64_t rounded_up(std::uint64_t number) { return (number + kAlignment - 1) / kAlignment * kAlignment; }
@@ -53,7 +53,7 @@ std::uint64_t count_markers(std::string_view bytes, std::uint64_t end) {
   std::uint64_t count = 0;
   for (std::uint64_t after = ~std::uint64_t{0}; at >= 4; at -= 4) {
     const std::uint64_t marker = number_at<std::uint32_t>(bytes, at - 4);
-    if (marker >= after || (count != 0 && after - marker > kSymbolsPerMarker * kMaxNameBytes)) return 0;
+    if (marker >= after || (count != 0 && after - marker > kSymbolsPerMarker * kMaxTableName)) return 0;
     ++count;
     if (marker == 0) return count;
     after = marker;
@@ -64,7 +64,7 @@ std::uint64_t count_markers(std::string_view bytes, std::uint64_t end) {
 /// Finds the names: they end at the markers, and before them is a number of symbols that matches both.
 std::optional<std::uint64_t> find_names(std::string_view bytes, std::uint64_t markers_at, std::uint64_t markers) {
   const std::uint64_t last = number_at<std::uint32_t>(bytes, markers_at + (markers - 1) * 4);
-  const std::uint64_t most = last + kSymbolsPerMarker * kMaxNameBytes;
+  const std::uint64_t most = last + kSymbolsPerMarker * kMaxTableName;
   for (std::uint64_t size = rounded_up(last + 1); size <= most && size + kAlignment <= markers_at; size += kAlignment) {
     const std::uint64_t names_at = markers_at - size;
     const std::uint64_t count = number_at<std::uint32_t>(bytes, names_at - kAlignment);

@@ -21,7 +21,7 @@ std::string with(std::string bytes, std::size_t at, Number value) {
 Result<std::unique_ptr<PhysicalMemory>> open_bytes(const std::string& bytes) {
   const TemporaryDirectory directory;
   write_text(directory.file("dump"), bytes);
-  return open_elf_core(directory.file("dump"));
+  return open_elf_core(*BlockFile::open(directory.file("dump")));
 }
 
 TEST(ElfCore, ReadsWhatItHoldsAndNothingElse) {

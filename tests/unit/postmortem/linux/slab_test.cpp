@@ -15,7 +15,7 @@ namespace {
 Result<SlabWalk> walk(const FakeLinuxDump& dump) {
   const TemporaryDirectory directory;
   write_text(directory.file("dump"), dump.elf());
-  auto memory = open_elf_core(directory.file("dump"));
+  auto memory = open_elf_core(*BlockFile::open(directory.file("dump")));
   if (!memory) return std::move(memory.error());
   auto image = KernelImage::open(*std::move(memory));
   if (!image) return std::move(image.error());
