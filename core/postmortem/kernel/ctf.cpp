@@ -2,7 +2,6 @@
 #include "core/postmortem/kernel/btf.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "core/postmortem/container/bytes.h"
