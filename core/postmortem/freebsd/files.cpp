@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/freebsd/files.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "core/base/text.h"
 #include "core/capture/manifest.h"
+#include "core/postmortem/freebsd/list.h"
 #include "core/postmortem/freebsd/machine.h"
-#include "core/postmortem/freebsd/pages.h"
 #include "core/postmortem/freebsd/streams.h"
 
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kMaxNotes = 1000;
 constexpr std::string_view kOnlyPoll = "000000";
 constexpr std::size_t kMaxReleaseBytes = 32;
 
@@ -62,14 +60,14 @@ class FilesOfKernel {
   }
 
  private:
-  void note(const std::string& subject, const std::string& damage) {
-    if (!damage.empty() && notes_.size() < kMaxNotes) notes_.push_back(subject + ": " + damage);
-  }
+  void note(const std::string& subject, std::string_view damage) { add_damage(notes_, subject, damage); }
+
   void note_all(const std::vector<std::string>& damage) {
     for (const std::string& line : damage) {
-      if (notes_.size() < kMaxNotes) notes_.push_back(line);
+      if (notes_.size() < kMaxDamage) notes_.push_back(line);
     }
   }
+
   Result<void> add_sysctl(const std::string& name, std::string bytes) {
     return files_->add_file(std::string(kOnlyPoll) + "/sysctl/" + name, std::move(bytes));
   }

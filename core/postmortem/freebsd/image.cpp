@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/freebsd/image.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/base/text.h"
@@ -21,12 +20,10 @@ constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "KPML5phys", "paget
 class MinidumpImage final : public FreeBsdKernel {
  public:
   MinidumpImage(std::unique_ptr<FreeBsdMinidump> dump, KernelFile file)
-      : FreeBsdKernel(std::move(file)), dump_(std::move(dump)) {}
+      : FreeBsdKernel(std::move(file), *dump), dump_(std::move(dump)) {
+    page_bytes_ = dump_->layout().page_bytes;
+  }
 
-  [[nodiscard]] const std::string& name() const override { return dump_->name(); }
-  [[nodiscard]] std::int64_t changed_ns() const override { return dump_->changed_ns(); }
-  [[nodiscard]] std::uint64_t page_bytes() const override { return dump_->layout().page_bytes; }
-  [[nodiscard]] std::string damage() const override { return dump_->damage(); }
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
     return read_translated(*dump_, address, to, size, [this](std::uint64_t at) { return dump_->translate(at); });
   }
@@ -38,11 +35,8 @@ class MinidumpImage final : public FreeBsdKernel {
 class WholeImage final : public FreeBsdKernel {
  public:
   WholeImage(std::unique_ptr<PhysicalMemory> dump, KernelFile file)
-      : FreeBsdKernel(std::move(file)), dump_(std::move(dump)) {}
+      : FreeBsdKernel(std::move(file), *dump), dump_(std::move(dump)) {}
 
-  [[nodiscard]] const std::string& name() const override { return dump_->name(); }
-  [[nodiscard]] std::int64_t changed_ns() const override { return dump_->changed_ns(); }
-  [[nodiscard]] std::string damage() const override { return dump_->damage(); }
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
     return read_translated(*dump_, address, to, size, [this](std::uint64_t at) { return translate(*dump_, tables_, at); });
   }

@@ -21,16 +21,15 @@ namespace memstat::postmortem {
 class FreeBsdKernel : public KernelMemory {
  public:
   /// The path of the dump, for messages.
-  [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const KernelFile& file() const { return file_; }
   [[nodiscard]] const Btf& types() const override { return file_.types(); }
   /// The dump's modification time in ns since 1970, if the kernel has no time.
-  [[nodiscard]] virtual std::int64_t changed_ns() const = 0;
+  [[nodiscard]] std::int64_t changed_ns() const { return changed_ns_; }
   /// Page size in bytes; 4096 except on some arm64.
-  [[nodiscard]] virtual std::uint64_t page_bytes() const { return 4096; }
+  [[nodiscard]] std::uint64_t page_bytes() const { return page_bytes_; }
   /// What is missing from the kernel as a whole, for display; usually "".
-  [[nodiscard]] virtual std::string damage() const { return {}; }
-
+  [[nodiscard]] const std::string& damage() const { return damage_; }
   /// Reads a global variable. Errors: kKvmNoSymbol, those of read().
   template <typename Number>
   Result<Number> read_variable(std::string_view name) {
@@ -42,10 +41,19 @@ class FreeBsdKernel : public KernelMemory {
   Result<void> check_version();
 
  protected:
-  explicit FreeBsdKernel(KernelFile file) : file_(std::move(file)) {}
+  FreeBsdKernel(KernelFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  FreeBsdKernel(KernelFile file, const PhysicalMemory& dump) : FreeBsdKernel(std::move(file), dump.name()) {
+    changed_ns_ = dump.changed_ns();
+    damage_ = dump.damage();
+  }
+
+  std::uint64_t page_bytes_ = 4096;
 
  private:
   KernelFile file_;
+  std::string name_;
+  std::int64_t changed_ns_ = 0;
+  std::string damage_;
 };
 
 /// All symbols that any reader here needs, for KernelFile::open.

@@ -18,11 +18,8 @@ Error kvm_failure(ErrorCode code, std::string_view detail) { return make_error(c
 
 class KvmKernel final : public FreeBsdKernel {
  public:
-  KvmKernel(KvmHandle& handle, KernelFile file) : FreeBsdKernel(std::move(file)), handle_(handle) {}
+  KvmKernel(KvmHandle& handle, KernelFile file) : FreeBsdKernel(std::move(file), "libkvm"), handle_(handle) {}
 
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] std::int64_t changed_ns() const override { return 0; }
-  [[nodiscard]] std::uint64_t page_bytes() const override { return page_bytes_; }
   Result<void> read(std::uint64_t address, char* to, std::size_t size) override {
     const std::ptrdiff_t got = handle_.read(address, to, size);
     if (got < 0) return kvm_failure(ErrorCode::kKvm, hex(address) + ": " + handle_.error());
@@ -39,8 +36,6 @@ class KvmKernel final : public FreeBsdKernel {
 
  private:
   KvmHandle& handle_;
-  std::string name_ = "libkvm";
-  std::uint64_t page_bytes_ = 4096;
 };
 
 /// Both symbols are heads of lists. Other symbols are looked up in the kernel file.

@@ -6,25 +6,9 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kMaxDamage = 1000;
 constexpr std::size_t kMaxNameSize = 31;
 
 }  // namespace
-
-bool ListWalk::goes_on(std::uint64_t address) {
-  if (address == 0 || !damage_.empty()) return false;
-  if (seen_.size() == kMaxEntries) {
-    end(seen_.size(), "it has no end");
-    return false;
-  }
-  if (seen_.insert(address).second) return true;
-  end(seen_.size(), "it goes in a circle");
-  return false;
-}
-
-void ListWalk::end(std::size_t count, std::string_view why) {
-  damage_ = name_ + ": " + std::to_string(count) + " were read, then: " + std::string(why);
-}
 
 std::string read_name(FreeBsdKernel& kernel, std::uint64_t address, std::string& damage) {
   const auto text = kernel.read_string(address, kMaxNameSize);

@@ -10,37 +10,34 @@
 #include <vector>
 
 #include "core/postmortem/freebsd/image.h"
+#include "core/postmortem/kernel/struct_reader.h"
 
 namespace memstat::postmortem {
 
-/// Walks a linked list up to its terminating 0. Detects circular lists.
-class ListWalk {
- public:
-  static constexpr std::size_t kMaxEntries = 65536;
-
-  /// `name`: for messages.
-  explicit ListWalk(std::string_view name) : name_(name) {}
-
-  /// Whether there is an entry at this address that was not visited yet.
-  bool goes_on(std::uint64_t address);
-  /// Ends the walk because an entry cannot be read or stored, so that the rest is unknown.
-  void stop(const Error& error) { stop(to_string(error)); }
-  void stop(std::string_view why) { end(seen_.size() - 1, why); }
-  /// "" if the list was walked to its end.
-  [[nodiscard]] const std::string& damage() const { return damage_; }
-
- private:
-  void end(std::size_t count, std::string_view why);
-
-  std::string name_;
-  std::unordered_set<std::uint64_t> seen_;
-  std::string damage_;
-};
+/// Walks a linked list of structs from `first` to its terminating 0: loads each and calls `take(address)`, which returns
+/// whether there is room for it. Detects circular lists. `name`: for messages. Returns "" if the list was walked to its end.
+template <typename Take>
+std::string walk_list(std::string_view name, StructReader& type, std::uint64_t first, StructField next, Take take) {
+  constexpr std::size_t kMaxEntries = 65536;
+  std::unordered_set<std::uint64_t> seen;
+  const auto end = [&](std::string_view why) {
+    return std::string(name) + ": " + std::to_string(seen.size()) + " were read, then: " + std::string(why);
+  };
+  for (std::uint64_t at = first; at != 0; at = type.get(next)) {
+    if (seen.size() == kMaxEntries) return end("it has no end");
+    if (seen.contains(at)) return end("it goes in a circle");
+    if (auto loaded = type.load(at); !loaded) return end(to_string(loaded.error()));
+    if (!take(at)) return end("there are more than fit");
+    seen.insert(at);
+  }
+  return {};
+}
 
 /// Reads a name, truncated as in records. If it is unreadable, returns "?" and sets `damage`.
 std::string read_name(FreeBsdKernel& kernel, std::uint64_t address, std::string& damage);
 
-/// Adds "subject: what" unless `what` is "", up to 1000 lines.
+inline constexpr std::size_t kMaxDamage = 1000;
+/// Adds "subject: what" unless `what` is "", up to kMaxDamage lines.
 void add_damage(std::vector<std::string>& to, const std::string& subject, std::string_view what);
 
 /// The error for a struct that the kernel file lacks, or that lacks required members.

@@ -50,22 +50,16 @@ Result<FreeBsdStream> read_malloc_stream(FreeBsdKernel& kernel, const FreeBsdMac
 
   StreamBytes stream(machine.cpu_slots, kTypeHeaderBytes);
   FreeBsdStream result;
-  ListWalk walk("the list of types");
-  for (std::uint64_t at = *head; walk.goes_on(at); at = type.get(next)) {
-    if (auto loaded = type.load(at); !loaded) {
-      walk.stop(loaded.error());
-      break;
-    }
+  const auto take = [&](std::uint64_t /*address*/) {
     std::string damage;
     const std::string words = read_name(kernel, type.get(name), damage);
-    if (!stream.add(words)) {
-      walk.stop("there are more than fit");
-      break;
-    }
+    if (!stream.add(words)) return false;
     put_statistics(machine, statistics, fields, type.get(pointer), stream, damage);
     add_damage(result.damage, "malloc type " + words, damage);
-  }
-  add_damage(result.damage, "malloc types", walk.damage());
+    return true;
+  };
+  const std::string damage = walk_list("the list of types", type, *head, next, take);
+  add_damage(result.damage, "malloc types", damage);
   result.count = stream.count();
   result.bytes = stream.take();
   return result;

@@ -272,15 +272,11 @@ class ZoneNames {
     if (!keg_next_ || !keg_zones_ || !zone_next_ || !zone_name_) return missing_type(kernel_, "uma_zone");
     const auto kegs = kernel_.read_variable<std::uint64_t>("uma_kegs");
     if (!kegs) return kegs.error();
-    ListWalk walk("the list of kegs");
-    for (std::uint64_t at = *kegs; walk.goes_on(at); at = keg_.get(keg_next_)) {
-      if (auto loaded = keg_.load(at); !loaded) {
-        walk.stop(loaded.error());
-        break;
-      }
+    const std::string damage = walk_list("the list of kegs", keg_, *kegs, keg_next_, [this](std::uint64_t at) {
       take_zones(keg_.get(keg_zones_), "the zones of a keg", at, keg_.get(keg_size_));
-    }
-    add_damage(walk_.damage, "zones", walk.damage());
+      return true;
+    });
+    add_damage(walk_.damage, "zones", damage);
     // A kernel without such a list has no such zones.
     if (const auto cache_zones = kernel_.read_variable<std::uint64_t>("uma_cachezones")) {
       take_zones(*cache_zones, "the zones without a keg", 0, 0);
@@ -292,21 +288,19 @@ class ZoneNames {
   void take_zones(std::uint64_t first, std::string_view what, std::uint64_t keg, std::uint64_t object_size) {
     const std::size_t begin = walk_.zones.size();
     std::vector<std::uint64_t> addresses;
-    ListWalk walk(what);
-    for (std::uint64_t at = first; walk.goes_on(at); at = zone_.get(zone_next_)) {
-      if (auto loaded = zone_.load(at); !loaded) {
-        walk.stop(loaded.error());
-        break;
-      }
+    const std::string end = walk_list(what, zone_, first, zone_next_, [&](std::uint64_t at) {
       std::string damage;
       UmaZone& zone = walk_.zones.emplace_back();
       zone.name = read_name(kernel_, zone_.get(zone_name_), damage);
+      zone.address = at;
+      zone.is_first = addresses.empty();
       zone.keg = keg;
       zone.object_size = keg != 0 ? object_size : zone_.get(zone_size_);
       addresses.push_back(at);
       add_damage(walk_.damage, "zone " + zone.name, damage);
-    }
-    add_damage(walk_.damage, "zones", walk.damage());
+      return true;
+    });
+    add_damage(walk_.damage, "zones", end);
     if (keg == 0) return;
     constexpr std::size_t kMaxShared = 64;  // a keg has two or three
     for (std::size_t i = begin; i < walk_.zones.size() && addresses.size() <= kMaxShared; ++i) {

@@ -20,6 +20,8 @@ namespace memstat::postmortem {
 /// A uma zone.
 struct UmaZone {
   std::string name;
+  std::uint64_t address = 0;
+  bool is_first = true;                      ///< In its keg.
   std::uint64_t object_size = 0;             ///< B usable by the caller.
   std::uint64_t keg = 0;                     ///< Address of its keg; 0: it has none, and caches items of another allocator.
   std::vector<std::uint64_t> zones_of_keg;   ///< Addresses of all zones that share the keg, including this one.

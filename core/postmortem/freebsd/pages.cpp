@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/freebsd/pages.h"
+#include "core/postmortem/freebsd/streams.h"
 
 #include <array>
 #include <optional>
@@ -16,14 +16,9 @@ constexpr const char* kVmMembers[] = {
     "v_dfree",         "v_pdpages",     "v_pdwakeups",        "v_pdshortfalls",       "v_reactivated",
     "v_intrans",       "v_swappgsin",   "v_swappgsout",       "v_vnodepgsin",         "v_vnodepgsout"};
 
-// Members of struct vm_domain (sys/vm/vm_pagequeue.h), and their names in vm.domain.N.stats.
-struct DomainMember {
-  const char* member;
-  const char* leaf;
-};
-constexpr DomainMember kDomainMembers[] = {
-    {"vmd_free_count", "free_count"},   {"vmd_free_min", "free_min"},       {"vmd_free_reserved", "free_reserved"},
-    {"vmd_free_severe", "free_severe"}, {"vmd_free_target", "free_target"}, {"vmd_inactive_target", "inactive_target"}};
+// Members of struct vm_domain (sys/vm/vm_pagequeue.h); without "vmd_" they are the names in vm.domain.N.stats.
+constexpr std::string_view kDomainMembers[] = {"vmd_free_count",  "vmd_free_min",    "vmd_free_reserved",
+                                               "vmd_free_severe", "vmd_free_target", "vmd_inactive_target"};
 
 // The queues in the order of vmd_pagequeues (PQ_INACTIVE is 0; sys/vm/vm_page.h).
 struct QueueLeaf {
@@ -92,7 +87,7 @@ class PageReader {
     if (!symbol) return note("vm_dom", symbol.error());
     StructReader domain(kernel_, "vm_domain");
     std::vector<StructField> fields;
-    for (const DomainMember& member : kDomainMembers) fields.push_back(domain.field(member.member));
+    for (const std::string_view member : kDomainMembers) fields.push_back(domain.field(member));
     StructReader queue(kernel_, "vm_pagequeue");
     const StructField pages = queue.field("pq_cnt");
     const StructField scanned = queue.field("pq_pdpages");
@@ -109,7 +104,7 @@ class PageReader {
       const std::string prefix = "vm.domain." + std::to_string(number) + ".stats.";
       if (auto loaded = domain.load(at); !loaded) return note("vm_dom", loaded.error());
       for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i]) add(prefix + kDomainMembers[i].leaf, domain.get(fields[i]));
+        if (fields[i]) add(prefix + std::string(kDomainMembers[i].substr(4)), domain.get(fields[i]));
       }
       free += domain.get(fields[0]);
       for (std::size_t i = 0; i < kQueueLeaves.size(); ++i) {

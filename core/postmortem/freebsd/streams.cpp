@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/postmortem/freebsd/streams.h"
 
-#include <utility>
-
 namespace memstat::postmortem {
 namespace {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What kern.malloc_stats and vm.zone_stats of a FreeBSD kernel in a dump would have returned, byte for byte.
+// What kern.malloc_stats and vm.zone_stats of a FreeBSD kernel in a dump would have returned, byte for byte, and the values
+// of its integer sysctls.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/postmortem/freebsd/image.h"
@@ -64,5 +66,14 @@ Result<std::vector<std::uint32_t>> read_malloc_sizes(FreeBsdKernel& kernel);
 
 /// The zones of uma(9), by keg, then those without one. Errors: same.
 Result<FreeBsdStream> read_zone_stream(FreeBsdKernel& kernel, const FreeBsdMachine& machine);
+
+/// Page statistics as sysctls.
+struct FreeBsdPages {
+  std::vector<std::pair<std::string, std::uint64_t>> sysctls;  ///< Names and values of those that the kernel has.
+  std::string damage;                                          ///< For display; usually "".
+};
+
+/// Reads vm.stats.vm.v_* from vm_cnt, vm.domain.N.stats from vm_dom, and vm.uma_kmem_total.
+FreeBsdPages read_freebsd_pages(FreeBsdKernel& kernel, const FreeBsdMachine& machine);
 
 }  // namespace memstat::postmortem
