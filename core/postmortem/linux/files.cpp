@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -19,32 +20,34 @@ namespace {
 constexpr std::size_t kMaxNotes = 1000;
 constexpr std::string_view kPoll = "000000";
 
-using NodeFigure = std::uint64_t (*)(const SlabCache::Node&);
+using Node = SlabCache::Node;
 
-std::uint64_t slabs_of(const SlabCache::Node& node) { return node.slabs; }
-std::uint64_t objects_of(const SlabCache::Node& node) { return node.objects; }
-std::uint64_t used_of(const SlabCache::Node& node) { return node.objects - node.partial_free; }
-std::uint64_t partial_of(const SlabCache::Node& node) { return node.partial; }
-std::uint64_t cpu_slabs_of(const SlabCache::Node& node) { return node.cpu_slabs; }
+std::uint64_t used_of(const Node& node) { return node.objects - node.partial_free; }
 
-std::uint64_t sum_of(const SlabCache& cache, NodeFigure figure) {
+/// `figure`: a member of a node, or a function of one.
+template <typename Figure>
+std::uint64_t sum_of(const SlabCache& cache, Figure figure) {
   std::uint64_t sum = 0;
-  for (const SlabCache::Node& node : cache.nodes) sum = saturating_sum(sum, figure(node));
+  for (const Node& node : cache.nodes) sum = saturating_sum(sum, std::invoke(figure, node));
   return sum;
 }
 
 /// "TOTAL N0=... N1=...", without nodes that have none; as printed by show_slab_objects() in mm/slub.c.
-std::string by_node(const SlabCache& cache, std::uint64_t total, NodeFigure figure) {
+template <typename Figure>
+std::string by_node(const SlabCache& cache, std::uint64_t total, Figure figure) {
   std::string text = std::to_string(total);
-  for (const SlabCache::Node& node : cache.nodes) {
-    if (const std::uint64_t value = figure(node); value != 0) {
+  for (const Node& node : cache.nodes) {
+    if (const std::uint64_t value = std::invoke(figure, node); value != 0) {
       text += " N" + std::to_string(node.number) + "=" + std::to_string(value);
     }
   }
   return text + "\n";
 }
 
-std::string by_node(const SlabCache& cache, NodeFigure figure) { return by_node(cache, sum_of(cache, figure), figure); }
+template <typename Figure>
+std::string by_node(const SlabCache& cache, Figure figure) {
+  return by_node(cache, sum_of(cache, figure), figure);
+}
 
 /// Makes a name safe for a line: damaged memory may hold any bytes.
 std::string printable(std::string name) {
@@ -60,8 +63,8 @@ void add_directory_of(MemoryFiles& files, const SlabCache& cache) {
   std::uint64_t cpu_slabs = 0;
   for (const SlabCache::Cpu& cpu : cache.cpus) cpu_slabs += cpu.slabs;
   const std::uint64_t partial_used = [&] {
-    const std::uint64_t slots = saturating_product(sum_of(cache, partial_of), cache.objects_per_slab);
-    const std::uint64_t free = sum_of(cache, objects_of) - sum_of(cache, used_of);
+    const std::uint64_t slots = saturating_product(sum_of(cache, &Node::partial), cache.objects_per_slab);
+    const std::uint64_t free = sum_of(cache, &Node::objects) - sum_of(cache, used_of);
     return slots - std::min(slots, free);
   }();
   const std::array<std::pair<std::string_view, std::string>, 10> contents = {{
@@ -69,12 +72,12 @@ void add_directory_of(MemoryFiles& files, const SlabCache& cache) {
       {"slab_size", std::to_string(cache.size) + "\n"},
       {"order", std::to_string(cache.order) + "\n"},
       {"objs_per_slab", std::to_string(cache.objects_per_slab) + "\n"},
-      {"slabs", by_node(cache, slabs_of)},
-      {"total_objects", by_node(cache, objects_of)},
+      {"slabs", by_node(cache, &Node::slabs)},
+      {"total_objects", by_node(cache, &Node::objects)},
       {"objects", by_node(cache, used_of)},
-      {"partial", by_node(cache, partial_of)},
+      {"partial", by_node(cache, &Node::partial)},
       {"objects_partial", std::to_string(partial_used) + "\n"},
-      {"cpu_slabs", by_node(cache, cpu_slabs, cpu_slabs_of)},
+      {"cpu_slabs", by_node(cache, cpu_slabs, &Node::cpu_slabs)},
   }};
   for (const auto& [file, text] : contents) {
     // As in the kernel, a second cache with the same name has no directory. Names that cannot be file names have none
@@ -138,10 +141,10 @@ std::string slabinfo_text(const std::vector<SlabCache>& caches) {
   for (const SlabCache& cache : caches) {
     const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
     std::array<char, 256> figures;  // for nine numbers of up to 20 digits
-    const unsigned long long slabs = sum_of(cache, slabs_of);
+    const unsigned long long slabs = sum_of(cache, &Node::slabs);
     std::snprintf(figures.data(), figures.size(),
                   " %6llu %6llu %6llu %4llu %4llu : tunables    0    0    0 : slabdata %6llu %6llu      0\n",
-                  number(sum_of(cache, used_of)), number(sum_of(cache, objects_of)), number(cache.size),
+                  number(sum_of(cache, used_of)), number(sum_of(cache, &Node::objects)), number(cache.size),
                   number(cache.objects_per_slab), number(std::uint64_t{1} << cache.order), slabs, slabs);
     std::string name = printable(cache.name);
     if (name.size() < 17) name.resize(17, ' ');

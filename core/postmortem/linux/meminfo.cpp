@@ -2,7 +2,6 @@
 #include "core/postmortem/linux/statistics.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/base/arithmetic.h"
 #include "core/postmortem/kernel/struct_reader.h"
@@ -175,8 +174,7 @@ class MeminfoReader {
     StructReader state{image_, "hstate"};
     const StructField order = state.field("order");
     const StructField pages = state.field("nr_huge_pages");
-    const auto type = image_.types().find_struct("hstate");
-    const std::uint64_t stride = type ? image_.types().size_of(*type).value_or(0) : 0;
+    const std::uint64_t stride = state.size();
     if (!states || !count_at || !usual_at || !order || !pages || stride == 0) return;
     const auto count = image_.read_number<std::uint32_t>(*count_at);
     const auto usual = image_.read_number<std::uint32_t>(*usual_at);

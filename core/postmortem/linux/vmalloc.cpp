@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "core/postmortem/kernel/struct_reader.h"
 #include "core/postmortem/linux/symbolizer.h"
