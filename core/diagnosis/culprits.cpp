@@ -40,8 +40,8 @@ std::string_view named(const Finding& finding, std::string_view kind) {
   return found == finding.who.end() ? std::string_view() : std::string_view(found->name);
 }
 
-/// Whether a holder may have done it. A quota is of one user. What has grown is held in the group that was charged for the
-/// growth: a larger holder elsewhere had it before.
+/// Whether the holder may be the cause. A quota belongs to one user. Growth belongs to the group that was charged for it: a
+/// larger holder elsewhere had its memory before.
 bool is_suspect(const Finding& finding, const Holder& holder) {
   if (const std::string_view user = named(finding, "user"); !user.empty()) return holder.user == user;
   const bool has_grown = finding.rule != nullptr && finding.rule->watches == Watches::kGrowth;
@@ -49,7 +49,7 @@ bool is_suspect(const Finding& finding, const Holder& holder) {
   return !has_grown || group.empty() || is_within(holder.group, group);
 }
 
-/// If none of the suspects was reached, the largest of all.
+/// The largest suspects, or the largest of all if no suspect could be inspected.
 std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
   const bool has_suspect =
       std::any_of(answer.holders.begin(), answer.holders.end(), [&](const Holder& one) { return is_suspect(finding, one); });
@@ -72,7 +72,7 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
         .fact(fact_of(answer, *holder));
   }
   if (largest.empty() || largest.front()->group.size() <= 1) return;
-  if (largest.front()->group != group) finding.by("group", largest.front()->group);  // perhaps below those that are read
+  if (largest.front()->group != group) finding.by("group", largest.front()->group);  // may be too deep to be read otherwise
 }
 
 /// "812" of "nginx (pid 812)"; "": none.
@@ -83,7 +83,7 @@ std::string_view pid_of(std::string_view process) {
   return process.substr(begin + kBefore.size(), process.size() - begin - kBefore.size() - 1);
 }
 
-/// The next steps of a finding that names a process are about that process.
+/// Fills in the process that the finding names.
 void fill_in_process(Finding& finding) {
   constexpr std::string_view kPlace = " PID";
   const std::string_view pid = pid_of(named(finding, "process"));
@@ -94,7 +94,7 @@ void fill_in_process(Finding& finding) {
   }
 }
 
-/// Whether a kernel of the other system, whose causes are partly the same, can answer it as well.
+/// Whether this system's kernel can answer the question: some causes apply to both systems.
 bool can_ask(EvidenceSystem system, std::string_view question) {
   const auto& known = kFreeBsdQuestions;
   return !question.empty() &&
@@ -110,7 +110,7 @@ void name_culprits(const Evidence& evidence, Findings& findings) {
     if (std::find(finding.next.begin(), finding.next.end(), command) == finding.next.end()) {
       finding.next.insert(finding.next.begin(), command);
     }
-    // Who is left has not done what a killed process did.
+    // If the finding names a killed process, the processes still running are not the cause.
     const bool has_process = !named(finding, "process").empty();
     const InspectionAnswer* const answer = has_process ? nullptr : evidence.inspection(finding.asks);
     if (answer != nullptr) name_holders(*answer, finding);

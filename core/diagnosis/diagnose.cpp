@@ -135,7 +135,7 @@ void leave_out_symptoms(Findings& found) {
       }
       found.erase(found.begin() + static_cast<std::ptrdiff_t>(j));
     }
-    // Only now, because sharing a type with a symptom does not make a finding explained.
+    // This comes last, because a finding is not explained merely by sharing a type with a symptom.
     std::move(explained.begin(), explained.end(), std::back_inserter(found[i].about));
   }
 }

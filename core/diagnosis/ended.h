@@ -9,10 +9,10 @@
 namespace memstat {
 
 /// Seconds since a failure was last counted, if it has stopped: a third of the recent time, and at least two minutes, passed
-/// without another. Nothing: it goes on, or may.
+/// without another. Nothing: it continues, or may continue.
 std::optional<double> ended(const Evidence& evidence, const Count& count);
 
-/// The same of all samples of a metric that moved and that `is_wanted`: of the one that moved last.
+/// The same for those samples of a metric that `is_wanted` accepts: the time since any of them last increased.
 template <typename Wanted>
 std::optional<double> ended(const Evidence& evidence, std::string_view metric, Wanted is_wanted) {
   std::optional<double> least;
@@ -28,8 +28,8 @@ std::optional<double> ended(const Evidence& evidence, std::string_view metric, W
 /// ", the last one 5 min ago"; "" without seconds.
 std::string last_words(const std::optional<double>& ago);
 
-/// Says of a finding about refused requests that it is over, if it is: the part of its headline after ": ", which tells
-/// why they are refused, becomes the time of the last one, and it is notable at most.
+/// Marks a finding about refused requests as ended, if it has: the reason after ": " in its headline is replaced by the time
+/// of the last one, and the finding is at most notable.
 void tell_as_ended(const std::optional<double>& ago, Finding& finding);
 
 }  // namespace memstat

@@ -25,7 +25,7 @@ struct Count {
   double since_start = 0;  ///< since the first poll with this counter
   double recent = 0;       ///< within the last Evidence::recent_seconds
   double last = 0;         ///< since the poll before, Evidence::poll_seconds ago; 0: there is none
-  double still = 0;        ///< seconds since the poll that saw it move; of one with a recent change
+  double still = 0;        ///< seconds since the poll at which it last changed; only for a recent change
 };
 
 /// A memory type. Amounts that the kernel does not provide are empty.
@@ -55,7 +55,7 @@ struct MetricEvidence {
   Count change = {};
 };
 
-/// An amount that grows by the test of core/diagnosis/growth.h, or that has increased for another reason.
+/// An amount that grows according to the test of core/diagnosis/growth.h, or that has increased for another reason.
 struct GrowthEvidence {
   std::string allocator;  ///< kAccountAllocator for a part of the account
   std::string name;
@@ -97,7 +97,7 @@ struct LoggedEvidence {
   std::string subject = {};  ///< the control group, cache or device that the line names; "": none
 };
 
-/// Older lines of the kernel's log are no evidence.
+/// Older lines of the kernel's log are not evidence.
 inline constexpr double kLogSeconds = 600;
 
 /// Texts live as long as the evidence. Thread safety: immutable once built.
@@ -124,7 +124,7 @@ struct Evidence {
   std::vector<KillEvidence> kills;            ///< within the last kLogSeconds, oldest first; also before the first poll
   std::vector<LoggedEvidence> logged;         ///< the same for each event
 
-  /// nullptr: it was not made, or has no answer.
+  /// nullptr: the inspection was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
   [[nodiscard]] const TypeEvidence* type(Allocator allocator, std::string_view name) const;
   /// All samples of a metric; empty if the kernel or this memstatd does not have it.
@@ -141,7 +141,7 @@ struct Evidence {
   [[nodiscard]] double share(double bytes) const { return total_bytes > 0 ? bytes / total_bytes : 0; }
   /// Rate per second of a change within the last recent_seconds.
   [[nodiscard]] double rate(double recent) const { return recent_seconds > 0 ? recent / recent_seconds : 0; }
-  /// The share of recent_seconds that these seconds are; 0 for less than half a second, which may be chance.
+  /// These seconds as a share of recent_seconds; 0 for less than half a second, which may be chance.
   [[nodiscard]] double time_share(double seconds) const { return seconds >= 0.5 ? rate(seconds) : 0; }
   /// The last line about that event; nullptr: none within kLogSeconds.
   [[nodiscard]] const LoggedEvidence* last_line(std::string_view event) const;

@@ -69,7 +69,8 @@ struct Finding {
     about.push_back({std::string(allocator), std::string(type)});
     return *this;
   }
-  /// Names each once, whether the cause or an inspection has it. A name that begins with its kind, "segment 3", loses it.
+  /// Adds a holder, unless the cause or an inspection has already added it. Removes the kind from a name such as "segment
+  /// 3".
   Finding& by(std::string_view kind, std::string_view name) {
     if (name.size() > kind.size() + 1 && name.starts_with(kind) && name[kind.size()] == ' ') {
       name.remove_prefix(kind.size() + 1);

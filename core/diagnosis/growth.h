@@ -22,7 +22,7 @@ enum class GrowthShape : std::uint8_t {
   kStill,      ///< no larger at the end than at the start
   kSteady,     ///< its lows rose in each third of the window
   kStep,       ///< one rise makes up most of the growth
-  kEnded,      ///< it grew first, but no more
+  kEnded,      ///< it grew at first, but no longer
   kLevelsOff,  ///< its growth slows down: start-up, or a cache that fills
   kCycle,      ///< it falls repeatedly, and its lows do not rise
   kGivenBack,  ///< most of its gain was given back within the window

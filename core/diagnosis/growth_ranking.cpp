@@ -21,7 +21,7 @@ constexpr std::size_t kComparisons = 4;
 
 bool is_part(const GrowthSeries& series) { return series.allocator == kAccountAllocator; }
 
-/// Memory that types of another allocator include, too: never the first of a group.
+/// Whether types of another allocator include this memory: such a series never leads a group.
 bool is_other_view(const GrowthSeries& series) {
   static constexpr std::string_view kViews[] = {"table", "call_site", "kmalloc_site", "socket"};
   return std::find(std::begin(kViews), std::end(kViews), series.allocator) != std::end(kViews);

@@ -97,7 +97,7 @@ void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const L
     if (count.total <= 0) return;
     if (count.recent <= 0) {
       finding.fact(
-          {.text = counted(count.total, one, many) + " since boot, none lately", .source = source, .value = count.total});
+          {.text = counted(count.total, one, many) + " since boot, none recently", .source = source, .value = count.total});
       return;
     }
     finding.fact({.text = counted(count.recent, one, many) + " in " + duration_words(evidence.recent_seconds) +

@@ -13,9 +13,9 @@ namespace memstat {
 inline constexpr double kFullShare = 0.98;
 inline constexpr double kNearShare = 0.9;
 inline constexpr double kDaySeconds = 86400;
-/// The share from which an inspection that did not reach all processes is worth a word: others may have the rest.
+/// The share from which the count of a partial inspection is reported: other processes may use the rest.
 inline constexpr double kPartialShare = 0.5;
-/// Growth predicts an end only up to this multiple of the time watched.
+/// Growth predicts the time to a limit only up to this multiple of the time observed.
 inline constexpr double kMaxOutlook = 12;
 /// Growth this soon after boot is start-up.
 inline constexpr double kBootSeconds = 900;
@@ -50,12 +50,12 @@ std::string limit_headline(std::string what, Severity severity, const LimitState
 /// Adds the use of the limit, and refused requests.
 void add_limit_facts(const Evidence& evidence, const TypeEvidence& type, const LimitState& state, Finding& finding);
 
-/// The time left at the rate of growth, up to a day, if the time watched is long enough to predict it.
+/// The time left at the rate of growth, up to a day, if the time observed is long enough to predict it.
 std::optional<double> outlook(const GrowthEvidence& growth, std::optional<double> seconds);
 
-/// The share from which quick_outlook() looks.
+/// The minimum share for quick_outlook().
 inline constexpr double kFillingShare = 0.75;
-/// The time left, up to five minutes, of an amount that fills so fast that growth is not established before its limit.
+/// The time left, up to five minutes, of an amount that reaches its limit before growth can be established.
 std::optional<double> quick_outlook(const Evidence& evidence, const Count& change, double used, double limit);
 
 }  // namespace memstat

@@ -85,7 +85,7 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
 constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 constexpr std::string_view kHigh = "memstat_memcg_high_bytes";
 
-/// Events of a group include all groups below it, also those deeper than are read.
+/// Events of a group include those of all groups below it, even of groups too deep to be read.
 void look_below(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto events = evidence.samples(kGroupEvents);
   const auto is_throttled = [](const MetricEvidence& one) { return one.labels[1] == "high" && one.change.recent > 0; };
@@ -118,10 +118,10 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
     const TypeEvidence* const group = evidence.type(Allocator::kMemcg, high.labels[0]);
     if (group == nullptr || !group->bytes || high.value <= 0) continue;
     const double stalled = evidence.time_share(charged_to(evidence, group->name, kStalled, Holds::kGainedLately));
-    // A program sleeps for up to two seconds before it reaches the bound again.
+    // A program sleeps for up to two seconds before it reaches that limit again.
     const bool is_met = group->sleeps.recent > 0 || (group->sleeps.total > 0 && stalled > 0.1);
     if (!is_met || *group->bytes < (stalled > 0.1 ? 0.95 : 1.02) * high.value) continue;
-    // Page cache above the bound is reclaimed at once.
+    // Page cache above the limit is reclaimed at once.
     const bool is_cache = fixed_bytes(evidence, group->name).value_or(*group->bytes) < kNearShare * high.value;
     if (is_cache && (stalled <= 0.1 || has_stopped_waiting(evidence, group->name))) continue;
     Finding& finding = add_finding(

@@ -22,7 +22,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto limit = evidence.value(kLimit);
   const auto mode = evidence.value(kMode);
   if (!committed || !limit || *limit <= 0) return;
-  // All but root leave out a reserve (mm/util.c, __vm_enough_memory).
+  // Only root may use the last part, the reserve (mm/util.c, __vm_enough_memory).
   const double usable = *limit - std::min(kDefaultReserve, evidence.total_bytes / 32);
   if (*committed < kNearShare * *limit && *committed < 0.97 * usable) return;
   if (mode ? *mode != kStrict : *committed > *limit) return;

@@ -10,9 +10,9 @@ namespace memstat::causes::dying_groups {
 namespace {
 
 constexpr std::string_view kDying = "memstat_memcg_dying_descendants";
-/// Numbers that are not explained by groups removed just now.
+/// Numbers that recently removed groups do not explain.
 constexpr double kMany = 2000;
-/// With its per-CPU counters; on a small machine fewer of them are many.
+/// Including its per-CPU counters. A small machine suffers from fewer groups.
 constexpr double kBytesOfGroup = 40960;
 constexpr double kManyShare = 0.02;
 constexpr double kSome = 100;

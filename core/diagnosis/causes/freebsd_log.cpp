@@ -77,8 +77,8 @@ struct Refusal {
 };
 constexpr Refusal kRefusals[] = {
     {"files_full", "files", "Files could not be opened: the table of open files was full", "open failed with ENFILE."},
-    {"processes_full", "processes", "fork was refused: there were as many processes as may be", "fork failed with EAGAIN."},
-    {"threads_full", "threads", "Threads were refused: there were as many as may be", "pthread_create failed with EAGAIN."},
+    {"processes_full", "processes", "fork was refused: the table of processes was full", "fork failed with EAGAIN."},
+    {"threads_full", "threads", "Threads were refused: the table of threads was full", "pthread_create failed with EAGAIN."},
     {"pipes_full", "pipe_buffers", "Pipes were refused: their buffers were full", "pipe failed with ENOMEM."},
     {"swap_reservation_refused", "", "Memory was refused: swap reservations were at their limit",
      "mmap and fork failed with ENOMEM."},
@@ -120,7 +120,7 @@ constexpr std::array kTcpRefusals{
                .severity = Severity::kNow,
                .least_per_second = 0.1,
                .headline = " connections refused: a program accepts too slowly, its queue is full",
-               .effect = "Clients wait and try again.",
+               .effect = "Clients wait and retry.",
                .next = "netstat -Lan"},
     TcpRefusal{.name = "syn_cache_full",
                .kind = "tcps_sc_cacheoverflow",
@@ -133,14 +133,14 @@ constexpr std::array kTcpRefusals{
                .kind = "tcps_sc_zonefail",
                .severity = Severity::kNow,
                .least_per_second = 0.1,
-               .headline = " half-open connections dropped: the SYN cache got no memory",
+               .headline = " half-open connections dropped: the SYN cache could not allocate memory",
                .effect = "New connections fail.",
                .next = "vmstat -z | grep syncache"},
     TcpRefusal{.name = "tcp_segments_waiting_full",
                .kind = "tcps_rcvreassfull",
                .severity = Severity::kNotable,
                .least_per_second = 1,
-               .headline = " TCP segments dropped: as many wait for missing ones as may",
+               .headline = " TCP segments dropped: too many wait for missing ones",
                .effect = "They are sent again.",
                .next = "sysctl net.inet.tcp.reass"}};
 
@@ -166,7 +166,7 @@ constexpr auto kCauses = [] {
   std::size_t next = 0;
   for (std::size_t i = 0; i < kReasons.size(); ++i) {
     causes[next++] = {.name = kReasons[i].name,
-                      .looks_for = "The kernel killed a process for lack of memory, and its log says why.",
+                      .looks_for = "The kernel killed a process for lack of memory, and logged the reason.",
                       .system = CauseSystem::kFreeBsd,
                       .watches = Watches::kChange,
                       .needs = kLogNeeds,

@@ -23,7 +23,7 @@ struct Table {
   std::string_view limit;      ///< a command that shows the limit
   std::string_view asks = {};  ///< the inspection that names the holder
   std::array<std::string_view, 1> needs;
-  bool is_harmless = false;    ///< healthy machines may have it full: at most notable
+  bool is_harmless = false;    ///< it may be full on healthy machines: at most notable
   std::string_view logs = {};  ///< the event that the kernel logs when it refuses
   bool is_swept = false;       ///< frees entries right after a refusal, so it need not look full
   double full_share = 1;       ///< share of the limit from which all but root are refused
@@ -263,7 +263,7 @@ bool is_other(const TypeEvidence& type) {
          std::none_of(kTables.begin(), kTables.end(), [&](const Table& table) { return table.type == type.name; });
 }
 
-/// A larger limit is no limit: no machine has as many entries (systemd sets fs.file-max to the largest number).
+/// A larger limit is never reached (systemd sets fs.file-max to the largest number).
 constexpr double kUnlimited = 1e15;
 
 /// Names the control group, for tables that are charged to groups. An open file takes at least 200 bytes.
@@ -279,7 +279,7 @@ void name_user(const Evidence& evidence, const LimitState& state, std::string_vi
 
 constexpr std::string_view kSoftLimit = "memstat_table_soft_limit_objects";
 
-/// Whether only root gets another entry. Linux's soft limits refuse no requests.
+/// Whether only root can get another entry. Soft limits of Linux do not refuse requests.
 bool is_full_for_users(const Evidence& evidence, const Table& table, const LimitState& state) {
   if (evidence.system != EvidenceSystem::kFreeBsd) return false;
   if (state.is_bytes) return state.share >= table.full_share;

@@ -37,7 +37,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     finding.bytes = used;
     finding.is_about("memcg", group)
         .by("group", group)
-        .leads_to("Its memory can no longer be swapped out. At its memory limit the kernel will kill a process of it.");
+        .leads_to("Its memory can no longer be swapped out. At its memory limit the kernel will kill one of its processes.");
     finding.then("cat /sys/fs/cgroup" + std::string(group) + "/memory.swap.max");
   }
 }

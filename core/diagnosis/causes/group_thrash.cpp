@@ -10,9 +10,9 @@ namespace {
 
 constexpr Charge kSomeStalled{kGroupStalls, "some", "seconds of stalls for memory"};
 
-/// Between two reads of a slow disk a program may wait little.
+/// A program that waits for a slow disk need not wait long in total.
 constexpr double kFeltShare = 0.01;
-/// A backup that is bounded by intent waits as well, but seldom for so much of the time.
+/// A backup with a small limit waits as well, but rarely for this much of the time.
 constexpr double kLostShare = 0.2;
 
 bool is_thrashing(const Evidence& evidence, std::string_view group) {
@@ -24,7 +24,7 @@ bool is_thrashing(const Evidence& evidence, std::string_view group) {
   return share > 0.1 && evidence.rate(pages) > (share > 0.3 ? 20 : 100);
 }
 
-/// Groups above one that thrashes have the same counts.
+/// The groups above a thrashing group have the same counts.
 bool has_thrashing_child(const Evidence& evidence, std::string_view group) {
   for (const MetricEvidence& other : evidence.samples(kGroupStalls)) {
     const std::string_view name = other.labels[0];

@@ -20,7 +20,7 @@ struct Kind {
   std::string_view next;
   std::string_view asks = {};  ///< the inspection that names the holder
   std::string_view runbook;
-  double brings = 1;  ///< memory that each object causes in all, as a multiple of its own size
+  double brings = 1;  ///< all memory that each object needs, as a multiple of its own size
 };
 
 /// In order: the first kind that matches a type applies.
@@ -287,7 +287,8 @@ void name_grower(const Evidence& evidence, const GrowthEvidence& growth, Finding
   name_holder(evidence, charge_of(is_part ? growth.name : growth.allocator), Holds::kGainedLately, bytes, finding);
 }
 
-/// Smaller growth, below a thousandth of memory or a tenth of the earlier amount, is a finding only if an end is in sight.
+/// Smaller growth, below a thousandth of memory or a tenth of the earlier amount, is a finding only if it will reach a limit
+/// soon.
 constexpr double kWorthShare = 1e-3;
 
 bool is_more_urgent(const Finding& a, const Finding& b) {
@@ -370,8 +371,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
-/// Growth in the same control group that growth of another kind explains. Each kind explains the first few: namespaces all,
-/// threads all but the last two, open files the first eight, and any other kind the growth of the group itself.
+/// Growth that another kind of growth in the same control group explains. Each kind explains the first few kinds: namespaces
+/// all, threads all but the last two, open files the first eight, and any other kind the growth of the group itself.
 constexpr std::array<std::string_view, 14> kSymptoms{
     "cgroup_growth", "slab_leak",      "kmalloc_leak",     "page_table_growth",
     "table_growth",  "memory_growth",  "vfs_pinned",       "socket_memory_growth",

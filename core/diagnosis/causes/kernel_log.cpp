@@ -22,7 +22,8 @@ struct Line {
   std::string_view next;
   std::string_view table = {};  ///< what another cause examines in this namespace; the log covers all namespaces
   std::string_view is = {};     ///< the cause that examines that table; the finding has its name
-  std::string_view names = {};  ///< the kind of what the line names: "group"; a cache is what the finding is about
+  std::string_view names =
+      {};  ///< the kind of the subject in the line, such as "group"; a "cache" becomes the finding's subject
 };
 constexpr std::array kLines{
     Line{.name = "page_allocation_failed",
@@ -78,7 +79,7 @@ constexpr std::array kLines{
          .event = "cache_leaked",
          .severity = Severity::kNotable,
          .headline = "A slab cache was destroyed with objects in it",
-         .effect = "A module of the kernel lost them; they stay until a reboot.",
+         .effect = "A kernel module lost track of them; they stay until a reboot.",
          .next = "journalctl -k --grep 'Objects remaining|still has objects' -n 20",
          .names = "slab"},
     Line{.name = "leak_reported",
@@ -91,7 +92,7 @@ constexpr std::array kLines{
          .event = "rcu_stall",
          .severity = Severity::kNow,
          .headline = "A processor or a task holds up RCU",
-         .effect = "Memory that the kernel freed is not given back until it goes on.",
+         .effect = "The kernel cannot reuse freed memory until it continues.",
          .next = "journalctl -k --grep 'rcu.*stall' -n 40"},
     Line{.name = "device_held",
          .event = "device_held",
@@ -137,7 +138,7 @@ constexpr std::array kLines{
          .event = "orphans_full",
          .severity = Severity::kNow,
          .headline = "TCP connections were reset: there were too many orphans",
-         .effect = "Data that was not sent yet is lost.",
+         .effect = "Unsent data is lost.",
          .next = "journalctl -k --grep 'orphaned sockets' -n 10",
          .table = "tcp_orphans",
          .is = "orphans_full"},

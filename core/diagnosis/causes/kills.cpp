@@ -72,7 +72,7 @@ const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std:
   return found == evidence.kills.rend() ? nullptr : &*found;
 }
 
-/// A kill matters after it, too, so it stays as urgent, below what still fails.
+/// A kill matters even if it was the last one, so it stays as urgent, but ranks below failures that continue.
 void note_end(const Evidence& evidence, Finding& finding) {
   const auto ago = ended(evidence, kKills, [](const MetricEvidence&) { return true; });
   if (!ago) return;
@@ -103,7 +103,7 @@ enum class Limit : std::uint8_t { kOwn, kBelow, kUnknown };
 /// Local events are read at every fourth poll.
 constexpr double kPollsOfLocalEvents = 4;
 
-/// Whose limit it was. The counters of version 2 include the groups below, also those that are gone; local events do not.
+/// The group at its limit. The counters of version 2 include the groups below, even removed ones; local events do not.
 Limit limit_of(const Evidence& evidence, std::string_view group, const std::vector<std::string_view>& logged) {
   if (!logged.empty()) {
     const bool is_logged = std::find(logged.begin(), logged.end(), group) != logged.end();
@@ -152,15 +152,16 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
   if (const KillEvidence* const victim = last_victim(evidence, true, limiting); victim != nullptr) {
     add_victim(*victim, finding);
   }
-  finding.leads_to(whose == Limit::kBelow && logged.empty()
-                       ? "A group below it, which is gone or not read, was at its limit. What grew there is the cause."
-                       : "The killed process is only the victim. The cause is what grew in the group.");
+  finding.leads_to(
+      whose == Limit::kBelow && logged.empty()
+          ? "A group below it, which was removed or is not read, was at its limit. What grew there is the cause."
+          : "The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
   finding.then("memstatctl show 'memcg/" + std::string(group) + "'");
   note_end(evidence, finding);
 }
 
-/// Kills of groups that no poll has seen: they were removed with their processes, or are not read.
+/// Kills in groups that memstatd has never read, because they were removed with their processes or are too deep.
 void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const std::string_view group : logged_groups(evidence, "/")) {
     const auto kills =
@@ -171,22 +172,22 @@ void add_groups_of_log(const Evidence& evidence, const Cause& cause, Findings& f
   }
 }
 
-/// Before it kills for the whole machine, the kernel makes the allocation that fails reclaim memory, and counts that.
+/// Before the kernel kills for the whole machine, it makes the failing allocation reclaim memory, and counts that.
 bool was_never_short(const Evidence& evidence) {
   constexpr double kWellAbove = 0.1;  // far above the zones' reserves
   return !evidence.samples(kDirect).empty() && evidence.moved(kDirect) < evidence.moved(kKills) &&
          evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kWellAbove;
 }
 
-/// Kills that neither a group that is read nor the log explains, on a machine that had memory.
+/// Kills on a machine that had memory, which neither a group that is read nor the log explains.
 void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!was_never_short(evidence) || last_victim(evidence, false) != nullptr) return;
   const double kills = evidence.moved(kKills);
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kPossible,
                                  counted(kills, "process", "processes") +
-                                     " killed for lack of memory, probably at limits of control groups that are gone");
+                                     " killed for lack of memory, probably at limits of control groups that were removed");
   finding.fact({.text = counted(kills, "kill") + " in " + duration_words(evidence.recent_seconds) +
-                        ", of no control group that is read",
+                        ", in no control group that memstatd reads",
                 .source = std::string(kKills),
                 .value = kills,
                 .window_seconds = evidence.recent_seconds});
@@ -194,7 +195,7 @@ void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& 
                         counted(evidence.moved(kDirect), "allocation") + " of the machine had to wait",
                 .source = "memstat_memory_available_bytes",
                 .value = evidence.available_bytes});
-  finding.leads_to("A container's group often goes with its program. The kernel's log names it.");
+  finding.leads_to("A container's group is often removed with its program. The kernel's log names it.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
   if (evidence.samples(kLogEvents).empty()) finding.then("cat /usr/share/doc/memstatd/examples/kernel-log.conf");
   note_end(evidence, finding);
@@ -261,7 +262,8 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   const bool is_of_group = std::any_of(evidence.types.begin(), evidence.types.end(), [&](const TypeEvidence& type) {
     return type.allocator == Allocator::kMemcg && type.failures.recent > 0 && limiting_group(evidence, type) != nullptr;
   });
-  const bool is_logged = last_victim(evidence, false) != nullptr;  // a kill of the machine, beside those of groups
+  const bool is_logged =
+      last_victim(evidence, false) != nullptr;  // a kill for the whole machine, in addition to those in groups
   if (!is_logged && (is_of_group || was_never_short(evidence) || !logged_groups(evidence, "/").empty())) return;
   const bool is_blind = evidence.value("memstat_memcg_groups_left_out").value_or(0) > 0;
   Finding& finding = add_finding(found, cause, Severity::kNow, is_blind ? Certainty::kPossible : Certainty::kConfirmed,
@@ -303,7 +305,7 @@ void look_at_past(const Evidence& evidence, const Cause& cause, Findings& found)
   finding.by("process", process);
   if (group.size() > 1) finding.by("group", group);
   if (kill.is_of_group) finding.is_about("memcg", group);
-  finding.leads_to("The victim need not be the cause; it may come back.").then("memstatctl events");
+  finding.leads_to("The victim need not be the cause, and it may happen again.").then("memstatctl events");
 }
 
 constexpr std::array<std::string_view, 2> kMachineNeeds{kKills, "memstat_accounted_bytes"};
@@ -321,7 +323,7 @@ constexpr std::array<std::string_view, 8> kGroupExplains{"cgroup_full",    "cgro
 
 constexpr std::array kCauses{
     Cause{.name = "cgroup_oom_kill",
-          .looks_for = "A control group needed more memory than its limit, and the kernel killed a process of it.",
+          .looks_for = "A control group needed more memory than its limit, and the kernel killed one of its processes.",
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kGroupNeeds,

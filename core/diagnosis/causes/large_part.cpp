@@ -230,7 +230,7 @@ double percpu_maps(const Evidence& evidence) {
   return maps == nullptr ? 0 : maps->bytes.value_or(0);
 }
 
-/// Maps of per-CPU memory, stacks of threads, and the code of modules, which are many modules' together.
+/// Maps of per-CPU memory, stacks of threads, and code of modules: each is the sum of many.
 bool is_own_part(std::string_view function) {
   constexpr std::array<std::string_view, 7> kStacks{"kernel_clone",    "fork_idle",       "_do_fork",    "copy_process",
                                                     "dup_task_struct", "alloc_thread_st", "thread_stack"};
@@ -265,7 +265,8 @@ void name_caller(const TypeEvidence& caller, Finding& finding) {
   if (is_of_bpf(caller.name)) finding.asks = "bpf";
 }
 
-/// The mount of tmpfs with the most files; nullptr: files are no large part. Buffers of a database are in no mount.
+/// The mount of tmpfs with the most files; nullptr: files are not a large part. The buffers of a database are not in a
+/// mount.
 const MetricEvidence* largest_mount(const Evidence& evidence, double shared) {
   constexpr double kShare = 0.2;
   double all = 0;

@@ -58,7 +58,7 @@ void look_at_pins(const Evidence& evidence, const Cause& cause, Findings& found)
                                  "Devices have pinned up to " + bytes_text(*pins * kPage) + " of memory");
   finding.fact({.text = counted(*pins, "pin"), .source = std::string(kPins), .value = pins});
   finding.bytes = *pins * kPage;
-  // Pins are not charged, but the pinned memory is: only a group with as much of it can be the holder.
+  // Pins are not charged, but the pinned memory is: only a group with at least that much can be the holder.
   name_holder(evidence, kProgramMemory, Holds::kNow, 0.9 * finding.bytes, finding);
   if (finding.who.empty()) name_holder(evidence, kSharedMemory, Holds::kNow, 0.9 * finding.bytes, finding);
   finding.leads_to("RDMA, VFIO, io_uring or AF_XDP keep pages in place.")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Limits of single processes, users and namespaces. No file counts what is used of them, so memstatctl who does.
+// Limits of single processes, users and namespaces. No file shows how much of them is used, so memstatctl who counts it.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -21,10 +21,10 @@ struct Bound {
   std::string_view effect;
   std::string_view setting;
   Severity full;               ///< The severity of a limit that is reached.
-  std::string_view asks = {};  ///< The inspection that names processes, where the answer has users.
+  std::string_view asks = {};  ///< The inspection that names processes, if this one names users.
   std::array<std::string_view, 1> needs;
-  std::string_view recorded = {};  ///< The row's name in older recordings.
-  std::string_view blind_to = {};  ///< Why the count may be too low; "": it is not.
+  std::string_view recorded = {};  ///< The name of the row in older recordings.
+  std::string_view blind_to = {};  ///< Why the count may be too low; "": it is exact.
 };
 
 constexpr std::string_view kLargePipes =
@@ -143,7 +143,7 @@ struct Use {
   double limit = 0;
 };
 
-/// Programs lower the limit below what they have in order to get no more, and users have processes with different limits.
+/// Some programs lower a limit below their usage to get no more, and the processes of a user may have different limits.
 constexpr double kMaxShareOfUser = 1.1;
 constexpr double kMaxShareOfProcess = 1.01;
 
@@ -182,7 +182,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (answer == nullptr) return;
   const Use use = fullest(*answer, bound);
   if (use.holder == nullptr) return;
-  // Of a process all is counted, of a user only what the processes that were reached have.
+  // The count for a process is complete. The count for a user only includes the processes that could be inspected.
   const bool is_partial = use.count < kNearShare * use.limit;
   const bool is_enough = bound.of != Of::kProcess && answer->is_partial() && use.count >= kPartialShare * use.limit;
   if (is_partial && !is_enough) return;
@@ -193,7 +193,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                          count_text(use.count) + " of " + count_text(use.limit) + " " + things;
   Finding& finding = add_finding(found, cause, is_full ? bound.full : Severity::kNotable,
                                  is_full ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
-  finding.fact({.text = percent_text(use.count / use.limit) + " of what it may have",
+  finding.fact({.text = percent_text(use.count / use.limit) + " of its limit",
                 .source = "who/" + std::string(bound.question),
                 .value = use.count,
                 .limit = use.limit});
@@ -204,7 +204,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   finding.then("memstatctl who " + std::string(bound.question)).then(bound.setting);
 }
 
-/// A parent that waits for none of its children. A few come and go.
+/// A parent that does not wait for its children. A few zombies are normal.
 void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& found) {
   const InspectionAnswer* const answer = evidence.inspection("zombies");
   if (answer == nullptr || answer->holders.empty()) return;
@@ -229,7 +229,7 @@ constexpr std::string_view kZombieNeeds[] = {"who/zombies"};
 
 constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
   return Cause{.name = bound.name,
-               .looks_for = "A process, user or namespace has as much as it may have.",
+               .looks_for = "A process, user or namespace has reached its limit.",
                .system = CauseSystem::kLinux,
                .needs = bound.needs,
                .runbook = "MemstatUserQuota",

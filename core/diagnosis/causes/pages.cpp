@@ -66,7 +66,7 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   const std::optional<double> bytes = unaccounted->value;
   const bool has_jumped = evidence.share(unaccounted->change.since_start) >= 0.05 &&
                           evidence.growth(kAccountAllocator, "unaccounted") == nullptr;  // which is its own cause
-  constexpr double kChargedShare = 0.02;  // less is of the many small things that a machine has
+  constexpr double kChargedShare = 0.02;  // less is the sum of many small holders, as on any machine
   if (evidence.share(*bytes) < kChargedShare) return;
   const auto charged = holder_of_uncounted(evidence, *bytes / 2);
   const bool is_large = evidence.share(*bytes) >= (has_jumped ? 0.05 : 0.1);
@@ -92,7 +92,7 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   if (charged) {
     finding.by("group", charged->group)
         .fact(
-            {.text = short_name(charged->group) + " was charged for " + bytes_text(charged->bytes) + " that no account has",
+            {.text = short_name(charged->group) + " was charged for " + bytes_text(charged->bytes) + " that is unaccounted",
              .source = std::string(kGroupParts),
              .value = charged->bytes});
   } else {
@@ -166,7 +166,7 @@ void look_at_idle_pool(const Evidence& evidence, const Cause& cause, Findings& f
     const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.1;
     const bool is_old = evidence.uptime_seconds > kDaySeconds;
     if (evidence.share(idle) < (is_short ? 0.05 : 0.1)) continue;
-    // A pool in use may be filling up, unless little of a large one is.
+    // A pool in use may be filling up, unless it is large and little of it is used.
     const bool is_much = evidence.share(idle) >= 0.2 && idle > pool.objects.value_or(0) * *pool.object_bytes;
     if (!is_short && !is_old && is_used && !is_much) continue;
     Finding& finding = add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,

@@ -37,7 +37,7 @@ constexpr std::string_view kNeeds[] = {"table/process_threads"};
 
 constexpr std::array kCauses{
     Cause{.name = "process_threads_full",
-          .looks_for = "A process has as many threads as one may have, and further ones are refused.",
+          .looks_for = "A process has reached the limit of threads per process, and further threads are refused.",
           .system = CauseSystem::kFreeBsd,
           .watches = Watches::kChange,
           .needs = kNeeds,

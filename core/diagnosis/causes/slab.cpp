@@ -19,7 +19,7 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
     if (!cache.held_bytes || !cache.bytes) continue;
     const double idle = *cache.held_bytes - *cache.bytes;
     const bool is_much = evidence.share(idle) >= 0.03 && *cache.bytes <= 0.6 * *cache.held_bytes;
-    // Empty slabs are given back, so what is nearly empty stays so until its last objects are freed.
+    // Only entirely empty slabs are freed, so a nearly empty cache keeps its memory until its last objects are freed.
     const bool is_nearly_empty = evidence.share(idle) >= 0.01 && *cache.bytes <= 0.25 * *cache.held_bytes;
     if (!is_much && !is_nearly_empty) continue;
     Finding& finding = add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kPossible,
@@ -39,7 +39,7 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
 
 constexpr double kLargeCache = 0.05;
 
-/// What reclaim cannot take, and what grew before anybody watched.
+/// Caches that reclaim cannot shrink, including those that grew before memstatd started.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* most = nullptr;
   for (const TypeEvidence& cache : evidence.types) {
@@ -50,13 +50,13 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Slab cache " + short_name(most->name, 30) + " takes " + bytes_text(*most->bytes) + ", " +
                                      percent_text(evidence.share(*most->bytes)) + " of all memory");
-  finding.fact({.text = count_text(most->objects.value_or(0)) + " objects, which reclaim cannot take",
+  finding.fact({.text = count_text(most->objects.value_or(0)) + " objects that reclaim cannot free",
                 .source = "slab/" + std::string(most->name),
                 .value = most->bytes,
                 .limit = kLargeCache * evidence.total_bytes});
   finding.bytes = *most->bytes;
   finding.is_about("slab", most->name)
-      .leads_to("Its objects were made and not freed: a leak that has ended, or a very large load.")
+      .leads_to("Its objects were allocated and not freed: a leak that has ended, or a very large load.")
       .then("memstatctl origins --limit 10");
   name_holder(evidence, kKernelMemory, Holds::kNow, *most->bytes / 3, finding);
 }
@@ -80,11 +80,11 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
        .value = hidden,
        .limit = 0.05 * evidence.total_bytes});
   if (is_growing) {
-    finding.fact({.text = "slab that reclaim cannot take grew by " + bytes_text(growth->gain) + " in " +
-                          duration_words(growth->seconds),
-                  .source = "account/slab_unreclaimable",
-                  .value = growth->gain,
-                  .window_seconds = growth->seconds});
+    finding.fact(
+        {.text = "unreclaimable slab grew by " + bytes_text(growth->gain) + " in " + duration_words(growth->seconds),
+         .source = "account/slab_unreclaimable",
+         .value = growth->gain,
+         .window_seconds = growth->seconds});
   }
   finding.seconds_left = to_end;
   finding.bytes = hidden;

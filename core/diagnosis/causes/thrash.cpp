@@ -13,8 +13,8 @@ constexpr std::string_view kStalls = "memstat_pressure_stall_seconds_total";
 constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
 constexpr std::string_view kScanned = "memstat_reclaim_scanned_pages_total";
 
-/// Refaults are of all reclaim, also of groups at their limits. Some kernels count the pages that those scan as direct, but
-/// only allocations that wait for the machine's own reclaim as stalls.
+/// Refaults include those in groups at their limits. Some kernels also count pages scanned for such groups as direct
+/// reclaim, but they count stalls only for the machine's own reclaim.
 bool is_of_groups(const Evidence& evidence, double refaults) {
   if (evidence.samples(kScanned).empty()) return false;
   const bool is_of_machine = evidence.samples(kDirect).empty() || evidence.moved(kDirect) > 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mounts of tmpfs at the size or the number of files that they were mounted with.
+// Mounts of tmpfs at their maximum size or number of files.
 #include <array>
 
 #include "core/diagnosis/limit_state.h"
@@ -49,7 +49,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 constexpr std::string_view kNeeds[] = {"memstat_tmpfs_limit_bytes"};
 constexpr std::string_view kUses[] = {"memstat_tmpfs_bytes", "memstat_tmpfs_files", "memstat_tmpfs_limit_files"};
 constexpr std::array kCauses{Cause{.name = "tmpfs_full",
-                                   .looks_for = "A mount of tmpfs is as large, or has as many files, as it may.",
+                                   .looks_for = "A mount of tmpfs has reached its maximum size or number of files.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kNeeds,
                                    .uses = kUses,

@@ -61,7 +61,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
       found, cause, is_full ? Severity::kNow : Severity::kNotable, is_full ? Certainty::kLikely : Certainty::kPossible,
       "User " + short_name(user.name, 24) + (is_partial ? " has at least " : " has ") + count_text(user.count) + " of " +
           count_text(*limit) + " " + std::string(answer->things));
-  finding.fact({.text = percent_text(user.count / *limit) + " of what one user may have",
+  finding.fact({.text = percent_text(user.count / *limit) + " of the limit per user",
                 .source = "who/" + std::string(quota.asks),
                 .value = user.count,
                 .limit = limit});
@@ -71,7 +71,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 
 constexpr auto kCauses = causes_of<kQuotas>([](const Quota& quota) {
   return Cause{.name = quota.name,
-               .looks_for = "A user has as many instances or watches of inotify as one user may have.",
+               .looks_for = "A user has reached the limit of inotify instances or watches.",
                .system = CauseSystem::kLinux,
                .needs = quota.needs,
                .runbook = "MemstatUserQuota",

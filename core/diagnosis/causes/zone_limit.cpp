@@ -17,7 +17,7 @@ struct Zones {
   std::string_view who;
   std::string_view limit;
   std::string_view asks = {};  ///< the inspection that names the holder
-  bool is_harmless = false;    ///< healthy machines may have it full: at most notable
+  bool is_harmless = false;    ///< it may be full on healthy machines: at most notable
 };
 
 constexpr std::array kFamilies{Zones{.name = "mbuf_limit",

@@ -36,7 +36,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
-/// Memory of devices whose pages take nearly as much room compressed.
+/// Memory of devices whose pages hardly compress.
 double incompressible_bytes(const Evidence& evidence) {
   double sum = 0;
   for (const MetricEvidence& one : evidence.samples(kBytes)) {
@@ -73,7 +73,7 @@ void look_at_size(const Evidence& evidence, const Cause& cause, Findings& found)
 constexpr std::string_view kNeeds[] = {kBytes};
 constexpr std::string_view kSizeNeeds[] = {"account/zsmalloc"};
 constexpr std::array kCauses{Cause{.name = "zram_full",
-                                   .looks_for = "A device of compressed memory is at the limit that was set for it.",
+                                   .looks_for = "A compressed memory device (zram) has reached its configured limit.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kNeeds,
                                    .look = look},

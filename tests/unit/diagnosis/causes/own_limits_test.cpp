@@ -107,7 +107,7 @@ TEST(OwnLimits, TheProcessIsInTheNextStepAndAlmostAllIsNotAll) {
   machine.evidence.inspections = {answer("files", {holder("", 1023, 1024)})};
   const Finding finding = diagnose(machine.evidence).findings.at(0);
   EXPECT_EQ(finding.next.back(), "prlimit --nofile --pid 7");
-  EXPECT_EQ(finding.facts.at(0).text, "99 % of what it may have");
+  EXPECT_EQ(finding.facts.at(0).text, "99 % of its limit");
 }
 
 TEST(OwnLimits, PipesThatMayBeLargerAreNotRuledOut) {
