@@ -153,6 +153,12 @@ void put_largest_first(Findings& found) {
   }
 }
 
+bool provides(const SourceEvidence& source, std::string_view need) {
+  const std::size_t slash = need.find('/');
+  if (slash != std::string_view::npos) return need.substr(0, slash) == to_string(source.allocator);
+  return std::find(source.metrics.begin(), source.metrics.end(), need) != source.metrics.end();
+}
+
 /// Why the cause cannot be ruled out; "" if it can.
 std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
   for (const std::string_view need : cause.needs) {
@@ -160,7 +166,8 @@ std::string why_not_checked(const Evidence& evidence, const Cause& cause) {
     if (need.starts_with("who/")) return "memstatctl who " + std::string(need.substr(4)) + " was not run";
     std::string why = std::string(need) + " is not available";
     for (const SourceEvidence& source : evidence.sources) {
-      if (!source.needs.empty()) return why + "; memstatd lacks " + source.needs + " for " + source.name;
+      if (!source.needs.empty() && provides(source, need))
+        return why + "; memstatd lacks " + source.needs + " for " + source.name;
     }
     return why;
   }

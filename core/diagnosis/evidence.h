@@ -73,9 +73,11 @@ struct GrowthEvidence {
 /// A source that does not provide its data.
 struct SourceEvidence {
   std::string name;
-  std::string error;     ///< the reason, for people
-  std::string needs;     ///< the missing privilege; "": none
-  bool is_down = false;  ///< it failed; false: it is not permitted
+  std::string error;                           ///< the reason, for people
+  std::string needs;                           ///< the missing privilege; "": none
+  bool is_down = false;                        ///< it failed; false: it is not permitted
+  Allocator allocator = Allocator::kUnknown;   ///< of its types
+  std::vector<std::string_view> metrics = {};  ///< of the machine, that it provides
 };
 
 /// A process that the kernel killed, from its log.

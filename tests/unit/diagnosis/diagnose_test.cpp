@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <string>
 
 #include "core/base/text.h"
 #include "core/diagnosis/words.h"
@@ -29,6 +31,19 @@ TEST(Diagnose, AnEmptyMachineHasNoFindingAndSaysWhatItLacks) {
   EXPECT_TRUE(diagnosis.findings.empty());
   EXPECT_GT(diagnosis.not_checked.size(), 50U);
   EXPECT_EQ(diagnosis.not_checked[0].why.find("is not available") == std::string::npos, false);
+}
+
+TEST(Diagnose, APrivilegeIsNamedForWhatItsSourceGives) {
+  Evidence evidence;
+  evidence.sources.push_back({.name = "linux_slabinfo", .error = {}, .needs = "CAP_A", .allocator = Allocator::kSlab});
+  evidence.sources.push_back(
+      {.name = "linux_kernel_log", .error = {}, .needs = "CAP_B", .metrics = {"memstat_kernel_log_events_total"}});
+  std::map<std::string, std::string> why;
+  for (const NotChecked& one : diagnose(evidence).not_checked) why[one.cause] = one.why;
+  EXPECT_EQ(why["slab_fragmented"], "slab/* is not available; memstatd lacks CAP_A for linux_slabinfo");
+  EXPECT_EQ(why["page_allocation_failed"],
+            "memstat_kernel_log_events_total is not available; memstatd lacks CAP_B for linux_kernel_log");
+  EXPECT_EQ(why["cgroup_tasks_full"], "memstat_memcg_tasks_limit is not available");
 }
 
 TEST(Diagnose, WhatFailsComesBeforeWhatWillAndTheLargerBeforeTheSmaller) {
