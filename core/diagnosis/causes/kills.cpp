@@ -157,7 +157,8 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
           ? "A group below it, which was removed or is not read, was at its limit. What grew there is the cause."
           : "The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
-  finding.then("memstatctl show 'memcg/" + std::string(group) + "'");
+  finding.then(evidence.type(Allocator::kMemcg, group) == nullptr ? std::string("memstatctl events")
+                                                                  : "memstatctl show 'memcg/" + std::string(group) + "'");
   note_end(evidence, finding);
 }
 

@@ -163,6 +163,7 @@ TEST(Kills, OfAGroupThatIsGoneAreNotOfTheMachine) {
   machine.evidence.kills = {kill_in("/run-u12.scope")};
   ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/run-u12.scope");
+  EXPECT_EQ(machine.find()[0].next.back(), "memstatctl events") << "there is nothing left to show";
   KillEvidence of_machine = kill_in("");
   of_machine.is_of_group = false;
   machine.evidence.kills.push_back(of_machine);
