@@ -91,7 +91,8 @@ Result<BtfPointer> kernel_types() {
   libbpf_set_print(nullptr);
   BtfPointer types(btf__parse_raw(kBtfFile));
   if (types) return types;
-  if (errno == ENOENT) return not_present(kBtfFile, "this kernel has no BTF: CONFIG_DEBUG_INFO_BTF is off");
+  if (errno == ENOENT)
+    return not_present(kBtfFile, "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF is off), or sysfs is not mounted");
   return refused(kBtfFile, errno);
 }
 
