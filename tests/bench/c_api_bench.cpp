@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // memstat_sysctl_all on real streams (21 MB and 52 KB) against a straightforward model of libmemstat's original algorithm,
 // which finds each record's entry by walking the list and keeps figures and caller slots for every CPU slot of the stream.
-// Figure: from the streams in memory to the refreshed list, ours takes at most a tenth. Beside it stand whole calls, in
-// which both first copy the streams into a buffer of their own, as a kernel would: that copy alone is more than a tenth of
-// the original. The counter is the heap that a list takes: at most 2 MB.
+// Figure: from the streams in memory to the refreshed list, ours takes at most a tenth. Whole calls are measured, too: both
+// first copy the streams into their own buffer, as a kernel would, and that copy alone is more than a tenth of the original.
+// The counter is the heap that a list takes: at most 2 MB.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 

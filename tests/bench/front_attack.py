@@ -228,7 +228,7 @@ def measure(memstatd, arguments, kind, connections, seconds, source, over):
         while scraper.is_alive():
             largest = max(largest, resident_kib(daemon.pid))
             scraper.join(0.1)
-        told = json.loads(attack.communicate(timeout=60)[0])
+        results = json.loads(attack.communicate(timeout=60)[0])
         with open(f"/proc/{daemon.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
         cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -240,7 +240,7 @@ def measure(memstatd, arguments, kind, connections, seconds, source, over):
     times = sorted(scrapes.seconds)
     total = len(times) + sum(scrapes.failures.values())
     at = lambda share: times[min(len(times) - 1, int(len(times) * share))] if times else float("nan")
-    return {"attack": kind, "over": over, "connections": told["made"], "scrapes": total, "answered_percent": 100 * len(times) / max(total, 1),
+    return {"attack": kind, "over": over, "connections": results["made"], "scrapes": total, "answered_percent": 100 * len(times) / max(total, 1),
             "median_ms": statistics.median(times) * 1e3 if times else None, "p95_ms": at(0.95) * 1e3, "longest_ms": at(1) * 1e3,
             "resident_mb": largest * 1024 / 1e6, "cpu_seconds": cpu, "failures": dict(scrapes.failures)}
 

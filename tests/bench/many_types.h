@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Any number of slab caches, with figures of all sizes: ten series each in tier full.
+// Any number of slab caches with figures of all sizes. Each has ten series in tier full.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Resident memory by series, at 100 000 of them: the list with its slots, snapshots and text pages, and what each further
-// format or coding adds. Ten polls each. Prints one JSON object of bytes a series.
-// Figure: snapshots and pages with one format in use, at most 200; two snapshots are in use where no reader is slow.
+// format or coding adds. Ten polls each. Prints one JSON object of bytes a series. Figure: snapshots and pages with one
+// format in use, at most 200; two snapshots are in use if no reader is slow.
 #include <cstdio>
 #include <deque>
 #include <memory>

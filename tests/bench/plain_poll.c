@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a poll costs at least: reads the files that memstatd reads, as a plain program would, and does nothing with them.
+/* The minimum cost of a poll: reads the files that memstatd reads, as a plain program would, and does nothing with them.
  * tests/bench/poll_cost.py makes the list and runs both at the same time. Usage: plain_poll LIST SECONDS. A line of LIST is
  * "k PATH", kept open and read from its start, "o PATH", opened each time, or empty, after which the program sleeps for
  * SECONDS. Prints the CPU time of each poll, in ns, until it is killed. */

@@ -189,8 +189,8 @@ def main():
                     missing.append(rule["alert"])
                     continue
                 minutes = -(-time // MINUTE)
-                told = "always" if rule["alert"] == "MemstatWatchdog" else f"{minutes:.0f} min" if minutes < 180 else f"{time / HOUR:.1f} h" if time < 3 * DAY else f"{time / DAY:.1f} d"
-                print(f"| {rule['alert']} | {rule['labels']['severity']} | {rule['for']} | {group['interval']} | {told} |")
+                delay = "always" if rule["alert"] == "MemstatWatchdog" else f"{minutes:.0f} min" if minutes < 180 else f"{time / HOUR:.1f} h" if time < 3 * DAY else f"{time / DAY:.1f} d"
+                print(f"| {rule['alert']} | {rule['labels']['severity']} | {rule['for']} | {group['interval']} | {delay} |")
     print("\n".join(f"did not fire: {name}" for name in missing))
     return 1 if missing else 0
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The cost of reading the kernel in another process (core/kernel/reader_process.h): a stream of 15 MB, a file of a
-// few bytes, and all sources of this kernel that are on by default, each direct and through a reader. Real time, for two
-// processes work alternately. Needs root for the live kernel.
+// The cost of reading the kernel in another process (core/kernel/reader_process.h): a stream of 15 MB, a file of a few
+// bytes, and all sources of this kernel that are on by default, each direct and through a reader. Measures real time,
+// because two processes work alternately. Needs root for the live kernel.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

@@ -219,7 +219,7 @@ def rows(directory):
     with open(os.path.join(directory, "memory.json"), encoding="utf-8") as file:
         memory = json.load(file)
     yield ("resident bytes a series, 100 000 series: snapshots and their pages, text in use", memory["text"], "<=", 200,
-           f"beside list, slots and labels with {memory['list']:.0f}")
+           f"in addition to list, slots and labels with {memory['list']:.0f}")
     yield ("the same, with text compressed, OpenMetrics and protobuf in use too",
            sum(memory[use] for use in ("text", "gzip", "openmetrics", "protobuf")), "", None,
            f"gzip {memory['gzip']:.0f} more, OpenMetrics {memory['openmetrics']:.0f}, protobuf {memory['protobuf']:.0f}")

@@ -78,7 +78,7 @@ class Client {
       head = std::string_view(buffer_.data(), got).find("\r\n\r\n");
     }
     const std::string_view headers(buffer_.data(), head);
-    if (!headers.starts_with("HTTP/1.1 200")) fail("another status than 200");
+    if (!headers.starts_with("HTTP/1.1 200")) fail("a status other than 200");
     static constexpr std::string_view kLength = "Content-Length: ";
     const std::size_t at = headers.find(kLength);
     if (at == std::string_view::npos) fail("no Content-Length");

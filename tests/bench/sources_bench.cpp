@@ -3,8 +3,8 @@
 // daemon does), against merely reading the same files; and a whole poll of the daemon with every source, every figure and
 // every series switched on. Figures: at most 1.5 times the reads, and at most 10 ms of CPU. Needs root.
 //
-// Every source is read each time here, also those that the daemon reads every 30 s only. Control groups and processes are
-// read as many as this machine has; "processes" prints their number.
+// Here every source is read each time, even those that the daemon reads only every 30 s. All control groups and processes of
+// this machine are read; "processes" prints their number.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every parser with kernel data that is truncated or has wrong bytes: a typed error that says where, or fewer types, and
-// nothing else. Most useful in the build with AddressSanitizer.
+// Every parser with kernel data that is truncated or has wrong bytes: the result is a typed error with the place, or fewer
+// types. Most useful in the build with AddressSanitizer.
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
@@ -128,7 +128,7 @@ class DamagedInput : public testing::TestWithParam<SourceCase> {
 
   /// Whether these are the same types, with the values of the whole file or fewer of them: the part cut off was then not
   /// needed, or has other values, as in /proc/meminfo. A source of statistics has no types.
-  [[nodiscard]] bool tells_nothing_else(const Staging& staging) const {
+  [[nodiscard]] bool has_no_other_values(const Staging& staging) const {
     for (std::size_t i = 0; i < whole_types_.size(); ++i) {
       const auto& figures = whole_types_[i].second;
       const StagedType& type = staging.types()[i];
@@ -161,12 +161,12 @@ TEST_P(DamagedInput, CutShortAnywhereIsAnErrorOrFewerTypesOrObjects) {
       const std::string where = "part " + std::to_string(part) + " cut to " + std::to_string(cut) + ": ";
       if (!result) {
         expect_typed(result.error(), source, where);
-        // A part beside the first is optional if it is a listing, but not if it is a file that is damaged.
+        // A part other than the first is optional if it is a listing, but not if it is a damaged file.
         EXPECT_TRUE(part == 0 || source.origin.find(", ") != std::string_view::npos) << where;
         if (result.error().offset) {
           EXPECT_LE(*result.error().offset, cut) << where;
         }
-        // The list gets none of it, and the error names the source.
+        // Nothing reaches the list, and the error names the source.
         if (++tries % 64 == 0 || cut < 64) {
           const auto committed = commit_source(*reader_, list_, 2);
           ASSERT_FALSE(committed) << where;
@@ -181,7 +181,7 @@ TEST_P(DamagedInput, CutShortAnywhereIsAnErrorOrFewerTypesOrObjects) {
         if (staging.types().size() == type_count_) {
           // Many records make one type, or the source does not use the part that was cut off.
           EXPECT_TRUE(objects_of(staging) < object_count_ || staging.statistics().entries().size() < statistic_count_ ||
-                      text_of(staging) == whole_ || tells_nothing_else(staging))
+                      text_of(staging) == whole_ || has_no_other_values(staging))
               << where;
         }
       } else {
@@ -252,7 +252,7 @@ TEST_P(DamagedInput, WithWrongBytesNeverHarms) {
       if (HasFailure()) return;
       list.evict_vanished_before(generation, [](MemoryType&) {});
     }
-    // The right bytes are read as before, also by a list that has seen the wrong ones.
+    // The right bytes give the same result as before, even in a list that has seen the wrong ones.
     ASSERT_TRUE(commit_source(*reader_, list, ++generation));
     EXPECT_EQ(reader_->staging.types().size(), type_count_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The Nth call into the kernel fails, for N = 1, 2, ... until none does any more: each time a typed error that names the
-// source and what it read, or a list that is just as complete without that read; never a changed list on an error.
+// The Nth call into the kernel fails, for N = 1, 2, ... until no call fails. Each time the result is a typed error that
+// names the source and what it read, or a list that is just as complete without that read. An error never changes the list.
 #include "core/query.h"
 #include "tests/support/faulty_kernel_view.h"
 #include "tests/support/list_dump.h"

@@ -9,7 +9,7 @@
 namespace memstat {
 namespace {
 
-/// Counts sysctls, and the requests of a process that may not read them itself to another one.
+/// Counts sysctls, and the requests that a process sends to another one if it may not read sysctls itself.
 class CountedSysctls final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kStreamHeaderSize = 16;
 
-/// What the source read from the capture of which it reads least, so that a try is quick.
+/// The source's bytes of its smallest capture, so that a try is quick.
 std::optional<SourceReader> g_whole;
 
 std::size_t size_of(const RawBytes& raw) {
@@ -40,7 +40,7 @@ std::vector<std::pair<std::string, std::string>> records_of(std::string_view byt
   return records;
 }
 
-/// Gives `reader` what was read, without the part to be replaced: a stream's is 20 MB.
+/// Gives `reader` what was read, except the part to be replaced: a stream's is 20 MB.
 void copy_other_parts(std::size_t replaced, SourceReader& reader) {
   for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
     if (i != replaced) reader.raw.parts[i].assign(g_whole->raw.parts[i].view());
@@ -59,8 +59,8 @@ void check(SourceReader& reader) {
 }
 
 /// Makes a bundle of the records of a whole one and of `bytes`: a line that is a record's name, or "+NAME", begins the
-/// content of that record, and what stands before the first such line is the content of all others. The last record, which
-/// says that the bundle is whole, stays.
+/// content of that record, and anything before the first such line is the content of all others. The last record, which
+/// marks the bundle as complete, stays.
 void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole, std::string_view bytes, Buffer& bundle) {
   std::vector<std::pair<std::string, std::string>> records(whole.begin(), whole.end() - 1);
   std::string* content = nullptr;
@@ -72,7 +72,7 @@ void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole,
     if (found == records.end() && line.starts_with('+') && records.size() < whole.size() + 64) {
       records.emplace_back(line.substr(1), "");
       found = records.end() - 1;
-      given.clear();  // the strings may have moved: what was given before is no longer valid
+      given.clear();  // the strings may have moved, so earlier views are no longer valid
       content = nullptr;
     }
     if (found != records.end()) {

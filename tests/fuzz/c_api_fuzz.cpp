@@ -77,8 +77,8 @@ void fuzz_lists(const std::string& first, const std::string& second) {
     const std::size_t types = memstat_mtl_get_count(list.get());
     set_malloc(*kernel, second);
     set_uma(*kernel, second);
-    // The kernel says that it has fewer CPUs than the stream has figures for. A source looks at a part of the slots beyond
-    // those in each query, and has seen all after kTurns queries.
+    // The kernel reports fewer CPUs than the stream has figures for. In each query a source checks a part of the slots
+    // beyond them, and all after kTurns queries.
     constexpr int kTurns = 16;
     for (int turn = 0; turn < kTurns; ++turn) {
       query(list.get(), memstat_sysctl_malloc);
@@ -109,7 +109,7 @@ std::string with_header(std::string bytes, std::size_t type_size) {
 }  // namespace memstat
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t kMax = 2048;  // a dozen types: more show nothing new and take time
+  constexpr std::size_t kMax = 2048;  // a dozen types: more would only take time
   size = std::min(size, kMax);
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   memstat::fuzz_lists(bytes, memstat::with_header(bytes, 120));

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(again->os == manifest->os && again->release == manifest->release && again->machine == manifest->machine &&
                 again->page_size == manifest->page_size && again->cpu_count == manifest->cpu_count &&
                 again->nodes == manifest->nodes && again->how == manifest->how && again->edits == manifest->edits,
-            "a manifest that we write says the same");
+            "a manifest that we write has the same content");
   } else {
     require(is_typed(manifest) || manifest.error().code == ErrorCode::kVersion, "the error of a manifest is typed");
   }
@@ -43,13 +43,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(again.has_value(), "a poll.yaml that we write can be read");
     require(
         again->label == info->label && again->realtime_ns == info->realtime_ns && again->monotonic_ns == info->monotonic_ns,
-        "a poll.yaml that we write says the same");
+        "a poll.yaml that we write has the same content");
   } else {
     require(is_typed(info), "the error of a poll.yaml is typed");
   }
   if (const auto errors = parse_recorded_errors(text, "fuzz")) {
     const auto again = parse_recorded_errors(format_recorded_errors(*errors), "fuzz");
-    require(again.has_value() && *again == *errors, "an errors.yaml that we write says the same");
+    require(again.has_value() && *again == *errors, "an errors.yaml that we write has the same content");
   } else {
     require(is_typed(errors), "the error of an errors.yaml is typed");
   }

@@ -32,7 +32,7 @@ std::string seed() {
   return bytes;
 }
 
-/// What is read of the kernel's file, once.
+/// The kernel's file, read once.
 const KernelFile& kernel_file(const FakeFreeBsdDump& dump) {
   static const KernelFile file = [&dump] {
     const TemporaryDirectory directory;

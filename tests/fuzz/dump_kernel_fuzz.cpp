@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kBegin = 0x1000000;     // where the memory of FakeLinuxDump begins
 constexpr std::uint64_t kHeaderBytes = 0x4000;  // of its file
-constexpr std::size_t kChangedBytes = 0x80000;  // everything made is in the first part of its memory
+constexpr std::size_t kChangedBytes = 0x80000;  // all structures are in the first part of its memory
 constexpr std::size_t kChangeBytes = 12;
 constexpr std::size_t kMaxChanges = 64;
 

@@ -66,8 +66,8 @@ inline std::uint64_t require_sane(const StagedStatistics& statistics) {
   return sum;
 }
 
-/// Parses and commits `reader.raw`, twice if it is valid: the second time must change nothing. A source of types whose
-/// bytes may name none `may_be_empty`.
+/// Parses and commits `reader.raw`, twice if it is valid: the second time must change nothing. `may_be_empty`: a source of
+/// types whose bytes may contain none.
 inline void fuzz_commit(SourceReader& reader, bool may_be_empty = false) {
   MemoryTypeList list;
   const Result<void> first = commit_source(reader, list, 1);
@@ -86,8 +86,8 @@ inline void fuzz_commit(SourceReader& reader, bool may_be_empty = false) {
   MEMSTAT_FUZZ_REQUIRE(require_sane(reader.staging.statistics()) == statistics);
 }
 
-/// Parses and commits `reader.raw` of a source that is no roster, twice: it makes no types of its own, and what it says of
-/// others' is as well-formed as a list takes it. False when the bytes were refused.
+/// Parses and commits `reader.raw` of a source that is not a roster, twice. It creates no types, and its figures of other
+/// sources' types are well-formed. False if the bytes were rejected.
 inline bool fuzz_contribution(SourceReader& reader) {
   MemoryTypeList list;
   for (std::uint64_t generation = 1; generation <= 2; ++generation) {
@@ -110,7 +110,7 @@ inline bool fuzz_contribution(SourceReader& reader) {
     }
     for_each_of(staging.cpu_fields(), [&](CpuField field) { sum += staging.cpu_figure(i, field, 0); });
   }
-  volatile std::uint64_t read = sum;  // it only matters that all of it could be read
+  volatile std::uint64_t read = sum;  // it only matters that everything can be read
   (void)read;
   return true;
 }

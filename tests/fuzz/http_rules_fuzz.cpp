@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes in the checks of a request before and after civetweb reads it: the end of its header, its
-// path, its Host, the names and lists of its header. Aborts if two results contradict each other.
+// libFuzzer target: any bytes as input of the checks before and after civetweb parses a request: end of header, path, Host,
+// header names and lists. Aborts if two results contradict each other.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

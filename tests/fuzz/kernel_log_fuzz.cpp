@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as records of /dev/kmsg, each behind a line of its own "---", as a table of events, and as
-// contents of kern.msgbuf, one after the other. What was kept of records is a table that is read back, and fields never
-// outlive their line.
+// contents of kern.msgbuf, one after the other. The records that were kept form a table that can be read back, and fields
+// never outlive their line.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

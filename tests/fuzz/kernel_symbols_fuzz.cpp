@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as /proc/kallsyms. What was refused, or has no function, names nothing.
+// libFuzzer target: any bytes as /proc/kallsyms. A table that was rejected, or has no function, yields no names.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

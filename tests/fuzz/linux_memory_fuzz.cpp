@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any bytes as /proc/meminfo, and as every other file of the accounts beside a good one.
+// libFuzzer target: any bytes as /proc/meminfo, and as every other file of the account with a good meminfo.
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libFuzzer target: any lines as Accept and Accept-Encoding. Aborts if the same meaning in other words changes the answer,
-// or if a clear last word does not. A quadratic reader would exceed the time limit at 64 KiB.
+// libFuzzer target: any lines as Accept and Accept-Encoding. Aborts if an equivalent header changes the answer, or if an
+// unambiguous last entry does not. A quadratic reader would exceed the time limit at 64 KiB.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The query of a request: any bytes give a request or a reason of bounded length.
+// The query of a request: any bytes give a request, or a reason of bounded length.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

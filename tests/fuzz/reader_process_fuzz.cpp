@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The messages of the two processes that read the kernel together: any requests to one, any answers to the other,
-// with descriptors and memory of any size along. The first byte says which; then each message is a byte of flags, two of its
+// The messages of the two processes that read the kernel together: any requests to one, any answers to the other, with
+// descriptors, and with memory of any size. The first byte selects which; then each message is a byte of flags, two of its
 // length, and its bytes. Seeds: MEMSTAT_SEEDS=DIRECTORY, as in dump_seeds.h.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace memstat;
 
-constexpr std::size_t kMaxMessages = 12;  // which fit into a socket: they are all sent before one is taken out
+constexpr std::size_t kMaxMessages = 12;  // which fit into a socket: all are sent before one is received
 constexpr std::size_t kLargestMessage = 6000;
 
 struct Message {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as a tar archive, in pieces whose size the first byte gives. Members must be within the
-// bounds, the same in pieces of any size, and the same again from an archive that we write from them. Blocks with a checksum
-// get the right one, which a fuzzer does not find.
+// bounds, the same in pieces of any size, and the same in an archive that we write from them. Blocks with a checksum get the
+// right one, which a fuzzer does not find.
 #include <algorithm>
 #include <cstdint>
 #include <string>

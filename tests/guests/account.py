@@ -14,9 +14,9 @@ MIB = 1 << 20
 class Load:
     name: str
     take: str          # a line of shell
-    fill: bool = True  # whether `take` is arguments of fill.c, which holds what it took until it is killed
+    fill: bool = True  # whether `take` is arguments of fill.c, which keeps what it allocated until it is killed
     undo: str = ":"
-    untold: str = ""   # its name in the runbook, if no kernel file has it
+    runbook_name: str = ""   # its name in the runbook, if no kernel file has it
 
 
 BALLOON = ("virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_balloon")  # in the order of insmod
@@ -30,10 +30,10 @@ LOADS = (
     Load("locked memory", "locked 128"),
     Load("vmalloc (BPF arrays)", "bpf_arrays 128"),
     Load("TCP sockets", "tcp_sockets 100"),
-    Load("Unix sockets", "unix_sockets 128", untold="Unix sockets"),
-    Load("pipes", "pipes 128", untold="pipes"),
-    Load("packet rings", "packet_rings 128", untold="packet rings"),
-    Load("a thousand processes", "threads 1000", untold="upper levels of page tables"),
+    Load("Unix sockets", "unix_sockets 128", runbook_name="Unix sockets"),
+    Load("pipes", "pipes 128", runbook_name="pipes"),
+    Load("packet rings", "packet_rings 128", runbook_name="packet rings"),
+    Load("a thousand processes", "threads 1000", runbook_name="upper levels of page tables"),
     Load("ftrace", "echo 65536 >/sys/kernel/tracing/buffer_size_kb", fill=False, undo="echo 64 >/sys/kernel/tracing/buffer_size_kb"),
     Load("zswap", "for module in lzo lzo_rle; do insmod /modules/$module.ko; done; cd /sys/module/zswap/parameters; echo zsmalloc >zpool; echo 1 >enabled; "
          "mkswap /dev/ram0; swapon /dev/ram0; mkdir -p /sys/fs/cgroup/swapped; cd /sys/fs/cgroup/swapped; "
@@ -43,7 +43,7 @@ LOADS = (
     Load("balloon", f"for module in {' '.join(BALLOON)}; do insmod /modules/$module.ko; done; echo RESULT monitor balloon 896 >/dev/console; sleep 5",
          fill=False, undo="echo RESULT monitor balloon 1024 >/dev/console; sleep 3"),
     Load("RAM disk", "dd if=/dev/zero of=/dev/ram1 bs=1M count=128 conv=fsync; echo 3 >/proc/sys/vm/drop_caches", fill=False,
-         undo="rmmod brd", untold="RAM disks"),
+         undo="rmmod brd", runbook_name="RAM disks"),
     Load("zram", "for module in lz4_compress lz4hc_compress zram; do insmod /modules/$module.ko; done; echo 256M >/sys/block/zram0/disksize; "
          "[ -b /dev/zram0 ] && dd if=/dev/urandom of=/dev/zram0 bs=1M count=96 conv=fsync; "
          "echo 3 >/proc/sys/vm/drop_caches", fill=False, undo="rmmod zram"),
@@ -82,9 +82,9 @@ def check(outcome):
         taken = (sum(parts.values()) + rest - sum(idle.values()) - resting + whole - total) / MIB  # a balloon's memory is no longer the kernel's
         grown = sorted(((value - idle.get(part, 0)) / MIB, part) for part, value in parts.items())[-2:]
         words = ", ".join(f"{part} {amount:+.0f}" for amount, part in reversed(grown) if amount >= 4)
-        verdict = "within" if abs(rest) <= bound else f"runbook: {load.untold}" if load.untold else "WRONG"
+        verdict = "within" if abs(rest) <= bound else f"runbook: {load.runbook_name}" if load.runbook_name else "WRONG"
         print(f"  | {load.name} | {taken:.0f} | {words or 'none'} | {(rest - resting) / MIB:+.1f} | {rest / MIB:.1f} of {bound / MIB:.1f} | {verdict} |")
-        if not abs(rest) <= bound and not (load.untold and load.untold in runbook):
+        if not abs(rest) <= bound and not (load.runbook_name and load.runbook_name in runbook):
             wrong.append(f"{load.name}: {rest / MIB:.1f} MiB are unaccounted, {bound / MIB:.1f} may be")
         if not taken > 32:
             said = outcome.files.get(f"account/{number}.said", b"").decode().strip().splitlines()[-1:]

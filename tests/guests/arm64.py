@@ -24,7 +24,7 @@ import machine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build/guests/arm64"
-# Of daemon/packages.txt those that run on the machine that builds.
+# The packages of daemon/packages.txt that run on the build machine.
 TOOLS = ("g++", "cmake", "ninja-build", "clang-14", "libbpf-dev", "libpfm4-dev")
 FOR_TESTS = ("libgtest-dev", "libgmock-dev", "zlib1g-dev")
 PACKAGED = ("memstatd", "memstatctl", "memstat", "memstat_static", "cpc")
@@ -116,7 +116,7 @@ def main():
         if not machine.ARM64_ROOT.exists():
             unpack_root("arm64", packages(), machine.ARM64_ROOT)
     except kernels.Missing as reason:
-        print(f"Debian's packages for arm64 cannot be had: {reason}")
+        print(f"Debian's packages for arm64 are not available: {reason}")
         return 77
     build = PLACE / "build"
     configure(build, "aarch64", machine.ARM64_ROOT, f"-DMEMSTAT_TESTS={'ON' if options.tests else 'OFF'}", "-DMEMSTAT_EVENTS=OFF", "-DMEMSTAT_LIBPFM=OFF")

@@ -184,11 +184,11 @@ def tolerance(metric):
     if metric == "memstat_type_limit_used_ratio":
         return 0.000051
     if metric in ("memstat_boot_timestamp_seconds",):
-        return 1.1  # the kernel computes it of two clocks
+        return 1.1  # the kernel computes it from two clocks
     return 1e-6 if metric.endswith(("ratio", "index", "seconds_total")) else 0
 
 
-# What reading itself adds and removes while it lasts: both ends of the scrape's connection, and the programs that read the files
+# What the reading itself adds and removes: both ends of the scrape's connection, and the programs that read the files
 # (in a guest a shell, xargs and grep), with their stacks, page tables and the pages that they give back. By metric and a label.
 OBSERVER = {("memstat_type_objects", "TCP"): 2, ("memstat_socket_allocated_objects", "TCP"): 2, ("memstat_type_objects", "threads"): 3, ("memstat_type_objects", "files"): 8,
             ("memstat_type_objects", "dentries"): 8, ("memstat_type_free_objects", "dentries"): 8, ("memstat_type_bytes", "TCP"): 1 << 16,
@@ -268,7 +268,7 @@ def compare_values(first, page, second):
         elif value is None:
             verdict = "missing" if old is not None and new is not None else "moved"
         else:
-            verdict = "moved"  # there in one reading only
+            verdict = "moved"  # present in only one reading
         verdicts[key] = verdict, old, value, new
     return verdicts
 
@@ -353,7 +353,7 @@ def recorded_rounds(directory):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--memstatd", default=str(ROOT / "build/bin/memstatd"))
-    arguments.add_argument("--rounds", type=int, default=12, help="how many at most; it ends after three in which all was well")
+    arguments.add_argument("--rounds", type=int, default=12, help="maximum number; it ends after three rounds without errors")
     arguments.add_argument("--record", help="a directory of rounds that were recorded")
     options = arguments.parse_args()
     known = {"processes": True, "migrate_types": os.geteuid() == 0}

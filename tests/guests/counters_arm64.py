@@ -70,14 +70,14 @@ def check(lines):
         wrong.append(f"cpu-cycles: {words}")
     many = found.get(f"instructions {counters + 2}", [])
     if not many or many[0][2] != "refused":
-        wrong.append(f"a set that does not fit was not refused where exactness was asked for: {many[:1]}")
+        wrong.append(f"a set that does not fit was not refused although exactness was requested: {many[:1]}")
     scaled = [words for words in many if len(words) == 5]
     if len(scaled) != counters + 2 or not any(int(words[4]) < int(words[3]) for words in scaled):
         wrong.append(f"a set that does not fit was not counted by turns: {scaled}")
     for words in scaled:
         if not near(words[2], 40 * LOOPS, 0.1):
             wrong.append(f"scaled: {words}, wanted {40 * LOOPS} within 10 %")
-    # QEMU looks for overflows now and then, so the signals come late, and each starts the counter again.
+    # QEMU checks for overflows only occasionally, so the signals come late, and each starts the counter again.
     words = found.get("overflow", [[]])[0]
     if len(words) != 3 or not 1 <= int(words[1]) <= 10 or words[2] != "1":
         wrong.append(f"overflow: {words}, wanted 1 to 10 signals in {2 * LOOPS} instructions, at least 1,000,000 each")

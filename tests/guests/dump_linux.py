@@ -144,7 +144,7 @@ def count_objects(dump, names):
         if found["allocated"] != found["counted"] or complaints:
             wrong += 1
             print(f"OBJECTS of {name}: {found['allocated']} found, {found['counted']} counted; {complaints}")
-    print(f"{total} objects of {len(names)} caches found one by one, {wrong} caches not as their counters say,",
+    print(f"{total} objects of {len(names)} caches found one by one, {wrong} caches disagree with their counters,",
           f"{(time.monotonic() - began) / len(names):.2f} s each")
     return wrong
 

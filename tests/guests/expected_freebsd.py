@@ -182,7 +182,7 @@ def zone_tree(sysctls, add, records):
         for domain in domains:
             labels = {"allocator": "uma", "type": name, "node": str(domain)}
             zone_items, keg_items = number(f"domain.{domain}.nitems") or 0, number(f"keg.domain.{domain}.free_items") or 0
-            if len(domains) == 1:  # of one, the stream has them as well, read a moment earlier
+            if len(domains) == 1:  # with one domain the stream has them, too, from a moment earlier
                 zone_items, keg_items = zone_free, keg_free
             add("memstat_node_free_objects", zone_items + (keg_items if has_keg else 0), **labels)
             add("memstat_node_held_bytes", (pages.get(domain) or 0) * sysctls.page_size, **labels)

@@ -16,13 +16,13 @@ SHARERS = ("TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv
 
 
 def slabs(reading, add, _):
-    names, told = [], {}
+    names, counted = [], {}
     for line in reading.lines("/proc/slabinfo")[2:]:
         head, _, tail = line.partition(" : slabdata ")
         name, active, objects, size, _, pages_per_slab = head.partition(" : ")[0].split()[:6]
         number = int(tail.split()[1])
         names.append(name)
-        told[name] = {"slabs": f"{number} N0={number}", "total_objects": f"{objects} N0={objects}"}
+        counted[name] = {"slabs": f"{number} N0={number}", "total_objects": f"{objects} N0={objects}"}
         directory = f"/sys/kernel/slab/{name}/"
         add.type("slab", name, bytes=int(active) * int(size), objects=int(active), object_footprint_bytes=int(size),
                  held_bytes=number * int(pages_per_slab) * reading.page_size, free_objects=int(objects) - int(active),
@@ -31,7 +31,7 @@ def slabs(reading, add, _):
              for name in names}
     # Of a machine with one node neither is recorded: slabinfo has both.
     if reading.text("/sys/devices/system/node/online").strip() == "0":
-        texts = {name: text | told[name] if text["partial"] and not text["slabs"] else text for name, text in texts.items()}
+        texts = {name: text | counted[name] if text["partial"] and not text["slabs"] else text for name, text in texts.items()}
     if not any(text["slabs"] for text in texts.values()):
         return
     nodes = {node for text in texts.values() for node in placed(text["slabs"] or "0", "N")[1]}

@@ -31,10 +31,10 @@ class Test:
     groups: int = 1  # of three rounds each that must have been recorded, 0: none are compared
     programs: tuple = ()  # C files of this directory that are compiled, without libraries, for the guest
     made: tuple = ()  # C files of this directory that are modules, built for the kernel and loaded
-    built: tuple = ()  # programs beside memstatd that it runs
+    built: tuple = ()  # programs other than memstatd that it runs
     fixtures: bool = False  # it reads the captures of tests/fixtures, if they are here
     page_check: Callable | None = None  # the errors of an Outcome, a list of texts
-    outside: Callable | None = None  # a context manager whose value watches the guest from outside (machine.boot)
+    outside: Callable | None = None  # a context manager that watches the guest from outside (machine.boot)
     missing: Callable | None = None  # what this machine lacks for it, or an empty string
     configuration: str = checker.CONFIGURATION
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel module that leaks: a number written to a parameter is the MiB that are lost then. `more` takes blocks of 2 KiB,
-// `small` of 96 bytes, `charged` of 512 that are charged to the writer's control group, `large` blocks of 64 KiB, `objects`
-// a cache of its own, `mapped` vmalloc, `pages` whole pages, `percpu` MiB on each processor.
+// A kernel module that leaks: writing a number to a parameter leaks that many MiB. `more` takes blocks of 2 KiB, `small` of
+// 96 bytes, `charged` of 512 that are charged to the writer's control group, `large` blocks of 64 KiB, `objects` a cache of
+// its own, `mapped` vmalloc, `pages` whole pages, `percpu` MiB on each processor.
 #include <linux/gfp.h>
 #include <linux/kernel.h>
 #include <linux/module.h>

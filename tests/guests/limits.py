@@ -37,19 +37,19 @@ scrape_configs:
     static_configs: [{{targets: ["{address}"], labels: {{instance: "guest"}}}}]
 """
 NETWORK = "ip link set eth0 up; ip addr add 10.0.2.15/24 dev eth0"  # of QEMU's network without privileges
-SETTLED = 25   # seconds after which an alert that no one waits for would have come: a state of limits lasts 15, computed every 4
+SETTLED = 25   # seconds after which an unexpected alert would have fired: a state of limits lasts 15, computed every 4
 PATIENCE = 60  # seconds
 
 
 @dataclasses.dataclass
 class Limit:
     kind: str           # of fill.c
-    count: int          # how many it tries to take
+    count: int          # the number that it tries to allocate
     series: str         # the value of the page that shows the limit
     least: float        # of that value, at the limit
     alerts: tuple       # that the shipped rules must raise; empty: none, for the reason `note`
     prepare: str = ""   # lines of shell
-    user: str = ""      # who fills it; empty: root
+    user: str = ""      # the user that fills it; empty: root
     note: str = ""
     inside: str = ""    # lines of shell, run by the process that fills it
     undo: str = ":"     # lines of shell
@@ -84,7 +84,7 @@ LIMITS = (
           "cat /proc/sys/net/ipv4/tcp_mem >/tmp/tcp_mem; echo '256 512 1024' >/proc/sys/net/ipv4/tcp_mem",
           undo="cat /tmp/tcp_mem >/proc/sys/net/ipv4/tcp_mem", name="tcp_mem"),
     Limit("inotify_watches", 40, 'memstat_table_user_limit_objects{type="inotify_watches"}', 20, (),
-          "echo 20 >/proc/sys/fs/inotify/max_user_watches", note="no file of the kernel says how many watches a user has"),
+          "echo 20 >/proc/sys/fs/inotify/max_user_watches", note="no file of the kernel has the number of watches of a user"),
     Limit("threads", 60, 'memstat_memcg_tasks{group="/crowd"}', 40, ("MemstatControlGroupTasks",),
           "mkdir /sys/fs/cgroup/crowd; echo 40 >/sys/fs/cgroup/crowd/pids.max", inside="echo $$ >/sys/fs/cgroup/crowd/cgroup.procs",
           name="pids of a control group"),

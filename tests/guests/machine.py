@@ -47,9 +47,9 @@ class Outcome:
     files: dict            # path below /out: bytes, or a str for a symbolic link
     seconds: float
     boot_seconds: float    # until the test began
-    ended: bool            # the guest came to its end
+    ended: bool            # the guest ended by itself
     program: str = ""      # a memstatd that runs here
-    watch: object = None   # what watched the guest from outside
+    watch: object = None   # the object that watched the guest from outside
 
 
 def missing(kernel="6.1"):
@@ -198,8 +198,8 @@ def keep(files, directory):
 
 
 def boot(kernel, archives, shape, watch=None):
-    """Boots, waits for the end, and returns the Outcome. A `watch` has `devices`, more of QEMU's arguments, and `hear`, which is told
-    each line of the console and may have an answer to type."""
+    """Boots, waits for the end, and returns the Outcome. A `watch` has `devices`, more of QEMU's arguments, and `hear`, which
+    receives each line of the console and may return an answer to type."""
     with tempfile.TemporaryDirectory(prefix="memstat-guest-") as directory:
         work = pathlib.Path(directory)
         (work / "initrd").write_bytes(b"".join(archives))

@@ -84,7 +84,7 @@ def configure(variant, build):
     lost = [option for option in wanted if f"CONFIG_{option}=y\n" not in taken]
     kept = [option for option in unwanted if f"CONFIG_{option}=y\n" in taken]
     if lost or kept:
-        raise kernels.Missing(f"{variant.name}: not taken: {' '.join(lost)}; not left out: {' '.join(kept)}")
+        raise kernels.Missing(f"{variant.name}: not accepted: {' '.join(lost)}; not left out: {' '.join(kept)}")
 
 
 def build_kernel(variant):

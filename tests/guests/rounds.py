@@ -18,7 +18,7 @@ def check_rounds(outcome, environment):
             if found:
                 groups.setdefault(name.split(".")[0], []).append(checker.compare(*found, known))
             else:
-                print(f"  round {name}: no page of which all sources were read in the quiet after the first reading")
+                print(f"  round {name}: no page whose sources were all read in the quiet time after the first reading")
     best = {(metric, (("in", group), *labels)) if len(groups) > 1 else (metric, labels): verdict
             for group, rounds in groups.items() for (metric, labels), verdict in checker.judge_rounds(rounds).items()}
     return sum(len(rounds) >= 3 for rounds in groups.values()), best

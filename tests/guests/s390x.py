@@ -31,7 +31,7 @@ def main():
         if not root.exists():
             arm64.unpack_root("s390x", PACKAGES, root)
     except kernels.Missing as reason:
-        print(f"Debian's packages for s390x cannot be had: {reason}")
+        print(f"Debian's packages for s390x are not available: {reason}")
         return 77
     parts = ("DAEMON", "COUNTERS", "POSTMORTEM")
     arm64.configure(build, "s390x", root, "-DCMAKE_BUILD_TYPE=Debug", "-DMEMSTAT_EVENTS=OFF", *(f"-DMEMSTAT_{part}=OFF" for part in parts))

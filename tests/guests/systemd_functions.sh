@@ -38,17 +38,17 @@ is_served() { [ "$(page "$@" | grep -c '^memstat_type_bytes')" -gt 10 ]; }
 # of_status FIELD VALUE: the field of /proc/PID/status has this value.
 of_status() { [ "$(sed -n "s/^$1:\t\([^\t]*\).*/\1/p" "/proc/$(pid)/status")" = "$2" ]; }
 
-# mark: starts here; told: systemd's log of the unit since then; heard MESSAGE: memstatd has sent it through the socket.
+# mark: starts here; unit_log: systemd's log of the unit since then; heard MESSAGE: memstatd has sent it through the socket.
 mark() {
   journalctl --sync
   cursor=$(journalctl -q -n 1 --show-cursor | sed -n 's/^-- cursor: //p')
 }
-told() {
+unit_log() {
   journalctl --sync
   journalctl -q -o cat --after-cursor="$cursor" UNIT=$unit
 }
-is_told() { told | grep -qE "$1"; }
-heard() { is_told "Got notification message from PID [0-9]+ \(.*$1"; }
+has_logged() { unit_log | grep -qE "$1"; }
+heard() { has_logged "Got notification message from PID [0-9]+ \(.*$1"; }
 exposure() { systemd-analyze security --no-pager $unit | sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p'; }
 is_exposed_at_most() { [ "$(exposure | tr -d .)" -le "$1" ]; }
 # set_unit LINES: the lines of a drop-in for the unit's section Service; empty for none.

@@ -64,7 +64,7 @@ sleep 20
 expect "the watchdog receives WATCHDOG=1" heard WATCHDOG=1
 expect "and does nothing while it works" is NRestarts 0
 kill -STOP "$(pid)"
-expect "the watchdog notices that it hangs" soon is_told "Watchdog timeout"
+expect "the watchdog notices that it hangs" soon has_logged "Watchdog timeout"
 expect "and it is started again" soon at_least NRestarts 1
 expect "and serves" soon is_served
 
@@ -87,7 +87,7 @@ expect "with a timeout of an hour it also serves" soon slabinfo_is 1
 mark
 turn 1
 began=$SECONDS
-expect "during a hanging poll the watchdog is not notified, and acts" soon is_told "Watchdog timeout"
+expect "during a hanging poll the watchdog is not notified, and acts" soon has_logged "Watchdog timeout"
 result "watchdog of 8 s: noticed $((SECONDS - began)) s after the poll began to hang"
 expect "within twice WatchdogSec" [ $((SECONDS - began)) -le 16 ]
 turn 0
@@ -100,7 +100,7 @@ systemctl restart $unit
 if grep -qw memory /sys/fs/cgroup/cgroup.controllers; then
   mark
   systemctl set-property --runtime $unit MemoryMax=2M
-  expect "out of memory, it is killed" soon is_told "oom-kill"
+  expect "out of memory, it is killed" soon has_logged "oom-kill"
   systemctl set-property --runtime $unit MemoryMax=256M
   expect "and started again" soon at_least NRestarts 1
   expect "and serves" soon is_served

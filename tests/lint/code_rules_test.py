@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the code of the product must not do by hand because one place does it: ask for the time, lock, pack structs into bytes."""
+"""What the product's code must leave to one shared place: reading the time, locking, packing structs into bytes."""
 import re
 import sys
 
@@ -8,10 +8,10 @@ import findings
 
 RULES = [
     ("the time", re.compile(r"::now\(|\bclock_gettime\(|\bgettimeofday\(|\btime\((nullptr|NULL|0|&\w+)\)"),
-     ("core", "config", "daemon"), {"core/base/clock.h"}, "asks the machine for the time; take a Clock (core/base/clock.h)"),
+     ("core", "config", "daemon"), {"core/base/clock.h"}, "reads the machine's time; use a Clock (core/base/clock.h)"),
     ("locks", re.compile(r"\bstd::(recursive_|timed_|shared_)?mutex\b|\bstd::(condition_variable|lock_guard|unique_lock|scoped_lock)\b"
                          r"|\bpthread_(mutex|cond)_"),
-     ("core", "config", "daemon"), {"core/base/mutex.h"}, "locks unseen by clang; take Mutex, MutexLock, CondVar (core/base/mutex.h)"),
+     ("core", "config", "daemon"), {"core/base/mutex.h"}, "locks without clang's checks; use Mutex, MutexLock, CondVar (core/base/mutex.h)"),
     ("bytes", re.compile(r"\breinterpret_cast\b"), ("core/sources", "core/collect"), set(),
      "makes bytes of an object or the reverse; a source's state is a struct derived from ReaderState (core/source.h)"),
     ("bounds", re.compile(r"\+\+ *== *k[A-Z]|\+\+ *== *\w+_?\b *\)* *return"), ("core", "config", "daemon"), set(),
@@ -24,7 +24,7 @@ RULES = [
      # what kernel_messages and mount_sizes read: the view calls it, and recordings and replays have its text.
      {"core/collect/kernel_messages.cpp", "core/collect/mount_sizes_linux.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp", "core/events/memuse/control_groups.cpp",
       "core/events/memuse/kernel_symbols.cpp", "core/events/memuse/memuse_linux.cpp"},
-     "opens a file past the KernelView, so no recording, replay or failing read of a test sees it"),
+     "opens a file without the KernelView, so recordings, replays and failing reads of tests miss it"),
     # EventBudget and HelperOfProcess lock; the filter is filled once, before there are threads.
     ("statics", re.compile(r"^ +(static|thread_local static) (?!const|constexpr|EventBudget budget;|HelperOfProcess helper;"
                            r"|std::array<sock_filter, BPF_MAXINSNS> program;)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),

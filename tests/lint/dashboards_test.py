@@ -32,7 +32,8 @@ PROMQL_WORDS = {"by", "without", "on", "ignoring", "and", "or", "unless", "bool"
 SINCE_BOOT = {"memstat_checker_bugs_total", "memstat_kernel_reports_total"}  # it only matters that there was one
 DISJOINT = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_memory_total_bytes", "instance:memstat_memory_total_bytes:max"}
 
-FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding_active"}  # a host has few of these, which have no other recorded name
+# A host has few of these, and they have no other recorded name.
+FEW = {"memstat_accounted_bytes", "memstat_unaccounted_bytes", "memstat_finding_active"}
 
 
 def selectors(expression):
@@ -60,7 +61,7 @@ def query_problems(where, expression, is_fleet):
             continue
         for label in ("cluster", "job", "instance"):
             if has_level(metric, label) and not re.search(rf'{label}=~"(\${label}|\(\${label}\)(\(-percpu\)\?)?)"', matchers):
-                yield f"{where}: {metric} is asked for without {label}=~\"${label}\""
+                yield f"{where}: {metric} is queried without {label}=~\"${label}\""
         if is_fleet and ":" not in metric and metric not in FEW | {"ALERTS"}:
             yield f"{where}: {metric} is no recorded series"
         if metric not in SINCE_BOOT and metric.endswith(("_total", "_sum", "_count", "_bucket")) and ":" not in metric:
@@ -105,7 +106,7 @@ def panel_problems(panel, is_fleet):
     if not shown.get("unit"):
         yield f"{where}: no unit"
     if not shown.get("noValue"):
-        yield f"{where}: it does not say why it is empty when it is"
+        yield f"{where}: it does not explain when and why it is empty"
     if shown.get("links"):
         yield from link_problems(where, shown["links"])
     if panel.get("datasource") != DATASOURCE or any(target["datasource"] != DATASOURCE for target in panel["targets"]):
@@ -203,10 +204,10 @@ def render():
 
 
 def stale():
-    """Files that differ from what the mixin makes; and the configuration must matter: another one makes other files."""
+    """Files that differ from what the mixin generates. The configuration must matter: another one generates other files."""
     module = render()
     made = module.rendered()
-    found = [f"dashboards/{name} is not what dashboards/render makes of dashboards/mixin: run it"
+    found = [f"dashboards/{name} differs from what dashboards/render generates from dashboards/mixin: run it"
              for name, text in made.items() if (ROOT / "dashboards" / name).read_text() != text]
     other = module.rendered(module.PROGRAM.replace("import 'mixin/mixin.libsonnet'", "(import 'mixin/mixin.libsonnet') + { _config+:: {"
         "selector: 'team=\"x\"', clusterLabels: ['dc'], runbookBase: 'https://runs.example', grafanaBase: 'https://look.example',"
@@ -218,7 +219,7 @@ def stale():
         if words not in text:
             found.append(f"the configuration of the mixin has no effect: {words} is not in what is made with it")
     for words in ("cluster", "site,", "memstat_memory_total_bytes)", "example.org"):
-        found += [f"the configuration of the mixin is not heard: there is still {words}" for text in (rules, alerts) if words in text]
+        found += [f"the mixin ignores its configuration: there is still {words}" for text in (rules, alerts) if words in text]
     queries = [target["expr"] for name in NAMES for panel in all_panels(json.loads(other[f"grafana/{name}.json"])) for target in panel.get("targets", [])]
     found += [f"{query}: without the selector" for query in queries if 'team="x"' not in query]
     return found
@@ -247,7 +248,7 @@ def provisioning_problems():
         found.append("provisioning: one datasource of type prometheus")
     path = providers["providers"][0]["options"]["path"]
     if providers["apiVersion"] != 1 or path != "/usr/share/memstatd/dashboards/grafana":
-        found.append(f"provisioning: dashboards come from {path}, and not from where they are installed")
+        found.append(f"provisioning: dashboards come from {path}, not from where they are installed")
     return found
 
 
@@ -295,12 +296,12 @@ def main():
     found += stale() if has_jsonnet else []
     found += provisioning_problems()
     if {path.name for path in DIRECTORY.glob("*.json")} != {f"{name}.json" for name in NAMES}:
-        found.append("dashboards/grafana has other dashboards than are looked at here")
+        found.append("dashboards/grafana has dashboards that this test does not check")
     expressions = [target["expr"] for dashboard in dashboards.values() for panel in all_panels(dashboard) for target in panel.get("targets", [])]
     has_promtool = shutil.which("promtool")
     found += check_promql(expressions) if has_promtool else []
     missing = [name for name, path in {"promtool": has_promtool, "jsonnet": has_jsonnet}.items() if not path]
-    print("\n".join(found) or f"{len(expressions)} queries" + "".join(f"; not all was looked at: {name} is not installed" for name in missing))
+    print("\n".join(found) or f"{len(expressions)} queries" + "".join(f"; not everything was checked: {name} is not installed" for name in missing))
     return 1 if found else 77 if missing else 0
 
 

@@ -14,8 +14,8 @@ def texts(directories, suffixes):
 
 
 def report(found, count, least):
-    """Prints what was found in `count` places, of which there must be at least `least`; returns the exit status."""
+    """Prints what was found in `count` places, which must be at least `least`; returns the exit status."""
     for text in found:
         print(text)
-    assert count > least, f"only {count} places were looked at: this test looks in the wrong place"
+    assert count > least, f"only {count} places were examined: this test examines the wrong place"
     return 1 if found else 0

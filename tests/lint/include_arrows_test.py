@@ -123,7 +123,7 @@ def problem(file, included, quoted):
 
 
 def unguarded(file, text):
-    """What of another system the .cpp includes where that system's compiler reads it: each system compiles every file."""
+    """Headers of another system that a .cpp includes outside of that system's #if: each system compiles every file."""
     if not re.fullmatch(r"(core|daemon)/.*\.cpp", file):
         return
     is_guarded = False

@@ -8,7 +8,7 @@ import findings
 
 # What opens the machine's own kernel. RootedKernelView, which shows a temporary directory through the live view, does not count.
 OPENS = re.compile(r"\bmake_live_kernel_view\(\)")
-# What a line belongs to: the test, the fixture or the function that was begun last.
+# What a line belongs to: the last test, fixture or function that begins before it.
 BEGINS = re.compile(r"^(?:TEST(?:_F|_P)?\((\w+),\s*(\w+)\)|(?:class|struct) (\w+)[^;]*\{|[\w:<>*& ]+\b(\w+)\([^;]*\) (?:const )?\{)")
 
 

@@ -17,7 +17,7 @@ CODE = {".h", ".cpp", ".c"}
 SCRIPTS = {".py", ".sh", ".cmake", ""}
 
 
-def told(path, text):
+def comment_lines(path, text):
     """(line, words) of comments, or of a document every line."""
     suffix = "." + path.rsplit(".", 1)[1] if "." in path.rsplit("/", 1)[-1] else ""
     if suffix in CODE | SCRIPTS:
@@ -29,7 +29,7 @@ def told(path, text):
 
 
 def problems(path, text, files, rooms):
-    for number, line in told(path, text):
+    for number, line in comment_lines(path, text):
         for name in NAME.findall(line):
             directory, _, last = name.rpartition("/")
             if name.isupper() or "NAME" in name or ELSEWHERE.match(name):
@@ -48,13 +48,13 @@ def main():
     check = lambda path, text: list(problems(path, text, ["core/base/text.h", "tests/size"], {"core", "base"}))
     assert check("a.cpp", "// see base/gone.h") and check("a.md", "`core/base/gone.cpp`") and check("a.py", "# gone_test.py has it")
     assert not check("a.cpp", "// base/text.h; mm/slub.c; linux/mm.h\nf(\"base/gone.h\");") and not check("a.md", "NAME_test.cpp, text.h")
-    told_by = [file for file in files if not file.startswith(("tests/fixtures/", "tests/support/grafana_schema/", "daemon/web/uplot/", "tests/support/freebsd_headers/"))]
+    readable = [file for file in files if not file.startswith(("tests/fixtures/", "tests/support/grafana_schema/", "daemon/web/uplot/", "tests/support/freebsd_headers/"))]
     found = []
-    for file in told_by:
+    for file in readable:
         path = findings.ROOT / file
         if path.is_file():
             found += problems(file, path.read_text(encoding="utf-8", errors="replace"), files, rooms)
-    return findings.report(found, len(told_by), 500)
+    return findings.report(found, len(readable), 500)
 
 
 if __name__ == "__main__":

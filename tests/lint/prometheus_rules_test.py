@@ -33,7 +33,7 @@ def rules_of(document):
 
 
 def anchors(markdown):
-    """The link targets that Markdown viewers make of the headings, of which each alert has one."""
+    """The link targets that Markdown viewers derive from the headings; each alert has one."""
     return {re.sub(r"[^a-z0-9 -]", "", line.lstrip("#").strip().lower()).replace(" ", "-")
             for line in markdown.splitlines() if line.startswith("#")}
 
@@ -48,7 +48,7 @@ def alert_problems(rule, sections):
     if labels.get("cause") not in CAUSES:
         yield f"{name}: cause is one of {sorted(CAUSES)}"
     if "dashboard_url" in notes:
-        yield f"{name}: a link to a Grafana that nobody configured"
+        yield f"{name}: a link to Grafana although none is configured"
     if notes.get("runbook_command") != SERVED + name:
         yield f"{name}: the page of memstatd with the runbook is {SERVED}{name}"
     if "example.org" in str(rule):
@@ -86,8 +86,8 @@ def record_problems(rule):
         yield f"{name}: not of the form level:metric:operation"
     level = name.split(":")[0]
     grouped = re.match(r"(?:sum|max|count) by \(([^)]*)\)", rule["expr"])
-    told = {"cluster", "site", "job"}  # of every level: clusters are never added up
-    if grouped and (not told <= set(grouped.group(1).split(", ")) or set(level.split("_")) - {"job"} != set(grouped.group(1).split(", ")) - told):
+    everywhere = {"cluster", "site", "job"}  # of every level: clusters are never added up
+    if grouped and (not everywhere <= set(grouped.group(1).split(", ")) or set(level.split("_")) - {"job"} != set(grouped.group(1).split(", ")) - everywhere):
         yield f"{name}: the level does not name the labels that are left ({grouped.group(1)})"
 
 
@@ -101,7 +101,7 @@ def offset_problems(documents):
             for match in re.finditer(r"(?<![\w:])([a-z_]+(?:_[a-z]+)*:[\w:]+)(?:\{[^}]*\})?(\[)?", rule["expr"]):
                 maker, seconds = made.get(match.group(1), (group["name"], 0))
                 if maker != group["name"] and seconds >= LOOKBACK and not match.group(2):
-                    yield f"{rule.get('record') or rule['alert']}: {match.group(1)} is another group's, and read at one moment"
+                    yield f"{rule.get('record') or rule['alert']}: {match.group(1)} is another group's, and is read at one moment"
 
 
 def test_problems(alerts, records, documents):
@@ -152,7 +152,7 @@ def check_self():
     found = "\n".join(problems({"groups": [{"name": "a", "interval": "1m", "rules": [alert]}]},
                                {"groups": [{"name": "b", "interval": "10m", "rules": [record]}, {"name": "c", "interval": "10m", "rules": [late]}]}, {"t.yml": {"tests": [test]}},
                                "# Runbooks\n"))
-    for word in ("alerts are called", "severity", "cause is", "that nobody configured", "the page of memstatd", "leads nowhere", "read at one moment", "no `for`", "the runbook is", "has no section",
+    for word in ("alerts are called", "severity", "cause is", "although none is configured", "the page of memstatd", "leads nowhere", "read at one moment", "no `for`", "the runbook is", "has no section",
                  "summary does not name", "human units", "bucket zones", "level does not name", "there is no alert Other",
                  "fires, does not fire", "shows its value", "reads every type"):
         if word not in found:
@@ -182,7 +182,7 @@ def main():
     counted = [rule for document in (alerts, records) for _, rule in rules_of(document)]
     print(f"{sum('alert' in rule for rule in counted)} alerts, {sum('record' in rule for rule in counted)} recording rules")
     if not shutil.which("promtool"):
-        print("promtool is not installed (Debian package prometheus): the rules were not read by it")
+        print("promtool is not installed (Debian package prometheus): it did not check the rules")
         return 77
     check_promtool()
     return 0

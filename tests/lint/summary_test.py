@@ -36,7 +36,7 @@ SHARED_FAILURE = '<testcase name="Bad" status="run" result="completed" classname
 
 class Summary(unittest.TestCase):
     def run_on_shared(self, status, content, name="unit/base/shard_0"):
-        """Exit status and lines of a summary of a process that ended so and left `content`; None: nothing."""
+        """Exit status and lines of a summary of a process that ended with this status and left `content`; None: nothing."""
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "results.xml")
             path.write_text(f'<testsuite><testcase name="{name}" status="{status}"/></testsuite>', encoding="ascii")
@@ -55,7 +55,7 @@ class Summary(unittest.TestCase):
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 2 skipped"))
         self.assertIn("  failed: unit/base/Suite.Bad", lines)
 
-    def test_a_process_that_failed_has_failed_whatever_its_tests_say(self):
+    def test_a_process_that_failed_has_failed_whatever_its_tests_report(self):
         status, lines = self.run_on_shared("fail", SHARED % "")
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 2 skipped"))
         for content in (None, "", "<testsuites>"):
@@ -112,7 +112,7 @@ class Summary(unittest.TestCase):
             trees = ("release", str(good), "asan", str(empty))
             self.assertEqual(self.run_with(*trees)[0], 1)
             self.assertEqual(self.run_with("--filtered", *trees)[0], 0)
-            self.assertEqual(self.run_with("--filtered", "asan", str(empty))[0], 1, "nothing at all was run")
+            self.assertEqual(self.run_with("--filtered", "asan", str(empty))[0], 1, "no test was run")
 
 
 if __name__ == "__main__":

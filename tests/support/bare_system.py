@@ -201,7 +201,7 @@ class BareSystem:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def arguments(self, command):
-        """The command line that types `command` in a shell of the account, in the clone."""
+        """A command line that runs `command` in a shell of the account, in the clone."""
         enter = ["nsenter", "--target", str(self._first), "--mount", "--pid", "--root", "--wd", *(["--net"] if self._own_network else [])]
         command = f"cd {self.clone} && {{ {command}\n}}"
         if self.account != "root":

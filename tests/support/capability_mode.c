@@ -28,7 +28,7 @@ struct call {
   int path; /* which argument, for the line; -1: none */
 };
 
-#define ALLOWED 0x6361707369ULL /* the sixth argument of a call that was looked at: none of those in question has one */
+#define ALLOWED 0x6361707369ULL /* the sixth argument of a checked call; none of the calls in question has one */
 
 static const struct call calls[] = {
     {SYS_openat, "openat", AT, 1},
@@ -137,7 +137,7 @@ static void enter(void) {
 
   struct sock_filter program[CALLS + 8];
   size_t size = 0;
-  /* sendto has a sixth argument: with an address it is never right, without one it need not be looked at. */
+  /* sendto has a sixth argument: with an address it is always refused, without one it need not be checked. */
   program[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[5]));
   program[size++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)ALLOWED, CALLS + 1, 0);
   program[size++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));

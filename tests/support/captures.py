@@ -28,7 +28,7 @@ OFF_BY_DEFAULT = {"linux-6.18-processes"}
 
 
 def shown_fixtures():
-    """Those of fixtures() of which memstatd shows something by default."""
+    """The captures of fixtures() that have figures by default."""
     return {name: path for name, path in fixtures().items() if name not in OFF_BY_DEFAULT}
 
 
@@ -76,7 +76,7 @@ def decode_slabinfo(text, page_size=4096):
     return page
 
 
-# ---- captures made by hand ----------------------------------------------------------------------------------------------
+# ---- generated captures ----------------------------------------------------------------------------------------------
 
 def write_file(path, content):
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -85,7 +85,7 @@ def write_file(path, content):
 
 
 def recorded_polls(directory):
-    """Names of the complete polls of a recording to a directory: those in its files of polls, and those with directories of their own."""
+    """Names of the complete polls of a recording to a directory: polls in its segments, and polls with their own directory."""
     names = os.listdir(directory) if os.path.isdir(directory) else []
     found = {name for name in names if name.isdigit()}
     for name in names:

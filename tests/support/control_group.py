@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A memory control group for a test, v2 or v1, as this machine has it."""
+"""A memory control group for a test: v2 or v1, whichever this machine has."""
 import os
 import time
 import unittest
@@ -69,4 +69,4 @@ class ControlGroup:
                 return os.rmdir(self.directory)
             except OSError:  # a killed process is not gone yet
                 time.sleep(0.1)
-        raise AssertionError(f"{self.directory} does not go away")
+        raise AssertionError(f"{self.directory} cannot be removed")

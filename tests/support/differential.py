@@ -49,7 +49,7 @@ def changed_line(path, line, rng):
         more = rng.randrange(1000)
         return PLACED.sub(lambda match: f"{int(match[1]) + more}{match[2]} {match[3]}={int(match[4]) + more}", line)
     numbers = [match for match in NUMBER.finditer(line) if not PLACE.search(line[:match.start()])]
-    if path == "/proc/slabinfo":  # not how many objects of which size make a slab of how many pages, which must fit
+    if path == "/proc/slabinfo":  # except the geometry of slabs, which must be consistent
         numbers = numbers[:2] + numbers[-3:]
     if not numbers or path.startswith("/sys/kernel/slab/"):
         return line

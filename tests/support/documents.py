@@ -63,7 +63,7 @@ def read_text(content):
 
 
 def read_openmetrics(content):
-    """Checks what differs from the text format; the rest is, line by line, a text page and is parsed as one."""
+    """Checks what differs from the text format. The remaining lines are a text page and are parsed as one."""
     end = b"# EOF\n"
     if not content.endswith(b"\n" + end) or content.count(b"# EOF") != 1:
         raise AssertionError(f"no # EOF at the end, or more than one: {content[-80:]!r}")
@@ -76,7 +76,7 @@ def read_openmetrics(content):
         if words[:2] == ["#", "UNIT"]:
             before = lines[number - 1].split(" ", 3)
             if before[:3] != ["#", "TYPE", words[2]] or not words[2].endswith("_" + words[3].strip()):
-                raise AssertionError(f"UNIT that is not its family's: {line!r} after {lines[number - 1]!r}")
+                raise AssertionError(f"UNIT of another family: {line!r} after {lines[number - 1]!r}")
             continue
         text.append(line)
     for number, line in enumerate(text):

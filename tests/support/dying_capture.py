@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A captured Linux that dies: polls derived by hand from its first one, as noted in the capture's manifest."""
+"""A captured Linux that runs out of memory: polls derived by hand from its first one, as noted in the capture's manifest."""
 import os
 import re
 

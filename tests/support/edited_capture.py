@@ -75,7 +75,7 @@ def vm_events(index):
 
 
 def slab_events(index):
-    """The same of slab caches: a third of what dentry gives was not asked for."""
+    """The same for slab caches: a third of dentry's allocated bytes was not requested."""
     lines = ["type 192 dentry", f"cpu 0 {40 * index} {30 * index} {5120 * index} 0", f"cpu 1 {20 * index} {20 * index} {2560 * index} {index}",
              "type 1024 kmalloc-1k", f"cpu 0 {500 * index} {300 * index} {300000 * index} 0", *gfp_classes("slab", index)]
     return ("slab_events 1\nkmalloc_frees 1\ncounted_by_sysfs 0\nunplaced 0\nmissed 0\n"

@@ -19,7 +19,7 @@ MEMSTAT_OUT_OF_LINE void* operator new(std::size_t size) {
   }
 }
 MEMSTAT_OUT_OF_LINE void* operator new[](std::size_t size) { return operator new(size); }
-// A sanitizer's own operator new would return memory that free() below must not get.
+// The free() below must not get memory from a sanitizer's own operator new.
 MEMSTAT_OUT_OF_LINE void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
     return operator new(size);

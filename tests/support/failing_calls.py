@@ -19,7 +19,7 @@ import preload
 import program
 
 CALLS = ("open", "read", "pread", "write", "readdir", "stat", "accept", "recv", "send", "poll", "pipe", "socketpair", "thread", "fork")
-# The C library makes these within itself (malloc, threads, opendir), so strace lets them fail: number N of each thread.
+# The C library makes these calls internally (malloc, threads, opendir), so strace makes them fail: number N of each thread.
 TRACED = {"mmap": "ENOMEM", "getdents64": "EIO"}
 BURSTS = (1, 100)
 
@@ -50,11 +50,11 @@ class Sweep:
 
     @staticmethod
     def strace(call, output, *more):
-        """What makes strace a bystander: memstatd stays our child, and stops for these calls only."""
+        """With these options memstatd remains our child, and strace stops it only for these calls."""
         return ("strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", output, "-e", f"trace={call}", *more)
 
     def count(self, call):
-        """The number of these calls in a run without failures; with strace, in the thread that makes most."""
+        """The number of these calls in a run without failures; with strace, in the thread that makes the most."""
         if call not in TRACED:
             return self.life(call).allocations
         output = os.path.join(self.directory, "calls")

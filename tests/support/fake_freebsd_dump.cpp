@@ -60,7 +60,7 @@ FakeFreeBsdDump::FakeFreeBsdDump(FakeFreeBsdOptions options) : options_(std::mov
   make_pages();
   make_types();
   make_page_tables();
-  allocate(8 * options_.page_bytes, options_.page_bytes);  // memory that nothing is in, which may be missing
+  allocate(8 * options_.page_bytes, options_.page_bytes);  // unused memory, which may be missing
 }
 
 std::uint64_t FakeFreeBsdDump::kernel_base() const {
@@ -480,7 +480,7 @@ std::string FakeFreeBsdDump::minidump() const {
   const bool is_arm64 = options_.machine == Machine::kArm64;
   const std::uint64_t page = options_.page_bytes;
   const bool has_ranges = options_.minidump_version >= (is_arm64 ? 2U : 3U);
-  // Two ranges; the first has pages that are not in the dump, and the first page of the second is not in it either.
+  // Two ranges. Some pages of the first, and the first page of the second, are not in the dump.
   const std::uint64_t first_end = 40 * page - 100;
   std::string ranges;
   for (const std::uint64_t end :

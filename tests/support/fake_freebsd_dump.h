@@ -88,19 +88,19 @@ struct FakeKeg {
   bool is_internal = false;
   std::vector<FakeKegDomain> domains = {};
   std::vector<FakeZone> zones = {};
-  bool is_off_page = false;  ///< Slab headers are not in the slabs' own pages.
-  /// Where there are any, the domains and what the first zone has in buckets follow from them.
+  bool is_off_page = false;  ///< Slab headers are outside of the slabs' pages. If there are slabs, the domains and the first
+                             ///< zone's buckets follow from them.
   std::vector<FakeUmaSlab> slabs = {};
 };
 
 struct FakeFreeBsdOptions {
   postmortem::Machine machine = postmortem::Machine::kX86;
-  /// 13, 14 and 15 have the structs of these releases; 99 those of no kernel.
+  /// 13, 14 and 15 have the structs of these releases; 99 has those of an unknown kernel.
   unsigned release = 15;
   unsigned minidump_version = 3;  ///< 0: a dump of all memory in ELF.
   std::uint64_t page_bytes = 4096;
   std::uint64_t load_offset = 0;  ///< Of a dump of all memory: how far from its usual place the kernel was loaded.
-  bool has_fifth_level = false;   ///< Of a dump of all memory of x86: as a CPU with LA57 has it.
+  bool has_fifth_level = false;   ///< For a dump of all memory of x86: five levels, as on a CPU with LA57.
   bool has_packed_types = false;
   std::vector<std::uint32_t> cpus = {0, 1};
   std::uint32_t domains = 1;
@@ -118,13 +118,13 @@ class FakeFreeBsdDump {
   /// The dump, and the kernel's file.
   [[nodiscard]] std::string dump() const;
   [[nodiscard]] std::string kernel() const;
-  [[nodiscard]] std::string types() const;  ///< The kernel's section of CTF.
-  /// Virtual addresses of what was made: a symbol, "type NAME", "keg 0", "zone NAME", "name NAME" (of a type).
+  [[nodiscard]] std::string types() const;  ///< The kernel's CTF section. Virtual addresses of the created objects: a
+                                            ///< symbol, "type NAME", "keg 0", "zone NAME", "name NAME" (of a type).
   [[nodiscard]] std::uint64_t address(const std::string& what) const;
-  /// Changes 64 bits of memory at a virtual address of those.
+  /// Changes 64 bits of memory at such an address.
   void poke(std::uint64_t address, std::uint64_t value);
 
-  /// What the kernel would have returned, made without reading the dump.
+  /// What the kernel would have returned, computed without reading the dump.
   [[nodiscard]] std::string malloc_stream() const;
   [[nodiscard]] std::string zone_stream() const;
 
@@ -147,7 +147,7 @@ class FakeFreeBsdDump {
   }
   std::uint64_t add_text(std::string_view text);
   std::uint64_t add_variable(const std::string& name, std::string_view bytes);
-  /// The pointer that the kernel would keep to something of each CPU, and the offset of CPU 0's.
+  /// The pointer that the kernel would keep to a per-CPU variable, and the offset of CPU 0's copy.
   std::pair<std::uint64_t, std::uint64_t> add_per_cpu(std::uint64_t size);
   std::uint64_t add_counter(const FakeZone& zone, std::size_t which);
   void make_variables();

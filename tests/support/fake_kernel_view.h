@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel in memory whose files and sysctls a test may change, fail or make hang, also while another thread reads them.
+// A kernel in memory. A test may change its files and sysctls, or make them fail or hang, even while another thread reads
+// them.
 #pragma once
 
 #include <atomic>
@@ -37,7 +38,7 @@ class FakeKernelView final : public KernelView {
  public:
   explicit FakeKernelView(OperatingSystem system, std::uint32_t cpus = 1) : os_(system), cpu_count_(cpus) {}
 
-  /// From now on a read of `path` gives these bytes.
+  /// From now on a read of `path` returns these bytes.
   void set(std::string_view path, std::string bytes) {
     const std::lock_guard lock(mutex_);
     contents_[std::string(path)] = std::move(bytes);
@@ -74,7 +75,7 @@ class FakeKernelView final : public KernelView {
     const std::lock_guard lock(mutex_);
     return hanging_.contains(path);
   }
-  /// How often it was read, with or without success.
+  /// The number of reads, successful or not.
   [[nodiscard]] int reads_of(std::string_view path) const {
     const std::lock_guard lock(mutex_);
     const auto found = reads_.find(path);

@@ -33,7 +33,7 @@ std::string hex_of(std::uint64_t number) {
 
 FakeLinuxDump::FakeLinuxDump(FakeKernelOptions options) : options_(std::move(options)) {
   memory_.assign(kFakeMemoryBytes, '\0');
-  memory_.resize(0x1000);  // so that no offset of what is allocated is 0
+  memory_.resize(0x1000);  // so that no allocated object has offset 0
   make_page_tables();
   make_types();
   make_variables();
@@ -137,7 +137,7 @@ void FakeLinuxDump::make_variables() {
 }
 
 void FakeLinuxDump::make_symbols() {
-  // A token for each letter, and two that stand for more, as real tables have them.
+  // A token for each letter, and two for several letters, as in real tables.
   std::string tokens;
   std::string index;
   for (unsigned token = 0; token < 256; ++token) {
@@ -164,7 +164,7 @@ void FakeLinuxDump::make_symbols() {
     names += static_cast<char>(coded.size() >= 128 ? coded.size() >> 7U : coded.size());
     names += coded;
   }
-  // Published names of tables are those of VMCOREINFO.
+  // The tables have their names in VMCOREINFO.
   add_table("kallsyms_names", names);
   add_table("kallsyms_num_syms", raw_bytes(static_cast<std::uint32_t>(symbols.size())));
   add_table("kallsyms_token_table", tokens);

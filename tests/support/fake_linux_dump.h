@@ -21,7 +21,7 @@ std::string raw_bytes(Number number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
-/// Where memory begins, and its bytes: it is mapped by one large page, and by 512 small ones.
+/// The start of memory, and its size in bytes. It is mapped by one large page, and by 512 small ones.
 inline constexpr std::uint64_t kFakePhysical = 0x1000000;
 inline constexpr std::uint64_t kFakeMemoryBytes = 2U << 20U;
 
@@ -43,8 +43,8 @@ struct FakeCacheCpu {
   std::uint32_t free_list = 0;              ///< Objects on the CPU's own list.
   std::vector<std::uint32_t> sheaves = {};  ///< Objects in main, spare and rcu_free; SlabKernel::kSheaves only.
 };
-/// Slabs that are on no list are full. Free objects of a slab are its last ones. The first word of each allocated object is
-/// its number in the slab, its address is the second.
+/// Slabs that are not on a list are full. The free objects of a slab are its last ones. The first word of an allocated
+/// object is its number in the slab, the second its address.
 struct FakeCache {
   std::string name;
   std::uint32_t object_size = 0;
@@ -54,7 +54,7 @@ struct FakeCache {
   std::vector<FakeCacheNode> nodes = {};
   std::vector<FakeCacheCpu> cpus = {};
   /// Object N was allocated N minutes before the end by thread 100 + N on CPU N % 2, from alloc_things (make_memory()),
-  /// whose caller was that of the module. Takes room behind the object: see tracked_cache().
+  /// which the module's function called. Needs room after the object: see tracked_cache().
   bool has_owners = false;
 };
 
@@ -66,8 +66,8 @@ struct FakeKernelOptions {
   std::vector<std::uint32_t> cpus = {0, 1};
   std::uint32_t nodes = 1;
   std::string extra_info = {};  ///< Lines added to VMCOREINFO.
-  std::string without = {};     ///< A line of VMCOREINFO whose key contains this is left out.
-  bool hides_symbols = false;   ///< As before Linux 6.0: VMCOREINFO does not say where the tables of symbols are.
+  std::string without = {};     ///< Lines of VMCOREINFO whose key contains this are omitted.
+  bool hides_symbols = false;   ///< As before Linux 6.0: VMCOREINFO does not have the addresses of the symbol tables.
   bool has_memory = true;       ///< Zones, counters and areas of vmalloc; make_memory() says which.
   std::vector<FakeCache> caches = {};
 };
@@ -86,10 +86,11 @@ class FakeLinuxDump {
 
   /// VMCOREINFO's text.
   [[nodiscard]] const std::string& info() const { return info_; }
-  /// The bytes of a table of the kernel's: "btf", "kallsyms_names", "kallsyms_token_table" or "kallsyms_token_index"; of a
-  /// kernel that hides them "kallsyms", all of its tables as they lie in memory.
+  /// The bytes of a table of the kernel's: "btf", "kallsyms_names", "kallsyms_token_table" or "kallsyms_token_index"; for a
+  /// kernel that hides them "kallsyms", all tables as they are laid out in memory.
   [[nodiscard]] std::string table(const std::string& name) const;
-  /// Virtual addresses of what was made: "cache NAME", "node NAME 0", "slab NAME 0 2" (of node 0's list, from 0), a symbol.
+  /// Virtual addresses of the created objects: "cache NAME", "node NAME 0", "slab NAME 0 2" (of node 0's list, from 0), a
+  /// symbol.
   [[nodiscard]] std::uint64_t address(const std::string& what) const;
   /// Changes 64 bits of memory at a virtual address.
   void poke(std::uint64_t address, std::uint64_t value);
@@ -132,7 +133,7 @@ class FakeLinuxDump {
   void make_owner_types(BtfBuilder& types);
   void make_page_map();
   void make_depot();
-  // The place of its struct page.
+  // The offset of its struct page.
   std::uint64_t make_slab(const FakeCache& cache, std::uint64_t cache_offset, const FakeSlab& slab, std::uint32_t node);
   void make_owner(const FakeCache& cache, std::uint64_t object, std::uint32_t number);
   void link_free(const FakeCache& cache, std::uint64_t head, const std::vector<std::uint64_t>& objects);
@@ -149,9 +150,9 @@ class FakeLinuxDump {
   std::uint64_t root_ = 0;
   std::map<std::string, Range> tables_;
   std::map<std::string, std::uint64_t> symbols_;    // addresses
-  std::map<std::string, std::uint64_t> addresses_;  // of what is no symbol
+  std::map<std::string, std::uint64_t> addresses_;  // of objects that are not symbols
   std::uint64_t page_map_ = 0;                      // the struct page of the first page
-  std::vector<std::uint64_t> full_objects_;         // of the cache that is made, in full slabs and not yet in a sheaf
+  std::vector<std::uint64_t> full_objects_;         // of the cache under construction, in full slabs and not yet in a sheaf
   std::string info_;
 };
 

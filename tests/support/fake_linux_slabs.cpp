@@ -35,7 +35,7 @@ constexpr std::uint64_t kRecordSize = 4, kRecordHandle = 8, kRecordFrames = 16;
 
 std::uint32_t bit(std::uint64_t offset) { return static_cast<std::uint32_t>(offset * 8); }
 
-/// How the depot's only record is named: the part of the depot, counted from 0 until Linux 6.8, and the place in it.
+/// The handle of the depot's only record: the pool, counted from 0 until Linux 6.8, and the offset in it.
 std::uint32_t handle_of(SlabKernel slabs) { return kRecordAt << 17U | (slabs == SlabKernel::kSheaves ? 1U : 0U); }
 
 }  // namespace
@@ -82,7 +82,7 @@ void FakeLinuxDump::make_slab_types(BtfBuilder& types) {
                     {"partial", list, bit(kNodePartial)},
                     {"nr_slabs", counter, bit(kNodeSlabs)},
                     {"total_objects", counter, bit(kNodeObjects)}});
-  // As in the kernel: in unions and structs without names.
+  // As in the kernel: in anonymous unions and structs.
   const std::uint32_t used =
       types.add_struct("", 4, {{"inuse", u32, 0, 16}, {"objects", u32, 16, 15}, {"frozen", u32, 31, 1}});
   const std::uint32_t counters = types.add_union("", 8, {{"counters", u64, 0}, {"", used, 0}});
@@ -126,7 +126,7 @@ void FakeLinuxDump::make_owner_types(BtfBuilder& types) {
                     {"entries", types.add_array(u64, 0), bit(kRecordFrames)}});
 }
 
-/// One section, which is all of memory; what lies before it and behind has no struct page.
+/// One section, which is all of memory. Pages outside of it have no struct page.
 void FakeLinuxDump::make_page_map() {
   page_map_ = allocate(kPageCount * kSlabBytes, kPageBytes);
   const std::uint64_t roots = allocate(8);

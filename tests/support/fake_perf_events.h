@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's perf events as a CPU with few counters makes them behave: groups that do not fit are refused, groups that do
-// not fit together take turns, a pinned group that got no counter is in error, an overflow stops its group. No clock: time
-// passes by run(). The limits of a CPU are the caller's; those of real CPUs are in real_cpu_limits().
+// The kernel's perf events on a CPU with few counters: groups that do not fit are refused, groups that do not fit together
+// take turns, a pinned group without a counter is in error, and an overflow stops its group. There is no clock: time passes
+// in run(). The limits of a CPU are the caller's; those of real CPUs are in real_cpu_limits().
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace memstat::counters {
 
 class FakePerfEvents : public PerfEventApi {
  public:
-  unsigned counters = 4;             ///< That a CPU has.
-  unsigned taken_by_others = 0;      ///< Of these, by a pinned event of another user, such as the NMI watchdog.
-  bool ignores_what_is_off = false;  ///< When it looks whether a group fits, as arm64 does.
+  unsigned counters = 4;             ///< Counters of a CPU.
+  unsigned taken_by_others = 0;      ///< Counters taken by a pinned event of another user, such as the NMI watchdog.
+  bool ignores_what_is_off = false;  ///< When it checks whether a group fits, as on arm64.
   int next_open_errno = 0;           ///< Of the next open.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, int> absent;           ///< errno of events by type and config.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, int> absent;           ///< errno of events, by type and config.
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> rates;  ///< Events a ns; 1 unless it is here.
-  std::vector<PerfEvent> opened;                                           ///< All that were opened, in their order.
+  std::vector<PerfEvent> opened;                                           ///< All opened events, in order.
   std::vector<std::pair<pid_t, int>> places;                               ///< Thread and CPU of each.
   std::vector<int> signals;                                                ///< Descriptors whose overflow was notified.
   int notify_errno = 0;
@@ -78,7 +78,7 @@ class FakePerfEvents : public PerfEventApi {
   int notify_caller(int) override { return -notify_errno; }
   void close(int fd) override { events_.erase(fd); }
 
-  /// `ns` pass, by turns of one ns; what is on counts.
+  /// `ns` pass, in turns of one ns; enabled events count.
   void run(std::uint64_t ns) {
     for (std::uint64_t step = 0; step < ns; ++step) {
       std::vector<int> groups;

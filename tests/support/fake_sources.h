@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two sources of one allocator that no kernel has: a roster, and a contributor that stands before it in the alphabet. Each
-// reads a file of its own, with a name and a number a line, and /proc/meminfo as well.
+// Two sources of one allocator that no kernel has: a roster, and a contributor that precedes it alphabetically. Each reads
+// its own file, with a name and a number per line, and /proc/meminfo.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that misbehaves on demand, around any other view: fails the Nth call, cuts what is read, replaces it, hangs.
+// A kernel view that misbehaves on demand, around any other view: the Nth call fails, results are truncated or replaced,
+// calls hang.
 #pragma once
 
 #include <cerrno>
@@ -50,7 +51,7 @@ class FaultyKernelView final : public ForwardingKernelView {
     const std::lock_guard lock(mutex_);
     truncated_[name] = size;
   }
-  /// read_file or read_sysctl of `name` returns `bytes` without asking the inner view.
+  /// read_file or read_sysctl of `name` returns `bytes` without calling the inner view.
   void replace(const std::string& name, std::string bytes) {
     const std::lock_guard lock(mutex_);
     replaced_[name] = std::move(bytes);

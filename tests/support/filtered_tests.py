@@ -15,9 +15,9 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
-SECONDS = 1200  # for one program, as ctest gives its tests
+SECONDS = 1200  # for one program, as ctest reports its tests
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# TEST(Suite, Name), and of a parametrized or typed suite the names that GoogleTest puts the instance before and the parameter behind.
+# TEST(Suite, Name). For a parametrized or typed suite, GoogleTest puts the instance before and the parameter after the name.
 TEST = re.compile(r"^\s*(?:MEMSTAT_)?(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", re.M)
 
 
@@ -27,7 +27,7 @@ def programs(build):
 
 
 def in_source(directory):
-    """Names of the tests of a directory that its files show."""
+    """Names of a directory's tests, found in its files."""
     for path in (SOURCE / "tests" / directory).rglob("*_test.cpp"):
         for suite, name in TEST.findall(path.read_text(encoding="utf-8")):
             yield f"{directory}/{suite}.{name}"

@@ -22,7 +22,7 @@ namespace memstat {
 namespace {
 
 [[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "the test cannot go on: %s\n", why.c_str());
+  std::fprintf(stderr, "the test cannot continue: %s\n", why.c_str());
   std::abort();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where the tests' data is, and directories that go away by themselves.
+// The locations of the tests' data, and directories that remove themselves.
 #pragma once
 
 #include <memory>
@@ -27,15 +27,15 @@ struct ArchivedFile {
   std::string bytes;
 };
 
-/// All that is in the archive of a capture of tests/fixtures/captures, in its order, oracle/ included. Ends the test program
-/// when it cannot be read.
+/// All members of a capture's archive in tests/fixtures/captures, in order, including oracle/. Ends the test program when it
+/// cannot be read.
 std::vector<ArchivedFile> members_of_fixture(const std::string& capture_file_name);
 
 /// The captures that show a source: the lines of tests/fixtures/sources/NAME.captures without comments. Ends the test
 /// program when there is no such list.
 std::vector<std::string> captures_of_source(const std::string& source_name);
 
-/// A new, empty directory under $TMPDIR or /tmp, removed with all in it when this goes.
+/// A new, empty directory under $TMPDIR or /tmp, removed with its content by the destructor.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();

@@ -27,7 +27,7 @@ def problems(wanted, there):
         if ours.match(name) and not GENERATED.match(name) and not name.endswith("_completion_textEv"):
             yield f"{name}: no file that FreeBSD compiles has it"
         elif NOT_LINKED.fullmatch(name):
-            yield f"{name}: FreeBSD's programs are not linked to what has it"
+            yield f"{name}: FreeBSD's programs are not linked to the library that has it"
 
 
 def main():

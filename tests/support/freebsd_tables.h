@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tables of processes, descriptors and sockets as FreeBSD's kernel exports them, made by hand
-// (core/parse/freebsd_exports.h).
+// Tables of processes, descriptors and sockets as FreeBSD's kernel exports them, handwritten (core/parse/freebsd_exports.h).
 #pragma once
 
 #include <cstdint>

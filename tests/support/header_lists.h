@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Takes lists in header values apart and writes them differently with the same meaning.
+// Splits lists in header values, and writes them differently with the same meaning.
 #pragma once
 
 #include <string>

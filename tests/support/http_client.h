@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A raw HTTP client for tests: sends any bytes, however wrong, and reads answers under a deadline.
+// A raw HTTP client for tests: sends any bytes, valid or not, and reads answers under a deadline.
 #pragma once
 
 #include <chrono>

@@ -83,7 +83,7 @@ class LiveGroup {
   bool is_made_ = false;
 };
 
-/// A process in a group, which takes memory page by page and then waits to be killed.
+/// A process in a group, which allocates memory page by page and then waits to be killed.
 class Eater {
  public:
   Eater(const LiveGroup& group, std::size_t bytes) {

@@ -29,7 +29,7 @@ inline void open_or_skip(TextTableSource& table) {
   FAIL() << to_string(opened.error());
 }
 
-/// That an open table is still counted into, and read, once the privileges are gone. `open_files` files are opened between.
+/// Checks that an open table still counts and can be read without privileges. `open_files` files are opened in between.
 inline void expect_counts_without_privileges(TextTableSource& table, int open_files) {
   const int status = exit_status_of_child([&] {
     if (!become_nobody()) return 2;
@@ -59,7 +59,8 @@ void expect_says_what_it_needs(Make make) {
   EXPECT_EQ(status, 0);
 }
 
-/// Whether /proc/slabinfo has a cache of that name, so that its events are not counted for one that it was merged with.
+/// Whether /proc/slabinfo has a cache of that name, so that its events are not counted for another cache that it was merged
+/// with.
 inline bool has_slab_cache(const std::string& cache) {
   std::ifstream file("/proc/slabinfo");
   for (std::string line; std::getline(file, line);) {

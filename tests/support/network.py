@@ -66,7 +66,7 @@ class Namespaces:
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, preexec_fn=lambda: self.enter(place), **options)
 
     def fetch(self, place, url, seconds):
-        """What a client there receives, or None if it receives nothing within that time."""
+        """What a client THERE receives, or None if it receives nothing within that time."""
         script = "import sys, urllib.request as r; sys.stdout.write(r.urlopen(sys.argv[1], timeout=float(sys.argv[2])).read().decode())"
         done = self.run(place, sys.executable, "-c", script, url, str(seconds))
         return done.stdout if done.returncode == 0 else None

@@ -23,8 +23,8 @@ struct OracleType {
 /// The types of one dump in the order of memstat_mtl_first/next. Errors: kData with the line, for anything not understood.
 Result<std::vector<OracleType>> parse_oracle(std::string_view text);
 
-/// A file beside a capture in its archive in tests/fixtures/captures ("oracle/000000-libmemstat-uma.txt", below the
-/// archive's one top directory); nothing if it is missing.
+/// A file in the archive of a capture in tests/fixtures/captures ("oracle/000000-libmemstat-uma.txt", below the archive's
+/// one top directory); nothing if it is missing.
 std::optional<std::string> read_beside_capture(const std::string& capture_file_name, std::string_view path);
 
 }  // namespace memstat

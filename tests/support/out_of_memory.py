@@ -28,7 +28,7 @@ CLEAR = re.compile(r"^memstatd: .*(memory|thread)|^\S+ error: .*memory|no_memory
 
 class Life:
     """One run of memstatd: start, some polls of the live kernel, a scrape of each page, a reload, stop."""
-    clear = CLEAR  # what a life that ended with status 1 must have said
+    clear = CLEAR  # required log lines of a run that ended with status 1
 
     def __init__(self, library, directory, fail_at=0, count=1, environment=None, prefix=()):
         self.log = b""
@@ -92,7 +92,7 @@ class Life:
                 connection.close()
 
     def problem(self):
-        """The error in how it ended, or nothing."""
+        """The error if it ended badly, or nothing."""
         if self.status == 0:
             return None
         text = self.log.decode("utf-8", "backslashreplace")

@@ -42,7 +42,7 @@ def skip_all(reason):
 
 
 def tree(directory):
-    """{path below the directory: permissions in octal, or where a link leads} of everything except directories."""
+    """{path below the directory: permissions in octal, or the target of a link} of everything except directories."""
     found = {}
     for where, _, names in os.walk(directory):
         for name in names:

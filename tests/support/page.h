@@ -37,8 +37,8 @@ inline std::optional<std::string> type_value(std::string_view page, std::string_
   return value_of(page, series);
 }
 
-/// Errors in the order of a page, "" if none: families that are not contiguous, HELP or TYPE that are not
-/// there exactly once and before the samples, series that are there twice.
+/// Errors in the order of a page, "" if none: families that are not contiguous, HELP or TYPE that do not occur exactly once
+/// and before the samples, duplicate series.
 inline std::string problem_of(std::string_view page) {
   std::set<std::string> families;
   std::set<std::string> series;
@@ -51,7 +51,7 @@ inline std::string problem_of(std::string_view page) {
       has_type = false;
       if (!families.insert(family).second) return "a second HELP: " + line;
     } else if (line.starts_with("# TYPE ")) {
-      if (has_type || !line.starts_with("# TYPE " + family + " ")) return "a TYPE out of place: " + line;
+      if (has_type || !line.starts_with("# TYPE " + family + " ")) return "a misplaced TYPE: " + line;
       has_type = true;
       is_histogram = line.ends_with(" histogram");
     } else {
@@ -59,7 +59,7 @@ inline std::string problem_of(std::string_view page) {
       for (const std::string_view part : {"_bucket", "_sum", "_count"}) {
         if (is_histogram && name == family + std::string(part)) name = family;
       }
-      if (!has_type || name != family) return "a sample out of its family: " + line;
+      if (!has_type || name != family) return "a sample outside of its family: " + line;
       if (!series.insert(line.substr(0, line.rfind(' '))).second) return "a series twice: " + line;
     }
   }

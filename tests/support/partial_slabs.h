@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Makes the list of partial slabs of one of Linux's slab caches long, as anyone can: with messages of System V queues. Each
-// is an object of 64 B, 64 to a slab; many are sent, and all but one in 64 are taken out again.
+// Makes the list of partial slabs of one of Linux's slab caches long, without privileges: with messages of System V queues.
+// Each is an object of 64 B, 64 per slab. Many are sent, and all but one in 64 are received again.
 #pragma once
 
 #include <sched.h>
@@ -16,7 +16,7 @@ namespace memstat {
 /// The caches of these messages: since Linux 6.11 (if configured), since 5.14, and before.
 inline constexpr const char* kMessageCaches[] = {"msg_msg-64", "kmalloc-cg-64", "kmalloc-64"};
 
-/// Queues that go away, with their messages, when this does. Thread safety: none.
+/// Queues that are removed, with their messages, by the destructor. Thread safety: none.
 class PartialSlabs {
  public:
   /// As root in its own namespace, so that nothing remains even if the program is killed.
@@ -47,7 +47,7 @@ class PartialSlabs {
       if (sent == 0) return false;
       left -= sent;
     }
-    // Only now: objects freed at once would be reused at once.
+    // Receive at the end: objects freed earlier would be reused.
     Message message{};
     for (const int queue : queues_) {
       while (::msgrcv(queue, &message, sizeof message.text, kGoes, IPC_NOWAIT) >= 0) continue;

@@ -15,8 +15,8 @@ import prometheus_server
 import yaml
 
 MINUTE, HOUR = 60, 3600
-AHEAD = 40 * MINUTE  # the history goes on for a while, so that rules which are computed now find it
-# When the polls of a capture were, in hours before now.
+AHEAD = 40 * MINUTE  # the history continues for a while, so that rules which are computed now find it
+# The times of the polls of a capture, in hours before now.
 HOURS = (30, 6, 3, 1, 0)
 BASE = "linux-7.2-2cpu"
 GROUPS = {"/kubepods.slice": (0.62, None), "/kubepods.slice/kubepods-burstable.slice": (0.45, None),
@@ -31,7 +31,7 @@ def kilobytes(gib):
 
 
 def grown_group(first, share, limit, part, is_leaking):
-    """Files of a control group that uses this share of 6 GiB, and at the end half as much kernel memory if it leaks."""
+    """Files of a control group that uses this share of 6 GiB. If it leaks, the kernel finally uses half as much for it."""
     kernel = int(share * 2**30 * (0.3 + (part if is_leaking else 0.05 * part)))
     anonymous = int(share * 4 * 2**30)
     stat = edited_capture.with_numbers(first[GROUP + "memory.stat"], {
@@ -130,7 +130,7 @@ OF_A_FLEET = re.compile(r"memstat_(memory_(total|available)_bytes|accounted_byte
 
 
 def many(hosts, count):
-    """This many hosts: these, and copies of them, no two alike, with what a fleet's picture shows and a third of the history."""
+    """This many hosts: these and different copies of them, with the series that a fleet's picture shows and a third of the history."""
     copies = {}
     for index, (name, at) in enumerate((name, at) for _ in range(count // len(hosts) + 1) for name, at in hosts.items()):
         if len(copies) < count:

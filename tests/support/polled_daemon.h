@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The daemon without process, sockets and timer: a Poller on a fake kernel, polled by hand.
+// The daemon without its process, sockets and timer: a Poller on a fake kernel, polled by hand.
 #pragma once
 
 #include <chrono>
@@ -30,8 +30,9 @@ inline std::string slabinfo(std::initializer_list<std::pair<std::string_view, st
   return text;
 }
 
-/// The fake kernel has no events of its own, and hands a source's table through: by default this machine's would be attached
-/// to. Its reads return at once, but a busy machine may run their thread late: only a test that says so has a timeout.
+/// The fake kernel has no events of its own and passes a source's table on, so by default memstatd would attach to this
+/// machine's events. Its reads return at once, but a busy machine may run their thread late, so a timeout is set only by
+/// tests that need one.
 inline Config of_fake_kernel(Config config) {
   if (config.events_mode == EventsMode::kFailures) config.events_mode = EventsMode::kOff;
   if (config.poll.timeout == Config{}.poll.timeout) config.poll.timeout = std::chrono::hours(1);

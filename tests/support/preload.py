@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Libraries to preload into memstatd: they make calls hang, as on a broken kernel or disk, make them fail, or count them."""
+"""Libraries to preload into memstatd: they make calls hang, as on a broken kernel or disk, make calls fail, or count calls."""
 import os
 import re
 import shutil

@@ -15,13 +15,14 @@
 
 namespace memstat {
 
-/// Thread safety: reads are safe; the public members are for the time before and between them.
+/// Thread safety: reads are safe; set the public members before and between reads.
 class PreparedKernelView : public KernelView {
  public:
   explicit PreparedKernelView(OperatingSystem system, std::uint32_t cpus = 1, std::uint64_t page = 4096)
       : os_(system), cpu_count_(cpus), page_size_(page) {}
 
-  /// What is read, by path or sysctl name. Each has versions; it serves the one numbered `version` modulo their number.
+  /// The content, by path or sysctl name. Each has one or more versions; a read returns number `version` modulo their
+  /// number.
   std::map<std::string, std::vector<std::string>, std::less<>> contents;
   std::size_t version = 0;
   /// Names of the directories in a directory that can be listed, each with a NUL behind it.
@@ -29,14 +30,14 @@ class PreparedKernelView : public KernelView {
   /// errno of paths and names that cannot be read.
   std::map<std::string, int, std::less<>> failures;
 
-  /// How often a path or sysctl was read so far, with or without success.
+  /// The number of reads of a path or sysctl so far, successful or not.
   [[nodiscard]] std::size_t reads_of(std::string_view name) const {
     const std::lock_guard lock(mutex_);
     const auto found = reads_.find(name);
     return found == reads_.end() ? 0 : found->second;
   }
 
-  /// Puts in, as one more version, every file and sysctl in `names` that `other` can read.
+  /// Adds, as a further version, every file and sysctl in `names` that `other` can read.
   void copy_from(KernelView& other, const std::vector<std::string>& names) {
     Buffer bytes;
     for (const std::string& name : names) {
@@ -45,7 +46,7 @@ class PreparedKernelView : public KernelView {
     }
   }
 
-  /// Puts in the directory of `other` and those below it.
+  /// Adds a directory of `other` and those below it.
   void copy_tree_from(KernelView& other, const std::string& directory) {
     std::vector<std::string> names;
     Buffer below;

@@ -23,10 +23,10 @@ class ProcessKernel final : public KernelView {
   std::map<std::string, std::string, std::less<>> links;
   std::map<std::string, std::string, std::less<>> tables;  ///< Texts of live tables; others are read.
   std::map<std::string, int, std::less<>> failures;        ///< errno of paths that cannot be read or listed.
-  std::int64_t ns_per_read = 0;                            ///< How long each read takes.
+  std::int64_t ns_per_read = 0;                            ///< The duration of each read.
   std::uint64_t reads = 0;
 
-  /// A process with that many descriptors to `target`. `status`: more lines, such as "VmLck:\t 12 kB\n".
+  /// A process with that many descriptors of `target`. `status`: more lines, such as "VmLck:\t 12 kB\n".
   void add(std::uint64_t pid, std::string_view command, std::size_t descriptors = 0, std::string_view target = "/dev/null",
            std::string_view status = {}) {
     const std::string directory = path(pid);
@@ -35,7 +35,7 @@ class ProcessKernel final : public KernelView {
     files[directory + "/cgroup"] = "0::/group-" + std::to_string(pid) + "\n";
     for (std::size_t i = 0; i < descriptors; ++i) link(pid, target);
   }
-  /// One descriptor more. Returns its number.
+  /// Adds a descriptor. Returns its number.
   std::string link(std::uint64_t pid, std::string_view target) {
     const std::string number = std::to_string(next_[pid]++);
     links[path(pid) + "/fd/" + number] = target;
@@ -102,7 +102,7 @@ class ProcessKernel final : public KernelView {
   ManualClock clock_;
 };
 
-/// "812 nginx 9" for each holder, the largest first: pid, command and name, as far as there are, count, bytes with a B.
+/// "812 nginx 9" for each holder, the largest first: pid, command and name, if it has them, count, and bytes with a B.
 inline std::string holders_text(const InspectionAnswer& answer) {
   std::string text;
   for (const Holder& holder : answer.holders) {

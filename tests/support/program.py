@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the real memstatd for the end-to-end tests: once, or as a server. Waits for conditions, never for fixed times."""
+"""Runs the real memstatd for the end-to-end tests: once, or as a server. Waits for conditions, never for a fixed time."""
 import contextlib
 import http.client
 import os
@@ -91,11 +91,11 @@ def wait_until(condition, what, patience=PATIENCE):
         if answer:
             return answer
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {patience:.0f} s in vain for: {what() if callable(what) else what}")
+            raise AssertionError(f"no result within {patience:.0f} s: {what() if callable(what) else what}")
         time.sleep(0.01)
 
 
-# memstatd's message when its own deadline ends a stop that hanging work would delay: so no test needs a clock for that.
+# memstatd's message when its own deadline ends a stop that hanging work would delay. Tests need no clock for that.
 GAVE_UP = "some work did not end in time"
 
 

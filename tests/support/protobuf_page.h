@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads a delimited protobuf page strictly: any field that we do not write is an error.
+// Reads a delimited protobuf page strictly: a field that memstatd does not write is an error.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// This machine's files below a directory as if that were the root, so that a test can make a tree of /proc or /sys by
-// itself.
+// This machine's files below a directory as if it were the root, so that a test can create its own tree of /proc or /sys.
 #pragma once
 
 #include <functional>

@@ -34,7 +34,7 @@ def words(*texts):
 
 
 def reduced(groups, test):
-    """The groups with the rules that can have a result in this test, and that count in it."""
+    """The groups with the rules that can have a result in this test and matter to it."""
     present = {re.match(r"[\w:]+", series["series"]).group() for series in test["input_series"]}
     kept = []
     while True:  # a recorded series of the test's series counts, too

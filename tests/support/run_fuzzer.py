@@ -22,7 +22,7 @@ import sys
 import tarfile
 import tempfile
 
-# Bigger seeds make each try slow, and the fuzzer learns as much from their beginning.
+# Bigger seeds make each try slow, and their beginning is just as useful to the fuzzer.
 MAX_SEED_BYTES = 64 * 1024
 # About how many inputs fuzzers try per second on one busy processor; slow ones by name, whose inputs are long or describe whole machines.
 TRIES_A_SECOND = 1000

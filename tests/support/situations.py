@@ -44,11 +44,11 @@ def edited(text, edits, poll):
 
 
 def prepare(situation, directory):
-    """The capture as the situation has it: its own polls, or its last one again and again, with what was edited."""
+    """The situation's capture: its own polls, or its last one repeated, with the edits."""
     edits = situation.get('edits', [])
     if not edits:
         return CAPTURES / situation['capture']
-    # Thousands of small files that no edit is about would be copied for each poll.
+    # Otherwise thousands of small files that no edit changes would be copied for each poll.
     subprocess.run(['tar', '--zstd', '--exclude=*/sys/kernel/*', '-xf', CAPTURES / situation['capture'], '-C', directory], check=True)
     (manifest,) = pathlib.Path(directory).glob('*/manifest.yaml')
     root = manifest.parent
@@ -68,7 +68,7 @@ def prepare(situation, directory):
             file = place / name
             old = file.read_text() if file.exists() else ''
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.unlink(missing_ok=True)  # a link to the one of the capture
+            file.unlink(missing_ok=True)  # a link to the capture's directory
             file.write_text(edited(old, [edit for edit in edits if edit['file'] == name], poll))
     shutil.rmtree(base)
     return root

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel with slab caches, made by hand: /proc/slabinfo and /sys/kernel/slab with its links, and a log of all reads.
+// A handwritten kernel with slab caches: /proc/slabinfo and /sys/kernel/slab with its links, and a log of all reads.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class SlabKernel final : public KernelView {
   bool is_recorded = false;                          ///< The result of wants_whole_polls().
   std::vector<std::string> calls;                    ///< Paths read and listed, in order.
   std::set<std::string, std::less<>> kept;
-  bool counts_kept = false;                 ///< Keeping costs something, as on a live kernel.
+  bool counts_kept = false;                 ///< Keeping a file has a cost, as on a live kernel.
   std::string nodes = "0-1\n";              ///< /sys/devices/system/node/online; "": there is none.
   ManualClock time;                         ///< The result of clock().
   std::chrono::nanoseconds count_takes{0};  ///< It advances by this while a file `objects` is read.

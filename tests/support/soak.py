@@ -67,7 +67,7 @@ class Host:
                 self.faults.append(f"{path}: {error}")
                 continue
             self.scrapes += 1
-            if status not in (200, 400) or not body:  # 400: a filter may leave out the type that is asked for
+            if status not in (200, 400) or not body:  # 400: a filter may remove the requested type
                 self.faults.append(f"{path}: status {status}")
 
     def round(self, number):
@@ -128,7 +128,7 @@ class Host:
 
 def run(seconds, busy):
     """Problems, after a run of this length."""
-    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # so that no disk is worn
+    in_memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # to spare the disk
     with program.temporary_directory() as directory, tempfile.TemporaryDirectory(dir=in_memory) as shared:
         os.chmod(shared, 0o755)
         recording = os.path.join(shared, "recording")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every source of this build with every capture that shows it, for the contract tests. A new source takes part by
-// existing.
+// Every source of this build with every capture that shows it, for the contract tests. A new source is included
+// automatically.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ inline std::string name_of_capture(const testing::TestParamInfo<std::string>& in
 /// The captures that show a source, for INSTANTIATE_TEST_SUITE_P with name_of_capture.
 inline auto shown_by(const std::string& source_name) { return testing::ValuesIn(captures_of_source(source_name)); }
 
-/// Whether a file is in a directory of which the source opens files by name.
+/// Whether a file is in a directory whose files the source opens by name.
 inline bool is_reopened(const SourceDescriptor& source, std::string_view path) {
   return std::any_of(source.reopened_directories.begin(), source.reopened_directories.end(),
                      [&](std::string_view directory) { return path.starts_with(std::string(directory) + "/"); });
@@ -64,7 +64,7 @@ inline bool is_stream(const SourceDescriptor& source) {
   return source.name == "freebsd_malloc" || source.name == "freebsd_uma";
 }
 
-/// Whether it reads files or sysctls, with or without a table.
+/// Whether it reads files or sysctls; it may also have a table.
 inline bool reads_files(const SourceDescriptor& source) {
   return !source.name.ends_with("_kernel_log") && source.name != "linux_tmpfs";
 }
@@ -72,10 +72,10 @@ inline bool reads_files(const SourceDescriptor& source) {
 /// Whether a source reads a table of its own, and hardly any file.
 inline bool has_table(const SourceDescriptor& source) { return source.name == "cpu_counters" || !reads_files(source); }
 
-/// Three times as slow, or more: fewer repetitions if one takes milliseconds.
+/// At least three times as slow, so use fewer repetitions if one takes milliseconds.
 inline bool is_sanitized() { return std::string_view(MEMSTAT_SANITIZER) != ""; }
 
-/// The roster of a source's types: the source itself, or for one that only adds figures to another's types, that one.
+/// The roster of a source's types: the source itself, or, if it only adds figures to another's types, the other one.
 inline const SourceDescriptor& roster_of(const SourceDescriptor& source) {
   for (const SourceDescriptor* other : all_sources()) {
     if (other->os == source.os && other->allocator == source.allocator && other->is_roster) return *other;

@@ -23,8 +23,8 @@ inline const SystemMetric& metric_named(std::string_view name) {
   throw std::out_of_range("no source has the metric " + std::string(name));
 }
 
-/// Bits by "metric{value,value}", the name without "memstat_"; braces only where there are labels. Of two of one name the
-/// last stays, and has_unique_statistics() is false.
+/// Bits by "metric{value,value}"; the name lacks "memstat_", and there are braces only with labels. The last of two with the
+/// same name is kept, and has_unique_statistics() is false.
 inline std::map<std::string, std::uint64_t> statistics_of(const Staging& staging) {
   std::map<std::string, std::uint64_t> found;
   const StagedStatistics& statistics = staging.statistics();

@@ -52,7 +52,7 @@ class StagingBuilder {
     return *this;
   }
 
-  /// Says, before the first type, that all have these figures by node.
+  /// Declares, before the first type, that all types have these figures by node.
   StagingBuilder& nodes(NodeFieldMask fields, std::uint32_t count) {
     staging_.set_nodes(fields, count);
     return *this;

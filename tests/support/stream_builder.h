@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kernel data made by hand, byte by byte: the two FreeBSD streams and /proc/slabinfo, right or wrong.
+// Handwritten kernel data, byte by byte: the two FreeBSD streams and /proc/slabinfo, right or wrong.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct MallocBlock {
 class MallocStream {
  public:
   explicit MallocStream(std::uint32_t maxcpus) : maxcpus_(maxcpus) {}
-  /// The name fills a field of 32 bytes and is cut there, with no NUL where it has 32 bytes or more.
+  /// The name is in a field of 32 bytes. A longer one is truncated; one of 32 bytes or more has no NUL.
   MallocStream& add(std::string_view name, const std::map<std::uint32_t, MallocBlock>& blocks = {});
   /// The whole stream, newest type first as added. The arguments are wrong values for the header.
   [[nodiscard]] std::string bytes(std::uint32_t version = 1, std::optional<std::uint32_t> says_maxcpus = {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Made-up machines: thousands of memory types on thousands of CPUs, each of whose values follows from a formula, so that a
-// test knows the right result without 500 MiB on a disk. Needs only the library.
+// Made-up machines: thousands of memory types on thousands of CPUs, with values computed by a formula, so that a test knows
+// the expected result without 500 MiB on disk. Needs only the library.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct SyntheticOptions {
   std::uint32_t cpus = 1;              ///< CPUs present.
   std::uint32_t slots = 0;             ///< CPU slots a type in kern.malloc_stats, MAXCPU; below `cpus`: as many as CPUs.
   std::uint32_t cpus_in_use = 0;       ///< About N CPUs have ever used a type, others are all zeros; 0: every one.
-  std::uint32_t idle_one_in = 0;       ///< One type in N was never used by any CPU; 0: none such.
+  std::uint32_t idle_one_in = 0;       ///< One type in N was never used by any CPU; 0: none.
   std::uint32_t duplicate_one_in = 0;  ///< One slab cache in N has the name of the one before; 0: none.
   std::uint64_t seed = 1;
 };
@@ -35,8 +35,8 @@ struct SyntheticBlock {
   std::uint64_t memalloced, memfreed, numallocs, numfrees, size_mask;
 };
 
-/// The kernel of such a machine at poll `poll`, which may be changed between reads: from poll to poll counters grow, types
-/// and CPUs stay. Reading makes the bytes, in place. Thread safety: reads are safe while `poll` is left alone.
+/// The kernel of such a machine at poll `poll`, which may be changed between reads. Counters grow from poll to poll; types
+/// and CPUs stay. A read creates the bytes in place. Thread safety: reads are safe while `poll` does not change.
 class SyntheticMachine final : public KernelView {
  public:
   SyntheticMachine(OperatingSystem os, const SyntheticOptions& made_of) : options(made_of), os_(os) {}
@@ -61,7 +61,7 @@ class SyntheticMachine final : public KernelView {
   [[nodiscard]] bool is_used(std::uint32_t type) const {
     return options.idle_one_in == 0 || type % options.idle_one_in != options.idle_one_in - 1;
   }
-  /// What the block of a CPU holds; all 0 where the CPU never used the type.
+  /// The content of a CPU's block; all 0 if the CPU never used the type.
   [[nodiscard]] SyntheticBlock block(std::uint32_t type, std::uint32_t cpu) const {
     const std::uint64_t random = mix(options.seed * 0x9E3779B97F4A7C15U + (std::uint64_t{type} << 32U | cpu));
     const bool is_idle =
@@ -72,7 +72,7 @@ class SyntheticMachine final : public KernelView {
     const std::uint64_t frees = allocs - 1 - (random >> 40U & 0x1FFU);
     return {allocs << (4 + size_class), frees << (4 + size_class), allocs, frees, std::uint64_t{1} << size_class};
   }
-  /// What one line of slabinfo says: objects in use, objects, B an object, pages a slab, slabs.
+  /// The numbers of one line of slabinfo: objects in use, objects, B per object, pages per slab, slabs.
   [[nodiscard]] std::array<std::uint64_t, 5> cache(std::uint32_t cache) const {
     const std::uint64_t random = mix(options.seed + cache);
     const std::uint64_t slabs = 1 + random % 5000;

@@ -14,7 +14,9 @@ MIB, GIB = 1 << 20, 1 << 30
 MINUTE, HOUR, DAY = 60, 3600, 86400
 TOTAL = 16 * GIB
 HOSTS = ("one", "two")
-# Counters grow by far more than an alert needs, because a server with half a minute of samples counts no growth in the rest of its windows.
+# Counters grow by far more than an alert needs, because a server with half a minute of samples sees no
+# growth in the rest of its windows.
+
 # Alerts of a host, each once for each of HOSTS; the other alerts are about a job, or about hosts that do not answer.
 OF_OTHERS = {"MemstatWatchdog", "MemstatJobAbsent", "MemstatManyHostsDown", "MemstatDaemonMissing", "MemstatHostVanished", "MemstatPollStuck"}
 
@@ -129,7 +131,7 @@ def recorded(end):
 
 
 def scraped(end, label_sets):
-    """Series scraped from each host under each of these sets of labels, which rules use further back than a test lasts."""
+    """Series scraped from each host under each of these sets of labels, for rules that look back further than a test lasts."""
     spans = {"memstat_poll_timestamp_seconds": 7 * HOUR, "memstat_memcg_kernel_bytes": 25 * HOUR, "memstat_memcg_anonymous_bytes": 25 * HOUR,
              "memstat_boot_timestamp_seconds": HOUR, "process_start_time_seconds": 1800}
     for name, back in spans.items():

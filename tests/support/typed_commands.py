@@ -22,7 +22,7 @@ class Command(typing.NamedTuple):
     line: int
     text: str
     shown: typing.Optional[list]  # its output as shown in the document, or None
-    file: typing.Optional[str]    # a file that the reader is to save; then there is no command
+    file: typing.Optional[str]    # a file that the reader should save, instead of a command
 
     def __str__(self):
         return f"{self.document}:{self.line}: {self.text}"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Provokes trouble in a guest: makes NUMBER things of a KIND, all at once or PER_SECOND, and keeps them until it is killed.
-// A thing that the kernel refuses is asked for again each second.
+// A thing that the kernel refuses is requested again each second.
 //
 //     provoke KIND NUMBER [PER_SECOND]
 //
-// The first refusal and the end are one line each on standard output: what was verified.
-// $PROVOKE_LEAVE: gives back so many threads or processes after the first refusal, and asks no more.
-// $PROVOKE_FILES: its limit of open files.
-// $PROVOKE_UID: drops to that user first, since root may exceed some limits.
+// The first refusal and the end are one line each on standard output: what was verified. $PROVOKE_LEAVE: ends that many
+// threads or processes after the first refusal, and requests no more. $PROVOKE_FILES: its limit of open files. $PROVOKE_UID:
+// drops to that user first, since root may exceed some limits.
 #include "tests/situations/provoked/provoke.h"
 
 static const struct {

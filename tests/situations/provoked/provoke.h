@@ -158,5 +158,5 @@ PROVOKE_KINDS(PROVOKE_DECLARE)
 
 // A connected pair of TCP sockets that do not block.
 int tcp_pair(int pair[2]);
-// Ends the last threads and processes, so that this many are free again.
+// Ends that many of the last threads and processes, so that others can start.
 void give_back(long made, int kept_free);

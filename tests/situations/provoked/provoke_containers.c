@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the fifth set of situations needs beside: what containers keep, rings and pipes of other sizes, an audit queue that
-// overflows.
+// Additions for the fifth set of situations: memory that containers keep, rings and pipes of other sizes, an audit queue
+// that overflows.
 #include <linux/audit.h>
 #include <linux/io_uring.h>
 
 #include "tests/situations/provoked/provoke.h"
 
-// A pipe; ENOBUFS where the kernel gave it fewer slots than usual, which it says to nobody.
+// A pipe; ENOBUFS if the kernel silently gave it fewer slots than usual.
 int make_slow_pipe(long i) {
   (void)i;
   int ends[2];
@@ -49,7 +49,7 @@ static int join_keyring(long i) {
   return errno_of(syscall(SYS_keyctl, 1L /* KEYCTL_JOIN_SESSION_KEYRING */, NULL));
 }
 int take_session_keyring(long i) { return in_child(join_keyring, i, 0); }
-int add_process_key(long i) {  // goes when the process does
+int add_process_key(long i) {  // disappears with the process
   static char payload[3000];
   char name[32];
   snprintf(name, sizeof name, "ticket-%ld", i);

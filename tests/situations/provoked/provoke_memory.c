@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory and files; at the end what machines that are well do.
+// Memory and files; at the end, what healthy machines do.
 #include "tests/situations/provoked/provoke.h"
 
 int take_memory(long i) {
@@ -35,7 +35,7 @@ int take_huge_page(long i) {
   memset(memory, 1, kPage);
   return 0;
 }
-// Takes pages without a reservation, as databases with MAP_NORESERVE do; what does not get one dies of SIGBUS.
+// Takes pages without a reservation, as databases with MAP_NORESERVE do; a process that gets none dies of SIGBUS.
 int take_unreserved_huge_page(long i) {
   (void)i;
   const pid_t child = fork();
@@ -99,7 +99,7 @@ int look_for_missing(long i) {
   snprintf(name, sizeof name, "%s/missing-%ld", getenv("PROVOKE_FILE"), i);
   return stat(name, &status) == 0 ? EEXIST : 0;
 }
-// Calm ones: made and given back at once.
+// Harmless ones: allocated and freed at once.
 int churn_socket(long i) {
   int pair[2];
   const int error = tcp_pair(pair);

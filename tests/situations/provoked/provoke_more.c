@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the third set of situations needs beside: quotas, memory of other kinds, namespaces without processes.
+// Additions for the third set of situations: quotas, memory of other kinds, namespaces without processes.
 #include "tests/situations/provoked/provoke.h"
 
 int make_semaphores(long i) {
@@ -56,8 +56,8 @@ int make_worker(long i) {
   }
   return errno_of(child);
 }
-// Two pipes are filled page by page in turn, and when there are $PROVOKE_PAIRS the second ones are closed: each second page
-// of what was taken is free.
+// Two pipes are filled page by page in turn, and when there are $PROVOKE_PAIRS the second ones are closed: every second page
+// of the allocated memory is free.
 int make_holes(long i) {
   static char data[kPage];
   static int closed[256][2];
@@ -100,7 +100,7 @@ int write_log(long i) {
   return i % 200 ? 0 : errno_of(fsync(file));
 }
 
-// Removes all System V objects, which outlive who made them, and ends: Debian's busybox has no ipcrm.
+// Removes all System V objects, which outlive their creators, and ends: Debian's busybox has no ipcrm.
 int remove_segments(long i) {
   static const char* const kFiles[] = {"/proc/sysvipc/shm", "/proc/sysvipc/sem", "/proc/sysvipc/msg"};
   for (int kind = 0; kind < 3; ++kind) {

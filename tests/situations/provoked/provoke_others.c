@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the fourth set of situations needs beside: floods, fragments of IPv6, pinned and broken memory, what a peak leaves.
+// Additions for the fourth set of situations: floods, fragments of IPv6, pinned and broken memory, the remains of a peak.
 #include <linux/io_uring.h>
 #include <netinet/ip6.h>
 #include <netinet/tcp.h>

@@ -70,7 +70,7 @@ int tcp_unread(long i) {
   return 0;
 }
 
-// Closed with data that the peer does not take: the kernel keeps the socket without a file.
+// Closed with data that the peer does not accept: the kernel keeps the socket without a file.
 int tcp_orphan(long i) {
   (void)i;
   static char data[65536];

@@ -2,7 +2,7 @@
 // Threads, processes, namespaces, System V, and what belongs to a user.
 #include "tests/situations/provoked/provoke.h"
 
-// Threads or processes, of which some end again after a refusal: a guest without any could not be recorded.
+// Threads or processes. Some end after a refusal, because a guest that cannot start any cannot be recorded.
 static pthread_t threads[65536];
 static pid_t children[65536];
 void give_back(long made, int kept_free) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Read before a FreeBSD file is compiled on Linux, see CMakeLists.txt. The headers of the C++ and C libraries are this
-// system's; from here on the macros, and the headers beside this one, are FreeBSD's.
+// system's; from here on the macros, and the headers next to this one, are FreeBSD's.
 #pragma once
 
 #include <grp.h>

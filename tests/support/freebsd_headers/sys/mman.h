@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD 13 to 15 declare mincore otherwise than Linux, and have neither MCL_ONFAULT nor MAP_POPULATE. Compiled, never
+// FreeBSD 13 to 15 declare mincore differently from Linux, and have neither MCL_ONFAULT nor MAP_POPULATE. Compiled, never
 // linked.
 #pragma once
 
