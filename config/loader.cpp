@@ -266,7 +266,7 @@ void Loader::read_basic_auth(const Node& node, const std::string& path) {
     parsed(parse_bcrypt_hash, users[name], "a hash of bcrypt", "\"$2y$10$...\"")(value, key_path);
     if (!have_same_cost(users.begin()->second, users[name])) {
       problem(value, key_path,
-              "has another cost than the one before, so that the time of an answer would reveal names; make all alike");
+              "has a different cost than the one before, so response times would reveal names; use the same cost for all");
     }
   });
   if (!users.empty() && context_.is_readable_by_all) {
@@ -560,7 +560,7 @@ ConfigResult load_config_text(std::string_view yaml, std::string_view file_name,
     } else {
       loader.read(root);
     }
-  } catch (const std::bad_alloc&) {  // not the file's fault
+  } catch (const std::bad_alloc&) {  // not an error in the file
     throw;
   } catch (const std::exception& error) {
     loader.add({{}, std::string(kFileKey), std::string("cannot be read: ") + error.what() + "; try again"});

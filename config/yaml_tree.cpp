@@ -172,7 +172,7 @@ std::optional<YamlProblem> read_yaml_tree(std::string_view text, YamlNode& root)
   } catch (const YAML::Exception& error) {
     const bool is_anchor = error.msg.find("anchor") != std::string::npos || error.msg.find("alias") != std::string::npos;
     return YamlProblem{position_of(error.mark), file, is_anchor ? std::string(kNoAnchors) : not_yaml(error.msg)};
-  } catch (const std::bad_alloc&) {  // not the text's fault
+  } catch (const std::bad_alloc&) {  // not an error in the text
     throw;
   } catch (const std::exception& error) {
     return YamlProblem{{}, file, not_yaml(error.what())};

@@ -71,7 +71,7 @@ int print_or_complain(std::string_view text) {
   return kCouldNotRun;
 }
 
-/// Prints the self-test. The exit status tells whether every source of this kernel works.
+/// Prints the self-test. The exit status shows whether every source of this kernel works.
 int print_selftest() {
   const Result<SelfTest> test = test_this_machine();
   if (!test) complain(to_string(test.error()));
@@ -390,7 +390,7 @@ int App::wait_for_signals(Serving& serving) {
     if (signal != SIGHUP) return signal;  // stop also if the reader is gone, since the page would become stale
     try {
       reload(*serving.loop);
-    } catch (const std::bad_alloc&) {  // not even for an answer to the client
+    } catch (const std::bad_alloc&) {  // no memory even for an answer to the client
     }
   }
 }

@@ -173,7 +173,7 @@ ConfigResult ConfigFile::load() {
   }
   ConfigResult result = load_config_text(
       *text, path_, ConfigContext{.sources = sources, .options = options, .is_readable_by_all = is_readable_by_all_});
-  constexpr std::size_t kLargeBytes = 64 * 1024;  // a larger tree leaves more than the heap returns by itself
+  constexpr std::size_t kLargeBytes = 64 * 1024;  // the heap does not return the memory of a larger tree by itself
   if (text->size() > kLargeBytes) give_back_free_heap();
   return result;
 }

@@ -120,7 +120,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv, const st
     std::fprintf(stderr, "memstatd: %s\nmemstatd --help lists the options.\n", mistake.what());
     parsed.exit_status = 2;
     return parsed;
-  } catch (const std::bad_alloc&) {  // no fault of the command line
+  } catch (const std::bad_alloc&) {  // not an error in the command line
     throw;
   } catch (const std::exception& exception) {
     std::fprintf(stderr, "memstatd: %s\n", exception.what());

@@ -21,7 +21,7 @@ inline void give_back_free_heap() {
 }
 
 /// Makes all threads share one malloc arena. glibc creates an arena per thread, up to a few dozen, and each keeps its own
-/// free memory. For programs whose threads seldom allocate at the same time; call it before they start. A no-op if
+/// free memory. For programs whose threads rarely allocate at the same time; call it before they start. A no-op if
 /// give_back_free_heap() is a no-op, or if MALLOC_ARENA_MAX is set.
 inline void share_one_heap() {
 #if defined(__GLIBC__) && !defined(MEMSTAT_SANITIZED)

@@ -37,9 +37,9 @@ struct Packet {
   std::array<UniqueFd, kMaxPacketDescriptors> descriptors = {};
 };
 
-/// Sends one message, made of two parts, with at most kMaxPacketDescriptors descriptors. Returns false if the other end
-/// does not take it, and raises no SIGPIPE. Allocates nothing. Thread safety of both functions: safe, but messages from
-/// several threads interleave.
+/// Sends one message, made of two parts, with at most kMaxPacketDescriptors descriptors. Returns false if the other end does
+/// not accept it, and raises no SIGPIPE. Allocates nothing. Thread safety of both functions: safe, but messages from several
+/// threads interleave.
 bool send_packet(int socket, std::string_view head, std::string_view body = {}, std::span<const int> descriptors = {});
 
 /// Waits for one message and receives it into `head` and then `body`. Allocates nothing.

@@ -24,7 +24,7 @@ Error exists_already(const std::string& output) {
   return make_error(ErrorCode::kData, output, "already exists; name a new directory or archive");
 }
 
-/// A hidden directory beside the archive, named as memstatd names it.
+/// A hidden directory next to the archive, with the name that memstatd gives it.
 std::string work_directory_of(const std::string& archive) {
   const std::filesystem::path path(archive);
   return (path.parent_path() / ("." + path.filename().string() + ".polls")).string();

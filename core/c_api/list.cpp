@@ -43,7 +43,7 @@ std::uint64_t size(std::size_t index) { return known_sizes[index].load(std::memo
 
 namespace {
 
-/// Programs query at any interval, so "within four reads" could take hours: each query also reads what seldom changes.
+/// Programs query at any interval, so "within four reads" could take hours: each query also reads what rarely changes.
 class QueryView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;

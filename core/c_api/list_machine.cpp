@@ -17,7 +17,7 @@ namespace {
 /// Requires `to` to be zeroed.
 void copy_machine_text(std::string_view text, char* to, std::size_t room) { text.copy(to, room - 1); }
 
-bool tells_of_memory(const SourceDescriptor& source) {
+bool reports_memory(const SourceDescriptor& source) {
   return std::any_of(source.origins.begin(), source.origins.end(),
                      [](const MetricOrigin& origin) { return origin.metric == &kAvailableBytes; });
 }
@@ -81,7 +81,7 @@ bool QueriedList::read_memory(memstat_memory& memory) {
   auto view = view_of_any();
   if (!view) return fail(std::move(view.error()));
   for (const SourceDescriptor* const source : all_sources()) {
-    if (source->os != (*view)->os() || !tells_of_memory(*source)) continue;
+    if (source->os != (*view)->os() || !reports_memory(*source)) continue;
     Entry& entry = entry_of(*source);
     auto result = read_entry(entry, *view);
     if (result) result = parse_source(entry.reader);

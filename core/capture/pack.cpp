@@ -70,7 +70,7 @@ class ArchiveWriter {
   Result<void> add_file(const std::string& path) {
     if (auto read = files_.read(path, buffer_); !read) return read;
     if (auto added = add_header(path, TarType::kFile, buffer_.size()); !added) return added;
-    constexpr std::size_t kPiece = std::size_t{1} << 20;  // compressing one takes no long time on any machine
+    constexpr std::size_t kPiece = std::size_t{1} << 20;  // no machine takes long to compress one
     for (std::string_view rest = buffer_.view(); !rest.empty(); rest.remove_prefix(std::min(kPiece, rest.size()))) {
       if (auto checked = check_time(path); !checked) return checked;
       if (auto written = sink_.write(rest.substr(0, kPiece)); !written) return written;

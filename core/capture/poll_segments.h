@@ -23,9 +23,9 @@ bool is_segment(std::string_view name);
 /// The name of the segment that begins with this poll: "000012.tar".
 std::string segment_of(std::uint64_t first_poll);
 
-/// Shows the polls in a directory's segments as directories, beside the others. `directory` is a descriptor of the directory
-/// that `base` shows. Returns `base` if there are no segments. Errors: system_error; kData for a segment that is damaged
-/// before its end.
+/// Shows the polls in a directory's segments as directories, in addition to the others. `directory` is a descriptor of the
+/// directory that `base` shows. Returns `base` if there are no segments. Errors: system_error; kData for a segment that is
+/// damaged before its end.
 Result<std::unique_ptr<CaptureFiles>> with_segments(std::unique_ptr<CaptureFiles> base, int directory);
 
 /// Appends a poll's members to `out`: links, files, empty directories, and poll.yaml last.

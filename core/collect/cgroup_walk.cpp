@@ -96,7 +96,7 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
   auto is_it = is_there(view, kUsual1, kPresence1, scratch);
   if (!is_it) return is_it.error();
   if (*is_it) return found(view, kUsual1, true, state);
-  // The second directory is where systemd mounts version 2 beside version 1 ("hybrid").
+  // The second directory is where systemd mounts version 2 in addition to version 1 ("hybrid").
   for (const std::string_view root : {kControlGroupDirectory, std::string_view("/sys/fs/cgroup/unified")}) {
     is_it = is_there(view, root, "cgroup.controllers", scratch);
     if (!is_it) return is_it.error();
@@ -125,9 +125,9 @@ Result<void> find_hierarchy(KernelView& view, ControlGroupState& state) {
 
 /// Whether groups below this one (version 2) can have a memory controller. Captures may lack the file.
 Result<bool> has_memory_below(KernelView& view, std::string_view group, Buffer& scratch) {
-  const auto can_tell = is_there(view, group, "cgroup.subtree_control", scratch);
-  if (!can_tell && can_tell.error().code != ErrorCode::kPermission) return can_tell.error();
-  return !can_tell || !*can_tell || has_word(scratch.view(), "memory");
+  const auto has_file = is_there(view, group, "cgroup.subtree_control", scratch);
+  if (!has_file && has_file.error().code != ErrorCode::kPermission) return has_file.error();
+  return !has_file || !*has_file || has_word(scratch.view(), "memory");
 }
 
 bool is_limit(std::string_view file) {

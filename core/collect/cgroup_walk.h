@@ -27,7 +27,7 @@ inline constexpr std::string_view kGroupKillsFile = "/proc/vmstat";
 /// before 3.19 it prints 2^63 - 1. No page is larger than a megabyte.
 inline constexpr std::uint64_t kNoGroupLimit = (std::uint64_t{1} << 63U) - (std::uint64_t{1} << 20U);
 
-/// Which groups are read, and how much of them.
+/// The groups to read, and their files.
 struct ControlGroupBounds {
   std::uint64_t depth = 0;        ///< levels below the root; 0: only the root
   std::uint64_t most_groups = 0;  ///< the first in order; groups beyond are counted as left out

@@ -58,7 +58,8 @@ class LastBundle {
   /// `file`: the record wanted of each thing. Both arguments are borrowed.
   LastBundle(std::string_view bundle, std::string_view file) : reader_(bundle), file_(file) {}
 
-  /// The record of the next thing; "" if it has none. Once the next thing is a different one, always "".
+  /// The record of the next thing; "" if it has none. After the first thing that is missing from the earlier bundle, always
+  /// "".
   std::string_view content_of(std::string_view thing);
 
  private:

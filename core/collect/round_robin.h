@@ -16,7 +16,7 @@ class RoundRobin {
       : clock_(clock), budget_ns_(budget_ns), first_(first), next_first_(first) {}
 
   void next_thing() { ++number_; }
-  /// Whether it is this thing's turn. At least one thing per read is, however long it takes.
+  /// Whether to read this thing now: true for at least one thing per read, however long it takes.
   bool take() {
     if (number_ - 1 < first_ || is_over_) return false;
     const std::int64_t now = clock_.monotonic_ns();

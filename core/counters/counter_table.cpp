@@ -178,7 +178,7 @@ void CounterTable::count(OnCpu& place) {
 }
 
 void CounterTable::write(const OnCpu& place, Buffer& out) {
-  // A set that does not fit the CPU is multiplexed, event by event: use the times of the event with the least.
+  // A set that does not fit the CPU is multiplexed, event by event: use the times of the event that ran least.
   std::uint64_t enabled = 0;
   std::uint64_t running = 0;
   for (std::size_t i = 0; i < place.now.size(); ++i) {

@@ -23,7 +23,7 @@ constexpr Row kSoftware[] = {
     {"cpu-migrations", "moves of the thread to another CPU"},
     {"minor-faults", "page faults that needed no read from a disk"},
     {"major-faults", "page faults that waited for a disk"},
-    {"alignment-faults", "unaligned accesses that the kernel had to carry out"},
+    {"alignment-faults", "unaligned accesses that the kernel had to perform"},
     {"emulation-faults", "instructions that the kernel had to emulate"},
     {"dummy", "nothing"},
     {"bpf-output", "records written by BPF programs"},

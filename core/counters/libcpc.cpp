@@ -342,7 +342,7 @@ int cpc_set_sample(cpc_t* cpc, cpc_set_t* set, cpc_buf_t* buf) {
   }
   if (const int error = set->bound->sample(buf->counts, buf->ticks); error != 0) {
     return report(cpc, "cpc_set_sample", Refusal::kResourceUnavailable, error,
-                  error == EAGAIN ? "the kernel took the set off its counters, which another user wanted for itself"
+                  error == EAGAIN ? "the kernel removed the set from its counters, because another user reserved them"
                                   : "the set could not be read");
   }
   buf->time = memstat::SystemClock().monotonic_ns();  // the type is known to the compiler: no virtual call

@@ -97,24 +97,24 @@ Refused explain_perf_error(int system_errno, const Request& request, const Targe
       return refused(Refusal::kNotCapable, "this CPU lacks a feature that the request needs, or the CPU is offline");
     case EOPNOTSUPP:
       return refused(Refusal::kNotCapable,
-                     request.notifies ? "the counters have no interrupt here: ask for it without overflow notification"
+                     request.notifies ? "the counters have no interrupt here: request it without overflow notification"
                      : request.code.precise != 0
                          ? "the CPU cannot count it with this precision: lower the attribute `precise`"
-                         : "the CPU cannot leave out the modes that were not asked for: count in all of them");
+                         : "the CPU cannot exclude modes from counting: count in all of them");
     case EINVAL:
       return refused(Refusal::kConflictingRequests,
-                     "the kernel takes neither the event with these flags and attributes, "
-                     "nor the CPU, or the set needs more counters than there are");
+                     "the kernel rejects the event with these flags and attributes, or the CPU, or the set needs more "
+                     "counters than exist");
     case EBUSY:
-      return refused(
-          Refusal::kResourceUnavailable,
-          "another user has the counters for itself, such as the NMI watchdog (kernel.nmi_watchdog) or a debugger");
+      return refused(Refusal::kResourceUnavailable,
+                     "another user has reserved the counters, such as the NMI watchdog (kernel.nmi_watchdog) or a debugger");
     case ENOSPC:
       return refused(Refusal::kResourceUnavailable, "the CPU's breakpoints or counters are used up: unbind other sets");
     case EMFILE:
       return refused(Refusal::kResourceUnavailable,
-                     "this process has as many files open as it may (one an event and CPU): raise the limit (ulimit -n)");
-    case ENFILE: return refused(Refusal::kResourceUnavailable, "the system has as many files open as fs.file-max allows");
+                     "this process has reached its limit of open files (one per event and CPU): raise it (ulimit -n)");
+    case ENFILE:
+      return refused(Refusal::kResourceUnavailable, "the system has reached fs.file-max, its limit of open files");
     case ENOMEM: return refused(Refusal::kResourceUnavailable, "the kernel has no memory for it");
     case ESRCH: return refused(Refusal::kNone, "the thread does not exist, or has ended");
     case ENOSYS:
@@ -125,8 +125,7 @@ Refused explain_perf_error(int system_errno, const Request& request, const Targe
     case E2BIG: return refused(Refusal::kInvalidAttribute, "this kernel is too old for one of the attributes");
     case EOVERFLOW:
       return refused(Refusal::kResourceUnavailable, "the requested call chain is longer than kernel.perf_event_max_stack");
-    case EINTR:
-      return refused(Refusal::kConflictingRequests, "another user of the kernel's tracing has the event to itself");
+    case EINTR: return refused(Refusal::kConflictingRequests, "another user of the kernel's tracing has reserved the event");
     case EBADF: return refused(Refusal::kConflictingRequests, "the group that it was to join is gone");
     case EFAULT: return refused(Refusal::kConflictingRequests, "the kernel could not read the request");
     default: return refused(Refusal::kNone, "the kernel refuses it");

@@ -242,7 +242,7 @@ Answer<EventCode> PerfSystem::resolve_page_walks() const {
     if (auto found = libpfm_resolve(name, {}); found && found->is_given()) return *std::move(found);
   }
   return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL,
-                           "event " + std::string(kPageWalks) + ": no event of this CPU is known that counts them" +
+                           "event " + std::string(kPageWalks) + ": no event that counts them is known for this CPU" +
                                (has_libpfm() ? "" : ", since libpfm4 is not built in"));
 }
 

@@ -212,7 +212,8 @@ double rough_slope_of(std::span<const GrowthPoint> points) {
   return square > 0 ? product / square : 0;
 }
 
-/// The lows of cycles that are small beside the growth, as of a heap that is collected every few seconds. Empty: too few.
+/// The lows of cycles that are small compared with the growth, as of a heap that is collected every few seconds. Empty: too
+/// few.
 Points lows_of_small_cycles(std::span<const GrowthPoint> points) {
   Points rest(points.begin(), points.end());
   const double slope = rough_slope_of(points);

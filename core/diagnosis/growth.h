@@ -51,10 +51,10 @@ inline constexpr double kFalseDiscoveryRate = 0.05;
 
 /// `reclaimed`: a counter of reclaimed pages at the same times; empty if unknown.
 ///
-/// Tests the lows: one per cycle if the amount falls repeatedly, also if a cycle is small beside the growth, otherwise one
-/// for each of up to 24 parts of the window. The signed-rank test of the changes between lows is valid for a random walk, in
-/// which a slope or a rank correlation would find a trend. Start-up (a third, or everything before a single step) is
-/// skipped once.
+/// Tests the lows: one per cycle if the amount falls repeatedly, even if a cycle is small compared with the growth,
+/// otherwise one for each of up to 24 parts of the window. The signed-rank test of the changes between lows is valid for a
+/// random walk, in which a slope or a rank correlation would find a trend. Start-up (a third, or everything before a single
+/// step) is skipped once.
 GrowthTest test_growth(std::span<const GrowthPoint> points, std::span<const double> reclaimed = {});
 
 /// Benjamini-Hochberg: the largest probability that counts as a discovery, given those of all series that moved. 0:

@@ -269,7 +269,7 @@ MEMSTAT_EXPORT size_t memstat_mtl_get_count(const struct memory_type_list* list)
  * query. */
 MEMSTAT_EXPORT const char* memstat_mtl_get_message(const struct memory_type_list* list);
 
-/* Damage in the crash dump that the list reads, because of which figures are too low or missing. One line per type, with
+/* Damage in the crash dump that the list reads, which makes figures too low or missing. One line per type, with
  * its name and a newline; "" if nothing is damaged, and for captures. Valid until the next query or set_capture. */
 MEMSTAT_EXPORT const char* memstat_mtl_get_notes(const struct memory_type_list* list);
 
@@ -323,7 +323,7 @@ MEMSTAT_EXPORT int memstat_is_present(const struct memory_type* mtp);
 MEMSTAT_EXPORT int memstat_fails_routinely(const struct memory_type* mtp);
 
 /* 1 if the type's memory also appears, in parts, under other types (page zones, control groups, processes, the zones of
- * malloc), so that it must not be ranked beside them; otherwise 0. */
+ * malloc), so that it must not be ranked together with them; otherwise 0. */
 MEMSTAT_EXPORT int memstat_is_container(const struct memory_type* mtp);
 
 /* Extra text about the type, such as file and line of a call site: valid UTF-8, "" for most types. Valid until the next
@@ -496,7 +496,7 @@ MEMSTAT_EXPORT int memstat_capture_select(struct memory_type_list* list, size_t 
  * poll: reads every source that is on by default, updates the list, and writes the reads as one poll. `label` is for people;
  * NULL for none. A poll is complete or absent.
  * end: packs the archive. If the list is freed without it, the polls of an archive remain in the hidden directory
- * .NAME.polls beside it.
+ * .NAME.polls in the same directory.
  *
  * Return 0, or -1 with the list's error set: IO, PERMISSION, NOMEMORY, DATAERROR (the target exists, the list reads a
  * capture, or calls are out of order), NOTPRESENT (a directory above `output` is missing, or no source of this kernel could

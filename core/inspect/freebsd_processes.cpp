@@ -18,7 +18,7 @@ std::optional<std::uint64_t> read_sysctl_number(KernelView& view, std::string_vi
   return view.read_sysctl(name, bytes, sizeof(std::uint64_t)) ? sysctl_number(bytes.view()) : std::nullopt;
 }
 
-/// The kernel does not report how many processes it hides: it is all that exist less those that it shows.
+/// The kernel does not report how many processes it hides: that is the number of all processes minus the visible ones.
 void count_hidden(Inspector& inspector, std::uint64_t seen) {
   constexpr std::array<std::string_view, 3> kPolicies = {"security.bsd.see_other_uids", "security.bsd.see_other_gids",
                                                          "security.bsd.see_jail_proc"};

@@ -59,8 +59,8 @@ struct Inspection {
   std::string_view things;            ///< what `count` or `bytes` counts: "open files"
   std::string_view needs = {};        ///< the capability or privilege without which the answer is incomplete; "": none
   bool reads_polled_files = false;    ///< needs only files that any recording has, so it works without a recorded answer
-  bool is_about_new = false;          ///< in a recording, shows only what its first answer lacks
-  std::string_view elsewhere = {};    ///< what helps on the other system, if it has no such inspection; "": nothing
+  bool is_about_new = false;          ///< in a recording, shows only holders that its first answer lacks
+  std::string_view elsewhere = {};    ///< advice for the other system, if it has no such inspection; "": none
   /// Adds any number of holders in any order. Errors: nothing could be examined.
   Result<void> (*look)(Inspector& inspector) = nullptr;
 };

@@ -98,8 +98,7 @@ class KernelView {
   virtual Result<void> read_file(std::string_view path, Buffer& out);
   /// Opens a directory for read_near(). Views that have nothing to gain return one without a descriptor, as by default.
   virtual NearDirectory come_near(std::string_view directory);
-  /// As read_file(), for a file below that directory, which Linux finds sooner. `path` is the whole path. The default is
-  /// read_file().
+  /// As read_file(), for a file below that directory; faster on Linux. `path` is the whole path. The default is read_file().
   virtual Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out);
   /// Whether the file may be readable; false means that it cannot be opened now. For files that are usually absent and
   /// looked for repeatedly: on Linux this does not allocate, whereas a failed read allocates its error. The default is

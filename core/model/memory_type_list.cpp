@@ -284,7 +284,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   error.code = ErrorCode::kNoMemory;
   try {
     error.source = scope.source;
-  } catch (const std::bad_alloc&) {  // not even for a long name
+  } catch (const std::bad_alloc&) {  // no memory even for a long name
   }
   return error;
 }

@@ -19,7 +19,7 @@ namespace memstat {
 
 inline constexpr std::size_t kMaxSystemMetricLabels = 4;
 
-/// A metric that belongs to no memory type. Declared once, beside its parser, with static lifetime; metrics are compared by
+/// A metric that belongs to no memory type. Declared once, next to its parser, with static lifetime; metrics are compared by
 /// address. A source lists its metrics among its origins, from which the catalogue, the page and the manual's tables take
 /// them.
 struct SystemMetric {

@@ -421,8 +421,8 @@ const SourceDescriptor descriptor{
     .origins = kOrigins,
     .notes =
         "no privilege needed; sysctls are found at start, so tables of modules loaded later are missing; limits of mbufs "
-        "are those of their zones; process_threads, accept_queues and socket_buffers have only the limit of each process, "
-        "listener or socket, and no use of it",
+        "are those of their zones; for process_threads, accept_queues and socket_buffers the kernel reports only the limit "
+        "of each process, listener or socket, not its use",
     .steps = source_steps<State, open, read, parse>(),
 };
 

@@ -12,7 +12,8 @@
 // - KReclaimable contains SReclaimable; `kernel_misc` is the rest.
 // - VmallocUsed contains the kernel stacks if they are mapped (CONFIG_VMAP_STACK). The kernel does not report that, but then
 //   /proc/vmallocinfo has areas for threads, so it is read once.
-// - nr_zspages contains the zswap pool if zsmalloc stores it: always since 6.18, before that if the parameter zpool says so.
+// - nr_zspages contains the zswap pool if zsmalloc stores it: always since 6.18, before that if the parameter zpool is
+// zsmalloc.
 // - SecPageTables contains nr_iommu_pages. Unaccepted and CmaFree are in MemFree. Mapped, Mlocked, AnonHugePages and the
 //   like are views of other parts.
 // - The memory map made at boot is not in MemTotal; memory map added later is.

@@ -87,7 +87,7 @@ enum File : std::size_t {
 };
 static_assert(std::size(kPaths) == kFileCount);
 constexpr std::span kCountPaths = std::span(kPaths).first(kTcpMem);
-constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these seldom change, or change slowly
+constexpr std::span kSettingPaths = std::span(kPaths).subspan(kTcpMem);  // these rarely change, or change slowly
 using Contents = std::array<std::optional<std::string_view>, kFileCount>;
 
 constexpr std::size_t kBundlePart = 0;

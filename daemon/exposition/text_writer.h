@@ -19,7 +19,7 @@ template <bool kIsOpenMetrics>
 class TextWriter : public PageAppender {
  public:
   TextWriter(Buffer& out, const RenderOptions& options)
-      : PageAppender(out), tells_created_(kIsOpenMetrics && options.created) {}
+      : PageAppender(out), writes_created_(kIsOpenMetrics && options.created) {}
 
   void begin_family(const FamilyHeader& header, std::size_t, std::size_t) {
     name_size_ = std::min(header.name.size(), kMaxMetricNameSize);
@@ -51,7 +51,7 @@ class TextWriter : public PageAppender {
   [[nodiscard]] std::size_t most_bytes(std::size_t samples, std::size_t label_bytes) const {
     // `} `, the value, the line feed; an extra label with its number; `_created`, which is longer than `_total`
     constexpr std::size_t kOthers = 3 + 25 + 32 + 8;
-    return (tells_created_ ? 2 : 1) * (samples * (name_size_ + kOthers) + label_bytes) + kCopyPadding + kNumberRoom;
+    return (writes_created_ ? 2 : 1) * (samples * (name_size_ + kOthers) + label_bytes) + kCopyPadding + kNumberRoom;
   }
 
   template <ValueFormat kFormat>
@@ -60,7 +60,7 @@ class TextWriter : public PageAppender {
     at = row_series(copy_padded(at, name_.data(), name_size_), labels, extra);
     at = write_value<kFormat>(at, bits);
     if constexpr (kIsOpenMetrics) {
-      if (tells_created_ && created_ns > 0) {
+      if (writes_created_ && created_ns > 0) {
         std::memcpy(at, name_.data(), family_size_);
         at = row_series(put_at(at + family_size_, kCreated), labels, extra);
         at = write_seconds(at, created_ns);
@@ -74,7 +74,7 @@ class TextWriter : public PageAppender {
   char* named_sample(char* at, const NamedLabels& labels, std::uint64_t bits, std::int64_t created_ns) const {
     at = named_series(copy_padded(at, name_.data(), name_size_), labels);
     at = write_value<kFormat>(at, bits);
-    if (tells_created_ && created_ns > 0) {
+    if (writes_created_ && created_ns > 0) {
       at = named_series(put_at(put_at(at, name().substr(0, family_size_)), kCreated), labels);
       at = write_seconds(at, created_ns);
       *at++ = '\n';
@@ -221,7 +221,7 @@ class TextWriter : public PageAppender {
   std::array<char, kMaxMetricNameSize + kCopyPadding> name_{};
   std::size_t name_size_ = 0;
   std::size_t family_size_ = 0;  // of the family name in HELP and TYPE
-  const bool tells_created_;
+  const bool writes_created_;
 };
 
 }  // namespace memstat

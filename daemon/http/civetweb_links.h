@@ -31,7 +31,7 @@ class CivetwebLinks {
 
   // For civetweb_calls.cpp.
 
-  /// Like listen(2): civetweb's listener, of which it has one.
+  /// Like listen(2), for civetweb's only listener.
   int listen(int descriptor) {
     listener_ = descriptor;
     return 0;

@@ -53,7 +53,7 @@ if(EXISTS "$ENV{DESTDIR}${configuration}")
   file(READ "${MEMSTAT_SOURCE}/config/memstatd.yaml" shipped)
   if(NOT there STREQUAL shipped)
     set(name memstatd.yaml.new)
-    message(STATUS "Kept ${configuration}; the default is beside it as ${name}")
+    message(STATUS "Kept ${configuration}; the default is in the same directory as ${name}")
   endif()
 endif()
 file(INSTALL DESTINATION "${MEMSTAT_SYSCONFDIR}/memstatd" TYPE FILE PERMISSIONS ${readable} RENAME ${name}

@@ -84,7 +84,7 @@ struct Poller::Entry {
   bool is_open = false;                          // opening succeeded
   std::string refusal;                           // the error if is_refusal(); "" if none
   std::optional<ErrorCode> open_failure;         // the error of open(), which reads still return
-  bool was_absent_at_start = false;              // not finding it later, without privileges, is then no failure
+  bool was_absent_at_start = false;              // failing to find it later, without privileges, is then not a failure
   std::vector<SourceOptionValue> fresh_options;  // set on the reader once no read is running
   bool has_fresh_options = false;
   SourceStatus status;  // private copy; publish() makes it visible
@@ -233,10 +233,10 @@ void Poller::note_boot_time() {
   const bool is_set = std::chrono::abs(std::chrono::nanoseconds(offset_ns - clock_offset_ns_)) > kClockJitter;
   if (!is_set && !options_.is_replay && !view_->wants_whole_polls()) return;
   clock_offset_ns_ = offset_ns;
-  const std::int64_t told_ns = boot_time_ns(*view_);
-  if (told_ns == 0 || told_ns == boot_time_ns_) return;
-  boot_time_ns_ = told_ns;
-  metrics_.boot_time(static_cast<double>(told_ns) / 1e9);
+  const std::int64_t boot_ns = boot_time_ns(*view_);
+  if (boot_ns == 0 || boot_ns == boot_time_ns_) return;
+  boot_time_ns_ = boot_ns;
+  metrics_.boot_time(static_cast<double>(boot_ns) / 1e9);
 }
 
 void Poller::prepare(Entry& entry) {
@@ -563,7 +563,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
   } else {
     metrics_.snapshot_skipped();
   }
-  // Only now, so that a scrape does not combine this poll's source states with the previous poll's types.
+  // Publish the states last, so that a scrape does not combine this poll's source states with the previous poll's types.
   for (const std::unique_ptr<Entry>& entry : entries_) update_metrics(*entry);
   release_peak(series);
   return any_up;

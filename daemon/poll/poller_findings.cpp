@@ -8,7 +8,7 @@
 namespace memstat {
 namespace {
 
-/// add_growth() takes megabytes, little of which is in the result.
+/// add_growth() needs megabytes, and returns little.
 void search_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {
   add_growth(snapshot, history, evidence);
   give_back_free_heap();

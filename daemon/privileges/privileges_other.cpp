@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Operating systems without support: drops nothing, and the report says so.
+// Operating systems without support: drops nothing and reports that.
 #if !defined(__linux__) && !defined(__FreeBSD__)
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/privileges.h"

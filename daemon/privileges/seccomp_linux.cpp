@@ -314,7 +314,7 @@ int load_filter(SystemCalls calls) {
   if (child == 0) make_filter(calls, self_process, ends[1]);
   const int failure = errno;
   close(ends[1]);
-  static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, of which few pages are used; not on the stack
+  static std::array<sock_filter, BPF_MAXINSNS> program;  // 32 KiB, few pages in use; not on the stack
   const std::size_t count = child > 0 ? read_program(ends[0], program) : 0;
   close(ends[0]);
   if (child < 0) return failure;

@@ -16,7 +16,7 @@ std::string line_of(std::string_view what, std::string_view where, std::span<con
   }
   std::string line(what);
   line.append(" is not mounted at ").append(where).append(", where figures of ").append(join_words(names, " and "));
-  return line.append(" are; to have them, as root: mount -t ")
+  return line.append(" are; to get them, run as root: mount -t ")
       .append(what)
       .append(" ")
       .append(what)

@@ -330,11 +330,11 @@ std::string selftest_text(const SelfTest& test) {
   const bool has_bad_extra = std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) {
     return !trial.is_on_by_default && (trial.health == SourceHealth::kFails || trial.health == SourceHealth::kStuck);
   });
-  if (has_failed) return text + "\nSome of the sources that this kernel has do not work.\n";
+  if (has_failed) return text + "\nSome of this kernel's sources do not work.\n";
   if (has_bad_extra) return text + "\nEvery source that is on by default works; of those that are off, some do not.\n";
   return text + "\nEvery source that this kernel has works" +
-         (has_refused ? " or is not permitted, which costs no type" : "") + (has_off ? ", except those that are off" : "") +
-         ".\n";
+         (has_refused ? " or is not permitted but not needed for any type" : "") +
+         (has_off ? ", except those that are off" : "") + ".\n";
 }
 
 Result<SelfTest> test_this_machine(const SelfTestProgress& progress) {

@@ -19,7 +19,7 @@ namespace {
 
 /// ISA-L counts input and output space in 32 bits.
 constexpr std::size_t kMaxStep = std::size_t{1} << 30;
-/// Pages shrink to a tenth or less, so the buffer seldom grows.
+/// Pages shrink to a tenth or less, so the buffer rarely grows.
 constexpr std::size_t kExpectedRatio = 8;
 constexpr std::size_t kMinRoom = 4096;
 

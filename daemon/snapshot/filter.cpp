@@ -26,7 +26,7 @@ Error unknown(std::string_view what, std::string_view word, std::span<const std:
   return refused(detail + std::string(advice));
 }
 
-/// The same for metrics, of which only the nearest are listed.
+/// The same for metrics; only the nearest are listed.
 Error unknown_metric(std::string_view word, std::vector<std::string_view> known) {
   constexpr int kMaxNear = 5;
   const std::size_t count = known.size();

@@ -209,7 +209,7 @@ std::string why_set_aside(const GrowthReport& report, const Growth& row) {
     return "belongs to programs at work: a minute of polls shows whether they keep it";
   }
   if (series.is_cache) return "is a cache, which the kernel takes back when memory is short";
-  return "moves as if by chance";
+  return "fluctuates as if by chance";
 }
 
 void write_growth(JsonWriter& json, const GrowthReport& report) {

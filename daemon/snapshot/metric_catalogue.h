@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // All metrics of memory types and of the system in one table, used by the writers, the manual and --list-metrics. Only
 // metrics that the daemon itself adds are declared here. Metrics of types are declared with the model's fields
-// (core/model/field.cpp), system metrics beside their parsers (core/sources).
+// (core/model/field.cpp), system metrics next to their parsers (core/sources).
 #pragma once
 
 #include <cstddef>

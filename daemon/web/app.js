@@ -362,7 +362,7 @@ async function tick() {
     const due = state.memory.host.replay ? MIN_WAIT : 1000 * (state.memory.time + state.interval + 0.3) - (Date.now() + state.skew);
     wait = changed ? Math.min(MAX_WAIT, Math.max(MIN_WAIT, due)) : Math.min(MAX_WAIT, Math.max(MIN_WAIT, wait * 1.3));
   } catch (error) {
-    complain(error.status === 503 ? 'memstatd has not finished its first poll yet. This page goes on by itself.'
+    complain(error.status === 503 ? 'memstatd has not finished its first poll yet. This page will update itself.'
       : `memstatd does not answer (${error.message}). ${state.memory ? 'The figures are from the last answer. ' : ''}This page keeps trying.`);
     wait = Math.min(MAX_WAIT, Math.max(MIN_WAIT, 2 * wait));
     if (error.status === 503) wait = MIN_WAIT;

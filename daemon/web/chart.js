@@ -44,14 +44,14 @@ export function sparkPath(values) {
   return path;
 }
 
-/** A share of a limit as a bar; the text beside it has the same value. */
+/** A share of a limit as a bar; the text next to it has the same value. */
 export function meter(share, state) {
   const fill = element('i');
   fill.style.width = `${Math.min(100, 100 * share)}%`;
   return element('span', {class: `meter ${state}`, 'aria-hidden': 'true'}, fill);
 }
 
-/** One bar per CPU or node, with its value as `text` beside it. */
+/** One bar per CPU or node, with its value as `text` next to it. */
 export function bars(values, name, text) {
   const most = Math.max(1, ...values.map((value) => value ?? 0));
   const box = element('div', {class: 'bars'});

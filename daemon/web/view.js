@@ -23,7 +23,7 @@ export function count(number) {
 export function percent(share) {
   const value = 100 * share;
   if (value > 0 && value < 0.1) return '< 0.1 %';
-  if (value < 100 && value > 99.9) return '99.9 %';  // what is not full does not read as full
+  if (value < 100 && value > 99.9) return '99.9 %';  // 99.99 % is not rounded to 100 %
   return `${value >= 100 || value === 0 ? Math.round(value) : value.toFixed(1)} %`;
 }
 
@@ -117,7 +117,7 @@ export const ENOUGH = 300;
 
 /** One sentence on the state of the machine, the first finding, and its severity: good, warn, bad. `findings`: the document. */
 export function verdict({types, findings}) {
-  if (!findings) return {state: 'warn', text: 'What is wrong is not known: /api/v1/findings gave no answer.'};
+  if (!findings) return {state: 'warn', text: 'Findings are unknown: /api/v1/findings did not answer.'};
   const [first, ...others] = findings.findings;
   if (first) {
     const more = others.length > 0 ? ` ${others.length} more ${others.length === 1 ? 'finding' : 'findings'}: memstatctl why.` : '';

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # add_to_prometheus.sh [FILE]: adds the job memstatd and its rules to a configuration of Prometheus, by default
-# /etc/prometheus/prometheus.yml. Keeps its content, and a backup beside it; changes nothing unless promtool accepts the
-# result. The hosts are in memstatd-targets.yml beside it. That file begins with this machine, is yours, and is never
+# /etc/prometheus/prometheus.yml. Keeps its content, and a backup in the same directory; changes nothing unless promtool accepts the
+# result. The hosts are in memstatd-targets.yml in the same directory. That file begins with this machine, is yours, and is never
 # overwritten.
 set -eu
 program=add_to_prometheus.sh

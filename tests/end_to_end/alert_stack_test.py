@@ -90,9 +90,9 @@ class AlertStack(unittest.TestCase):
                     program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
         night = [labels for name, labels in receiver.notifications if name == "night"]
         self.assertEqual(len(night), 1)
-        told = [(labels.get("allocator"), labels.get("type")) for _, sent in receiver.notifications for labels in sent
+        notified = [(labels.get("allocator"), labels.get("type")) for _, sent in receiver.notifications for labels in sent
                 if labels["cause"] == "limit"]
-        self.assertEqual(len(told), len(set(told)), told)
+        self.assertEqual(len(notified), len(set(notified)), notified)
 
 
 if __name__ == "__main__":

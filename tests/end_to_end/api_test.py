@@ -47,7 +47,7 @@ class Api(unittest.TestCase):
                 found.setdefault("type_history", []).append(self.get(daemon, f"history?allocator={allocator}&type={quoted}")[2])
         return found
 
-    def test_documents_are_what_the_schema_says(self):
+    def test_documents_match_their_schema(self):
         for name in ("freebsd-15.0-amd64-2cpu-limits", "linux-7.2-profiling-4cpu-2nodes", "linux-6.1-4cpu-2nodes"):
             with self.subTest(name), program.Daemon("--replay", captures.fixtures()[name], "--replay-speed", "1000") as daemon:
                 documents = self.documents(daemon)

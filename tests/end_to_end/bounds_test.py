@@ -121,7 +121,7 @@ class Bounds(unittest.TestCase):
                     self.assertLessEqual(now.number("memstat_series"), limit)
                     self.assertGreater(now.number("memstat_series_dropped"), 1000)
 
-    def test_once_lists_all_types_at_the_tier_that_was_said(self):
+    def test_once_lists_all_types_at_the_given_tier(self):
         capture = captures.fixtures()[FREEBSD]
         with program.temporary_directory() as directory:
             path = os.path.join(directory, "memstatd.yaml")

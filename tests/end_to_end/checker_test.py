@@ -39,7 +39,7 @@ def wrong_in(best):
 class Captures(unittest.TestCase):
     maxDiff = 2000
 
-    def test_each_value_of_each_capture_is_what_its_kernel_said(self):
+    def test_each_value_of_each_capture_equals_its_kernels(self):
         total = {}
         for name in captures.fixtures():
             with self.subTest(name), tempfile.TemporaryDirectory() as directory:
@@ -92,14 +92,14 @@ class Captures(unittest.TestCase):
             (place / "quiet").write_text("100\n", encoding="ascii")
             self.assertIsNotNone(checker.recorded_round(place))
 
-    def test_what_is_wrong_in_one_round_only_is_not_wrong(self):
+    def test_a_mismatch_in_one_round_only_is_ignored(self):
         rounds = [{"a": ("mismatch", 1, 2, 1), "b": ("mismatch", 1, 2, 1)}, {"a": ("exact", 1, 1, 1), "b": ("missing", 1, None, 1)}]
         self.assertEqual({key: verdict[0] for key, verdict in checker.judge_rounds(rounds).items()}, {"a": "exact", "b": "mismatch"})
 
 
 class Live(unittest.TestCase):
     @unittest.skipUnless(platform.system() == "Linux", "the checker knows the files of Linux")
-    def test_each_value_of_this_kernel_is_what_its_files_say(self):
+    def test_each_value_of_this_kernel_equals_its_files(self):
         known = {"processes": True, "migrate_types": os.geteuid() == 0}
         best = checker.judge_rounds(checker.compare_rounds(checker.live_rounds(program.MEMSTATD, 20), known, least=2))
         self.assertEqual(wrong_in(best), [])

@@ -120,7 +120,7 @@ class CommandLine(unittest.TestCase):
         for name, family in shown.items():
             self.assertEqual((listed[name]["type"], listed[name]["help"]), (family.type, family.help))
 
-    def test_once_says_by_its_status_whether_a_source_was_up(self):
+    def test_the_status_of_once_shows_whether_a_source_worked(self):
         with program.temporary_directory() as directory:
             good = captures.write_capture(os.path.join(directory, "good"), [one_slab()])
             bare = captures.write_capture(os.path.join(directory, "bare"), [{"fs/proc/version": "Linux"}])

@@ -51,10 +51,10 @@ def check(config):
 
 # Just within what is refused before it is parsed.
 DEAR_TO_PARSE = {
-    "as many brackets as may be": b"[" * 59000 + b"a" * (LARGEST_BYTES - 59000),
-    "as many values as may be": b"[" + b"a" * 32 + (b"," + b"a" * 51) * 19900,
-    "as many lines as may be": (b"- " + b"a" * 49 + b"\n") * 19900,
-    "as many keys as may be": b"".join(b"%09d: %s\n" % (i, b"a" * 80) for i in range(9900)),
+    "the maximum of brackets": b"[" * 59000 + b"a" * (LARGEST_BYTES - 59000),
+    "the maximum of values": b"[" + b"a" * 32 + (b"," + b"a" * 51) * 19900,
+    "the maximum of lines": (b"- " + b"a" * 49 + b"\n") * 19900,
+    "the maximum of keys": b"".join(b"%09d: %s\n" % (i, b"a" * 80) for i in range(9900)),
 }
 
 

@@ -133,9 +133,9 @@ class Image(unittest.TestCase):
 
     def pids(self, address):
         """The process with this address, in the machine's own PID namespace."""
-        told = subprocess.run(["ss", "-Hltnp", "src", address], capture_output=True, text=True, check=True).stdout
-        found = re.findall(r"pid=(\d+)", told)
-        self.assertTrue(found, told)
+        sockets = subprocess.run(["ss", "-Hltnp", "src", address], capture_output=True, text=True, check=True).stdout
+        found = re.findall(r"pid=(\d+)", sockets)
+        self.assertTrue(found, sockets)
         return found
 
 

@@ -30,7 +30,7 @@ class Schema(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         return done.stdout.strip().splitlines()
 
-    def test_dashboards_are_what_grafana_says(self):
+    def test_dashboards_fit_grafanas_types(self):
         # Grafana's types lack the annotations of Prometheus, whose fields belong to the plugin: they are checked here.
         with tempfile.TemporaryDirectory() as directory:
             files = []

@@ -18,7 +18,7 @@ from replayed_systems import SYSTEMS  # noqa: E402
 
 
 def says_why_empty(panel, system):
-    """Whether the panel says why: not on this system, or not when all is well, or not within the first day."""
+    """Whether the panel explains why it is empty: not on this system, no trouble, or too early in the first day."""
     words = (system.lower(), "empty if", "yesterday")
     return any(word in grafana.said(panel).lower() for word in words)
 
@@ -38,7 +38,7 @@ def mistakes(name, title, expression, panel, systems):
 @prometheus_server.needs_prometheus
 class Dashboards(unittest.TestCase):
     def unanswered(self, server):
-        """{(dashboard, panel, expression): (panel, systems without data)}, once none of them is a mistake, or the time is over."""
+        """{(dashboard, panel, expression): (panel, systems without data)}, once none of them is a mistake, or after a timeout."""
         asked = [(name, panel, target, system) for name, dashboard in grafana.dashboards().items()
                  for panel, target in grafana.queries(dashboard) for system in SYSTEMS]
         deadline = time.monotonic() + program.PATIENCE
@@ -67,7 +67,7 @@ class Dashboards(unittest.TestCase):
                 self.assertEqual(mistakes(*key, *found), [])
 
     def test_the_daemon_dashboard_has_data_with_native_histograms(self):
-        """A Prometheus that stores them does not store the classic series beside them."""
+        """A Prometheus that stores them does not store the classic series as well."""
         asked = [(panel, target) for panel, target in grafana.queries(grafana.dashboards()["daemon"]) if "_seconds" in target["expr"]]
         self.assertGreater(len([target for _, target in asked if "histogram_" in target["expr"]]), 2)
         config = prometheus_server.CONFIG.replace("5s", "1s").replace("memstatd\n", "memstatd\n    relabel_configs: [{{target_label: instance, replacement: Linux}}]\n", 1)

@@ -133,7 +133,7 @@ class DentryStory(unittest.TestCase):
             start = daemon.wait_page(lambda page: page.series(**anonymous) and page.number(**anonymous) > 0.8 * anonymous_of(process), "the program's memory")
             before = resident(process)
             alert = program.wait_until(lambda: self.firing(server), server.log)
-            told = time.monotonic()
+            begin = time.monotonic()
             print("\nwhat the alert says:\n" + alert["annotations"]["description"], flush=True)
             self.check_memstatctl()
             self.check_origins(f"http://{daemon.host}:{daemon.port}")
@@ -141,7 +141,7 @@ class DentryStory(unittest.TestCase):
             self.check_queries(server)
             left = seconds_of(self.check_alert(alert))
             program.wait_until(lambda: self.group.limit_hits() > 0 or process.poll() is not None, lambda: f"the limit: {alert}", 2 * program.PATIENCE)
-            took = time.monotonic() - told
+            took = time.monotonic() - begin
             # The kernel now reclaims what it can; clusters, which kill by usage, do not wait for that.
             after = resident(process)
             process.kill()

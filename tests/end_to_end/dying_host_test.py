@@ -17,7 +17,7 @@ import program  # noqa: E402
 import prometheus_server  # noqa: E402
 import shipped_rules  # noqa: E402
 
-# Late pages are waited for: a missing one makes alerts begin again.
+# Waits for late pages, because a missing one makes alerts start over.
 CONFIG = """
 global: {{scrape_interval: 5s, scrape_timeout: 5s, evaluation_interval: 1s}}
 rule_files: {rules}

@@ -48,7 +48,7 @@ class FirstSteps(unittest.TestCase):
         for how in (["--textfile", self.path("directory")], ["--config", self.path("memstatd.yaml")]):
             self.assert_refused(program.run(*how, "--check-config"), 2, "textfile: ", hint)
 
-    def test_a_poll_that_is_no_number(self):
+    def test_a_poll_must_be_a_number(self):
         for reference in (f"{self.capture}@x", f"{self.capture}@", f"{self.capture}@-1"):
             done = ctl.run("types", "--from", reference)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
@@ -81,7 +81,7 @@ class FirstSteps(unittest.TestCase):
             self.assertEqual(done.returncode, 1, arguments)
             self.assertRegex(done.stderr, r"\Amemstatd: cannot write (the page )?to standard output: No space left on device\n\Z")
 
-    def test_memstatctl_says_memstatctl_and_names_no_flag_of_memstatd(self):
+    def test_memstatctl_calls_itself_memstatctl_and_names_no_flag_of_memstatd(self):
         os.mkfifo(self.path("pipe"))
         os.mkdir(self.path("empty"))
         captures.write_file(self.path("garbage.tar.zst"), b"garbage")
@@ -103,7 +103,7 @@ class FirstSteps(unittest.TestCase):
 class Said(unittest.TestCase):
     """What memstatd logs at start, and how often."""
 
-    def test_an_address_is_named_once_it_is_served_and_warnings_are_said_once(self):
+    def test_an_address_is_logged_once_it_is_served_and_warnings_once(self):
         with program.temporary_directory() as directory:
             capture = captures.write_capture(os.path.join(directory, "capture"), [SLABS, {"fs/proc/slabinfo": b"garbage"}])
             with program.Daemon("--replay", capture, "--replay-speed", "50", "--replay-loop") as daemon:

@@ -264,7 +264,7 @@ class ProtobufPages(unittest.TestCase):
         self.assertEqual(total, one["sample_count"], "native buckets add up to the count")
         self.assertEqual(one["schema"], schema, "buckets of the kernel's events are powers of two, those of memstatd's durations eight times as fine")
 
-    def test_counters_say_when_they_began_where_the_capture_does(self):
+    def test_counters_have_start_times_if_the_capture_has(self):
         with program.temporary_directory() as directory:
             polls = [{"sysctl/kern.malloc_stats": captures.malloc_stats([("a", {0: (9, 3, 2, 1)})]),
                       "sysctl/kern.boottime": (1_700_000_000).to_bytes(8, "little") + (250_000).to_bytes(8, "little")}]

@@ -54,7 +54,7 @@ class SameAsTheTools(unittest.TestCase):
                 self.assertEqual(ROW.sub("{}", ours), ROW.sub("{}", before), "the text around the rows")
                 self.compare_rows(ROW.findall(ours), ROW.findall(before), ROW.findall(after), at_least)
 
-    def test_pretty_json_says_the_same(self):
+    def test_pretty_json_has_the_same_content(self):
         for command in ("malloc", "zones", "mbufs", "types"):
             compact = output(command, "--json=compact", "--from", CAPTURE)
             self.assertEqual(compact.count("\n"), 1)

@@ -41,7 +41,7 @@ class UnderAttack(unittest.TestCase):
             attacker = subprocess.Popen([sys.executable, "-B", ATTACK, "--attack", kind, f"127.0.0.1:{daemon.port}", str(CONNECTIONS), "127.0.0.1",
                                          str(program.PATIENCE), "--tell"], stdout=subprocess.PIPE, text=True)
             try:
-                # It reports when it has made all its connections.
+                # It reports when all its connections exist.
                 self.assertIn("made", json.loads(attacker.stdout.readline()))
                 for _ in range(SCRAPES):
                     daemon.scrape()
@@ -186,12 +186,12 @@ class FileTableFull(unittest.TestCase):
             kept.request("GET", "/metrics")
             self.assertEqual(kept.getresponse().status, 200)
             self.assertIs(kept.sock, one)
-            # Also with many idle connections: they are closed in favour of those that ask.
+            # The same with many idle connections: they are closed in favour of those with a request.
             idle = [socket.create_connection((daemon.host, daemon.port)) for _ in range(60)]
             now = daemon.page()
             for connection in idle:
                 connection.close()
-            self.assertEqual(sources(now), sources(before), "a source that the kernel lacks, or has, is taken for another")
+            self.assertEqual(sources(now), sources(before), "a source that the kernel lacks is confused with one that it has")
             table.turn(False)
             daemon.wait_page(lambda now: down(now) == down(before), "the sources to be up again")
             kept.close()

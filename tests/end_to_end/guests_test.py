@@ -21,7 +21,7 @@ def boot():
 
 def main():
     status = boot()
-    if status not in (0, 77):  # memory moved between the readings, or memstatd is wrong: then it is wrong in a second boot, too
+    if status not in (0, 77):  # memory changed between the readings, or memstatd is wrong, in which case a second boot shows it, too
         status = boot()
     return status
 

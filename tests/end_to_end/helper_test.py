@@ -29,7 +29,7 @@ BUSY = "import os\nwhile True: os.close(os.eventfd(0))\n"
 
 
 class Busy:
-    """Processes that cause millions of slab events a second, even beside other tests."""
+    """Processes that cause millions of slab events a second, even while other tests run."""
 
     def __enter__(self):
         self.processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(4)]
@@ -117,7 +117,7 @@ class Helper(unittest.TestCase):
             self.assertEqual(int(after.text(ALLOCATIONS, allocator="slab", type=CACHE)), before + TIMES)
             self.assertEqual(after.text(UP), "1")
 
-    def test_it_has_no_rights_but_its_two(self):
+    def test_it_has_only_its_two_capabilities(self):
         with program.temporary_directory() as directory, self.daemon(directory) as daemon:
             helper = self.helper_of(daemon)
             for field, rights in (("CapEff", BPF_AND_PERFMON), ("CapPrm", BPF_AND_PERFMON), ("CapInh", 0), ("CapBnd", 0), ("CapAmb", 0)):

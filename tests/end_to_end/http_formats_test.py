@@ -26,7 +26,7 @@ VARIES = "Accept, Accept-Encoding"
 
 
 def request_bytes(host, headers, method="GET"):
-    """`headers`: pairs, so that a name can stand in several lines."""
+    """`headers`: pairs, so that a name can occur in several lines."""
     lines = [f"{method} /metrics HTTP/1.1", f"Host: {host}", *(f"{name}: {value}" for name, value in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
@@ -90,7 +90,7 @@ class OneDaemon(unittest.TestCase):
 
 
 class Answers(OneDaemon):
-    def test_each_format_and_coding_says_what_it_is(self):
+    def test_each_format_and_coding_is_declared(self):
         for form, coding in PAGES:
             with self.subTest(form=form, coding=coding):
                 status, headers, body = self.ask(*documents.accepting(form, coding).items())
@@ -248,7 +248,7 @@ class UnderPolls(unittest.TestCase):
                 with concurrent.futures.ThreadPoolExecutor(self.THREADS) as pool:
                     for polls in pool.map(scraper, range(self.THREADS)):
                         seen |= polls
-                for form, coding in PAGES:  # none is kept for longer than its poll
+                for form, coding in PAGES:  # none is kept longer than its poll
                     polls = {poll for *served, poll in seen if served == [form, coding]}
                     self.assertGreater(len(polls), 1, f"{form}, {coding}: pages of different polls")
 

@@ -30,8 +30,7 @@ def compare(recorded, counts):
         before = int(recorded[name])
         lines.append(f"{name}: {count} instructions, {before} recorded, {100 * (count - before) / before:+.1f} %")
         if 100 * (count - before) > ALLOWED_PERCENT * before:
-            problems.append(f"{name} grew by more than {ALLOWED_PERCENT} %: find what costs it, or record it with "
-                            "UPDATE_GOLDEN=1 and say why")
+            problems.append(f"{name} grew by more than {ALLOWED_PERCENT} %: find the cause, or record it with UPDATE_GOLDEN=1 and give the reason")
     return lines, problems
 
 

@@ -107,7 +107,7 @@ class MalformedHttp(unittest.TestCase):
                 address = (daemon.host, daemon.port)
                 table = list(cases(daemon.port))
                 self.assertGreaterEqual(len({request for _, _, request, _ in table}), 400)
-                self.assertEqual(len({request for _, _, request, _ in table}), len(table), "none is there twice")
+                self.assertEqual(len({request for _, _, request, _ in table}), len(table), "none is listed twice")
 
                 ask(address, table[0][2])
                 before = files_of(daemon.process.pid)

@@ -298,8 +298,8 @@ class Programs(unittest.TestCase):
         known = set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
         text = " ".join(rendered(page) for page in ("memstatd.8", "memstatd.yaml.5"))
         named = set(re.findall(r"\bmemstat_\w+", text))
-        # A good replay has no errors, is permitted everything and is not recorded; the age exists only in a scrape (see the test below); and only
-        # Linux counts events, of CPUs and of the kernel, with a helper.
+        # A good replay has no errors, lacks no permission and is not recorded. The age exists only in a scrape (see the test
+        # below). Only Linux counts events of CPUs and of the kernel, with a helper.
         maybe = {"memstat_source_errors_total", "memstat_source_not_permitted", "memstat_poll_age_seconds", "memstat_recording_polls_total", "memstat_cpu_event_total",
                  "memstat_cpu_event_running_ratio", "memstat_events_cost_seconds_total", "memstat_events_counted_ratio",
                  "memstat_allocation_size_bytes", "memstat_page_fault_seconds", "memstat_helper_up", "memstat_finding_active"}

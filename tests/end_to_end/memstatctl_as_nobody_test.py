@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import program  # noqa: E402
 from ctl import MEMSTATCTL, readers, run  # noqa: E402
 
-# What it lacks, if not the slab caches.
+# The sources that it lacks besides the slab caches.
 OTHERS = {"origins": "attach to its events", "events": "linux_kernel_log", "resident": "/etc/shadow"}
 COMMANDS = (["types"], ["limits"], ["show", "dentry"], ["watch", "dentry", "--count", "1"], ["diff", "--for", "1"], ["top", "--count", "1"],
             ["leaks", "--for", "2s", "--interval", "200ms"], ["record", "kernel.tar", "--count", "1"],
@@ -25,7 +25,7 @@ class AsNobody(unittest.TestCase):
         return subprocess.run([copy, *arguments], user=65534, group=65534, extra_groups=[], cwd=directory, capture_output=True, text=True,
                               timeout=program.PATIENCE, check=False)
 
-    def test_each_command_says_in_one_line_what_it_could_not_read(self):
+    def test_each_command_reports_in_one_line_what_it_could_not_read(self):
         with program.copy_for_others(MEMSTATCTL) as copy, program.temporary_directory() as directory:
             os.chmod(directory, 0o777)
             said = {}

@@ -305,7 +305,7 @@ class CommandLine(unittest.TestCase):
             os.close(reader)
             with os.fdopen(writer, "wb") as closed:
                 done = run(*arguments, stdout=closed)
-                self.assertEqual((done.returncode, done.stderr), (1, ""), "who closes the pipe has what it wanted")
+                self.assertEqual((done.returncode, done.stderr), (1, ""), "a reader that closes the pipe has read enough")
 
     def test_help_and_version(self):
         text = output("--help")

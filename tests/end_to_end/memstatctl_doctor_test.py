@@ -22,7 +22,7 @@ def states(text):
 
 
 class Doctor(unittest.TestCase):
-    def test_table_json_and_selftest_say_the_same(self):
+    def test_table_json_and_selftest_agree(self):
         done = run("doctor", "--from", "live")
         listed = [line.split("\t") for line in program.run("--list-sources").stdout.decode().splitlines()[1:]]
         system = "linux" if sys.platform == "linux" else "freebsd"

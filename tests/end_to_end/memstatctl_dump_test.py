@@ -118,7 +118,7 @@ class Dump(unittest.TestCase):
                          [(str(60 * number), "alloc_things+0x8/0x800;alloc_things+0x10/0x800") for number in range(3)])
         self.assertNotIn("caller", next(csv.DictReader(io.StringIO(output("objects", "dentry", "--csv", "--from", path)))))
 
-    def test_objects_of_what_has_none_say_so(self):
+    def test_an_allocator_without_objects_is_reported(self):
         for arguments, said in ((["dentri", "--from", self.dump()], "did you mean dentry"), (["dentry", "--from", "live"], "not a crash dump"),
                                 (["dentry"], "give a crash dump with --from DUMP")):
             done = run("objects", *arguments)

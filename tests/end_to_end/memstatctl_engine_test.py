@@ -11,7 +11,7 @@ import captures  # noqa: E402
 import program  # noqa: E402
 from ctl import run  # noqa: E402
 
-BOUNDED = "call_site"  # whose largest rows only are on a memstatd's pages
+BOUNDED = "call_site"  # only its largest rows are on memstatd's pages
 
 
 def rows(document, command):

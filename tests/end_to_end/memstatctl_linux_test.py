@@ -166,8 +166,8 @@ class Resident(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("file\\x1b\\x0a", done.stdout, "the rest is shown")
 
-    @unittest.skipUnless(IS_LINUX, "Linux alone hides it")
-    @unittest.skipIf(os.geteuid() == 0, "root may ask of every file")
+    @unittest.skipUnless(IS_LINUX, "only Linux hides it")
+    @unittest.skipIf(os.geteuid() == 0, "root may query every file")
     def test_files_of_others_are_unknown(self):
         self.check_unknown(run("resident", "/bin/sh"))
 
@@ -184,7 +184,7 @@ class Resident(unittest.TestCase):
 
             self.check_unknown(run_as_nobody())
             os.chown(path, 65534, 65534)
-            self.assertEqual(run_as_nobody().returncode, 0, "its owner may ask")
+            self.assertEqual(run_as_nobody().returncode, 0, "its owner may query it")
 
     def check_unknown(self, done):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))

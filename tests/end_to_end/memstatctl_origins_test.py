@@ -35,9 +35,9 @@ class Origins(unittest.TestCase):
         self.assertEqual(table[0], ["cache", "control_group", "program", "function", "allocations", "bytes", "share_ratio"])
         self.assertIn(WEB, [row[:6] for row in table])
         self.assertEqual([int(row[5]) for row in table[1:]], sorted((int(row[5]) for row in table[1:]), reverse=True))
-        told = json.loads(ctl.output("origins", "slab/dentry", "--json", "--limit", "1", "--from", CAPTURE + "@0"))["origins"]
-        self.assertAlmostEqual(told[0].pop("share_ratio"), 0.36, places=2)
-        self.assertEqual(told, [{"cache": "dentry", "control_group": "/containers/web", "program": "web-server", "function": "__d_alloc",
+        listed = json.loads(ctl.output("origins", "slab/dentry", "--json", "--limit", "1", "--from", CAPTURE + "@0"))["origins"]
+        self.assertAlmostEqual(listed[0].pop("share_ratio"), 0.36, places=2)
+        self.assertEqual(listed, [{"cache": "dentry", "control_group": "/containers/web", "program": "web-server", "function": "__d_alloc",
                                  "allocations": 7076, "bytes": 1358592}])
         self.assertRegex(ctl.output("origins", "dentry", "--from", CAPTURE + "@0"),
                          r"(?m)^dentry  /containers/web  web-server  __d_alloc  +7076 +1\.3M +36%$")
@@ -51,12 +51,12 @@ class Origins(unittest.TestCase):
                     daemon.wait_page(lambda now: now.series("memstat_slab_origin_allocated_bytes_total"), "the first poll")
                     served = rows(ctl.output("origins", "--csv", "--from", f"http://127.0.0.1:{daemon.port}", "--limit", "1000"))
                 read = rows(ctl.output("origins", "--csv", "--from", CAPTURE + "@0", "--limit", "1000"))
-                if tier == "default":  # which leaves out how many allocations there were
+                if tier == "default":  # which omits the number of allocations
                     read = [[*row[:4], "" if row[4].isdigit() else row[4], *row[5:]] for row in read]
                 self.assertEqual(served, read)
                 self.assertGreater(len(read), 50)
 
-    def test_what_is_not_there_is_said(self):
+    def test_missing_things_are_reported(self):
         for arguments, *words in ((["dentri", "--from", CAPTURE], "did you mean dentry"),
                                   (["--seconds", "5", "--from", CAPTURE], "--for"),
                                   (["--from", captures.fixtures()["linux-6.12-4cpu"]], "has no origins", "events.mode"),

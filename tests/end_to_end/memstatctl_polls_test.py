@@ -102,16 +102,16 @@ class Limits(unittest.TestCase):
                 first = table(output("limits", "tasks", "--csv", "--from", source))[0]
                 self.assertEqual([first[key] for key in ("type", "of", "counted_objects", "limit_objects", "tunable")], ["/small/tasks", "tasks", "5", "5", "pids.max"])
 
-    def test_a_type_without_a_limit_is_not_said_to_have_one(self):
+    def test_a_type_without_a_limit_is_not_reported_with_one(self):
         path = captures.fixtures()["linux-6.12-evidence"]
-        self.assertIn("\nNo limit is set. Where one is set: memory.max (", run("show", "memcg//small/tasks", "--from", path).stdout)
+        self.assertIn("\nNo limit is set. If one is set, it is: memory.max (", run("show", "memcg//small/tasks", "--from", path).stdout)
         self.assertIn("\nIts limit: memory.max (", run("show", "memcg//small/eater", "--from", path).stdout)
         row = table(run("show", "memcg//small/eater", "--csv", "--from", path).stdout)[0]
         self.assertEqual((row["type"], row["bytes"], row["limit_bytes"]), ("/small/eater", "25165824", "25165824"), "counted neither by CPU nor by node")
 
 
 class Leaks(unittest.TestCase):
-    def test_what_grows_steadily_is_found_and_nothing_else(self):
+    def test_only_steady_growth_is_found(self):
         with program.temporary_directory() as directory:
             path = write_growing(directory, 30)
             document = json.loads(run("leaks", "--json", "--from", path).stdout)
@@ -125,7 +125,7 @@ class Leaks(unittest.TestCase):
             self.assertEqual([(row["type"], row["per_second"], row["of"]) for row in rows], [("leaky", "1000", "bytes")])
             self.assertRegex(run("leaks", "--from", path).stdout, r"30 polls in 4m 50s:\nALLOCATOR .*\nmalloc +leaky +bytes .* \+283K +\+1000 ")
 
-    def test_a_window_that_is_too_short_says_so(self):
+    def test_a_window_that_is_too_short_is_reported(self):
         with program.temporary_directory() as directory:
             path = write_growing(directory, 4)
             done = run("leaks", "--from", path)

@@ -58,7 +58,7 @@ class Schemas(unittest.TestCase):
     def test_each_command_with_json_has_a_schema(self):
         self.assertEqual({command for command in command_names() if "--json" in run(command, "--help").stdout}, set(schemas()))
 
-    def test_what_is_printed_is_what_the_schema_says(self):
+    def test_output_matches_its_schema(self):
         for command, line, found, said in real_output():
             with self.subTest(command=command, line=line):
                 self.assertTrue(found or (said and schemas()[command].get("may_be_missing")), said)

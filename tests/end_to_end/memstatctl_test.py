@@ -314,7 +314,7 @@ SENDFILE = (
 
 
 def mbuf_report(files, poll):
-    """netstat -m's text and JSON figures, computed from what upstream's library said of the poll."""
+    """netstat -m's text and JSON figures, computed from what upstream's library returned for the poll."""
     zones = {}
     for entry in library_dump(files, poll, "uma"):
         zones.setdefault(entry["name"], entry)
@@ -361,7 +361,7 @@ NO_SENDFILE = "memstatctl: there is no kern.ipc.sfstat here, so the lines about 
 
 
 def mbufs(*arguments):
-    """What it prints; of captures that are older than its lines of sendfile(2), with a word that these are missing."""
+    """What it prints. For captures older than its lines about sendfile(2), it also reports that these are missing."""
     done = run("mbufs", *arguments)
     if done.returncode != 0 or done.stderr != ("" if "sendfile" in done.stdout else NO_SENDFILE):
         raise AssertionError(f"mbufs {arguments} ended with {done.returncode}: {done.stderr}")
@@ -430,7 +430,7 @@ class Mbufs(unittest.TestCase):
         self.assertIn("\n0/8/0 requests for mbufs delayed (mbufs/clusters/mbuf+clusters)\n", text)
         self.assertIn("\n1532/0/0 requests for jumbo clusters denied (4k/9k/16k)\n", text)
 
-    def test_without_the_zones_says_so(self):
+    def test_without_the_zones_is_reported(self):
         names = ("mbuf", "mbuf_packet", "mbuf_cluster", "mbuf_jumbo_page", "mbuf_jumbo_9k", "mbuf_jumbo_16k")
         with program.temporary_directory() as directory:
             for index, missing in enumerate(names + ("mbuf_tag", None)):

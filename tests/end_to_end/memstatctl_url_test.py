@@ -25,7 +25,7 @@ def run(*arguments, **environment):
 
 
 class Answers:
-    """A server other than memstatd: it sends `answer` to each client, and closes the connection unless told otherwise."""
+    """A server other than memstatd: it sends `answer` to each client, and closes the connection by default."""
 
     def __init__(self, answer, closes=True):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -111,9 +111,9 @@ class OfADaemon(unittest.TestCase):
             program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
             done = run("show", "uma/mbuf_cluster", "--from", f"http://127.0.0.1:{daemon.port}")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("keys per_cpu and tier of the configuration", done.stderr)
+        self.assertIn("omits it (keys per_cpu and tier)", done.stderr)
 
-    def test_a_report_that_read_nothing_is_no_success(self):
+    def test_a_report_that_read_nothing_is_not_a_success(self):
         with program.temporary_directory() as directory:
             capture = captures.write_capture(os.path.join(directory, "empty"), [{"fs/proc/meminfo": "MemTotal: 1000 kB\n"}])
             with program.Daemon("--replay", capture, "--polls", "1") as daemon:

@@ -16,7 +16,7 @@ import captures  # noqa: E402
 import program  # noqa: E402
 from ctl import MEMSTATCTL, run  # noqa: E402
 
-# What a child holds, and how many: it says "ready" once it has all of them, and holds them until its input ends.
+# The kind and number of objects that a child holds. It prints "ready" once it has all of them, and holds them until its input ends.
 HOLDER = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -114,7 +114,7 @@ def holder(name, hold):
     child = subprocess.Popen([sys.executable, "-c", HOLDER.format(hold=hold, name=name)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         if child.stdout.readline() != "ready\n":
-            raise AssertionError(f"{name} could not take what it was to hold")
+            raise AssertionError(f"{name} could not allocate what it should hold")
         yield child.pid
     finally:
         child.stdin.close()
@@ -130,7 +130,7 @@ def answer(question, *arguments):
 
 
 def whole_answer(question, *arguments, row=lambda document: None):
-    """Asks again while a busy machine ends a question early, unless the row is already there."""
+    """Asks again if a busy machine ends a question early, unless the row is already there."""
     def ask():
         document = answer(question, *arguments)
         return None if document["is_cut"] and not row(document) else document
@@ -208,7 +208,7 @@ class Who(unittest.TestCase):
             self.assertIn(f'memstat_tmpfs_limit_bytes{{mount="/dev/shm"}} {limit}\n', page)
             self.assertEqual([row["bytes"] for row in rows if row["name"] == "/dev/shm" and "pid" not in row], [used])
 
-    def test_a_poll_without_answers_gives_those_before_it_and_a_capture_without_any_says_what_to_do(self):
+    def test_a_poll_without_answers_uses_earlier_ones_and_a_capture_without_any_suggests_a_remedy(self):
         with program.temporary_directory() as directory:
             recording = os.path.join(directory, "who.tar")
             run("record", recording, "--who", "--count", "3", "--interval", "100ms")
@@ -268,7 +268,7 @@ class Who(unittest.TestCase):
             self.assertTrue(run("who", "files", "--csv").stdout.startswith("command,name,user,group,pid,count,limit,bytes\n"))
 
     @program.needs_root
-    def test_as_nobody_the_answer_is_partial_and_one_line_says_so(self):
+    def test_as_nobody_the_answer_is_partial_and_one_line_reports_it(self):
         with program.copy_for_others(MEMSTATCTL) as copy:
             done = subprocess.run([copy, "who", "pipes"], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)

@@ -38,7 +38,7 @@ class Memuse(unittest.TestCase):
             program.wait_until(lambda: attached_programs(process) == 4 or process.poll() is not None, "the programs")
             start = before = time.monotonic()
             longest = 0.0
-            # A leak shows by blocks of each quarter of the time, so a machine that stalls must be watched for longer.
+            # A leak shows as blocks from each quarter of the time, so a machine that stalls must be watched for longer.
             while process.poll() is None and time.monotonic() < start + max(1.5, 8 * longest):
                 work()
                 time.sleep(0.01)
@@ -72,7 +72,7 @@ class Memuse(unittest.TestCase):
             self.assertEqual(leak["command"], file.read().strip())
         self.assertEqual(document["counts"]["lost_blocks"] + document["counts"]["lost_stacks"], 0)
 
-    def test_what_is_held_once_or_given_back_is_no_suspect(self):
+    def test_memory_held_once_or_freed_is_not_a_suspect(self):
         held = []
         with program.temporary_directory() as directory:
             def work():

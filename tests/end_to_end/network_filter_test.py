@@ -61,7 +61,7 @@ class NetworkFilter(unittest.TestCase):
     def test_an_opening_for_a_part_that_has_this_host_is_enough(self):
         self.run_behind((LOOPBACK, NETWORK), self.check_is_reached, allow="192.0.0.0/8")
 
-    def test_behind_the_filter_it_is_not_and_says_so(self):
+    def test_behind_the_filter_it_is_unavailable_and_reported(self):
         def check(daemon, hosts):
             warning = daemon.wait_log(r"warning: (clients in .*)").group(1)
             self.assertIn(f"clients in {NETWORK} (key allow) cannot connect", warning)

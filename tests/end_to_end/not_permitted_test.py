@@ -21,7 +21,7 @@ SLAB_BPF, VM_EVENTS = "linux_slab_bpf", "linux_vm_events"
 
 
 def granted(*files):
-    """What AmbientCapabilities= of these files of a unit names, together."""
+    """All capabilities that AmbientCapabilities= names in these files of a unit."""
     lines = [line for path in files for line in open_lines(path) if line.startswith("AmbientCapabilities=")]
     return [name for line in lines for name in line.strip().split("=")[1].split()]
 
@@ -63,7 +63,7 @@ class NotPermitted(unittest.TestCase):
     def not_permitted(self, page):
         return {sample.labels["source"]: sample.labels["needs"] for sample in page.series("memstat_source_not_permitted")}
 
-    def test_with_what_the_unit_grants_no_source_is_down_and_each_that_is_not_permitted_names_what_it_needs(self):
+    def test_with_the_units_privileges_no_source_is_down_and_refused_ones_name_what_they_need(self):
         self.assertEqual(granted(UNIT), ["CAP_DAC_READ_SEARCH"])
         page, log = self.once(granted(UNIT))
         self.assertEqual(self.down(page), [])
@@ -101,7 +101,7 @@ class NotPermitted(unittest.TestCase):
         self.assertIn(VM_EVENTS, self.down(page), log)
         self.assertNotIn(VM_EVENTS, self.not_permitted(page))
 
-    def test_a_running_one_says_so_everywhere_and_doctor_asks_it(self):
+    def test_a_running_memstatd_is_reported_everywhere_and_queried_by_doctor(self):
         with program.temporary_directory() as directory, program.copy_for_others(program.MEMSTATD) as copy:
             os.chmod(directory, 0o755)
             starter = os.path.join(directory, "start")

@@ -14,7 +14,7 @@ SAMPLES = 20  # of each burst
 
 
 class OutOfMemory(unittest.TestCase):
-    def test_it_serves_on_or_says_why_not(self):
+    def test_it_continues_to_serve_or_reports_why_not(self):
         if program.SANITIZER:
             self.skipTest("a sanitizer has malloc to itself")
         with program.temporary_directory() as directory:
@@ -27,7 +27,7 @@ class OutOfMemory(unittest.TestCase):
             sweep.run([(at, burst) for at in places for burst in out_of_memory.BURSTS])
             print(f"{whole.allocations} allocations in a whole run; runs by how they ended: {dict(sweep.endings)}")
             self.assertEqual(sum(sweep.endings.values()), SAMPLES * len(out_of_memory.BURSTS))
-            self.assertGreater(sweep.endings[1], 0)  # some cannot go on, or nothing failed
+            self.assertGreater(sweep.endings[1], 0)  # some runs must end, or nothing failed
             self.assertFalse(sweep.problems, f"{len(sweep.problems)} runs ended badly:\n" + "\n".join(sweep.problems[:20]))
 
 

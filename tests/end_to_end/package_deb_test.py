@@ -239,7 +239,7 @@ class Packages(unittest.TestCase):
         self.root.dpkg("-i", self.other_version("0.1.1-1"))
         self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
         self.assertEqual(os.listdir(self.root.path("etc/memstatd")), ["memstatd.yaml"])
-        # One with other defaults would; unattended, the user's file stays, with the new defaults beside it.
+        # One with other defaults would; unattended, the user's file stays, with the new defaults next to it.
         self.root.dpkg("--force-confdef", "--force-confold", "-i", self.other_version("0.2.0-1", NEWER))
         self.assertEqual(read(self.root.path(CONFIGURATION)), EDITED)
         self.assertEqual(read(self.root.path(CONFIGURATION + ".dpkg-dist")), NEWER)

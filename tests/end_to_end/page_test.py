@@ -62,7 +62,7 @@ class Page(unittest.TestCase):
             with self.subTest(scenario):
                 self.assertNotIn("failed", result)
                 self.assertEqual(result["errors"], [], "the console has errors")
-                self.assertEqual(result["foreign"], [], "it asked another place")
+                self.assertEqual(result["foreign"], [], "it contacted another server")
                 self.assertEqual(result["dialogs"], [])
         return results
 

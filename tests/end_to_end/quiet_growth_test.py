@@ -95,7 +95,7 @@ class QuietGrowth(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(self.leaks(os.path.join(LIVE, name))["growing"], [])
 
-    def test_programs_at_work_are_no_leak_within_a_minute(self):
+    def test_programs_at_work_are_not_a_leak_within_a_minute(self):
         aside = self.leaks(os.path.join(LIVE, "linux-live-compilers.tar.zst"))["aside"]
         self.assertIn("programs at work", aside["/work/group-3"])
 
@@ -107,7 +107,7 @@ class QuietGrowth(unittest.TestCase):
                 if name not in ("chance",):
                     self.assertNotEqual(document["aside"], {}, "what is larger is named, with the reason")
 
-    def test_given_back_is_said_with_its_proof(self):
+    def test_freed_memory_is_reported_with_its_proof(self):
         self.assertRegex(self.of_made(given_back)["aside"]["dentry"], r"gave back \d+ % of its growth when memory was reclaimed")
 
     def test_leaks_are_found(self):

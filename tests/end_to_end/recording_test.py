@@ -58,7 +58,7 @@ class Recording(unittest.TestCase):
 
 
 class Target(Recording):
-    def test_what_exists_and_is_not_ours_is_refused_and_left_as_it_is(self):
+    def test_foreign_files_are_refused_and_left_unchanged(self):
         os.mkdir(self.path("full"), 0o755)
         captures.write_file(self.path("full/notes.txt"), b"text")
         os.mkdir(self.path("empty"), 0o755)
@@ -187,7 +187,7 @@ class Disk(Recording):
             self.assertEqual(daemon.terminate(), 1)
 
     def wait_until_polls_are_dropped(self, daemon):
-        """More of them than now: a busy machine drops some by itself."""
+        """More of them than so far, because a busy machine drops some anyway."""
         before = daemon.page().number("memstat_recording_polls_total", result="dropped")
         daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="dropped") > before + 3, "dropped polls")
 
@@ -222,7 +222,7 @@ class Disk(Recording):
             self.assertEqual(daemon.terminate(), 1, daemon.log)
             self.assertIn("the recording is incomplete", daemon.log)
         done = program.run("--once", "--replay", self.path("a"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is usable")
 
     def test_an_archive_is_packed_after_a_stop_as_long_as_the_disk_responds(self):
         hang = preload.Hang(self.directory, "slow_disk.c")

@@ -26,7 +26,7 @@ HOST = {
     'memstat_type_limit_used_ratio{allocator="table",type="files"}': 0.5, 'memstat_type_limit_hits_total{allocator="table",type="files"}': 0,
     'memstat_type_failures_total{allocator="table",type="x"}': 0, "memstat_oom_kills_total": 0,
 }
-# Each group just after, in the middle of, and just before the next evaluation of the one that it reads.
+# Each group is evaluated just after the one that it reads, in the middle of the interval, and just before the next evaluation.
 OFFSETS = ({"memstat-slow": 5, "memstat-fleet": 10, "memstat-kernel": 7}, {"memstat-slow": 0, "memstat-fleet": 301, "memstat-kernel": 120},
            {"memstat-slow": 30, "memstat-fleet": 599, "memstat-kernel": 239}, {"memstat-slow": 599, "memstat-fleet": 598, "memstat-kernel": 1})
 NEEDS_TROUBLE = ("memory_gone", "growth6h", "growth1d", "growing_hosts", "pressure", "stalls")  # or a day

@@ -20,7 +20,7 @@ URL = "http://127.0.0.1:8947"
 MOST_BYTES = 12_000  # of one command: four screens
 WHY = "memstatctl why --from " + URL
 REPORT = {"limit": "memstatctl limits --from " + URL, "growth": "memstatctl leaks --from " + URL}
-# What a command may complain of on a kernel or machine that lacks it.
+# Errors that a command may report on a kernel or machine that lacks something.
 LACKS = re.compile(r"No such file|Permission denied|cannot stat|not permitted|Invalid argument|Cannot open netlink|unsupported", re.IGNORECASE)
 RUN = {"cat", "grep", "ls", "find", "sysctl", "ss", "ps", "wc", "sort", "uptime", "date", "getent", "for", "ipcs", "ip"}
 
@@ -124,11 +124,11 @@ class Sections(unittest.TestCase):
         self.assertFalse(exists("nothing.md", read("runbooks.md")))
 
     def test_options_of_memstatd_exist(self):
-        told = program.run("--help").stdout.decode()
+        usage = program.run("--help").stdout.decode()
         found = {word for text in self.sections.values() for _, command in commands(text) if command.startswith("memstatd ") for word in command.split() if word.startswith("--")}
         self.assertIn("--check-config", found)
         for option in found:
-            self.assertRegex(told, re.escape(option) + r"\b")
+            self.assertRegex(usage, re.escape(option) + r"\b")
 
 
 class Commands(unittest.TestCase):
@@ -205,7 +205,7 @@ class Commands(unittest.TestCase):
                     tried += 1
         self.assertGreater(tried, 40)
 
-    def test_a_memstatd_that_hangs_is_asked_with_an_end(self):
+    def test_a_hanging_memstatd_is_given_up_after_a_timeout(self):
         """memstatd is stopped, as in a hanging read: each command of the section ends and reports it."""
         with program.Daemon("--replay", captures.fixtures()["linux-7.2-2cpu"]) as daemon:
             daemon.wait_page(lambda page: True, "a first page")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What memstatd tells systemd, with a fake NOTIFY_SOCKET: ready when a poll is served, and no watchdog notifications while polls hang."""
+"""What memstatd sends to systemd, through a fake NOTIFY_SOCKET: ready when a poll is served, and no watchdog notifications while polls hang."""
 import os
 import signal
 import socket
@@ -83,7 +83,7 @@ class ServiceManager(unittest.TestCase):
                     manager.wait("STOPPING=1")
                     self.assertNotIn("READY=1", manager.drain())
 
-    def test_a_reload_over_http_is_said_like_one_by_a_signal(self):
+    def test_a_reload_over_http_is_logged_like_one_by_a_signal(self):
         manager = self.manager()
         with open(self.config, "a", encoding="utf-8") as config:
             config.write("\nenable_reload: true\n")
@@ -115,7 +115,7 @@ class ServiceManager(unittest.TestCase):
     @unittest.skipIf(program.SANITIZER, "a sanitizer's run-time must be loaded first")
     def test_no_sign_of_life_comes_while_a_poll_hangs(self):
         captures.write_file(self.config, "poll: {interval: 100ms, timeout: 1h}\n"  # so that the poll waits for the read
-                                         "events: {mode: off}\n")  # nothing stands in for linux_slabinfo
+                                         "events: {mode: off}\n")  # nothing replaces linux_slabinfo
         hang = preload.Hang(self.directory, "hanging_read.c")
         manager = self.manager()
         with program.Daemon("--config", self.config, "--log-level", "debug",
@@ -133,7 +133,7 @@ class ServiceManager(unittest.TestCase):
                 for _ in range(20):
                     manager.next()
             manager.socket.settimeout(program.PATIENCE)
-            self.assertEqual(daemon.request("/-/healthy")[0], 200)  # it serves what it has
+            self.assertEqual(daemon.request("/-/healthy")[0], 200)  # it serves the last figures
             hang.turn(False)
             manager.wait(SIGN)
 

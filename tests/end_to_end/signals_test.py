@@ -58,7 +58,7 @@ class Reload(WithReplay):
             self.assertEqual(now.number(RELOADED), 1)
             daemon.wait_log("configuration was reloaded")
 
-    def test_hangup_with_a_bad_configuration_changes_nothing_and_says_where_it_is_bad(self):
+    def test_hangup_with_a_bad_configuration_changes_nothing_and_reports_the_errors(self):
         self.configure("tier: full\n")
         with self.daemon() as daemon:
             daemon.wait_page(is_full, "a poll")
@@ -111,7 +111,7 @@ class Reload(WithReplay):
                     while not is_over.is_set():
                         daemon.page()
                         scrapes.append(1)
-                except Exception as error:  # whatever it is, the test must hear of it
+                except Exception as error:  # the test must report any exception
                     failures.append(error)
             threads = [threading.Thread(target=scrape) for _ in range(3)]
             for thread in threads:
@@ -120,7 +120,7 @@ class Reload(WithReplay):
                 for count in range(200):
                     self.configure(("tier: full\n", "tier: minimal\n", "tier: [\n")[count % 3])
                     daemon.process.send_signal(signal.SIGHUP)
-                    if count % 20 == 0:  # so that not all of them become one
+                    if count % 20 == 0:  # so that they are not merged into one
                         reloads = len(re.findall("configuration was (?:not )?reloaded", daemon.log))
                         program.wait_until(lambda: len(re.findall("configuration was (?:not )?reloaded", daemon.log)) > reloads,
                                            "a reload")
@@ -227,21 +227,21 @@ class SourceThatHangs(unittest.TestCase):
         with program.temporary_directory() as directory:
             hang = preload.Hang(directory, "hanging_read.c")
             config = os.path.join(directory, "memstatd.yaml")
-            # The iterator over slab caches, which key events turns on, would have their figures all the same.
+            # The iterator over slab caches, which key events turns on, would still provide their figures.
             captures.write_file(config, "poll: {interval: 100ms, timeout: 2s}\nevents: {mode: off}\n")
             with program.Daemon("--config", config, environment=hang.environment) as daemon:
                 daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
                 for turn in range(2):
                     hang.turn(True)
-                    # The metrics of memstatd itself are current, those of types are from the last poll: wait for both. A busy
-                    # machine may be late with another source in one poll, but none hangs along.
+                    # The metrics of memstatd itself are current, those of types are from the last poll: wait for both. On a busy
+                    # machine another source may be late in one poll, but no other hangs.
                     now = daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 0 and
                                            now.number("memstat_source_up", source="linux_vmalloc") == 1 and
                                            not now.series("memstat_type_bytes", allocator="slab"), "this source alone to be down")
                     counted = now.number("memstat_source_errors_total", source="linux_slabinfo", reason="timeout")
                     self.assertGreaterEqual(counted, 1)
                     daemon.wait_log(r"error: linux_slabinfo: /proc/slabinfo: no answer within 2000 ms", turn + 1)
-                    # It is served as before, and counts on.
+                    # It is served as before, and continues to count.
                     daemon.wait_page(lambda now: now.number("memstat_source_errors_total", source="linux_slabinfo",
                                                             reason="timeout") > counted + 2,
                                      "more polls")
@@ -299,7 +299,7 @@ class Privileges(unittest.TestCase):
             self.assertTrue(program.has_slab_caches(now))
             self.assertFalse(now.series("memstat_source_errors_total"))
             if program.SANITIZER:
-                print("the seccomp filter was not looked at: memstatd has none under a sanitizer")
+                print("the seccomp filter was not checked: memstatd has none under a sanitizer")
 
     @program.needs_root
     def test_no_sandbox_still_drops_root(self):

@@ -41,7 +41,7 @@ class SlabBpf(EventTest):
             self.assertEqual(int(replayed.text(OBJECTS, allocator="slab", type=CACHE)), before)
             self.assertTrue(replayed.series("memstat_cpu_free_objects", allocator="slab", type="dentry"))
             with tarfile.open(os.path.join(recording, "000000.tar")) as recorded:
-                for poll in range(2):  # readers of captures without such a pass have the caches, too
+                for poll in range(2):  # readers of captures that lack such a pass have the caches, too
                     for path in ("fs/proc/slabinfo", "source/" + self.SOURCE):
                         self.assertTrue(recorded.getmember(f"{poll:06}/{path}").size)
 

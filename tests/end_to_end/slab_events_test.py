@@ -39,7 +39,7 @@ class SlabEvents(EventTest):
             cpus = replayed.series("memstat_cpu_allocations_total", allocator="slab", type=CACHE)
             self.assertEqual(sum(int(sample.text) for sample in cpus), before + TIMES)
 
-    def test_nothing_is_attached_unless_asked_for(self):
+    def test_nothing_is_attached_unless_configured(self):
         for mode in ("off", "failures"):
             with program.temporary_directory() as directory:
                 with program.Daemon("--config", self.configuration(directory, f"events: {{mode: {mode}, budget: 6400%}}\n")) as daemon:

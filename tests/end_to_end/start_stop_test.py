@@ -97,7 +97,7 @@ class AnyMoment(WithDirectory):
             self.assert_stops(process, self.log_text)
             early += "asked to stop during start" in self.log_text()
             late += "stopped" in self.log_text()
-        print(f"{early} of {STARTS} were asked to stop while they started, {late} while they served")
+        print(f"{early} of {STARTS} were stopped while they started, {late} while they served")
         self.assertEqual(early + late, STARTS)
         self.assertGreater(early, 0)
 

@@ -139,7 +139,7 @@ class Screens(unittest.TestCase):
                 terminal.wait("ALLOC ")
                 os.kill(daemon.process.pid, signal.SIGSTOP)
                 try:
-                    terminal.wait("no answer for", "what is shown is as it was")
+                    terminal.wait("no answer for", "these are the last figures")
                     terminal.keys("n")
                     terminal.wait("by name", "no answer for")
                     terminal.keys("c")
@@ -151,7 +151,7 @@ class Screens(unittest.TestCase):
 
 
 class Lines(unittest.TestCase):
-    def test_into_a_pipe_it_prints_the_last_sample_or_as_many_as_asked_for(self):
+    def test_into_a_pipe_it_prints_the_last_sample_or_the_requested_number(self):
         for arguments, polls in (([], ["3"]), (["--count", "2"], ["1", "2"]), (["--count", "9"], ["1", "2", "3"])):
             done = subprocess.run([MEMSTATCTL, "top", "--from", captures.fixtures()[LIMITS], *arguments], capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=True)

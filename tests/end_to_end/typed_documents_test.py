@@ -127,7 +127,7 @@ class Documents(unittest.TestCase):
         with open(os.path.join(program.SOURCE_DIR, "README.md"), encoding="utf-8") as file:
             found = re.findall(r"\*zone\s+(\w+)\s+is\s+full:\s[^*]*,\s+(\d+)\s+requests\s+failed\*", file.read())
         if len(found) != 1:
-            raise AssertionError("README does not tell what its replay shows, or no longer in the words that this test looks for")
+            raise AssertionError("README does not describe what its replay shows, or not in the words that this test looks for")
         return found
 
     def serve(self, text):

@@ -30,8 +30,8 @@ constexpr SystemMetric kEvents =
 
 constexpr SystemMetric kRunningRatio =
     gauge_metric("memstat_cpu_event_running_ratio", Tier::kDefault,
-                 "Share of the time since the previous poll in which the CPU counted the set that had its counters "
-                 "least; below 1, sets took turns and the events are estimates.",
+                 "Share of the time since the previous poll in which the CPU counted its least counted set; below 1, sets "
+                 "took turns and the events are estimates.",
                  {"cpu"}, ValueFormat::kDouble);
 
 constexpr std::string_view kName = "cpu_counters";

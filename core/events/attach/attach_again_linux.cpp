@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Attaches programs to the kernel's software events, which perf_event_open() opens for one CPU at a time, and all again
-// through the helper. Where libbpf attached them is looked up while its files are still readable.
+// Attaches programs to the kernel's software events, which perf_event_open() opens for one CPU at a time, and re-attaches
+// all programs through the helper. The points where libbpf attached them are looked up while the kernel's files are still
+// readable.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <linux/perf_event.h>
@@ -129,7 +130,7 @@ bool AttachedPrograms::attach_again() {
       descriptors_.push_back(*std::move(attached));
     } else if (const int error = attached.error().system_errno; error != ENODEV) {  // the CPU is offline
       descriptors_.clear();
-      if (error == EINVAL) helper_.reset();  // before Linux 5.13 a function takes a program only once
+      if (error == EINVAL) helper_.reset();  // before Linux 5.13 a program can be attached to a function only once
       break;
     }
   }

@@ -68,11 +68,11 @@ class AttachHelper {
 
   /// Hands a program over and returns its number. Fails when the helper rejects it.
   Result<std::uint32_t> add(int program, const AttachPoint& point);
-  /// Ends the handing over. Returns false when the helper has no programs or is gone; it has then been shut down.
+  /// Ends the hand-over. Returns false when the helper has no programs or is gone; it has then been shut down.
   bool seal();
-  /// Attaches a program until the descriptor is closed. Errors: kNotPresent when the helper is gone, otherwise the
-  /// errno of the attempt. Waits for a few seconds at most. A helper that times out, or sends an answer to something
-  /// else, is given up.
+  /// Attaches a program until the descriptor is closed. Errors: kNotPresent when the helper is gone, otherwise the errno of
+  /// the attempt. Waits for a few seconds at most. A helper that times out, or sends an answer to something else, is
+  /// abandoned.
   Result<UniqueFd> attach(std::uint32_t place);
   /// Whether the helper is alive, as far as the kernel reports. Once false, always false. Does not wait.
   [[nodiscard]] bool is_alive();

@@ -14,7 +14,7 @@ std::span<const unsigned char> slab_events_by_size();
 std::span<const unsigned char> slab_caches();
 /// Slab events by caller, control group and command.
 std::span<const unsigned char> call_sites();
-/// Events beside those of slab caches.
+/// Events other than those of slab caches.
 std::span<const unsigned char> vm_events();
 /// Blocks in use, for kernels that report an object's cache.
 std::span<const unsigned char> memuse_with_owner();

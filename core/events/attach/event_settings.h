@@ -37,8 +37,8 @@ inline constexpr SourceOption kGfpOption{
     .kind = SourceOption::Kind::kSwitch,
     .most = 1,
     .help =
-        "also counts by what callers let the kernel do, their GFP flags: memstat_gfp_allocations_total and "
-        "memstat_gfp_failures_total, in modes counters and full, once it is restarted"};
+        "also counts by the callers' GFP flags, which say what the kernel may do: memstat_gfp_allocations_total and "
+        "memstat_gfp_failures_total, in modes counters and full, after a restart"};
 inline constexpr std::string_view kGfpWord = " gfp_classes";
 
 }  // namespace memstat::events

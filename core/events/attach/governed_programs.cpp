@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kRounds = 24;
 constexpr int kStepsARound = 100;
-constexpr double kMinCost = 2;  // ns; results outside measured something else
+constexpr double kMinCost = 2;  // ns; a result outside this range is not the cost of an event
 constexpr double kMaxCost = 5'000;
 
 }  // namespace
@@ -56,7 +56,7 @@ Result<void> GovernedPrograms::open(bpf_object* object, bool has_ticks) {
   has_ticks_ = has_ticks;
   const bpf_map* map = bpf_object__find_map_by_name(object, ".data.sampling");
   if (map == nullptr || bpf_map__value_size(map) < sizeof(memstat_sampling)) {
-    return refused("the map of the programs' moments", EINVAL);
+    return refused("the map of the programs' times", EINVAL);
   }
   return map_.open(map, sizeof(memstat_sampling), true);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of events of this machine, one for each source of events. A build without a table's library has it, too,
-// but its open() fails with kNotPresent. None is ever null. Thread safety of all: as TextTableSource.
+// The tables of events of this machine, one for each source of events. None is ever null: in a build without a table's
+// library, its open() fails with kNotPresent. Thread safety of all: as TextTableSource.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ std::unique_ptr<TextTableSource> make_slab_events(std::string_view settings, Eve
 std::unique_ptr<TextTableSource> make_call_sites(std::string_view settings, const SiteLimits& limits,
                                                  EventBudget& budget = process_budget());
 
-/// The slab caches. The program is attached to no event: it runs when read() asks for it. read() needs no privilege,
+/// The slab caches. The program is not attached to an event: it runs when read() requests it. read() needs no privilege,
 /// only bpf(2) with BPF_ITER_CREATE, and takes none of the allocator's locks. Errors of open: as make_slab_events(), and
 /// kNotPresent without such an iterator, which Linux has since 6.13.
 std::unique_ptr<TextTableSource> make_slab_caches();

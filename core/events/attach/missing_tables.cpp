@@ -24,8 +24,8 @@ class MissingTable final : public VmTable {
     return make_error(ErrorCode::kNotPresent, source_,
                       is_linux_ == kIsLinux
                           ? "this memstatd was built without " + library + ": build it with MEMSTAT_EVENTS=ON"
-                      : is_linux_ ? "Linux only: programs in its kernel count"
-                                  : "FreeBSD only: DTrace of its kernel counts");
+                      : is_linux_ ? "Linux only: BPF programs count the events"
+                                  : "FreeBSD only: DTrace counts the events");
   }
   Result<void> read(Buffer& /*out*/) override { return open(); }
   void show_cpus(bool /*is_wanted*/) override {}

@@ -427,7 +427,8 @@ static long look_at_cpu(__u64 i, void* unused) {
   const __u64* offset = bpf_map_lookup_elem(&offset_of_cpu, &key);
   if (!offset) return 1;
   struct memstat_cache_cpu row = {.cpu = key};
-  // What this kernel lacks must be a constant here, so that the verifier removes the code that reads it.
+  // Whether this kernel has a feature must be a constant here, so that the verifier removes the code that reads a missing
+  // one.
   if (bpf_core_field_exists(struct kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
   if (bpf_core_field_exists(struct kmem_cache, cpu_sheaves) && now.cpu_sheaves != 0) look_at_sheaves(&row, *offset);
   if (row.slabs == 0 && row.in_sheaves == 0) return 0;

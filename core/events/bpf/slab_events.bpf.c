@@ -3,9 +3,9 @@
 // that can be hashed. The kernel's structs are declared here, and relocated to the running kernel's when the program is
 // loaded (CO-RE), so building needs no kernel.
 //
-// Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (Linux commit a992d7a39791
-// ("mm/bpf: Add bpf_get_kmem_cache() kfunc"), v6.13), and without. The event kmalloc does not name the cache. It comes from
-// the object in the first case, otherwise from size and flags; then it is unknown what kfree() frees.
+// Built twice: with MEMSTAT_OWNER_OF_OBJECT for kernels with bpf_get_kmem_cache() (Linux commit a992d7a39791 ("mm/bpf: Add
+// bpf_get_kmem_cache() kfunc"), v6.13), and without. The event kmalloc does not name the cache. In the first case the cache
+// is that of the object. Otherwise it is derived from size and flags, and the cache of a kfree() is unknown.
 #include "core/events/bpf/kernel_types.h"
 
 #include <bpf/bpf_core_read.h>

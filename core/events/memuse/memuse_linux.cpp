@@ -18,7 +18,7 @@
 namespace memstat::events {
 namespace {
 
-// The kernel's memory per entry of a hash table beside the value: header, key, and up to two list heads.
+// The kernel's memory per entry of a hash table in addition to the value: header, key, and up to two list heads.
 constexpr std::uint64_t kEntryBytes = 48 + 8 + 32;
 constexpr std::uint64_t kBlockBytes = kEntryBytes + sizeof(memstat_memuse_block);
 constexpr std::uint64_t kStackBytes = kEntryBytes + sizeof(memstat_memuse_stack);
@@ -54,8 +54,8 @@ Error not_loaded(int number) {
   if (begin_of("/sys/kernel/security/lockdown").find("[confidentiality]") != std::string::npos ||
       begin_of("/proc/cmdline").find("lockdown=confidentiality") != std::string::npos) {
     return system_error("BPF_PROG_LOAD", EPERM,
-                        "the kernel is locked down for confidentiality, and then lets no program read its memory: it must "
-                        "be booted without lockdown=confidentiality");
+                        "the kernel is locked down for confidentiality, so programs may not read its memory: boot without "
+                        "lockdown=confidentiality");
   }
   if (number != -EINVAL) return refused("BPF_PROG_LOAD", number);
   return system_error("BPF_PROG_LOAD", EINVAL,
@@ -224,7 +224,7 @@ void LinuxMemuse::take_control_groups(MemuseTable& table) {
 }
 
 Result<MemuseTable> LinuxMemuse::finish() {
-  auto counted = counts();  // read before the programs go, for the facts that the kernel keeps on them
+  auto counted = counts();  // read before the programs are unloaded, because the kernel then forgets their statistics
   const std::int64_t end_ns = system_clock().monotonic_ns();
   programs_.detach();
   if (!counted) return counted.error();

@@ -12,13 +12,13 @@ namespace memstat::events {
 namespace {
 
 constexpr double kFailureWeight = 1 << 20U;
-/// Half-life of a score: an operator asks for what grew recently.
+/// Half-life of a score: an operator looks for recent growth.
 constexpr double kHalfLifeNs = 600e9;
 constexpr std::string_view kNoCache = "kmalloc-large";
 constexpr std::string_view kRootGroup = "/";
 
 std::uint64_t grown(std::uint64_t& before, std::uint64_t now) {
-  const std::uint64_t more = now > before ? now - before : 0;  // an event that was reported twice is taken back
+  const std::uint64_t more = now > before ? now - before : 0;  // subtracts an event that was reported twice
   before = now;
   return more;
 }

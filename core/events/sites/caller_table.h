@@ -35,7 +35,7 @@ inline constexpr RowFormat kSiteRows[] = {{"unplaced", "n"}, {"missed", "n"},   
 inline constexpr TableFormat kSiteTable{"linux_call_sites", "call_sites 1", kSiteRows,
                                         "is not a function, control group or origin with its numbers and names"};
 
-/// What the text has besides rows.
+/// The parts of the text that are not rows.
 struct SiteFacts {
   std::uint64_t missed_events = 0;             ///< Events missed because the programs were already running on that CPU.
   std::optional<GovernorFacts> governor = {};  ///< Detached: the text has no figures. Empty: no governor.

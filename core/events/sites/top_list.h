@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The top names among many, each with a tally, and a tally of all others: for counters of which a page can show only a
-// limited number. Tallies never shrink: what is counted for an unlisted name is added to the others and stays there.
+// The top names among many, each with a tally, and a tally of all others: for counters if a page can show only a limited
+// number. Tallies never shrink: what is counted for an unlisted name is added to the others and stays there.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace memstat::events {
 
 /// Header of the table.
 struct SlabFacts {
-  bool has_kmalloc_frees = false;  ///< kfree() is counted; otherwise it is unknown what it frees from which cache.
+  bool has_kmalloc_frees = false;  ///< kfree() is counted; otherwise the cache from which it frees is unknown.
   bool is_counted_by_sysfs =
       false;  ///< The kernel counts allocations itself (CONFIG_SLUB_STATS), and linux_slab_sysfs reports them.
   std::uint64_t missed_events = 0;             ///< Events missed because the programs were already running on that CPU.

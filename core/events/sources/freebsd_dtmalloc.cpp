@@ -34,15 +34,15 @@ using events::kVmEvents;
 
 constexpr std::string_view kTable = "freebsd_dtmalloc";
 
-constexpr SystemMetric kMallocEvents =
-    counter_metric("memstat_malloc_events_total", Tier::kFull,
-                   "Allocations and frees of malloc(9) since memstatd attached to their events, by type and CPU; "
-                   "malloc_failure: allocations that got no memory.",
-                   {"type", "cpu", "event"});
+constexpr SystemMetric kMallocEvents = counter_metric("memstat_malloc_events_total", Tier::kFull,
+                                                      "Allocations and frees of malloc(9) since memstatd attached to their "
+                                                      "events, by type and CPU; malloc_failure: failed allocations.",
+                                                      {"type", "cpu", "event"});
 
-constexpr SystemMetric kMallocEventBytes = counter_metric(
-    "memstat_malloc_event_bytes_total", Tier::kFull,
-    "Bytes that these events of malloc(9) took or gave back, with the padding of the size class.", {"type", "cpu", "event"});
+constexpr SystemMetric kMallocEventBytes =
+    counter_metric("memstat_malloc_event_bytes_total", Tier::kFull,
+                   "Bytes that these events of malloc(9) allocated or freed, including the padding of the size class.",
+                   {"type", "cpu", "event"});
 
 constexpr SystemMetric kMallocSizes =
     counter_metric("memstat_malloc_size_events_total", Tier::kFull,
@@ -297,9 +297,9 @@ const SourceDescriptor descriptor{
     .max_files = SourceDescriptor::kFilesVary,
     .needs = "root",
     .notes =
-        "on where key events.mode is counters or full; needs root at start and the kernel module dtmalloc, which memstatd "
+        "on if key events.mode is counters or full; needs root at start and the kernel module dtmalloc, which memstatd "
         "does not load itself (kldload dtraceall; sysrc kld_list+=dtraceall at each boot); "
-        "counts from its start, beside the counters since boot that kern.malloc_stats has; failures by type have no other "
+        "counts from its start, whereas kern.malloc_stats counts from boot; failures by type have no other "
         "source; sizes are those of the size class; the kernel ends the tracing when it is not read for half a minute, so "
         "poll.interval must be shorter; unload no kernel module while it is attached, because the provider writes to the "
         "module's types when it detaches; types whose names begin with the same 31 bytes, or differ in blanks only, have no "

@@ -74,12 +74,11 @@ constexpr SourceOption list_option(std::string_view name, std::uint64_t length, 
 enum Option : std::size_t { kEvents, kSites, kGroups, kOrigins };
 constexpr SourceOption kOptions[] = {
     events::events_option("full", "The mode of key events and what they may cost, in millionths of a CPU."),
-    list_option("sites", 50, 1000, "maximum number of functions listed: those that allocated most bytes lately"),
-    list_option("groups", 50, 1000, "maximum number of control groups listed: those that allocated most bytes lately"),
-    list_option(
-        "origins", 5, 50,
-        "maximum number of origins (control group, command and function) listed for a slab cache: those that allocated "
-        "most bytes lately"),
+    list_option("sites", 50, 1000, "maximum number of functions listed: those that recently allocated the most bytes"),
+    list_option("groups", 50, 1000, "maximum number of control groups listed: those that recently allocated the most bytes"),
+    list_option("origins", 5, 50,
+                "maximum number of origins (control group, command and function) listed for a slab cache: those that "
+                "recently allocated the most bytes"),
 };
 
 std::size_t number_of(const ReaderState& state, Option option) {
@@ -179,7 +178,7 @@ constexpr auto kOriginsOfMetrics = events::with_costs({
     {Field::kRequestedBytes, "bytes_req of the same, object_size of struct kmem_cache"},
     {Field::kFailures, "failed calls of both"},
     {kSiteSizes, "bytes_alloc of kmem:kmalloc"},
-    {kGroupAllocations, "kmem:kmalloc + kmem:kmem_cache_alloc by the memory controller's group of the task at hand"},
+    {kGroupAllocations, "kmem:kmalloc + kmem:kmem_cache_alloc by the memory controller's group of the current task"},
     {kGroupBytes, "bytes_alloc of the same, size of struct kmem_cache"},
     {kGroupCharged, "of these with __GFP_ACCOUNT, or SLAB_ACCOUNT in flags of struct kmem_cache"},
     {kGroupFailures, "failed calls of both"},

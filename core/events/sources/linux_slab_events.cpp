@@ -162,7 +162,7 @@ constexpr auto kOrigins = events::with_costs({
     {CpuField::kNumFrees, "the same on the CPU"},
     {CpuField::kMemAlloced, "the same on the CPU"},
     {CpuField::kMemFreed, "the same on the CPU"},
-    {kVmEvents, "the same for all caches, with what has no cache for kmalloc and kfree, _node for those that named a node"},
+    {kVmEvents, "the same for all caches, kmalloc and kfree also without a cache, _node for those that named a node"},
     {kVmEventBytes, "bytes_req of the same"},
     {kLostEvents, "counted by memstatd's programs and, as recursion_misses, by the kernel"},
     {events::kAllocationSizes, "bytes_req of kmem:kmalloc, object_size of the caches of kmem:kmem_cache_alloc"},

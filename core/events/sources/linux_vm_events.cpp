@@ -50,7 +50,7 @@ constexpr SystemMetric kVictims =
 
 constexpr SourceOption kOptions[] = {
     events::events_option("failures",
-                          "The mode of key events (failures counts what is rare, counters and full all) and what they "
+                          "The mode of key events (failures counts rare events, counters and full count all) and what they "
                           "may cost, in millionths of a CPU."),
     {.name = "per_cpu",
      .kind = SourceOption::Kind::kSwitch,

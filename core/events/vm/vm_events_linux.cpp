@@ -397,7 +397,7 @@ void VmEvents::look() {
 Result<void> VmEvents::read(Buffer& out) {
   if (!object_) return refused("linux_vm_events", EPERM);
   if (are_all_counted_) look();
-  // Rare programs miss hardly anything, and what each has missed is a file of its own.
+  // Programs on rare events miss hardly any, and reading their misses takes one file per program.
   constexpr std::uint32_t kReadsOfMissed = 4;
   if (are_all_counted_ || reads_++ % kReadsOfMissed == 0) {
     facts_.missed_events = rare_.facts().missed_events + frequent_.facts().missed_events;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Limits of each user whose use the kernel does not report: pages of pipes, watches of epoll, marks of fanotify. Also
-// namespaces, of all users together, because their creators are not known. The process named is the one that has most.
+// Limits per user for which the kernel does not report the use: pages of pipes, watches of epoll, marks of fanotify. Also
+// namespaces, of all users together, because their creators are not known. The named process is the one that has the most.
 #include <array>
 #include <map>
 #include <set>
@@ -115,7 +115,7 @@ void add_use(Inspector& inspector, const Use& use, std::string_view name, std::u
   holder.limit = limit;
 }
 
-/// Root may exceed both limits. F_SETPIPE_SZ makes pipes larger, which only those who have them open can see.
+/// Root may exceed both limits. F_SETPIPE_SZ makes a pipe larger, which only processes that have it open can see.
 void add_pipes(Inspector& inspector, const Machine& machine) {
   const auto soft = setting(inspector, "/proc/sys/fs/pipe-user-pages-soft");
   const auto hard = setting(inspector, "/proc/sys/fs/pipe-user-pages-hard");

@@ -44,8 +44,8 @@ Error no_symbol(std::string_view dump, std::string_view name, std::string_view w
 Result<std::unique_ptr<KernelImage>> KernelImage::open(std::unique_ptr<PhysicalMemory> memory) {
   if (memory->vmcoreinfo().empty()) {
     return no_symbol(memory->name(), "VMCOREINFO",
-                     "the dump has no such note, so the kernel's tables cannot be found; QEMU adds it for guests with "
-                     "-device vmcoreinfo, whose kernel has the driver qemu_fw_cfg loaded, kdump always");
+                     "the dump has no such note, so the kernel's tables cannot be found; kdump always adds it, QEMU for "
+                     "guests with -device vmcoreinfo whose kernel has loaded the driver qemu_fw_cfg");
   }
   VmCoreInfo info(memory->vmcoreinfo());
   std::unique_ptr<KernelImage> image(new KernelImage(std::move(memory), std::move(info)));

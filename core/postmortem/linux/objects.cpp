@@ -150,7 +150,7 @@ class ObjectReader {
   void take_cpu_free() {
     const std::uint64_t end = begin_ + is_free_.size() * cache_.size;
     for (auto at = std::lower_bound(cpu_free_.begin(), cpu_free_.end(), begin_); at != cpu_free_.end() && *at < end; ++at) {
-      if (!mark_free(*at)) note(hex(*at) + " is free twice, or no object");
+      if (!mark_free(*at)) note(hex(*at) + " is free twice, or not an object");
     }
   }
 

@@ -18,7 +18,7 @@ enum class Group : std::uint8_t { kLook, kGrowth, kCaptures, kFreeBsd, kMachine,
 /// "Look", "Growth", ...
 std::string_view to_string(Group group);
 
-/// One command. A new one is a file beside this one, and a word in MEMSTAT_COMMANDS.
+/// One command. A new one is a file next to this one, and a word in MEMSTAT_COMMANDS.
 struct Command {
   const char* name;  ///< As users type it.
   Group group;

@@ -86,7 +86,7 @@ std::string questions_of_who() { return separated(question_names(), " "); }
 constexpr std::string_view kNamesOfTypes =
     R"(LC_ALL=C sed -n "1d;h;s/^$kind,\([^,]*\),.*/\1/p;g;s/^\($kind\),\([^,]*\),.*/\1\/\2/p")";
 
-/// A template beside this file without its first line, the licence, and with values for its words in @.
+/// A template next to this file, without the license in its first line, and with the values of its @WORDS@.
 std::string filled(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string>> values) {
   std::string script(text.substr(text.find('\n') + 1));
   for (const auto& [name, value] : values) {

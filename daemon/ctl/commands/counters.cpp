@@ -240,7 +240,7 @@ constexpr std::array kCountersOptions{
     window_option("How long to count: 1s by default, or until COMMAND ends"),
     flag("--user-only", "Only in user mode: needs no privilege if perf_event_paranoid is 2",
          store<&CommandLine::counters, &CounterOptions::is_user_only>),
-    argument("COMMAND", {0, Option::kAny}, "A program and its arguments, behind --",
+    argument("COMMAND", {0, Option::kAny}, "A program and its arguments, after --",
              store<&CommandLine::counters, &CounterOptions::command>, nullptr, "--cpu,--pid,--list"),
     kJsonOption,
     kCsvOption};

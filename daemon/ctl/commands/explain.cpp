@@ -15,7 +15,7 @@
 namespace memstat::ctl {
 namespace {
 
-/// Removes Markdown from a line: `code`, **strong**, and [words](#link), of which the words remain.
+/// Removes Markdown from a line: `code`, **strong**, and the link of [words](#link).
 std::string without_marks(std::string_view line) {
   std::string text;
   while (!line.empty()) {

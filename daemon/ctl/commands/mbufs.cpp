@@ -168,8 +168,8 @@ void print_sfbufs(Printer& printer, memory_type_list* list) {
                "sfbufs in use (current/peak/max)");
 }
 
-/// sendfile(2): kern.ipc.sfstat is an array of 64-bit counters (struct sfstat), some of which were appended later.
-/// Returns false and prints nothing if it does not exist, as in a crash dump; netstat does the same.
+/// sendfile(2): kern.ipc.sfstat is an array of 64-bit counters (struct sfstat), newer kernels appended some. Returns false
+/// and prints nothing if it does not exist, as in a crash dump; netstat does the same.
 bool print_sendfile(Printer& printer, memory_type_list* list) {
   constexpr std::size_t kOldCounters = 10;
   std::array<std::uint64_t, 32> counters{};

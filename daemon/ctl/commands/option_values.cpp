@@ -160,7 +160,7 @@ std::string check_size(const std::string& text) {
 std::string check_watch_memory(const std::string& text) {
   const auto size = parse_size(text);
   if (size && *size >= 1ULL << 20U && *size <= 4ULL << 30U) return {};
-  return "\"" + text + "\" is not a size for it: give 1MiB to 4GiB";
+  return "\"" + text + "\" is out of range: give 1MiB to 4GiB";
 }
 
 namespace {

@@ -99,7 +99,7 @@ FoundOrigins page_of(const std::string& url) {
   if (!answer.problem.empty()) return {.origins = {}, .problem = answer.problem};
   FoundOrigins found{.origins = parse_origins_page(answer.text), .problem = {}};
   if (found.origins.empty()) {
-    found.problem = "this memstatd counts nothing by origin, which is for Linux only: " + std::string(kHowToCount);
+    found.problem = "this memstatd does not count by origin, which works on Linux only: " + std::string(kHowToCount);
   }
   return found;
 }
@@ -113,8 +113,7 @@ FoundOrigins read_origins(events::SlabOrigins& source) {
   if (origins) return {.origins = *std::move(origins), .problem = {}};
   if (source.is_live() || origins.error().code != ErrorCode::kNotPresent)
     return failed_origins(origins.error(), source.is_live());
-  return {.origins = {},
-          .problem = "this poll of the capture has no origins; to have them recorded, " + std::string(kHowToCount)};
+  return {.origins = {}, .problem = "this poll of the capture has no origins; to record them, " + std::string(kHowToCount)};
 }
 
 /// The growth between two reads.

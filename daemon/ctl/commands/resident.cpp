@@ -161,7 +161,7 @@ class Files {
     progress_.show("measured " + std::to_string(count_) + " files");
     total_.bytes += file.bytes;
     if (file.is_known) {
-      told_bytes_ += file.bytes;
+      known_bytes_ += file.bytes;
       total_.resident += file.resident;
       table_.add({file.resident, file.bytes, ratio_of(file), printable_bytes(path), file.pages, file.resident_pages});
     } else {
@@ -178,7 +178,7 @@ class Files {
   Report finish(ReportView view) {
     progress_.finish();
     table_.add_head("files", count_);
-    table_.add_head("untold_files", unknown_);
+    table_.add_head("unknown_files", unknown_);
     table_.add_head("size_bytes", total_.bytes);
     table_.add_head("resident_bytes", total_.resident);
     if (view.sort.empty()) view.sort = "resident_bytes";  // largest first
@@ -195,7 +195,7 @@ class Files {
   [[nodiscard]] std::string total_line(bool is_human) const {
     const ReportColumn& bytes = kResidentColumns[0];
     const std::string share =
-        told_bytes_ == 0 ? "-" : percent(static_cast<double>(total_.resident) / static_cast<double>(told_bytes_));
+        known_bytes_ == 0 ? "-" : percent(static_cast<double>(total_.resident) / static_cast<double>(known_bytes_));
     return text_of(total_.resident, bytes, is_human) + " of " + text_of(total_.bytes, bytes, is_human) + " (" + share +
            ") in " + std::to_string(count_) + " files\n";
   }
@@ -217,7 +217,7 @@ class Files {
   std::string problem_;
   Progress progress_;
   Residency total_;
-  std::uint64_t told_bytes_ = 0;
+  std::uint64_t known_bytes_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t unknown_ = 0;
   std::uint64_t refused_ = 0;

@@ -145,7 +145,8 @@ std::vector<TypeRow> copies_of(const std::vector<const TypeRow*>& types) {
 std::string limit_text(const TypeRow& type) {
   const LimitWord* const word = limit_word(type.os, type.allocator, type.name);
   if (word == nullptr) return {};
-  const std::string begin = nearest_limit(type).column == nullptr ? "No limit is set. Where one is set: " : "Its limit: ";
+  const std::string begin =
+      nearest_limit(type).column == nullptr ? "No limit is set. If one is set, it is: " : "Its limit: ";
   return "\n" + wrapped(begin + std::string(word->tunable) + " (" + std::string(word->where) + ")" +
                             (word->note.empty() ? "." : "; " + std::string(word->note) + "."),
                         "");

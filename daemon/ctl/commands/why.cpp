@@ -261,7 +261,7 @@ std::string why_json(const Diagnosis& diagnosis, const ReportView& view) {
 std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns) {
   const std::string window = counted(static_cast<double>(answer.polls), "poll") + " in " + duration_words(answer.seconds);
   if (!answer.is_enough) {
-    return "Nothing is wrong with it now. Whether it leaks cannot be told after " + window + ": " +
+    return "Nothing is wrong with it now. Whether it leaks is unknown after " + window + ": " +
            std::to_string(kMinGrowthPoints) + " polls are needed (--for 1m, or --from a memstatd).\n";
   }
   const auto is_wanted = [&](const GrowthRow& row) {

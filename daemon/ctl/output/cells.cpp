@@ -80,7 +80,7 @@ std::string cut(std::string_view text, std::size_t width) {
 std::string shortened(std::string_view text, std::size_t width) {
   const std::size_t needed = width_of(text);
   if (needed <= width) return std::string(text);
-  constexpr std::size_t kMin = 4;  // with less room an ellipsis says less than a letter
+  constexpr std::size_t kMin = 4;  // with less room an ellipsis is less useful than a letter
   if (width < kMin) return cut(text, width);
   const std::size_t before = width / 2;
   const std::size_t after = width - before - 1;

@@ -24,8 +24,8 @@ struct Report {
   std::string problem;                    ///< Why it failed; "": it did not.
   std::vector<std::string> notes = {};    ///< Damage in the source, for standard error; not a failure.
   std::vector<std::string> missing = {};  ///< What the answer lacks, for standard error: kExitPartial.
-  /// Status after a report was written; takes precedence over kExitPartial unless it is kExitDone. With a problem the status
-  /// is kExitFailed, or kExitUsage if it is that.
+  /// Status after the report was written. Unless it is kExitDone, it takes precedence over kExitPartial. With a problem, the
+  /// status is kExitUsage if this is kExitUsage, and otherwise kExitFailed.
   int status = kExitDone;
 };
 

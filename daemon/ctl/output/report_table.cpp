@@ -110,7 +110,7 @@ std::string number_text(double value) {
 std::string percent(double part) {
   std::array<char, 32> text{};
   const bool is_small = part > 0 && part < 0.0095;
-  if (part < 1 && part >= 0.995) return ">99%";  // what is nearly full or nearly certain is not read as 100 %
+  if (part < 1 && part >= 0.995) return ">99%";  // nearly full, or nearly certain, must not read as 100 %
   std::snprintf(text.data(), text.size(), is_small ? "%.1f%%" : "%.0f%%", 100 * part);
   return is_small && part < 0.0005 ? "<0.1%" : text.data();
 }

@@ -66,7 +66,7 @@ class DaemonSource final : public ReportSource {
     }
     etag_ = answer.etag;
     if (sample.types.empty() && !has_source()) {
-      sample.problem = url_.for_logs + ": no source of it is up; memstatctl doctor shows what they lack";
+      sample.problem = url_.for_logs + ": none of its sources is up; memstatctl doctor shows what they lack";
     }
     (void)ask("/api/v1/memory", [&](auto body) { return parse_memory_answer(body, machine_, sample.memory); });
     if (!missing_) missing_ = missing_sources_of();
@@ -85,7 +85,7 @@ class DaemonSource final : public ReportSource {
   }
 
   [[nodiscard]] std::string hint_without_splits() const override {
-    return ", or keys per_cpu and tier of the configuration of this memstatd leave it out";
+    return ", or the configuration of this memstatd omits it (keys per_cpu and tier)";
   }
 
   std::vector<AmountHistory> history(unsigned seconds, unsigned points) override {

@@ -204,7 +204,7 @@ std::string plain_get(const HttpUrl& url, const std::string& request, std::strin
         connect_to(socket, *address, std::min(deadline, system_clock().now() + std::chrono::seconds(kHttpConnectSeconds)));
     if (error != 0) continue;
     error = exchange(socket.get(), request, deadline, bytes);
-    if (error == ETIMEDOUT) return "no whole answer within " + std::to_string(kHttpSeconds) + " s";
+    if (error == ETIMEDOUT) return "no complete answer within " + std::to_string(kHttpSeconds) + " s";
     break;
   }
   return error == 0 ? std::string() : message_of(error) + hint_of(error);

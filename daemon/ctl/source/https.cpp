@@ -81,7 +81,7 @@ std::string https_get(const HttpUrl& url, std::string_view path, std::string_vie
            "SSH tunnel";
   }
   void* const handle = curl.init();
-  if (handle == nullptr) return "libcurl cannot begin";
+  if (handle == nullptr) return "libcurl cannot be initialized";
   void* headers = nullptr;
   for (const char* line : {"Accept: application/json", "Connection: close", "User-Agent: memstatctl"}) {
     headers = curl.append(headers, line);

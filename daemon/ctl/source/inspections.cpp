@@ -49,7 +49,7 @@ std::string missing_of(const InspectionAnswer& answer, const Inspection& inspect
     line = is_replay ? "not in this capture, because the user who recorded it may not examine them: " + processes +
                            "; record it as root"
                      : "not in this answer, because you may not examine them: " + processes +
-                           (::geteuid() == 0 ? "; this root lacks " + std::string(inspection.needs) +
+                           (::geteuid() == 0 ? "; root here lacks " + std::string(inspection.needs) +
                                                    ", or a container or a security module forbids it"
                                              : "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")");
   }

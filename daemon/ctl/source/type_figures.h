@@ -16,7 +16,7 @@ namespace memstat::ctl {
 
 /// A figure of types: its title, and its place in a snapshot, in the C API and in a row.
 struct Column {
-  const char* title;     ///< beside a value
+  const char* title;     ///< next to a value
   const char* key;       ///< in JSON, including the API's
   Field field;           ///< in a snapshot
   std::uint32_t figure;  ///< MEMSTAT_FIGURE_*

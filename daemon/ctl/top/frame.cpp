@@ -159,7 +159,7 @@ void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::
   }
   if (waiting_s_ >= 2) {
     lines.push_back(
-        line_of("no answer for " + std::to_string(waiting_s_) + " s; what is shown is as it was", width, Look::kProblem));
+        line_of("no answer for " + std::to_string(waiting_s_) + " s; these are the last figures", width, Look::kProblem));
   }
 }
 

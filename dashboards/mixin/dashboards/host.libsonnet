@@ -127,7 +127,7 @@ function(c, g)
         lines { title: 'Reclaim', unit: 'ops',
                 description: 'Pages per second that reclaim scanned and freed: by allocations themselves (direct) or kswapd on Linux, by the page daemon on FreeBSD.',
                 empty: 'not counted by this kernel',
-                queries: [['sum by (instance, by) (rate(%s[$__rate_interval]))' % of('memstat_reclaim_scanned_pages_total'), host + ' {{by}}: looked at'],
+                queries: [['sum by (instance, by) (rate(%s[$__rate_interval]))' % of('memstat_reclaim_scanned_pages_total'), host + ' {{by}}: scanned'],
                           ['sum by (instance, by) (rate(%s[$__rate_interval]))' % of('memstat_reclaimed_pages_total'), host + ' {{by}}: freed']] },
         lines { title: 'Free memory of zones', unit: 'bytes',
                 description: 'Free memory of each zone of the page allocator, and the reserve below which only emergency allocations succeed. FreeBSD has a reserve for each domain, and no zones.',

@@ -49,7 +49,7 @@ function(c, g)
         lines { title: 'Requested and allocated', unit: 'binBps',
                 description: 'Bytes allocated per second, and the part that was requested. The rest is waste, because the allocator has only larger blocks. Needs tier full, and on Linux key events.mode counters; FreeBSD reports it for malloc(9).',
                 empty: 'not counted for this allocator, or it needs tier full and events.mode',
-                queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocated_bytes_total'), name + ': got'], ['rate(%s[$__rate_interval])' % type('memstat_type_requested_bytes_total'), name + ': asked for']] },
+                queries: [['rate(%s[$__rate_interval])' % type('memstat_type_allocated_bytes_total'), name + ': received'], ['rate(%s[$__rate_interval])' % type('memstat_type_requested_bytes_total'), name + ': requested']] },
         lines { title: 'Average requested size', unit: 'bytes',
                 description: 'Bytes requested by an allocation, on average. Needs tier full and key events.mode counters; not available on FreeBSD.',
                 empty: 'Linux at tier full with events.mode counters only; not available on FreeBSD',

@@ -38,7 +38,7 @@ function(config) {
       "type", "$1", "parent", "(.+)"
     )
   ||| % { expr: expr, host: host },
-  // Metrics of which each host has one.
+  // Metrics with one series per host.
   total:: 'instance:memstat_memory_total_bytes:max',
   // A comparison with a share of each host's memory.
   partOfMemory(part):: '> on (%s) group_left () (%g * %s)' % [host, part, self.total],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Figures by NUMA node, the node of an address, the memory of a process, and amounts as text: what the C API has besides
-// memory types.
+// Figures by NUMA node, the node of an address, the memory of a process, and amounts as text: the parts of the C API other
+// than memory types.
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/staging_builder.h"
@@ -134,7 +134,7 @@ TEST(CApiProcess, IsItsMemoryInBytesAndItsName) {
   EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U);
 }
 
-TEST(CApiProcess, ThatIsNotThereSaysSo) {
+TEST(CApiProcess, ThatIsMissingIsReported) {
   const ListPtr list = processes();
   memstat_process process;
   for (const auto& [pid, error] : {std::pair{1, MEMSTAT_ERROR_NOTPRESENT}, std::pair{10, MEMSTAT_ERROR_NOTPRESENT},
@@ -151,7 +151,7 @@ TEST(CApiProcess, ThatIsNotThereSaysSo) {
   EXPECT_EQ(errno, EINVAL);
 }
 
-TEST(CApiMemoryBlock, IsFoundOrSaysWhyNot) {
+TEST(CApiMemoryBlock, IsFoundOrReportsWhyNot) {
   auto kernel = std::make_shared<FakeKernelView>(OperatingSystem::kLinux);
   kernel->set("/proc/zoneinfo", "Node 1, zone Normal\n spanned 16\n start_pfn: 16\n");
   const ListPtr list = make_list(kernel);
@@ -197,7 +197,7 @@ TEST(CApiKernel, IsThatOfTheCaptureWithTheMemoryOfItsPoll) {
   EXPECT_EQ(memstat_get_memory(nullptr, &memory), -1);
 }
 
-TEST(CApiKernel, MayHaveNoMemoryToTell) {
+TEST(CApiKernel, MayHaveNoMemoryValue) {
   const ListPtr list = make_list(std::make_shared<FakeKernelView>(OperatingSystem::kLinux, 1));
   memstat_kernel kernel;
   ASSERT_EQ(memstat_get_kernel(list.get(), &kernel), 0);

@@ -223,7 +223,7 @@ TEST_F(CApiCaptures, OfARealKernelAreReadFromTheArchiveAsItIs) {
   EXPECT_NE(memstat_mtl_find(list_.get(), ALLOCATOR_MALLOC, "devbuf"), nullptr);
 }
 
-TEST_F(CApiCaptures, OfLinuxAreNoFreeBsdKernel) {
+TEST_F(CApiCaptures, OfLinuxAreRejectedAsAFreeBsdKernel) {
   if (!has_archives()) GTEST_SKIP() << "this build has no zstd";
   name(fixture_path("captures/" + kLinux));
   for (const auto query : {memstat_sysctl_all, memstat_sysctl_malloc, memstat_sysctl_uma}) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The defects of FreeBSD's libmemstat, by the numbers of our list, and what ours does instead. Those of the
-// crash-dump reader, which this build does not have, are shown by its documented failure and by the same property of the
-// sysctl side.
+// The defects of FreeBSD's libmemstat, by the numbers of our list, and what our library does instead. For the crash-dump
+// reader, which this build lacks, the tests check its documented failure and the same property of the sysctl side.
 #include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
 #include "tests/support/faulty_kernel_view.h"
@@ -93,7 +92,7 @@ TEST_F(CApiDefects, Defect03CallerSlotsOfCpusBeginAs0) {
       }
     }
     memstat_set_percpu_caller_uint64(find(name), 5, 3, 1);
-    EXPECT_EQ(memstat_get_percpu_caller_uint64(find(name), 6, 3), 0U) << "also beside one that is set";
+    EXPECT_EQ(memstat_get_percpu_caller_uint64(find(name), 6, 3), 0U) << "also next to one that is set";
     EXPECT_EQ(memstat_get_percpu_caller_uint64(find(name), 63, 3), 0U);
   }
 }
@@ -179,7 +178,7 @@ TEST_F(CApiDefects, Defect10EachSizeClassHasItsOwnSize) {
   query(malloc_on(1), uma_on(1), 1);
   for (std::size_t n = 0; n < kSizeClasses13.size(); ++n) EXPECT_EQ(memstat_malloc_zone_get_size(n), kSizeClasses13[n]);
   expect_kvm_failure_without_change();
-  EXPECT_EQ(memstat_malloc_zone_get_count(), kSizeClasses13.size()) << "what failed did not touch the table";
+  EXPECT_EQ(memstat_malloc_zone_get_count(), kSizeClasses13.size()) << "the failure did not change the table";
 }
 
 TEST_F(CApiDefects, Defect11EachCpuHasItsOwnBlock) {
@@ -229,7 +228,7 @@ TEST_F(CApiDefects, Defect15AReadThatFailsMidwayChangesNothing) {
   const std::string longer = UmaStream(2).add({.name = "y", .allocs = 7}).add({.name = "z", .zone_free = 5}).bytes();
   kernel_->set("vm.zone_stats", longer.substr(0, longer.size() - 1));
   EXPECT_EQ(memstat_sysctl_uma(list_.get(), 0), -1);
-  EXPECT_EQ(everything(list_.get()), before) << "not even the first zone, which was whole";
+  EXPECT_EQ(everything(list_.get()), before) << "not even the first zone, which was complete";
   expect_kvm_failure_without_change();
 }
 

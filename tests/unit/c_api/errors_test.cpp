@@ -86,7 +86,7 @@ const Row kTable[] = {
     {memstat_sysctl_uma, "vm.zone_stats", kDenied, kVersion, kNoMemory, -1},
 };
 
-TEST_F(CApiErrors, EachSysctlFailsAsTheTableSays) {
+TEST_F(CApiErrors, EachSysctlFailsAsListed) {
   for (const Row& row : kTable) {
     const std::pair<int, int> expected[] = {{EPERM, row.permission}, {EACCES, row.permission}, {ENOENT, row.otherwise},
                                             {EIO, row.otherwise},    {EINVAL, row.otherwise},  {ENOMEM, row.no_memory}};
@@ -209,7 +209,7 @@ TEST_F(CApiErrors, AStreamThatCouldNotBeReadIsNotTakenForAnEmptyOne) {
   }
 }
 
-TEST_F(CApiErrors, AKernelThatNeverHasRoomIsAskedABoundedNumberOfTimes) {
+TEST_F(CApiErrors, TriesABoundedNumberOfTimesWhenTheTableKeepsGrowing) {
   const auto odd = std::make_shared<OddKernel>(*kernel_);
   const ListPtr list = make_list(odd);
   for (const char* stream : {"kern.malloc_stats", "vm.zone_stats"}) {

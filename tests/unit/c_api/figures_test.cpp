@@ -99,7 +99,7 @@ TEST_F(CApiFigures, OfZones) {
   EXPECT_EQ(memstat_get_count(type), 25U);
   EXPECT_EQ(memstat_get_memalloced(type), 3100U);
   EXPECT_EQ(memstat_get_memfreed(type), 600U);
-  EXPECT_EQ(memstat_get_bytes(type), 2500U) << "of the size asked for, not of the footprint";
+  EXPECT_EQ(memstat_get_bytes(type), 2500U) << "of the requested size, not the footprint";
   EXPECT_EQ(memstat_get_size(type), 100U);
   EXPECT_EQ(memstat_get_rsize(type), 128U);
   EXPECT_EQ(memstat_get_countlimit(type), 50U);
@@ -127,7 +127,7 @@ TEST_F(CApiFigures, OfZonesAreNeverNegative) {
   EXPECT_EQ(memstat_get_bytes(type), 0U);
 }
 
-TEST_F(CApiFigures, AreTellingWhatTheKernelHas) {
+TEST_F(CApiFigures, EqualTheKernels) {
   EXPECT_EQ(memstat_get_figures(malloc_type(MallocStream(1).add("m"))),
             MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_NUMALLOCS | MEMSTAT_FIGURE_NUMFREES |
                 MEMSTAT_FIGURE_MEMALLOCED | MEMSTAT_FIGURE_MEMFREED | MEMSTAT_FIGURE_SIZEMASK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The list as libmemstat's callers know it: order, search, what survives a repeated query, duplicate names.
+// The list as libmemstat's callers know it: order, search, repeated queries, duplicate names.
 #include <gtest/gtest.h>
 #ifdef __linux__
 #include <sys/ipc.h>
@@ -113,7 +113,7 @@ TEST(CApiList, FindsNamesOf31BytesAndNeverLongerOnes) {
   }
 }
 
-TEST(CApiList, GivesNamesThatFitTheirRoomWhateverTheKernelSays) {
+TEST(CApiList, ReturnsNamesThatFitWhateverTheKernelReports) {
   const auto kernel = make_kernel(malloc_of({std::string(31, '\xFF'), "caf\xE9"}), uma_of({std::string(30, 'x') + "\xC3"}));
   const ListPtr list = make_list(kernel);
   ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
@@ -241,7 +241,7 @@ TEST(CApiFolding, AlreadyFoldsZonesInTheFirstQueryOfAllBecauseMallocFilledTheLis
   EXPECT_EQ(memstat_mtl_get_count(zones_only.get()), 4U) << "uma alone and all differ, as upstream";
 }
 
-TEST(CApiFolding, FoldsWhatOneCpuSaysToo) {
+TEST(CApiFolding, FoldsTheValuesOfOneCpuToo) {
   const auto twice = [](std::uint64_t scale) {
     return UmaStream(2)
         .add({.name = "twice", .size = 8, .blocks = {{0, {1, 0, 5 * scale}}}})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Polls of a capture, recordings that a program makes, and figures on one CPU.
+// Polls of a capture, recordings by a program, and figures of one CPU.
 #include <sys/stat.h>
 
 #include "core/source.h"

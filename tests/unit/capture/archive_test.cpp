@@ -198,7 +198,7 @@ TEST_F(Archive, ReadsFromSeveralThreadsSeeTheirPollWhileOthersAreSelected) {
   reader.join();
 }
 
-TEST_F(Archive, AnArchiveThatShrinksWhileItIsOpenIsAnErrorAndNoCrash) {
+TEST_F(Archive, AnArchiveThatShrinksWhileOpenIsAnErrorNotACrash) {
   Tar tar;
   tar.add("manifest.yaml", kArchivedManifest);
   for (int poll = 0; poll < 3; ++poll) {
@@ -273,7 +273,7 @@ TEST_F(Archive, ABombIsRefusedBeforeItIsUnpacked) {
   for (int i = 0; i < (1 << 15); ++i) bomb += std::string("\x02\0\x10x", 4);
   expect_bytes_refused(bomb, "is larger than");
   std::string end = as_zstd(Tar().add_basics().finished());
-  EXPECT_TRUE(open_bytes(end + bomb.substr(bomb.size() - 6))) << "what follows the end mark is not looked at";
+  EXPECT_TRUE(open_bytes(end + bomb.substr(bomb.size() - 6))) << "bytes after the end mark are ignored";
 }
 
 TEST_F(Archive, RefusesSparseMembers) {
@@ -460,7 +460,7 @@ TEST_F(Archive, PackingAsksAgainWithinALargeFile) {
   EXPECT_GE(asked, 9);
 }
 
-TEST_F(Archive, PackingSaysWhatItCannotDoAndLeavesNothing) {
+TEST_F(Archive, PackingReportsFailuresAndLeavesNothing) {
   EXPECT_EQ(pack_capture(directory_.file("none"), directory_.file("x.tar")).error().code, ErrorCode::kNotPresent);
   write_text(directory_.file("directory/file"), "no manifest");
   EXPECT_EQ(pack_capture(directory_.file("directory"), directory_.file("x.tar.zst")).error().code, ErrorCode::kData);

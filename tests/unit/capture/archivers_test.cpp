@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Archives that other programs write are read, and they read ours: GNU tar, libarchive (in cmake) and Python's tarfile.
+// We read archives of other programs, and they read ours: GNU tar, libarchive (in cmake) and Python's tarfile.
 #include "core/capture/archive.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/test.h"

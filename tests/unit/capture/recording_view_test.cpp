@@ -57,7 +57,7 @@ class Recording : public testing::Test {
     return recording.end_poll();
   }
   [[nodiscard]] std::string path() const { return directory_.file("rec"); }
-  /// Whether the capture has that file or poll, wherever its polls are kept.
+  /// Whether the capture has that file or poll, in whatever form its polls are stored.
   [[nodiscard]] bool exists(const std::string& name) const {
     const auto files = open_directory_files(path());
     EXPECT_TRUE(files) << to_string(files.error());
@@ -138,7 +138,8 @@ TEST_F(Recording, ATableThatWasRefusedIsRefusedInEveryPollOfTheReplay) {
   ASSERT_TRUE(replay_of_it->select_poll(1));
   EXPECT_EQ(replay_of_it->open_table("counters", table).error().code, ErrorCode::kPermission);
   ASSERT_TRUE(replay_of_it->select_poll(2));
-  EXPECT_EQ(replay_of_it->read_table("counters", table, out_).error().system_errno, EIO) << "what a poll read counts more";
+  EXPECT_EQ(replay_of_it->read_table("counters", table, out_).error().system_errno, EIO)
+      << "a poll's own read takes precedence";
 }
 
 TEST_F(Recording, WhatWasReadReplaysByteForByte) {
@@ -166,7 +167,7 @@ TEST_F(Recording, WhatWasReadReplaysByteForByte) {
   ASSERT_TRUE(replayed->read_file("/proc/stat", out_));
   EXPECT_EQ(out_.view(), "cpu 1\n");
   ASSERT_TRUE(replayed->read_file("/proc/binary", out_));
-  EXPECT_EQ(out_.view(), std::string_view("\0\xFF\0ffffffff81000000", 19)) << "no text, so no address in it";
+  EXPECT_EQ(out_.view(), std::string_view("\0\xFF\0ffffffff81000000", 19)) << "not text, so it contains no address";
   ASSERT_TRUE(replayed->read_sysctl("kern.x", out_, 0));
   EXPECT_EQ(out_.view(), std::string_view("bytes\0\1", 7));
   EXPECT_EQ(*replayed->read_link("/sys/slab/alias"), "real");
@@ -221,7 +222,7 @@ TEST_F(Recording, FailedReadsReplayWithTheirErrno) {
   EXPECT_EQ(replayed->keep_open("/proc/broken").error().system_errno, EIO) << "kept in every poll";
 }
 
-TEST_F(Recording, AReadThatWorkedInTheEndIsNoError) {
+TEST_F(Recording, ARetriedReadIsNotAnError) {
   auto recording = record();
   recording->begin_poll("");
   view_->fail_name("/proc/stat", EIO);

@@ -168,7 +168,7 @@ TEST(Tar, WhatCannotBeOctalIsWrittenAsARecord) {
   EXPECT_THAT(all.error, HasSubstr("is cut short: truncated at byte 1549 "));
 }
 
-TEST(Tar, CutAnywhereItSaysWhere) {
+TEST(Tar, CutAnywhereReportsWhere) {
   std::string bytes = tar_header({.path = std::string(300, 'p'), .size = 700}, 0) + padded(std::string(700, 'x')) +
                       tar_header({.path = "link", .target = std::string(300, 't'), .type = TarType::kLink}, 0) +
                       tar_header({.path = "d", .type = TarType::kDirectory}, 0);
@@ -301,7 +301,7 @@ TEST(Tar, ExtendedHeadersAreBounded) {
   EXPECT_THAT(read_all(many + RawHeader("x").summed() + kEndMark).error, HasSubstr("extended headers of more than"));
 }
 
-TEST(Tar, SaysWhatHeadersTake) {
+TEST(Tar, ReportsTheSizeOfHeaders) {
   const Read all = read_all(RawHeader("x").summed() + extension('L', std::string(600, 'n')) +
                             RawHeader("x").size(5).summed() + padded("12345") + kEndMark);
   ASSERT_EQ(all.members.size(), 2U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which groups the walk reads, in trees that the test makes: where hierarchies are, how deep, how many, by which names, and
-// groups that come and go meanwhile.
+// The groups that the walk reads, in trees made by the test: location of hierarchies, depth, number, names, and groups that
+// come and go meanwhile.
 #include "core/collect/cgroup_walk.h"
 
 #include "core/collect/file_bundle.h"
@@ -107,7 +107,7 @@ TEST_F(ControlGroups, AreFoundWhereverTheMemoryControllerIs) {
   std::filesystem::create_directories(directory_.file("sys/fs/cgroup"));
   EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
   EXPECT_NE(read().error().detail.find("mounted"), std::string::npos);
-  // Beside version 1 without the memory controller ("hybrid").
+  // In addition to version 1 without the memory controller ("hybrid").
   write("/cpu/cpu.shares", "1\n");
   make_root2("/unified");
   make2("/unified/a");
@@ -384,7 +384,7 @@ TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
   make2("/c");
   write("/c/memory.max", "3\n");
   EXPECT_EQ(content_of("/a/memory.max"), "none") << "at once";
-  EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "that of a new group when it is listed";
+  EXPECT_EQ(content_of("/c/memory.max"), "3\n") << "of a new group when it is listed";
 }
 
 TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
@@ -397,12 +397,12 @@ TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
     while (content_of(fresh + "/memory.max") == "none") ASSERT_LE(++reads, 2);
     EXPECT_NE(content_of(fresh + "/memory.max"), "none") << "it stays";
     remove(fresh);
-    EXPECT_EQ(content_of(fresh + "/memory.max"), "none") << "it went, and is noticed at once";
+    EXPECT_EQ(content_of(fresh + "/memory.max"), "none") << "it was removed, which is noticed at once";
     EXPECT_NE(content_of("/a/memory.max"), "none");
   }
 }
 
-/// How many of that many reads see the new content of memory.stat.
+/// How many of the reads see the new content of memory.stat.
 class PartsOfControlGroups : public LiveControlGroups {
  protected:
   int reads_of_parts(int reads, const std::function<void(const std::string&)>& change) {
@@ -514,7 +514,7 @@ class SleepingControlGroups : public LiveControlGroups {
   void count_kills(const std::string& kills) { write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n"); }
   void limit(const std::string& bytes) { write(std::string(kGroup) + "/memory.limit_in_bytes", bytes); }
   void use(const std::string& bytes) { write(std::string(kGroup) + "/memory.usage_in_bytes", bytes); }
-  /// How often this file of the group is read in this number of reads.
+  /// The number of reads of this file of the group in this many reads of all groups.
   int reads_of(const std::string& file, int reads) {
     int seen = 0;
     const std::string path = "/sys/fs/cgroup" + std::string(kGroup) + "/" + file;
@@ -548,7 +548,7 @@ TEST_F(SleepingControlGroups, AreReadOnceTheKernelCountsAKill) {
   static_cast<void>(reads_of("memory.stat", 20));
   count_kills("2");
   EXPECT_EQ(reads_of("memory.oom_control", 2), 2) << "the group counts after the kernel";
-  EXPECT_LE(reads_of("memory.oom_control", 8), 1) << "it sleeps on";
+  EXPECT_LE(reads_of("memory.oom_control", 8), 1) << "it continues to sleep";
 }
 
 TEST_F(SleepingControlGroups, AreNoneThatHaveALimit) {

@@ -30,7 +30,7 @@ TEST(FileBundle, GivesBackWhatWasPutIn) {
   EXPECT_EQ(records, (std::map<std::string, std::string>{{"", ""}, {"a", "one"}, {"b", std::string(100000, 'x')}}));
 }
 
-TEST(FileBundle, CutAnywhereEndsTheWalkAndSaysSo) {
+TEST(FileBundle, CutAnywhereEndsTheWalkAndReportsIt) {
   Buffer bundle;
   Buffer scratch;
   FileBundleWriter writer(bundle, scratch);

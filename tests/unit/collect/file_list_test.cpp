@@ -203,7 +203,7 @@ TEST_F(Settings, AreReadAtEachFourthReadOnly) {
   EXPECT_EQ(view_.reads_of("/a"), 2);
 }
 
-TEST(WhatMayBeLeftOut, IsReadAtEachOfAsManyReadsAsTheSourceSays) {
+TEST(WhatMayBeLeftOut, IsReadAsOftenAsTheSourceRequests) {
   FakeKernelView view(OperatingSystem::kLinux);
   view.set_live(true);
   int fourths = 0;

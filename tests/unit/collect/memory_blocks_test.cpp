@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The node of an address: of machines made by hand, of captures, and of this one, compared with its other files.
+// The node of an address: on made-up machines, in captures, and on this machine, compared with its other files.
 #include "core/collect/memory_blocks.h"
 
 #include "tests/support/fixtures.h"

@@ -7,7 +7,7 @@
 namespace memstat {
 namespace {
 
-/// Which of five things are taken when each takes `each`, and where the next read begins: "012 3".
+/// The indices of the five things that fit if each read lasts `each`, and where the next round begins: "012 3".
 std::string turns(std::uint32_t first, std::chrono::nanoseconds each, std::int64_t budget_ns = 2'500) {
   ManualClock clock;
   RoundRobin read(clock, budget_ns, first);

@@ -25,7 +25,7 @@ TEST(SlabDirectories, AreThoseOfTheNamesThatSlabinfoLists) {
   kernel.list("kmalloc-64");
   kernel.add_directory(":0000064", {});
   kernel.links = {{"kmalloc-64", ":0000064"}, {"an_alias", ":0000064"}, {"other", "elsewhere"}};
-  EXPECT_EQ(directories_of(kernel), "dentry=dentry; kmalloc-64=kmalloc-64") << "an alias is no cache";
+  EXPECT_EQ(directories_of(kernel), "dentry=dentry; kmalloc-64=kmalloc-64") << "an alias is not a cache";
 }
 
 TEST(SlabDirectories, HaveExclamationMarksForSlashes) {
@@ -73,7 +73,7 @@ TEST(SlabDirectories, TakeAnyNameThatAFileCanHave) {
                 longest + "; " + longer + "=; .=; ..=; " + std::string("nul\0nul", 7) + "=; ../dentry=");
 }
 
-TEST(SlabDirectories, PassOverLinesThatAreNoCaches) {
+TEST(SlabDirectories, SkipLinesThatAreNotCaches) {
   SlabKernel kernel;
   kernel.add("good", {});
   const std::string good = kernel.slabinfo;
@@ -102,7 +102,7 @@ TEST(SlabDirectories, AreNoneThatAreGoneAndFailWhereTheyCannotBeRead) {
 
 class CapturedSlabDirectories : public testing::TestWithParam<std::string> {};
 
-/// slabinfo's names lead to all directories: in every kernel each name is an entry, no two are of one directory, and no
+/// slabinfo's names lead to all directories: in every kernel each name is an entry, no two share a directory, and no
 /// directory is left over.
 TEST_P(CapturedSlabDirectories, BelongToOneCacheEachAndNoneIsLeftOver) {
   const auto view = open_fixture(GetParam());

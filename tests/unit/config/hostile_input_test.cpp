@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kHostileSources = {"freebsd_malloc", "freebsd_uma", "linux_slabinfo"};
 
-/// Loads, and checks what must be true of each result. Returns the first problem, "" if there is none.
+/// Loads, and checks invariants of the result. Returns the first problem, "" if there is none.
 std::string check(std::string_view yaml) {
   const ConfigResult result = load_config_text(yaml, "f.yaml", ConfigContext{kHostileSources});
   EXPECT_EQ(result.has_value(), result.problems().empty());
@@ -115,7 +115,7 @@ TEST(HostileInput, AnAliasBombIsRefusedAtItsFirstAnchor) {
             "f.yaml:1:4: (file): uses a YAML anchor or alias (& or *); write the value itself, or quote it");
 }
 
-TEST(HostileInput, TheFirstByteThatIsNoTextIsNamed) {
+TEST(HostileInput, TheFirstByteThatIsNotTextIsNamed) {
   const std::string why = ": (file): holds a byte that is not text; save it as UTF-8 without control characters";
   EXPECT_EQ(check(std::string_view("tier: full\n\0", 12)), "f.yaml:2:1" + why);
   EXPECT_EQ(check("tier: full\n# caf\xE9\n"), "f.yaml:2:6" + why);

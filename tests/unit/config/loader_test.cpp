@@ -37,7 +37,7 @@ std::string shipped() {
   return text ? *text : std::string();
 }
 
-TEST(Loader, AFileThatSaysNothingGivesTheDefaults) {
+TEST(Loader, AnEmptyFileGivesTheDefaults) {
   for (const char* yaml : {"", "\n\n", "# nothing\n", "---\n", "---\n...\n", "{}\n", "\xEF\xBB\xBF", "\r\n# x\r\n"}) {
     EXPECT_EQ(good(yaml), Config()) << yaml;
   }
@@ -75,7 +75,7 @@ TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
 
 TEST(Loader, TheShippedFileHoldsTheDefaults) { EXPECT_EQ(good(shipped()), Config()); }
 
-/// One key of the shipped file: its line, a replacement, and how to see that it took effect.
+/// One key of the shipped file: its line, a replacement, and a check that it took effect.
 struct ChangedKey {
   const char* line;
   const char* changed;
@@ -170,7 +170,7 @@ TEST(Loader, EachKeyOfTheShippedFileCanBeChanged) {
 TEST(Loader, AllKeysOfTheShippedFileCanBeChangedTogether) {
   std::string text = shipped();
   for (const ChangedKey& key : kChangedKeys) {
-    // The interval of the source changed above must not be below that of the poll.
+    // The source's interval, changed above, must not be shorter than the poll's.
     const bool is_interval = std::string_view(key.line) == "  interval: 10s";
     text = replace_line(text, key.line, is_interval ? "  interval: 1s" : key.changed);
   }

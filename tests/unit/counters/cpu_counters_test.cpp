@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What CPUs count, from the sets of the configuration to the metrics: the table on CPUs that the test makes, the parser on
-// text made by hand, and both on this machine's kernel.
+// Counters of CPUs, from the configured sets to the metrics: the table on made-up CPUs, the parser on handwritten text, and
+// both on this machine's kernel.
 #include "tests/support/test.h"
 
 #if defined(__linux__)
@@ -169,7 +169,7 @@ TEST_F(CounterTableTest, FailsWhenNoEventIsLeft) {
   EXPECT_EQ(handle_.open_count(), 0U);
 }
 
-TEST_F(CounterTableTest, WithoutSetsSaysWhatToWrite) {
+TEST_F(CounterTableTest, WithoutSetsItExplainsWhatToConfigure) {
   open({});
   EXPECT_EQ(opened_.error().code, ErrorCode::kNotPresent);
   EXPECT_THAT(opened_.error().detail, HasSubstr("counters: [{set: memory}]"));
@@ -328,7 +328,7 @@ TEST(LiveCpuCounters, CountTheFaultsAndSystemCallsOfTheirCpu) {
   const int cpu = ::sched_getcpu();
   const OnOneCpu pinned(cpu);
   if (!pinned.is_there()) GTEST_SKIP() << "this thread may not choose its CPU";
-  constexpr const char* kCall = "syscalls:sys_enter_sched_rr_get_interval";  // that no program does by chance
+  constexpr const char* kCall = "syscalls:sys_enter_sched_rr_get_interval";  // that no program calls by chance
   const bool has_tracing = ::access(("/sys/kernel/tracing/events/" + std::string("syscalls")).c_str(), F_OK) == 0;
   SourceReader reader(counter_source());
   reader.state->options[0].text = "live all page-faults" + (has_tracing ? " " + std::string(kCall) : "") + "\n";

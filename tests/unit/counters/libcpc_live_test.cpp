@@ -119,7 +119,7 @@ TEST_F(LiveLibcpc, PageFaultsOfTheThreadAreExact) {
   EXPECT_EQ(sample(buffer) - before, 300U);
 }
 
-TEST_F(LiveLibcpc, MinorFaultsAreNoMajorOnes) {
+TEST_F(LiveLibcpc, MinorFaultsAreNotMajorOnes) {
   ASSERT_EQ(cpc_set_add_request(cpc_, set_, "minor-faults", 0, kBothModes, 0, nullptr), 0);
   ASSERT_EQ(cpc_set_add_request(cpc_, set_, "major-faults", 0, kBothModes, 0, nullptr), 1);
   cpc_buf_t* before = cpc_buf_create(cpc_, set_);
@@ -242,7 +242,7 @@ TEST_F(LiveLibcpc, ACpuCountsWhateverRunsOnIt) {
   CPU_CLR(static_cast<unsigned>(highest), &others);
   ASSERT_EQ(::sched_setaffinity(0, sizeof others, &others), 0);
   call_rarely(5);
-  EXPECT_EQ(sample(buffer), 31U) << "what other CPUs did is not in it";
+  EXPECT_EQ(sample(buffer), 31U) << "it does not include other CPUs";
 }
 
 /// A process with two threads that touch fresh pages on request, repeatedly.
@@ -336,7 +336,7 @@ TEST_F(LiveLibcpc, ACommandIsCountedFromItsExecOn) {
   pctx_release(pctx);
   int status = 0;
   EXPECT_GT(::waitpid(-1, &status, 0), 0);
-  EXPECT_EQ(WEXITSTATUS(status), 7) << "the status is left for the caller";
+  EXPECT_EQ(WEXITSTATUS(status), 7) << "the status remains for the caller";
 }
 
 TEST_F(LiveLibcpc, ACommandThatIsNotThereIsAnError) {
@@ -350,7 +350,7 @@ TEST_F(LiveLibcpc, ACommandThatIsNotThereIsAnError) {
   ::waitpid(-1, nullptr, 0);
   pctx = pctx_create("true", argv, nullptr, 0, nullptr);
   pctx_release(pctx);
-  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "one that was never let run is gone";
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process that was never released is gone";
 }
 
 cpc_t* handler_cpc;

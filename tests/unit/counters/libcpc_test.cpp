@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libcpc.h's rules for handles, sets, requests and buffers, on a CPU that the test makes.
+// libcpc.h's rules for handles, sets, requests and buffers, on a made-up CPU.
 #include "core/counters/libcpc_handle.h"
 #include "core/counters/perf_system.h"
 #include "tests/support/fake_perf_events.h"
@@ -192,7 +192,7 @@ TEST_F(Libcpc, DisableStopsAllSetsOfTheThread) {
   cpc_set_sample(cpc_, set_, buffer);
   cpc_set_sample(cpc_, of_cpu, cpu_buffer);
   EXPECT_EQ(value(buffer, 0), 2U);
-  EXPECT_EQ(value(cpu_buffer, 0), 7U) << "sets of a CPU go on";
+  EXPECT_EQ(value(cpu_buffer, 0), 7U) << "sets of a CPU continue";
 }
 
 TEST_F(Libcpc, BuffersAreAddedAndSubtracted) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Linux's counters on a CPU that the test makes: names, scheduling limits, turns, overflow.
+// Linux's counters on a made-up CPU: names, scheduling limits, turns, overflow.
 #include "core/counters/perf_system.h"
 #include "tests/support/fake_perf_events.h"
 #include "tests/support/prepared_kernel_view.h"
@@ -167,7 +167,7 @@ TEST_F(PerfSystemTest, ReadsASetThatFitsInOneCall) {
   EXPECT_EQ(handle_.open_count(), 0U);
 }
 
-TEST_F(PerfSystemTest, CountsASetThatDoesNotFitByTurnsAndSaysSo) {
+TEST_F(PerfSystemTest, MultiplexesASetThatDoesNotFitAndReportsIt) {
   for (const CpuLimit& limit : real_cpu_limits()) {
     handle_.counters = limit.counters;
     handle_.ignores_what_is_off = !handle_.ignores_what_is_off;
@@ -184,7 +184,7 @@ TEST_F(PerfSystemTest, CountsASetThatDoesNotFitByTurnsAndSaysSo) {
   }
 }
 
-TEST_F(PerfSystemTest, RefusesASetThatDoesNotFitWhereExactnessIsAskedFor) {
+TEST_F(PerfSystemTest, RefusesASetThatDoesNotFitIfItMustBeExact) {
   const auto bound = system_.bind(raw_requests(5), {.is_exact = true});
   ASSERT_FALSE(bound.is_given());
   EXPECT_EQ(bound.refused.refusal, Refusal::kConflictingRequests);
@@ -201,7 +201,7 @@ TEST_F(PerfSystemTest, AnExactSetThatLosesItsCountersIsAnError) {
   EXPECT_EQ(bound.value->sample(counts, ticks), EAGAIN);
 }
 
-TEST_F(PerfSystemTest, ASetThatNeverCountedSaysSo) {
+TEST_F(PerfSystemTest, ASetThatNeverCountedIsReported) {
   handle_.taken_by_others = 1;
   auto bound = system_.bind(raw_requests(4), {});
   ASSERT_TRUE(bound.is_given());
@@ -268,7 +268,7 @@ TEST_F(PerfSystemTest, AnOverflowStopsTheSetUntilItIsRestarted) {
   EXPECT_EQ(handle_.signals.size(), 3U);
   ASSERT_EQ(bound.value->enable(true), 0);
   handle_.run(100);
-  EXPECT_EQ(handle_.signals.size(), 3U) << "what its overflow stopped continues only after a restart";
+  EXPECT_EQ(handle_.signals.size(), 3U) << "a set that its overflow stopped continues only after a restart";
 }
 
 TEST_F(PerfSystemTest, PeriodsAreWhatTheKernelTakes) {

@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-/// While it lives, this process is not root (if it was, and if the system permits that).
+/// While this object exists, the process is not root (if it was root, and if the system permits that).
 class WithoutRoot {
  public:
   WithoutRoot() : is_without_(!was_root_ || seteuid(65534) == 0) {}
@@ -32,7 +32,7 @@ class ConfigFileTest : public testing::Test {
  protected:
   ConfigFileTest() { chmod(directory_.c_str(), 0755); }
   static void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::trunc) << text; }
-  /// Only the account that owned it when it was opened can read it now.
+  /// Now only the account that owned the file when it was opened can read it.
   static void close_to_others(const std::string& path) { ASSERT_EQ(chmod(path.c_str(), 0), 0); }
 
   const TemporaryDirectory temporary_;
@@ -93,7 +93,7 @@ TEST_F(ConfigFileTest, AFileThatWentAwayIsAProblemAndNotReadFromMemory) {
   EXPECT_FALSE(file.load());
 }
 
-TEST_F(ConfigFileTest, WhatItMayNotReadAnyMoreIsReadThroughTheDescriptorThatWasKept) {
+TEST_F(ConfigFileTest, ReadsThroughTheKeptDescriptorAfterLosingPermission) {
   write(path_, "retention: 3\n");
   ConfigFile file(path_);
   ASSERT_TRUE(file.load());
@@ -106,7 +106,7 @@ TEST_F(ConfigFileTest, WhatItMayNotReadAnyMoreIsReadThroughTheDescriptorThatWasK
   EXPECT_EQ(loaded->retention, 4U) << "changed in place";
 }
 
-TEST_F(ConfigFileTest, AReplacedFileThatItMayNotReadIsAProblemThatSaysWhatToDo) {
+TEST_F(ConfigFileTest, AnUnreadableReplacedFileIsReportedWithARemedy) {
   for (const bool keep_the_old_one : {false, true}) {
     write(path_, "retention: 3\n");
     ConfigFile file(path_);
@@ -159,7 +159,7 @@ TEST_F(ConfigFileTest, AFileSystemThatDoesNotAnswerIsAProblemAndLaterReadAgain) 
   EXPECT_EQ(loaded->retention, 3U);
 }
 
-TEST_F(ConfigFileTest, AReadIsNotWaitedForWhenItIsTimeToStop) {
+TEST_F(ConfigFileTest, DoesNotWaitForAReadWhenStopping) {
 #if defined(MEMSTAT_SANITIZED)
   GTEST_SKIP() << "the stuck read that is left behind on purpose is a leak to the sanitizer";
 #endif

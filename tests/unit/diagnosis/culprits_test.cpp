@@ -92,7 +92,7 @@ TEST(Culprits, FindingsAskEachQuestionOnce) {
   EXPECT_EQ(std::set(questions.begin(), questions.end()).size(), questions.size());
 }
 
-TEST(Culprits, FreeBsdIsAskedWhatItsKernelAnswers) {
+TEST(Culprits, ReadsFromFreeBsdOnlyWhatItsKernelHas) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   machine.limited(Allocator::kTable, "files", 9900, 10000);
   machine.evidence.inspections = {answer("files", "process", "open files", {process(812, "nginx", 9012)})};
@@ -136,7 +136,7 @@ TEST(Culprits, GrowthIsOfTheGroupThatWasChargedAndNotOfTheLargestHolder) {
   EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.at(1).name, "db (pid 1)") << "nobody of the group was reached";
 }
 
-TEST(Culprits, TheHoldersGroupIsNamedBesideTheOneThatIsCharged) {
+TEST(Culprits, TheHoldersGroupIsNamedInAdditionToTheChargedOne) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "files", 9900, 10000);
   machine.metric("memstat_memcg_kernel_bytes", 9e8, {"/db.service"});
@@ -147,7 +147,7 @@ TEST(Culprits, TheHoldersGroupIsNamedBesideTheOneThatIsCharged) {
   EXPECT_EQ(finding.who[2].name, "/web.service");
 }
 
-TEST(Culprits, WhoIsLeftIsNotToBlameForAKill) {
+TEST(Culprits, TheSurvivorsAreNotBlamedForAKill) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);
   machine.part("anonymous", 1);
@@ -158,7 +158,7 @@ TEST(Culprits, WhoIsLeftIsNotToBlameForAKill) {
   EXPECT_EQ(finding.who.size(), 2U) << "the victim and its group";
 }
 
-TEST(Culprits, AKindIsNotSaidTwiceAndNobodyIsNamedTwice) {
+TEST(Culprits, NamesEachKindAndEachProcessOnce) {
   Finding finding;
   finding.by("segment", "segment 65536 of pid 547").by("segment", "65536 of pid 547").by("mount", "/a").by("group", "/a");
   ASSERT_EQ(finding.who.size(), 3U);

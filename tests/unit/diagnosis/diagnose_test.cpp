@@ -25,7 +25,7 @@ TEST(Diagnose, EveryCauseHasWordsAndANameOfItsOwn) {
   EXPECT_GE(names.size(), 90U);
 }
 
-TEST(Diagnose, AnEmptyMachineHasNoFindingAndSaysWhatItLacks) {
+TEST(Diagnose, AnEmptyMachineHasNoFindingAndNamesWhatIsMissing) {
   const Evidence evidence;
   const Diagnosis diagnosis = diagnose(evidence);
   EXPECT_TRUE(diagnosis.findings.empty());

@@ -42,7 +42,7 @@ std::vector<std::string> names(const std::vector<GrowthSeries>& series, const st
   return names;
 }
 
-TEST(RankGrowth, PartsOfTheAccountRankBesideTypes) {
+TEST(RankGrowth, PartsOfTheAccountRankWithTypes) {
   const std::vector<GrowthSeries> series{rising("slab", "kmalloc-64", 30, 64),
                                          series_of("account", "unaccounted", [](double i) { return 1e6 * i - 5e6; }),
                                          rising("memcg", "/web", 9, 4096)};
@@ -74,7 +74,7 @@ TEST(RankGrowth, ACacheIsSetAsideUntilReclaimLeavesItAsItIs) {
   EXPECT_THAT(names(series, rank_growth(series, {.reclaimed = reclaimed}).growing), ElementsAre("slab dentry"));
 }
 
-TEST(RankGrowth, WhatAnotherRowExplainsHasNoRow) {
+TEST(RankGrowth, AnExplainedTypeHasNoRowOfItsOwn) {
   const std::vector<GrowthSeries> series{rising("slab", "kmalloc-1k", 90, 1024),
                                          series_of("account", "slab_unreclaimable", [](double i) { return 100000 * i; }),
                                          series_of("account", "anonymous", [](double i) { return 5000 * i; }),
@@ -91,7 +91,7 @@ TEST(RankGrowth, SmallGrowthHasNoRow) {
   EXPECT_THAT(names(series, rank_growth(series, {.min_bytes = 65536}).growing), ElementsAre("slab b"));
 }
 
-TEST(RankGrowth, WhatCameWithinTheWindowIsNotJudged) {
+TEST(RankGrowth, TypesNewerThanTheWindowAreNotJudged) {
   std::vector<GrowthSeries> series{rising("slab", "old", 10, 64), rising("slab", "new", 10, 64)};
   series[1].points.erase(series[1].points.begin(), series[1].points.begin() + 20);
   EXPECT_THAT(names(series, rank_growth(series, {}).growing), ElementsAre("slab old"));

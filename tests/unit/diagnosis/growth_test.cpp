@@ -49,7 +49,7 @@ TEST(GrowthTest, APaceIsOfTheTimesAndNotOfTheNumberOfPoints) {
   EXPECT_DOUBLE_EQ(test.per_second, 5);
 }
 
-TEST(GrowthTest, AStepIsNoGrowth) {
+TEST(GrowthTest, AStepIsNotGrowth) {
   const GrowthTest test = test_of(60, [](std::size_t i) { return i < 25 ? 1000.0 : 90000.0; });
   EXPECT_EQ(test.shape, GrowthShape::kStep);
 }
@@ -102,7 +102,7 @@ TEST(GrowthTest, OfSmallTeethTheLowsCountAlsoAfterALargerFall) {
   EXPECT_NEAR(test.per_second, 20, 4);
 }
 
-TEST(GrowthTest, WhatIsGivenBackIsNoGrowthAndTheFallIsItsProof) {
+TEST(GrowthTest, FreedMemoryIsNotGrowthAndTheFallIsItsProof) {
   const auto cache = [](std::size_t i) {
     return i < 40 ? 1000.0 * static_cast<double>(i) : 4000.0 + 900.0 * static_cast<double>(i - 40);
   };
@@ -122,7 +122,7 @@ TEST(GrowthTest, ASmallFallDuringReclaimShowsThatItCanBeReclaimed) {
   std::vector<double> reclaimed(80, 7);
   for (std::size_t i = 40; i < reclaimed.size(); ++i) reclaimed[i] = 9000;
   EXPECT_EQ(test_growth(points_of(80, amount), reclaimed).shape, GrowthShape::kGivenBack);
-  EXPECT_EQ(test_of(80, amount).shape, GrowthShape::kSteady) << "without reclaim such a fall says little";
+  EXPECT_EQ(test_of(80, amount).shape, GrowthShape::kSteady) << "without reclaim such a fall proves little";
 }
 
 /// In random walks without drift, a rank correlation with time finds a trend in nearly half.
@@ -142,7 +142,7 @@ TEST(GrowthTest, OfRandomWalksFewLookSteady) {
 TEST(ControlDiscoveries, AllowsForTheNumberOfSeries) {
   std::vector<double> probabilities(1000, 0.7);
   probabilities[3] = 0.002;
-  EXPECT_EQ(control_discoveries(probabilities), 0) << "one of 1000 is so small by chance";
+  EXPECT_EQ(control_discoveries(probabilities), 0) << "one of 1000 is this small by chance";
   probabilities[7] = 1e-6;
   EXPECT_EQ(control_discoveries(probabilities), 1e-6);
   EXPECT_EQ(control_discoveries(std::vector<double>{0.002, 0.7}), 0.002) << "of two it is rare";

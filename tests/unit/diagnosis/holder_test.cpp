@@ -23,7 +23,7 @@ TEST(Holder, IsTheInnermostGroupWithMoreThanHalf) {
   machine.metric(kGroupKernel, 20 * kMiB, {"/a.slice/web.service/worker"});
   machine.metric(kGroupKernel, 20 * kMiB, {"/b.slice"});
   EXPECT_EQ(holder_name(machine), "/a.slice/web.service");
-  EXPECT_EQ(holder_name(machine, 70 * kMiB), "/a.slice") << "what is asked for is larger";
+  EXPECT_EQ(holder_name(machine, 70 * kMiB), "/a.slice") << "more was requested";
   EXPECT_EQ(holder_name(machine, 90 * kMiB), "");
 }
 
@@ -34,7 +34,7 @@ TEST(Holder, IsNobodyWhereGroupsHaveAsMuch) {
   EXPECT_EQ(holder_name(machine), "");
 }
 
-TEST(Holder, OfGrowthIsWhoGrewAndNotWhoIsLarge) {
+TEST(Holder, OfGrowthIsTheOneThatGrewNotTheLargest) {
   EvidenceOfMachine machine;
   machine.metric(kGroupKernel, 500 * kMiB, {"/large.slice"});
   machine.moved(kGroupKernel, 40 * kMiB, {"/small.slice"});

@@ -32,7 +32,7 @@ TEST(WhoFiles, AProcessThatMayNotBeLookedIntoIsCounted) {
   EXPECT_TRUE(answer.is_partial());
 }
 
-TEST(WhoFiles, AProcessThatHasEndedIsNoHolderAndNoRefusal) {
+TEST(WhoFiles, AnEndedProcessIsNeitherAHolderNorARefusal) {
   ProcessKernel kernel;
   kernel.add(1, "init", 2);
   kernel.add(812, "gone", 30);

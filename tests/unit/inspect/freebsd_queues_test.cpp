@@ -46,7 +46,7 @@ TEST_F(WhoQueuesOnFreeBsd, AListenerHasConnectionsThatWait) {
   EXPECT_EQ(holders_text(inspect(kernel_, question()).value()), "7 nginx tcp accept 128");
 }
 
-TEST_F(WhoQueuesOnFreeBsd, WhatASenderOfALocalSocketCountsIsTheReceivers) {
+TEST_F(WhoQueuesOnFreeBsd, ALocalSocketsSentBytesCountForItsReceiver) {
   set("local.stream", SocketTable::kLocal, {{.object = 51, .unsent = 700}, {.object = 52, .unread = 700}});
   set("local.dgram", SocketTable::kLocal, {{.object = 53, .unread = 30}});
   EXPECT_EQ(holders_text(inspect(kernel_, question()).value()), "8 child unix receive 2 730B");

@@ -32,7 +32,7 @@ TEST(WhoSegmentsOnFreeBsd, OnlyUnattachedOnesCount) {
   EXPECT_EQ(answer.holders[0].user, "1001");
 }
 
-TEST(WhoSegmentsOnFreeBsd, AnArrayOfAnotherStructureIsNoAnswerAndOneWithoutSegmentsIsEmpty) {
+TEST(WhoSegmentsOnFreeBsd, AnUnknownArrayIsRejectedAndOneWithoutSegmentsIsEmpty) {
   SysctlKernel kernel;
   kernel.set(kName, segment(kAllocated, 4096, 0).substr(0, 103));
   EXPECT_EQ(inspect(kernel, question()).error().code, ErrorCode::kData);

@@ -22,7 +22,7 @@ TEST(Inspection, EachQuestionHasWordsAndAUniqueName) {
   EXPECT_EQ(std::count(all.begin(), all.end(), "files"), 1);
 }
 
-TEST(Inspection, StopsAtTenThousandObjectsAndSaysSo) {
+TEST(Inspection, StopsAtTenThousandObjectsAndReportsIt) {
   ProcessKernel kernel;
   for (std::uint64_t pid = 1; pid <= 11'000; ++pid) kernel.add(pid, "many", 0, "", "VmLck:\t 4 kB\n");
   const InspectionAnswer answer = answer_of(kernel, "locked");

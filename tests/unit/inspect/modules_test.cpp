@@ -29,7 +29,7 @@ TEST(WhoModules, OfARecordingTheNewOnesCount) {
   EXPECT_TRUE(find_inspection("modules")->is_about_new);
 }
 
-TEST(WhoModules, AKernelWithoutModulesHasNoAnswer) {
+TEST(WhoModules, WithoutModulesThereIsNoAnswer) {
   ProcessKernel kernel;
   EXPECT_EQ(inspect(kernel, *find_inspection("modules")).error().code, ErrorCode::kNotPresent);
 }

@@ -30,7 +30,7 @@ TEST(WhoPipes, AProcessWithVeryManyFilesHidesNoOther) {
   EXPECT_TRUE(holders_text(answer).ends_with("; 8 shell 1")) << holders_text(answer);
 }
 
-TEST(WhoPipes, AFileWhoseNameLooksLikeAPipeIsNone) {
+TEST(WhoPipes, AFileNamedLikeAPipeIsNotAPipe) {
   ProcessKernel kernel;
   kernel.add(7, "shell");
   for (const char* const target : {"/tmp/pipe:[1]", "pipe:[]", "pipe:[1", "pipe:[x]", "pipe:[1] (deleted)", "pipe:", "pipe",

@@ -32,7 +32,7 @@ TEST(WhoSegments, AKernelWithoutResidentSizesGivesTheSize) {
   EXPECT_EQ(holders_text(answer_of(kernel, "segments")), "segment 5 of pid 7 0 4096B");
 }
 
-TEST(WhoSegments, HugeNumbersAreNoSum) {
+TEST(WhoSegments, HugeNumbersAreNotAdded) {
   ProcessKernel kernel;
   kernel.files[std::string(kPath)] = std::string(kNames) + segment(1, "1", 0, "18446744073709551615", "1");
   EXPECT_EQ(holders_text(answer_of(kernel, "segments")), "segment 1 of pid 77 0");

@@ -27,7 +27,7 @@ TEST(WhoWatches, WatchesOfAllDescriptorsOfAProcessAddUp) {
   EXPECT_EQ(holders_text(answer_of(kernel, "watches")), "8 sync 20; 7 editor 7");
 }
 
-TEST(WhoWatches, ADescriptorThatIsGoneOrHasNoWatchCountsNone) {
+TEST(WhoWatches, SkipsAClosedDescriptorAndOneWithoutWatches) {
   ProcessKernel kernel;
   kernel.add(7, "editor");
   kernel.link(7, "anon_inode:inotify");

@@ -23,7 +23,7 @@ TEST(BootTime, IsTheLineBtimeOfProcStat) {
   EXPECT_EQ(parse_btime("btime 1"), 1'000'000'000);
 }
 
-TEST(BootTime, WhatCannotBeIsNotKnown) {
+TEST(BootTime, ImpossibleValuesAreUnknown) {
   for (const char* text : {"", "btime", "btime \n", "btime x\n", "btime 0\n", "btime -5\n", "btime 1x\n", "xbtime 5\n",
                            "btime 9223372036854775807\n", "btime 99999999999999999999\n", "cpu 5\n"}) {
     EXPECT_FALSE(parse_btime(text)) << text;

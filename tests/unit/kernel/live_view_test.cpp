@@ -261,7 +261,7 @@ TEST(PosixFiles, KeptFilesLeaveAQuarterOfTheDescriptorsAndGoWhenTheirSourceFails
   EXPECT_EQ(failed_step, 0);
 }
 
-/// Gives its content once to each reader, and has no offsets, like numbers of debugfs.
+/// Each reader can read its content once and cannot seek, as in debugfs' files of numbers.
 class OnceReadable {
  public:
   explicit OnceReadable(std::string path) : path_(std::move(path)) {
@@ -423,7 +423,7 @@ TEST(PosixFiles, RefusesPathsThatNoCallCanTake) {
   }
 }
 
-TEST(PosixFiles, ADirectoryIsNoFileAndAFileNoDirectory) {
+TEST(PosixFiles, DirectoriesAndFilesAreNotInterchangeable) {
   const TemporaryDirectory directory;
   write_text(directory.file("file"), "x");
   PosixFiles files;

@@ -48,7 +48,7 @@ TEST_F(OncePerPoll, FilesBelowADirectoryThatItCameNearArePassedOn) {
   EXPECT_EQ(inner_->reads_of(kOther), 2);
 }
 
-TEST_F(OncePerPoll, WhatSeldomChangesIsReadEachTimeForWhoComparesTwoPollsOfHisOwn) {
+TEST_F(OncePerPoll, ComparingOwnPollsReadsRarelyChangingFilesEachTime) {
   inner_->set_live(true);
   EXPECT_TRUE(view_.reads_this_machine());
   EXPECT_FALSE(OncePerPollView(inner_, OncePerPollView::Reads::kEverything).reads_this_machine());
@@ -145,7 +145,7 @@ TEST_F(OncePerPoll, AHangingReadDelaysNothingAndItsBytesStayOutOfLaterPolls) {
   EXPECT_EQ(inner_->reads_of(kShared), 3);
 }
 
-TEST_F(OncePerPoll, WhoWantsAFileWhileItIsBeingReadReadsItToo) {
+TEST_F(OncePerPoll, ConcurrentReadersOfAFileEachReadIt) {
   inner_->block(kShared);
   view_.begin_poll();
   std::thread one([this] { EXPECT_EQ(read(), "first"); });

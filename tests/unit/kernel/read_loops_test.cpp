@@ -227,7 +227,7 @@ TEST(GrowAndRetry, AnEmptyValueIsEmpty) {
   EXPECT_TRUE(out.empty());
 }
 
-TEST(GrowAndRetry, DoesNotBelieveALengthBeyondItsRoom) {
+TEST(GrowAndRetry, RejectsALengthBeyondItsRoom) {
   Buffer out;
   const auto result = grow_and_retry("kern.x", out, 100, [](void*, std::size_t* length) { return *length = 1UL << 40, 0; });
   ASSERT_TRUE(fails(result, ErrorCode::kData));

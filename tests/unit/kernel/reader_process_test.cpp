@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The process that reads the kernel for another one: both together over captures, with a fork between them, and each end
-// against one that lies.
+// The process that reads the kernel for another one: both together over captures, in two processes, and each of them against
+// a counterpart that sends wrong messages.
 #include "core/kernel/reader_process.h"
 
 #include <fcntl.h>
@@ -160,7 +160,7 @@ TEST(ReaderProcess, KeepsTheMemoryOfSmallReadsOnly) {
     out.give_back_if_large();
     EXPECT_EQ(shared_bytes(::getpid()), kOfSmallReads);
     EXPECT_TRUE(eventually([&] { return shared_bytes(reader.number()) == kOfSmallReads; }))
-        << "it gives it back once it has answered";
+        << "it frees the memory after the answer";
   }
   ASSERT_EQ(text_of(view->read_sysctl("100000", out, 0)), "");
   EXPECT_EQ(shared_bytes(::getpid()), 131'072U);
@@ -218,7 +218,7 @@ TEST(ReaderProcess, PassesOnEveryCallAndItsError) {
   view->close_kept_after(0);
   EXPECT_EQ(view->kept_count(), 0U);
   EXPECT_EQ(view->read_file(std::string(5000, 'x'), out).error().system_errno, ENAMETOOLONG);
-  EXPECT_TRUE(view->read_file("/a", out)) << "and serves on";
+  EXPECT_TRUE(view->read_file("/a", out)) << "and continues to serve";
 }
 
 TEST(ReaderProcess, ReadsWhatWasAskedForBeforeTheSealOnly) {
@@ -250,7 +250,7 @@ TEST(ReaderProcess, ReadsWhatWasAskedForBeforeTheSealOnly) {
   EXPECT_FALSE(view->read_link("/b"));
   EXPECT_FALSE(view->may_read("/yes"));
   ASSERT_TRUE(view->read_sysctl("hint", out, 1'000'000'000));
-  EXPECT_EQ(out.view(), "65536") << "how much the kernel is asked for is bounded by what there was";
+  EXPECT_EQ(out.view(), "65536") << "the requested size is bounded by the existing one";
 }
 
 TEST(ReaderProcess, ReadsNumbersTogether) {
@@ -292,7 +292,7 @@ TEST(ReaderProcess, ReadsNumbersTogether) {
   }
   std::size_t taken = 0;
   view->read_numbers(names, scratch, [&](std::string_view, const Result<std::string_view>&) { return ++taken < 3; });
-  EXPECT_EQ(taken, 3U) << "until nothing more is wanted";
+  EXPECT_EQ(taken, 3U) << "until no more is requested";
 }
 
 TEST(ReaderProcess, GivesUpPrivilegesBeforeThereAreThreads) {
@@ -319,7 +319,7 @@ TEST(ReaderProcess, EndsWithItsOtherEnd) {
   }
 }
 
-TEST(ReaderProcess, ThatIsGoneIsAnErrorThatSaysWhatToDo) {
+TEST(ReaderProcess, ThatIsGoneIsAnErrorWithARemedy) {
   Growing inside;
   ForkedReader reader(inside);
   const auto view = reader.connect();
@@ -352,7 +352,7 @@ class Hanging final : public KernelView {
   }
 };
 
-TEST(ReaderProcess, HoldsUpNoReadForOneThatHangs) {
+TEST(ReaderProcess, DelaysNoReadBehindAHangingOne) {
   Hanging inside;
   ForkedReader reader(inside);
   const auto view = reader.connect();
@@ -412,7 +412,7 @@ class Lied : public testing::Test {
   Lied() {
     PacketSockets pair = PacketSockets::make();
     theirs_ = std::move(pair.theirs);
-    const timeval patience{.tv_sec = 10, .tv_usec = 0};  // for a lie that is believed, after which nothing follows
+    const timeval patience{.tv_sec = 10, .tv_usec = 0};  // in case a wrong message is accepted, after which nothing follows
     EXPECT_EQ(::setsockopt(pair.ours.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
     ReaderFacts facts{.page_size = 4096, .cpu_count = 1, .os = 1, .release = {}};
     const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, packet_bytes(facts));
@@ -452,7 +452,7 @@ TEST_F(Lied, TakesNoMemoryThatCanShrink) {
   const UniqueFd open = memory_of(131072, 0);
   EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 131072}), {open.get()}}), kGone);
   Buffer out;
-  EXPECT_EQ(text_of(view_->read_file("/a", out)), kGone) << "and asks no more";
+  EXPECT_EQ(text_of(view_->read_file("/a", out)), kGone) << "and sends no more requests";
 }
 TEST_F(Lied, TakesNoMemoryThatIsSmallerThanItSays) {
   const UniqueFd small = memory_of(65536, F_SEAL_SHRINK);
@@ -536,7 +536,7 @@ void expect_refusals(int socket, int wrong) {
   EXPECT_EQ(errno_of(std::string(sizeof(ReadRequest) + kMaxReadName + 1, 'x')), wrong);
   EXPECT_EQ(errno_of(std::string(sizeof(ReadRequest), '\xff')), wrong);
   EXPECT_EQ(errno_of(good, kDescriptor), wrong) << "a descriptor that belongs to nothing";
-  EXPECT_EQ(errno_of(good), 0) << "and serves on";
+  EXPECT_EQ(errno_of(good), 0) << "and continues to serve";
 }
 
 TEST(ReaderProcess, AnswersAnInvalidRequestWithAnError) {

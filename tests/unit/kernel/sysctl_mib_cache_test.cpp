@@ -43,14 +43,14 @@ class NumberedKernel : public testing::Test {
   int failure_ = 0;
 };
 
-TEST_F(NumberedKernel, IsAskedForANameOnce) {
+TEST_F(NumberedKernel, RequestsANameOnce) {
   create("vm.uma.mbuf.size");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(read("vm.uma.mbuf.size"), 1);
   EXPECT_EQ(look_ups_, 1);
   EXPECT_EQ(reads_, 5);
 }
 
-TEST_F(NumberedKernel, IsAskedAgainForASysctlThatIsGone) {
+TEST_F(NumberedKernel, RequestsAVanishedSysctlAgain) {
   create("a");
   EXPECT_EQ(read("a"), 1);
   numbers_.clear();

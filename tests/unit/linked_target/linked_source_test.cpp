@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A program that links a target with its own sources has them in its table, beside those of core/sources.
+// A program that links a target with its own sources has them in its table, in addition to those of core/sources.
 #include "core/capture/recording_view.h"
 #include "core/capture/replay_view.h"
 #include "core/query.h"
@@ -67,7 +67,7 @@ TEST(LinkedSource, ItsTableIsRecordedAndReplayedWithoutItsSource) {
   MemoryTypeList list;
   ASSERT_TRUE(open_source(reader, *replay));
   std::uint64_t generation = 0;
-  for (const std::uint64_t poll : {2U, 0U, 1U}) {  // a table that was read again would count on
+  for (const std::uint64_t poll : {2U, 0U, 1U}) {  // a second read would increase the count
     ASSERT_TRUE(replay->select_poll(poll));
     EXPECT_EQ(reads_shown(reader, *replay, list, ++generation), poll + 1);
   }

@@ -143,7 +143,7 @@ TEST(LinesBehind, AreThoseSinceTheLastRead) {
   EXPECT_EQ(lines_behind("a\nb\n", "a\nb\nc\n"), "c\n");
   EXPECT_EQ(lines_behind("a\nb\nc\n", "c\nd\n"), "d\n") << "the ring overwrote a and b";
   EXPECT_EQ(lines_behind("a\nb\nc\n", "x\ny\n"), "x\ny\n") << "and here all of it";
-  EXPECT_EQ(lines_behind("a\na\nb\n", "a\nb\na\n"), "a\n") << "the first match does not go on as the buffer does";
+  EXPECT_EQ(lines_behind("a\na\nb\n", "a\nb\na\n"), "a\n") << "the text after the first match differs from the buffer";
   EXPECT_EQ(lines_behind("long line\nb\nc\n", "b\n"), "b\n") << "cleared";
   EXPECT_EQ(lines_behind("a\n", ""), "");
 }

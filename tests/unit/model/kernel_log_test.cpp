@@ -206,7 +206,7 @@ TEST(KernelLogBook, JoinsNoTwoKills) {
   EXPECT_EQ(written.table.events[1].more, "");
 }
 
-TEST(KernelLogBook, DoesNotBelieveWhatProgramsWrite) {
+TEST(KernelLogBook, IgnoresWhatProgramsWrite) {
   KernelLogBook book;
   book.add(record(1, kKill, 14));
   book.add(record(2, kContext, 14));

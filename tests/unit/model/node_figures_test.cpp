@@ -58,7 +58,7 @@ TEST_F(NodeFiguresTest, NodesThatComeFindRoomAndThoseThatGoAreZero) {
   EXPECT_EQ(find_ordinal(list_, "a", 0)->node_count(), 4U);
 }
 
-TEST_F(NodeFiguresTest, WhatASourceNoLongerHasIsNoFigureAnyMore) {
+TEST_F(NodeFiguresTest, AFigureThatASourceNoLongerHasDisappears) {
   StagingBuilder with;
   with.nodes(kHeldAndFree, 2).type("a").node(NodeField::kFree, {1, 2});
   StagingBuilder without;

@@ -141,7 +141,7 @@ TEST(Staging, MergingFindsTheTypeOfANameAtAnyAddress) {
     for (int i = 0; i < 5000; ++i) {
       std::string name = "caller " + std::to_string(i * 7919 % 1000);
       ++staging.merge(name).figures[Field::kBytes];
-      name.assign(name.size(), 'x');  // nothing of it is borrowed
+      name.assign(name.size(), 'x');  // merge() copied it
     }
     staging.sort_by_name();
     ASSERT_EQ(staging.types().size(), 1000U);

@@ -6,7 +6,7 @@
 namespace memstat {
 namespace {
 
-TEST(KeyedNumbers, AreFoundInAnyOrderAndInBytesWhereTheLineSaysKilobytes) {
+TEST(KeyedNumbers, AreFoundInAnyOrderAndConvertedFromKilobytes) {
   std::array<KeyedNumber, 3> numbers{
       {{.key = "MemFree", .value = {}}, {.key = "MemTotal", .value = {}}, {.key = "HugePages_Total", .value = {}}}};
   EXPECT_EQ(read_keyed_numbers("MemTotal:       16 kB\nMemFree: 3 kB\nHugePages_Total:       7\n", numbers), std::nullopt);

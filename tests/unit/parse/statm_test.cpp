@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/PID/statm, from text made by hand.
+// /proc/PID/statm, from handwritten text.
 #include "core/parse/statm.h"
 
 #include "tests/support/test.h"

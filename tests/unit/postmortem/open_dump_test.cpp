@@ -128,7 +128,7 @@ TEST(OpenDump, WithAnyBitFlippedIsAnErrorOrACapture) {
     std::string flipped = whole;
     for (int flips = 0; flips < 8; ++flips) {
       state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-      // Half of them in the headers, half in the first part of memory, which has everything made.
+      // Half of them in the headers, half in the first part of memory, which has all generated objects.
       const std::size_t at = (state >> 33U) % ((flips & 1) != 0 ? 0x2000 : 0x30000);
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << (state >> 20U & 7U)));
     }

@@ -173,7 +173,7 @@ else
   echo "skipped: shellcheck of the scripts (Debian package shellcheck is missing)"
 fi
 
-# Not enabled (the default): nothing starts, unless asked for once.
+# Not enabled (the default): nothing starts, unless requested once.
 good
 conf
 forget

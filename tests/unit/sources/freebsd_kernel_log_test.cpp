@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's log as a source: tables and message buffers made by hand, and a recording.
+// FreeBSD's log as a source: handwritten tables and message buffers, and a recording.
 #include <gtest/gtest.h>
 
 #include <cerrno>

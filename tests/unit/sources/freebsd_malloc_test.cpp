@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// kern.malloc_stats from streams made by hand. Real streams are compared with the original library in tests/contract.
+// kern.malloc_stats from handwritten streams. Real streams are compared with the original library in tests/contract.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -138,7 +138,7 @@ TEST_F(FreebsdMalloc, TakesNamesOf31BytesAndEmptyOnes) {
   EXPECT_NE(find_staged(staging_, ""), nullptr);
 }
 
-TEST_F(FreebsdMalloc, RefusesANameWithoutItsNulAndSaysWhere) {
+TEST_F(FreebsdMalloc, RefusesANameWithoutItsNulAndReportsWhere) {
   const auto result = parse(MallocStream(4).add("good").add(std::string(32, 'n')).bytes(), 4);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kData);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Swap devices, free blocks and the ARC, from sysctls made by hand.
+// Swap devices, free blocks and the ARC, from handwritten sysctls.
 #include <gtest/gtest.h>
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounded tables of FreeBSD's kernel: from sysctls made by hand, compared with other figures in a capture that has them,
+// Bounded tables of FreeBSD's kernel: from handwritten sysctls, compared with other figures in a capture that has them,
 // and on this machine if it is FreeBSD.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ std::vector<TableCase> table_cases() {
       {"kernel_address_space",
        {{"vm.kvm_size", 1000000, 8}, {"kern.openfiles", 1}},
        "none",
-       "its size says nothing of its use"},
+       "its size does not indicate its use"},
       {"kmem",
        {{"vm.kmem_map_size", 111, 8}, {"vm.kmem_size", 1000, 8}},
        "bytes 111 byteslimit 1000",
@@ -110,7 +110,10 @@ std::vector<TableCase> table_cases() {
        {{"vm.stats.vm.v_user_wire_count", 10}, {"vm.max_user_wired", std::uint64_t{1} << 62U, 8}},
        "bytes 40960 count 10 countlimit 4611686018427387904 size 4096",
        "a limit that has no number of bytes"},
-      {"files", {{"kern.openfiles", kMinusOne}, {"kern.maxfiles", kMinusOne}}, "count 0", "-1 is no limit and no amount"},
+      {"files",
+       {{"kern.openfiles", kMinusOne}, {"kern.maxfiles", kMinusOne}},
+       "count 0",
+       "-1 is neither a limit nor an amount"},
       {"buffer_headers", {{"kern.nbuf", 7470}, {"vfs.numfreebuffers", 7086}}, "count 384 free 7086 countlimit 7470"},
       {"processes", {{"vm.uma.PROC.stats.current", 33}, {"kern.maxproc", 6000}}, "count 33 countlimit 5998"},
       {"processes", {{"vm.uma.PROC.stats.current", 33}, {"kern.maxproc", 1}}, "count 33"},

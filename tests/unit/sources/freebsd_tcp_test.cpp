@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's counters of TCP, from structures made by hand.
+// FreeBSD's counters of TCP, from handwritten structures.
 #include <gtest/gtest.h>
 
 #include "core/query.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// vm.zone_stats from streams made by hand. Real streams are compared with the original library in tests/contract.
+// vm.zone_stats from handwritten streams. Real streams are compared with the original library in tests/contract.
 #include <gtest/gtest.h>
 
 #include "core/query.h"
@@ -79,7 +79,7 @@ TEST_F(FreebsdUma, ReadsEveryNumberOfCpus) {
   }
 }
 
-TEST_F(FreebsdUma, KeepsTheCpusOfTheStreamWhateverTheViewSays) {
+TEST_F(FreebsdUma, KeepsTheStreamsCpusWhateverTheViewReports) {
   ASSERT_TRUE(parse(UmaStream(8).add(make_zone("z")).bytes(), 2));
   EXPECT_EQ(staging_.cpu_count(), 8U);
 }
@@ -163,7 +163,7 @@ TEST_F(FreebsdUma, KeepsDuplicateNamesApartInTheOrderOfTheStream) {
   EXPECT_EQ(find_staged(staging_, "malloc-16", 1)->figures[Field::kCount], 2U);
 }
 
-TEST_F(FreebsdUma, RefusesANameWithoutItsNulAndSaysWhere) {
+TEST_F(FreebsdUma, RefusesANameWithoutItsNulAndReportsWhere) {
   const auto result = parse(UmaStream(2).add(make_zone("good")).add(make_zone(std::string(40, 'n'))).bytes(), 2);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kData);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's page allocator: from sysctls made by hand, compared with other figures in a capture that has them, and on this
+// FreeBSD's page allocator: from handwritten sysctls, compared with other figures in a capture that has them, and on this
 // machine if it is FreeBSD.
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ TEST_F(FreebsdVm, NeverTakesMoreFromWiredPagesThanThereAre) {
   EXPECT_EQ(find_statistic(reader_->staging, kAccountedBytes, "wired_other"), 0U);
 }
 
-TEST_F(FreebsdVm, NamesThePartsThatAKernelDoesNotTell) {
+TEST_F(FreebsdVm, NamesThePartsThatAKernelDoesNotReport) {
   kernel_.sysctls.erase("vm.stats.vm.v_active_count");
   kernel_.sysctls.erase("vm.stats.vm.v_wire_count");
   ASSERT_TRUE(refresh_it());
@@ -230,7 +230,7 @@ TEST_F(FreebsdVm, ReadsCountersOf32BitsAsOlderKernelsHaveThem) {
   EXPECT_EQ(statistics().at("page_frees_total"), 4000000000U);
 }
 
-TEST_F(FreebsdVm, RefusesInvalidNumbersAndSaysWhere) {
+TEST_F(FreebsdVm, RefusesInvalidNumbersAndReportsWhere) {
   kernel_.set("vm.stats.vm.v_active_count", "123");
   const auto result = refresh_it();
   ASSERT_FALSE(result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tree vm.uma: from zones made by hand, compared with vm.zone_stats in the capture that has both, and on this machine if
+// The tree vm.uma: from handwritten zones, compared with vm.zone_stats in the capture that has both, and on this machine if
 // it is FreeBSD.
 #include <gtest/gtest.h>
 
@@ -151,7 +151,7 @@ TEST_F(FreebsdVmUma, ReadsThesePagesOfThisMachineAtEachFourthPoll) {
   EXPECT_EQ(type("pbuf"), "0 10 15 97 | 30 8") << "a recording has each poll as it was";
 }
 
-TEST_F(FreebsdVmUma, TellsSleepersAndAllBitsOfALimit) {
+TEST_F(FreebsdVmUma, HasSleepersAndAllBitsOfALimit) {
   add("mbuf_cluster", "mbuf_cluster");
   zones_[0].limit = 2200;
   write_stream();

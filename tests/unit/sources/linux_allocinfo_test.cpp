@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/allocinfo from text made by hand. Captured and live kernels: tests/guests/checker.py.
+// /proc/allocinfo from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/base/text.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
@@ -229,7 +229,7 @@ class LinuxAllocinfoSwitch : public testing::Test {
   MemoryTypeList list_;
 };
 
-TEST_F(LinuxAllocinfoSwitch, OffIsNotPresentAndSaysHowToSwitchItOn) {
+TEST_F(LinuxAllocinfoSwitch, OffIsNotPresentAndExplainsHowToEnableIt) {
   std::string& profiling = view_.contents[std::string(kSwitch)].emplace_back("0\n");
   for (const auto& result : {open_source(reader_, view_), refresh(reader_, view_, list_, 1)}) {
     ASSERT_TRUE(fails(result, {.code = ErrorCode::kNotPresent, .path = kFile, .detail = "vm.mem_profiling=1"}));

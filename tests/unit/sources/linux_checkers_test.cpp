@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel's own checkers count, from files made by hand. Captured and live kernels: tests/guests/checker.py.
+// What the kernel's own checkers count, from handwritten files. Captured and live kernels: tests/guests/checker.py.
 #include <unistd.h>
 
 #include "core/query.h"

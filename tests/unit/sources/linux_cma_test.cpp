@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Areas of contiguous memory from files made by hand. Captured and live kernels: tests/guests/checker.py.
+// Areas of contiguous memory from handwritten files. Captured and live kernels: tests/guests/checker.py.
 #include "core/collect/file_list.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"

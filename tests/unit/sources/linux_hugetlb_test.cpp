@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pools of huge pages from files made by hand and, as root, a pool of this machine to which the test adds a page. Captured
+// Pools of huge pages from handwritten files and, as root, a pool of this machine to which the test adds a page. Captured
 // kernels: tests/guests/checker.py.
 #include "core/collect/file_list.h"
 #include "core/query.h"
@@ -77,7 +77,7 @@ TEST_F(Hugetlb, HasTheLimitThatTheAdministratorSet) {
   EXPECT_EQ(words(pool("hugepages-2048kB", "0", "0")), "2MiB: 0 0 0 - 2097152") << "nothing is configured";
   EXPECT_EQ(words(pool("hugepages-2048kB", "0", "0", "0", "0", "7")), "2MiB: 0 0 0 7 2097152");
   EXPECT_EQ(words(pool("hugepages-2048kB", "5", "0", "0", "2", "7")), "2MiB: 10485760 5 10485760 10 2097152")
-      << "surplus pages are of the 7, not beside them";
+      << "the 7 include surplus pages";
   EXPECT_EQ(words(pool("hugepages-2048kB", "1", "2", "0", "3", "0")), "2MiB: 0 0 2097152 - 2097152")
       << "the files are read one after the other";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's log as a source: tables made by hand, and this machine's.
+// The kernel's log as a source: handwritten tables, and this machine's.
 #include <fcntl.h>
 #include <unistd.h>
 

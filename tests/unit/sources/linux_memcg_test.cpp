@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups: the parser on texts made by hand, and on a group of this machine's kernel
+// Control groups: the parser on handwritten texts, and on a group of this machine's kernel
 // that the test makes, fills, and takes away. Which groups are read is shown by tests/unit/collect/cgroup_walk_test.cpp;
 // captured kernels: tests/guests/checker.py.
 #include <signal.h>
@@ -176,7 +176,7 @@ TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
   EXPECT_EQ(shown("anonymous_bytes"), "/a=20");
 }
 
-TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
+TEST_F(LinuxMemcg, OmitsWhatAKernelDoesNotReport) {
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}}), "/a: 1/-/-/-");
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "low 1\n"}}), "/a: 1/-/-/-");
   EXPECT_EQ(words({{"/a/memory.current", "1\n"}, {"/a/memory.events", "max 2\n"}}), "/a: 1/-/2/-");
@@ -192,7 +192,7 @@ TEST_F(LinuxMemcg, LeavesOutWhatAKernelDoesNotTell) {
             "/a: 1/-/-/-");
 }
 
-TEST_F(LinuxMemcg, HasNoLimitWhereTheKernelSaysSo) {
+TEST_F(LinuxMemcg, HasNoLimitIfTheKernelReportsNone) {
   const auto limit = [&](const std::string& text) { return words({{"/a/memory.max", text}}); };
   EXPECT_EQ(limit("max\n"), "/a: -/-/-/-");
   EXPECT_EQ(limit("0\n"), "/a: -/0/-/-") << "nothing is allowed, which is a limit";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The accounts of the machine's memory: from text made by hand, and that they add up on every captured kernel.
+// The accounts of the machine's memory: from handwritten text, and that they add up on every captured kernel.
 #include "core/collect/file_bundle.h"
 #include "core/query.h"
 #include "tests/support/accounts_outcome.h"
@@ -102,7 +102,7 @@ TEST_F(Memory, IsDividedIntoPartsThatDoNotOverlap) {
   EXPECT_EQ(list_.size(), 0U);
 }
 
-TEST_F(Memory, HasDataOfSocketsAsFarAsNoOtherPartHoldsIt) {
+TEST_F(Memory, HasSocketDataThatNoOtherPartContains) {
   EXPECT_EQ(part("sockets"), -1) << "no file";
   const std::int64_t before = unaccounted();
   ASSERT_GT(before, 4000);
@@ -302,14 +302,14 @@ TEST_F(MemoryAreas, AreCountedWithWhatDriversHoldOfThem) {
       << "huge pages are in their pools";
 }
 
-TEST_F(MemoryAreas, AreMissingWhenOneDoesNotTell) {
+TEST_F(MemoryAreas, AreMissingWhenOneIsNotReported) {
   EXPECT_EQ(cma({{"a/alloc_pages_success", "70\n"}}), std::nullopt) << "5.13 to 6.8";
   EXPECT_EQ(cma({{"a/alloc_pages_success", "70\n"}, {"b/total_pages", "5"}, {"b/available_pages", "4"}}), std::nullopt);
   EXPECT_EQ(cma({{"a/total_pages", "x\n"}, {"a/available_pages", "60\n"}}), std::nullopt);
   EXPECT_EQ(cma({}), std::nullopt);
 }
 
-TEST_F(Memory, HasSwapPromisesAndViewsBesideTheParts) {
+TEST_F(Memory, HasSwapPromisesAndViewsInAdditionToTheParts) {
   const std::int64_t before = unaccounted();
   put("/proc/meminfo", std::string(kMeminfo) +
                            "Mlocked: 1 kB\nSwapTotal: 2 kB\nSwapFree: 3 kB\nDirty: 4 kB\nWriteback: 5 kB\nCommitLimit: 6 "

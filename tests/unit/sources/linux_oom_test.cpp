@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kills and stalls from text made by hand, and from this machine's kernel, which is made to kill one of our own processes.
+// Kills and stalls from handwritten text, and from this machine's kernel, which is made to kill one of our own processes.
 // Captured and live kernels: tests/guests/checker.py.
 #include <unistd.h>
 

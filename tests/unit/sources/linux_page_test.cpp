@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Zones from text made by hand. Captured and live kernels: tests/guests/checker.py.
+// Zones from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/query.h"
@@ -292,7 +292,7 @@ TEST(LinuxPageFiles, AreReadAsFarAsTheKernelHasThemAndTheOptionsWantThem) {
     SourceReader reader(source());
     MemoryTypeList list;
     ASSERT_EQ(reader.state->options.size(), 1U);
-    EXPECT_EQ(reader.state->options[0].number, 0U) << "off unless asked for";
+    EXPECT_EQ(reader.state->options[0].number, 0U) << "off by default";
     reader.state->options[0].number = wants_types ? 1 : 0;
     ASSERT_TRUE(open_source(reader, view));
     const std::size_t before = view.reads_of(kBuddyFile);
@@ -329,14 +329,14 @@ TEST(LinuxPageFiles, OneThatOnlyRootMayOpenIsLeftOutWithANote) {
   MemoryTypeList list;
   ASSERT_TRUE(open_source(reader, view));
   ASSERT_TRUE(refresh(reader, view, list, 1));
-  EXPECT_EQ(reader.staging.note(), "") << "it was not asked for";
+  EXPECT_EQ(reader.staging.note(), "") << "it was not requested";
   reader.state->options[0].number = 1;
   ASSERT_TRUE(open_source(reader, view));
   for (std::uint64_t poll = 2; poll < 5; ++poll) {
     ASSERT_TRUE(refresh(reader, view, list, poll)) << poll;
     EXPECT_NE(reader.staging.note().find("migrate_types"), std::string::npos) << poll;
   }
-  EXPECT_EQ(view.reads_of(kTypeFile), 1U) << "asked for once";
+  EXPECT_EQ(view.reads_of(kTypeFile), 1U) << "read once";
   EXPECT_EQ(sum_of_statistics(reader.staging, "buddy_free_blocks_by_type{").count, 0U);
   reader.state->options[0].number = 0;
   ASSERT_TRUE(refresh(reader, view, list, 5));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of the per-CPU allocator from text made by hand. Captured and live kernels: tests/guests/checker.py.
+// Memory of the per-CPU allocator from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes by name: from bundles made by hand, from trees like /proc's, and from this machine's kernel against what it says
-// of this very process elsewhere.
+// Processes by name: from handwritten bundles, from trees like /proc's, and from this machine's kernel, compared with other
+// files about this process.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

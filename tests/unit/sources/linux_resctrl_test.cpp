@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory bandwidth and cache occupancy by resource group, from text made by hand and a capture made after the kernel's
+// Memory bandwidth and cache occupancy by resource group, from handwritten text and a capture made after the kernel's
 // documentation.
 #include "core/query.h"
 #include "tests/support/fixtures.h"
@@ -72,10 +72,10 @@ TEST_F(Resctrl, GroupsHaveTheirPathsAsNamesAndDomainsTheirNumbers) {
   EXPECT_EQ(found.at("resctrl_cache_occupancy_bytes{/mon_groups/web,0}"), 1U);
   EXPECT_EQ(found.at("resctrl_cache_occupancy_bytes{/batch,1}"), 2U);
   EXPECT_EQ(found.at("resctrl_cache_occupancy_bytes{/batch/mon_groups/job,10}"), ~std::uint64_t{0});
-  EXPECT_EQ(found.size(), 7U) << "info, mon_data and mon_groups are no groups";
+  EXPECT_EQ(found.size(), 7U) << "info, mon_data and mon_groups are not groups";
 }
 
-TEST_F(Resctrl, WhatHasNoValueIsNoSeriesAndNever0) {
+TEST_F(Resctrl, AMissingValueHasNoSeriesAndIsNever0) {
   for (const char* word : {"Unavailable\n", "Unassigned\n", "Error\n"}) {
     set("", "00", "mbm_total_bytes", word);
     const Words found = words();
@@ -103,7 +103,7 @@ TEST_F(Resctrl, SaysThatItIsNotMounted) {
   EXPECT_NE(to_string(result.error()).find("resctrl is not mounted; where the CPU has it: mount -t resctrl"),
             std::string::npos);
   view_.contents[kRoot + "/something/else"] = {"1\n"};
-  EXPECT_EQ(refresh_once().error().code, ErrorCode::kNotPresent) << "a directory without info is no resctrl";
+  EXPECT_EQ(refresh_once().error().code, ErrorCode::kNotPresent) << "a directory without info is not resctrl";
 }
 
 TEST_F(Resctrl, SaysThatTheCpuMonitorsNothing) {
@@ -123,7 +123,7 @@ TEST_F(Resctrl, GroupsBeyondTheBoundAreCountedMonitoredOnesFirst) {
   EXPECT_FALSE(found.contains("resctrl_cache_occupancy_bytes{/a/mon_groups/x,0}"));
 }
 
-TEST_F(Resctrl, AGroupThatGoesMeanwhileIsNoError) {
+TEST_F(Resctrl, AGroupThatDisappearsMeanwhileIsNotAnError) {
   set("/batch", "00", "llc_occupancy", "1\n");
   for (const int gone : {ENOENT, ENODEV}) {
     view_.failures[kRoot + "/batch/mon_data/mon_L3_00/llc_occupancy"] = gone;

@@ -75,7 +75,7 @@ TEST_F(LiveSlabSysfs, ReadsNothingThatWalksTheListsHoweverLongTheyAre) {
     quick[file] = quickest_read(*view_, "/sys/kernel/slab/" + std::string(*likely) + "/" + file);
 
   PartialSlabs slabs;
-  if (!slabs.make(kSlabs)) GTEST_SKIP() << "this system does not let us make " << kSlabs << " partial slabs of messages";
+  if (!slabs.make(kSlabs)) GTEST_SKIP() << "this system does not permit  " << kSlabs << " partial slabs of messages";
   NotedReads noted(*view_);
   read_again(noted);
   std::string grown;

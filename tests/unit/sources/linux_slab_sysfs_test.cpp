@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of /sys/kernel/slab of kernels made by hand: which are read when, and how. Captured and live
+// The files of /sys/kernel/slab of handwritten kernels: which are read when, and how. Captured and live
 // kernels: linux_slab_sysfs_kernels_test.cpp.
 #include "core/query.h"
 #include "tests/support/result_checks.h"
@@ -101,8 +101,7 @@ TEST_F(LinuxSlabSysfs, HasNoNodesOnAKernelThatDoesNot) {
 TEST_F(LinuxSlabSysfs, ReadsByDefaultOnlyInConstantTime) {
   for (const char* cache : {"a", "b", "c"}) kernel_.add(cache, files());
   ASSERT_TRUE(open());
-  EXPECT_EQ(kernel_.calls_of("/objects") + kernel_.calls_of("/objects_partial"), 0U)
-      << "not even to see whether it is there";
+  EXPECT_EQ(kernel_.calls_of("/objects") + kernel_.calls_of("/objects_partial"), 0U) << "not even to test whether it exists";
   for (int read = 0; read < 100; ++read) {
     kernel_.calls.clear();
     ASSERT_TRUE(read_source(reader_, kernel_));
@@ -434,7 +433,7 @@ TEST_F(LinuxSlabSysfs, CountsAsLongAsItsBudgetOfTheViewsClockLasts) {
   EXPECT_EQ(kernel_.calls_of("/objects"), 3U) << "the third begins after 2 ms, a fourth would after 3";
   kernel_.calls.clear();
   (void)words();
-  EXPECT_EQ(kernel_.calls_of("/objects"), 2U) << "those whose turn it was";
+  EXPECT_EQ(kernel_.calls_of("/objects"), 2U) << "only the caches whose turn it was";
   kernel_.count_takes = std::chrono::nanoseconds(0);
   kernel_.calls.clear();
   (void)words();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/slabinfo from text made by hand. Captured and live kernels: tests/guests/checker.py.
+// /proc/slabinfo from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/query.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
@@ -351,7 +351,7 @@ TEST_F(ObjectSizes, AreNeverSoughtOutsideTheDirectory) {
   }
 }
 
-TEST_F(ObjectSizes, AreNotTakenFromAFileThatHoldsNoNumber) {
+TEST_F(ObjectSizes, AreNotReadFromAFileWithoutANumber) {
   set_caches({"a", "b", "c"});
   set_size("a", "many\n");
   set_size("b", "");

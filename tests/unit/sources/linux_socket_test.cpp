@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Protocols and their memory from files made by hand, and from this machine's kernel against sockets that the test fills
+// Protocols and their memory from handwritten files, and from this machine's kernel against sockets that the test fills
 // itself. Captured kernels: tests/guests/checker.py.
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -148,7 +148,7 @@ TEST_F(Sockets, OfOtherNamespacesAreCountedToo) {
   EXPECT_TRUE(fails(files_.parse(), {.path = kSockstat, .offset = 16U}));
 }
 
-TEST_F(Sockets, HaveFragmentsBesideThem) {
+TEST_F(Sockets, HaveFragmentsInAddition) {
   files_.contents[kSockstat] = "sockets: used 13\nTCP: inuse 1 mem 0\nFRAG: inuse 2 new 5 memory 968\n";
   files_.contents["/proc/net/sockstat6"] = "TCP6: inuse 0\nFRAG6: inuse 3 memory 70\n";
   EXPECT_EQ(files_.figures_of("FRAG"), "bytes=968 count=2");

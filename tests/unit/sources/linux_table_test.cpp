@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bounded tables from files made by hand, and from this machine's kernel against system calls and against entries that the
+// Bounded tables from handwritten files, and from this machine's kernel against system calls and against entries that the
 // test makes itself. Captured kernels: tests/guests/checker.py.
 #include <fcntl.h>
 #include <sys/ipc.h>
@@ -165,7 +165,7 @@ TEST_F(Tables, ThatAreWrongAreRefusedWithThePlace) {
 TEST_F(Tables, OfABundleThatIsCutShortOrEmptyAreRefused) {
   EXPECT_FALSE(files_.parse());
   file("sys/fs/epoll/max_user_watches") = "100\n";
-  EXPECT_FALSE(files_.parse()) << "a limit is no table";
+  EXPECT_FALSE(files_.parse()) << "a limit is not a table";
   file("sys/fs/aio-nr") = "1\n";
   EXPECT_TRUE(files_.parse());
   files_.has_end = false;
@@ -299,7 +299,7 @@ TEST_F(LiveTables, CountAsynchronousOperationsAndTerminalsOfTheTest) {
   close(terminal);
 }
 
-TEST_F(LiveTables, AreCountedWithinFourReadsWhereProgramsSeldomMakeEntries) {
+TEST_F(LiveTables, AreCountedWithinFourReadsIfProgramsRarelyMakeEntries) {
   if (!now("sysv_shm")) GTEST_SKIP() << "this kernel has no System V IPC";
   const int segment = shmget(IPC_PRIVATE, 12347, 0600);
   if (segment < 0) GTEST_SKIP() << "no shared memory: " << std::strerror(errno);

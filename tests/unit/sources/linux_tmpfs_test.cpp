@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mounts of tmpfs: from tables and mountinfo made by hand, and from this machine.
+// Mounts of tmpfs: from handwritten tables and mountinfo, and from this machine.
 #include "core/collect/tmpfs_table.h"
 #include "core/query.h"
 #include "tests/support/result_checks.h"

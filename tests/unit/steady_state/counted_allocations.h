@@ -53,7 +53,7 @@ inline void prepare_stack() {}
 #endif
 
 /// Calls poll_once(NUMBER), which polls and returns whether that succeeded, a few times: no allocation once it has room.
-/// What prepare(NUMBER) allocates before does not count.
+/// Allocations of prepare(NUMBER), which runs before, do not count.
 template <typename Poll, typename Prepare>
 void expect_steady(Poll poll_once, Prepare prepare) {
   prepare_stack();

@@ -25,7 +25,7 @@ TEST(SteadyMemcg, AllocatesNothingWhileTheSameGroupsAreThere) {
   write("/cgroup.subtree_control", "memory\n");
   std::vector<std::string> groups;
   for (int slice = 0; slice < 10; ++slice) {
-    groups.push_back("/a slice with a long name that is no short string " + std::to_string(slice) + ".slice");
+    groups.push_back("/a slice with a name too long for the small-string optimization  " + std::to_string(slice) + ".slice");
     const std::string above = groups.back();
     for (int unit = 0; unit < 10; ++unit) groups.push_back(above + "/unit-" + std::to_string(unit) + ".service");
   }

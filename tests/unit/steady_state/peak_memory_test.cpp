@@ -99,7 +99,7 @@ TEST_F(PeakMemory, IsGivenBackWhenThePeakIsOver) {
   const std::int64_t after = held();
   std::printf("held: %.2f MB before, %.2f MB at the peak, %.2f MB after it\n", 1e-6 * static_cast<double>(before),
               1e-6 * static_cast<double>(peak), 1e-6 * static_cast<double>(after));
-  EXPECT_GT(peak, 4 * before) << "is no peak";
+  EXPECT_GT(peak, 4 * before) << "this is not a peak";
   EXPECT_LT(after - before, (peak - before) / 20);
 }
 
@@ -111,8 +111,7 @@ TEST(PeakMemoryOfConnections, IsGivenBackWhenMostAreClosed) {
   for (int i = 0; i < 1000; ++i) table.add(-1, {kLoopbackAddress, 1}, 0, {}).input.assign(2000, 'x');
   EXPECT_GT(live_bytes.load() - before, static_cast<std::int64_t>(1000 * (entry + 2000)));
   while (table.all().size() > 10) table.remove(*table.all().front());
-  EXPECT_LT(live_bytes.load() - before, static_cast<std::int64_t>(1000 * (entry + 100)))
-      << "only entries remain, for who has them";
+  EXPECT_LT(live_bytes.load() - before, static_cast<std::int64_t>(1000 * (entry + 100))) << "only the entries remain";
   table.shrink();
   EXPECT_LT(live_bytes.load() - before, static_cast<std::int64_t>(50 * (entry + 2000)));
 }

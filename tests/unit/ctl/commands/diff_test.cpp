@@ -19,7 +19,7 @@ class DiffReport : public testing::Test {
   TrackedList after_{{}, Allocator::kSlab};
 };
 
-TEST_F(DiffReport, WhatGrewMostIsFirstAndWhatStayedIsNotThere) {
+TEST_F(DiffReport, ListsTheLargestGrowthFirstAndOmitsUnchangedTypes) {
   StagingBuilder before;
   before.type("grew", {{kBytes, 100}, {kCount, 1}})
       .type("shrank", {{kBytes, 5000}, {kCount, 50}})

@@ -94,8 +94,8 @@ TEST(LimitsReport, SaysWhereALimitIsSetAndHowItApplies) {
     return limits_table(std::span(&files, 1)).print({.layout = Layout::kCsv});
   };
   EXPECT_THAT(csv_of("linux"), HasSubstr(",fs.file-max,sysctl,CAP_SYS_ADMIN may exceed it,"));
-  EXPECT_THAT(csv_of("freebsd"), HasSubstr(",kern.maxfiles,sysctl,users are refused 5 % earlier, root one below it,"));
-  EXPECT_THAT(csv_of(""), HasSubstr("objects,,,,,5,10")) << "of an unknown system nothing is said";
+  EXPECT_THAT(csv_of("freebsd"), HasSubstr(",kern.maxfiles,sysctl,\"users are refused 5 % earlier, root one below it\","));
+  EXPECT_THAT(csv_of(""), HasSubstr("objects,,,,,5,10")) << "nothing is known about an unknown system";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(MbufFigures, PacketsHoldMbufsAndClusters) {
   EXPECT_EQ(mbufs.cache, 1010U);
   EXPECT_EQ(mbufs.total, 1111U);
   const Amount clusters = clusters_of(zones());
-  EXPECT_EQ(clusters.current, 19000U) << "those of cached packets are not in use";
+  EXPECT_EQ(clusters.current, 19000U) << "clusters of cached packets are not in use";
   EXPECT_EQ(clusters.cache, 101000U);
   EXPECT_EQ(clusters.total, 120000U);
   const Amount jumbos = jumbos_of({.count = 5, .free = 60});

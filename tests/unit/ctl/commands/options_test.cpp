@@ -113,7 +113,7 @@ TEST(CtlOptions, OfOriginsMayNameACache) {
   EXPECT_EQ(parse({"origins", "--for", "500ms"}).options.window_ns, 500'000'000);
 }
 
-TEST(CtlOptions, JsonIsPrettyUnlessSaidOtherwise) {
+TEST(CtlOptions, JsonIsIndentedUnlessDisabled) {
   for (const auto& [argument, is_compact] :
        {std::pair{"--json", false}, {"--json=pretty", false}, {"--json=compact", true}}) {
     const CommandLine options = parse({"zones", argument}).options;

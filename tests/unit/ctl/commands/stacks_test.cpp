@@ -17,7 +17,7 @@ std::string name_of(std::uint64_t frame) {
   return found == kNames.end() ? std::string() : found->second;
 }
 
-/// A minute in which one program took and kept a block every second, and another has two.
+/// A minute in which one program allocated and kept a block every second, and another program two blocks.
 MemuseFindings findings() {
   MemuseFindings findings{
       .table = {.watched_ns = 60 * kNsOfASecond, .older_ns = 10 * kNsOfASecond}, .options = {}, .name_of = name_of};
@@ -121,7 +121,7 @@ TEST(MemuseReport, FoldsStacksFromTheOutermostCall) {
       << "calls from two places of one function are one";
 }
 
-TEST(MemuseReport, HasNoByteThatATerminalObeys) {
+TEST(MemuseReport, HasNoControlBytes) {
   MemuseFindings hostile = findings();
   for (events::MemuseBlock& block : hostile.table.blocks) block.command = "\x1b[2J\xff";
   hostile.table.caches[0].name = "\x1b]0;x";

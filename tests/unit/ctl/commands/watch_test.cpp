@@ -73,8 +73,8 @@ TEST(NamedTypes, OfMergedSlabCachesAreFoundByEachName) {
   const ReportView wider = with_merged_names(view, rows);
   ASSERT_THAT(wider.patterns, SizeIs(2));
   EXPECT_TRUE(wider.patterns[1].matches("slab/sig.queue"));
-  EXPECT_FALSE(wider.patterns[1].matches("slab/sigxqueue")) << "the name is no expression";
-  EXPECT_THAT(with_merged_names({}, rows).patterns, IsEmpty()) << "without a pattern all are wanted";
+  EXPECT_FALSE(wider.patterns[1].matches("slab/sigxqueue")) << "the name is not an expression";
+  EXPECT_THAT(with_merged_names({}, rows).patterns, IsEmpty()) << "without a pattern all are selected";
 }
 
 TEST(NearestWords, CountLettersThatDiffer) {
@@ -102,7 +102,7 @@ TEST(WatchReport, ALineSaysWhatChangedSinceTheLast) {
   const WatchedState now{.seconds = 14, .time_ns = 1'000'000'000, .bytes = 4600, .objects = 4, .failures = 1};
   EXPECT_EQ(watch_line(csv, now, before, true), "1970-01-01T00:00:01Z,slab/a,4600,4,-400,-100,1\n");
   EXPECT_EQ(watch_line(csv, now, std::nullopt, true), "1970-01-01T00:00:01Z,slab/a,4600,4,,,1\n")
-      << "the first knows no change";
+      << "the first line has no change";
   const WatchedState objects{.seconds = 15, .bytes = {}, .objects = 9, .failures = {}};
   EXPECT_EQ(watch_line(csv, objects, now, true), "1970-01-01T00:00:00Z,slab/a,,9,,,\n");
   EXPECT_EQ(watch_line(csv, objects, objects, false), "1970-01-01T00:00:00Z,slab/a,,9,0,,\n") << "at the same time";

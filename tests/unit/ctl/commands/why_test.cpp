@@ -99,7 +99,7 @@ TEST(Why, ATypeThatDoesNotLeakIsAnAnswer) {
   const std::vector<NamePattern> patterns{pattern_of("dentry")};
   EXPECT_THAT(growth_words(growth, patterns), HasSubstr("slab/dentry is not a leak: it grew by 1 MiB"));
   growth.is_enough = false;
-  EXPECT_THAT(growth_words(growth, patterns), HasSubstr("Whether it leaks cannot be told after"));
+  EXPECT_THAT(growth_words(growth, patterns), HasSubstr("Whether it leaks is unknown after"));
 }
 
 TEST(Why, ACauseIsExplained) {

@@ -60,7 +60,7 @@ TEST(Cells, NamesCannotTurnOrHideText) {
             "\xE2\x80\x90\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD");
 }
 
-TEST(Cells, BytesThatAreNoCharacterAreReplacedEach) {
+TEST(Cells, EachInvalidByteIsReplaced) {
   EXPECT_EQ(printable_bytes(""), "");
   EXPECT_EQ(printable_bytes("/a \xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80/b"), "/a \xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80/b");
   EXPECT_EQ(printable_bytes("a\xFF\x80z"), "a??z");

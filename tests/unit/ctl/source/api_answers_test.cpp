@@ -44,7 +44,7 @@ TEST(ApiAnswers, OfTwoLimitsTheOneWithTheDaemonsPartIsShown) {
   type.limit_used = 0.5;
   EXPECT_EQ(nearest_limit(type).column->is_bytes, false) << "both are as near";
   EXPECT_EQ(nearest_limit(type).counted, 50U);
-  type.limit_used = 0.75;  // 25 are cached and not free in slabs, which the daemon does not send
+  type.limit_used = 0.75;  // 25 are cached and not free in slabs; the daemon does not send that number
   EXPECT_EQ(nearest_limit(type).counted, 75U);
   type.bytes = 900;
   type.limit_used = 0.9;

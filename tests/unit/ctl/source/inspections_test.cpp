@@ -8,14 +8,14 @@
 namespace memstat::ctl {
 namespace {
 
-TEST(Inspections, RootIsNotToldToBecomeRoot) {
+TEST(Inspections, DoesNotAdviseRootToBecomeRoot) {
   InspectionAnswer answer;
   answer.refused = 1;
   Inspection inspection{};
   inspection.needs = "CAP_SYS_PTRACE";
   EXPECT_EQ(missing_of(answer, inspection, false),
             std::string("not in this answer, because you may not examine them: 1 process; ") +
-                (::geteuid() == 0 ? "this root lacks CAP_SYS_PTRACE, or a container or a security module forbids it"
+                (::geteuid() == 0 ? "root here lacks CAP_SYS_PTRACE, or a container or a security module forbids it"
                                   : "run memstatctl as root (it needs CAP_SYS_PTRACE)"));
   EXPECT_THAT(missing_of(answer, inspection, true), HasSubstr("; record it as root"));
 }

@@ -50,7 +50,7 @@ std::string text_of(TopModel& model) {
   return text;
 }
 
-/// What was read, once the reader's descriptor is readable.
+/// The result of the read; waits until the reader's descriptor is readable.
 TopReading waited_for(TopReader& reader) {
   pollfd entry{.fd = reader.wake_fd(), .events = POLLIN, .revents = 0};
   std::optional<TopReading> reading = reader.take();
@@ -103,7 +103,7 @@ TEST(TopReader, FiguresOfATypeThatIsNoLongerSelectedAreNotShown) {
   EXPECT_THAT(text_of(model), HasSubstr("none of a"));
 }
 
-TEST(TopModel, SaysForHowLongThereWasNoAnswer) {
+TEST(TopModel, ShowsHowLongThereWasNoAnswer) {
   TopModel model;
   model.set_waiting(1);
   EXPECT_THAT(text_of(model), testing::Not(HasSubstr("no answer")));

@@ -89,7 +89,7 @@ TEST_F(FormatsTest, OpenMetricsHasBeginningsOnlyOnRequest) {
   options.created = true;
   const std::string all = page(kOpenMetrics, options);
   EXPECT_EQ(series_, without);
-  EXPECT_EQ(page(kText, options), page(kText)) << "the text format has no such thing";
+  EXPECT_EQ(page(kText, options), page(kText)) << "the text format has none";
   EXPECT_THAT(
       all, HasSubstr("memstat_type_frees_total" + labels + "} 5\nmemstat_type_frees_created" + labels + "} 1700000000.25\n"))
       << "the kernel's counters began at boot";
@@ -119,7 +119,7 @@ TEST_F(FormatsTest, FirstSightIsKeptWhenLaterSnapshotsAreMade) {
   EXPECT_EQ(types_.snapshot.rows()[0].first_seen_ns, kNow);
 }
 
-TEST_F(FormatsTest, ProtobufSaysWhatTheCatalogueSaysWithLabelsAsTheyAreAndBeginnings) {
+TEST_F(FormatsTest, ProtobufHasTheCataloguesTextUnescapedLabelsAndStartTimes) {
   poll_sample();
   const std::vector<ProtobufFamily> families = read_protobuf_page(page(kProtobuf));
   std::vector<std::string> names;

@@ -89,7 +89,7 @@ TEST(NativeHistogram, NativeCountsAddUpToTheCountAndClassicOnesAreCumulative) {
   for (std::size_t i = 1; i < data.spans.size(); ++i) EXPECT_GT(data.spans[i].offset, 2) << "small gaps do not";
 }
 
-TEST(NativeHistogram, WhatNoClockCanSayDoesNoHarm) {
+TEST(NativeHistogram, ImpossibleTimesAreHarmless) {
   NativeHistogram histogram({1}, 0);
   for (const double odd : {-1.0, std::numeric_limits<double>::quiet_NaN(), 0.0, 1e-300, 5e-324}) histogram.observe(odd);
   EXPECT_EQ(histogram.data().zero_count, 5U);

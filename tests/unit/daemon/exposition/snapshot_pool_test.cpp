@@ -42,7 +42,7 @@ TEST(SnapshotPool, NeverHandsOutThePublishedOne) {
   publish(pool, "1");
   const RenderedSnapshot* const published = pool.current().get();  // held by no reader
   EXPECT_NE(pool.free_snapshot(), published);
-  EXPECT_EQ(pool.free_snapshot(), pool.free_snapshot()) << "until it is published it stays free";
+  EXPECT_EQ(pool.free_snapshot(), pool.free_snapshot()) << "it stays free until it is published";
 }
 
 TEST(SnapshotPool, EachSnapshotIsFreedOnceBeforeItIsBuiltAgain) {
@@ -84,7 +84,7 @@ TEST(SnapshotPool, WhenReadersHoldAllThePreviousOneStays) {
   EXPECT_EQ(page_in(*held[0]), "1");
 }
 
-TEST(SnapshotPool, WhatSlowReadersNeededIsGivenBackAWhileAfterThem) {
+TEST(SnapshotPool, FreesTheMemoryOfSlowReadersAfterAWhile) {
   SnapshotPool pool;
   std::vector<std::shared_ptr<const RenderedSnapshot>> held;
   std::vector<const RenderedSnapshot*> all;

@@ -22,7 +22,7 @@ TEST(HttpServerAnswers, OnlyWhatHasStatus200AndOnlyWhileItRuns) {
   ASSERT_NE(server, nullptr);
   EXPECT_TRUE(server->answers("/", kPatience));
   EXPECT_FALSE(server->answers("/nothing", kPatience));
-  EXPECT_TRUE(server->answers("/large", kPatience)) << "the rest of which is not waited for";
+  EXPECT_TRUE(server->answers("/large", kPatience)) << "it does not wait for the rest";
   server->stop();
   EXPECT_FALSE(server->answers("/", kPatience));
 }

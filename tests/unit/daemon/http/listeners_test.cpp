@@ -16,7 +16,7 @@
 namespace memstat {
 namespace {
 
-/// While it lives, at most `count` more files may be open than now.
+/// While this object exists, the process can open at most `count` more files.
 class FewMoreFiles {
  public:
   explicit FewMoreFiles(rlim_t count) {

@@ -46,7 +46,7 @@ HttpResponse answer(const HttpRequest& request) {
   } else if (request.path == "/throw") {
     throw std::runtime_error("out of luck");
   } else if (request.path == "/throw-int") {
-    throw 7;  // what no std::exception catches
+    throw 7;  // not a std::exception
   } else if (request.path != "/metrics" && request.path != "/a b") {
     response.status = 404;
     response.text = "no such page\n";
@@ -284,7 +284,7 @@ TEST_F(HttpServerTest, LoopbackListenerRefusesForeignHosts) {
   EXPECT_TRUE(got && got->body.find("Host") != std::string::npos);
 }
 
-TEST_F(HttpServerTest, WhatTheHandlerThrowsIsStatus500AndALogLine) {
+TEST_F(HttpServerTest, AnExceptionOfTheHandlerIsStatus500AndALogLine) {
   start();
   auto connection = client();
   for (const char* path : {"/throw", "/throw-int"}) {
@@ -359,7 +359,7 @@ TEST_F(HttpServerTest, PeersThatAreGoneHoldNothing) {
 }
 
 TEST_F(HttpServerTest, CallsOfOtherObjectsAreTheSystems) {
-  // The program's own listener beside the server's: only civetweb's bind, listen and accept are different.
+  // The program's own listener next to the server's: only civetweb's bind, listen and accept are different.
   start();
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clients that take their responses late or never: the memory that kernel and server use for them is bounded, and within the
-// bound no client loses its page.
+// Clients that read their responses late or never: kernel and server use bounded memory for them, and within the limit no
+// client loses its page.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -191,7 +191,7 @@ TEST_F(SlowClients, ClientsThatResetTheirConnectionsAreForgotten) {
     // A busy kernel resets them later; unknown if it does not report it.
     ASSERT_TRUE(eventually([&] { return held_by_kernel().value_or(0) == 0; })) << i;
   }
-  EXPECT_EQ(server_->evictions(), 0U) << "they are gone, so none had to go";
+  EXPECT_EQ(server_->evictions(), 0U) << "they closed, so none had to be evicted";
 }
 
 TEST(HttpServerDefaults, AnIdleConnectionIsKeptForTwoMinutesAndLonger) {
@@ -210,7 +210,7 @@ TEST_F(SlowClients, AClientThatTakesItsAnswersIsKeptForTwoMinutes) {
   EXPECT_TRUE(scrape());
   const auto refused = waiting.read_to_end();
   ASSERT_TRUE(refused);
-  EXPECT_TRUE(refused->starts_with("HTTP/1.1 408")) << "the server has not seen that two minutes have passed";
+  EXPECT_TRUE(refused->starts_with("HTTP/1.1 408")) << "the server has not noticed that two minutes have passed";
   const auto again = kept.request("GET", "/metrics");
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->body == body_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Consecutive names of archives: which is used, which is filled again, which are removed.
+// Consecutive names of archives: which one is used, which is reused, which are removed.
 #include "daemon/poll/archive_series.h"
 
 #include <fcntl.h>
@@ -110,7 +110,7 @@ TEST_F(ArchiveSeries, FillsAnEmptyOneThatARunLeftBehind) {
   EXPECT_EQ(opened(), "rec-3.tar.zst") << "the empty one is locked by a run that continues";
 }
 
-TEST_F(ArchiveSeries, FillsNothingThatIsNoPlainFileOfOneName) {
+TEST_F(ArchiveSeries, FillsOnlyPlainFilesWithOneName) {
   put("elsewhere", 0);
   std::filesystem::create_symlink("elsewhere", directory_.file("rec.tar.zst"));
   EXPECT_EQ(opened(), "rec-2.tar.zst");

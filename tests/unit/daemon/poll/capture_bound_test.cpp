@@ -28,7 +28,7 @@ TEST_F(CaptureBoundTest, AnInvalidSizeIsAnErrorThatNamesTheVariable) {
   const auto bound = capture_bound({});
   ASSERT_FALSE(bound);
   EXPECT_NE(to_string(bound.error()).find("MEMSTAT_CAPTURE_MAX"), std::string::npos);
-  EXPECT_EQ(*capture_bound(1000), 1000U) << "where the flag is given the variable is not looked at";
+  EXPECT_EQ(*capture_bound(1000), 1000U) << "if the flag is given, the variable is ignored";
 }
 
 }  // namespace

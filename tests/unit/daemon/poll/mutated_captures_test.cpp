@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Captures whose files were cut, changed, blown up, exchanged, renamed and doubled at random, polled as memstatd polls them:
-// no crash, a page without contradictions, a reason for each source that is down, and memory in proportion to the capture.
+// Captures whose files were truncated, changed, enlarged, exchanged, renamed and duplicated at random, polled as memstatd
+// polls them: no crash, a page without contradictions, a reason for each source that is down, and memory in proportion to
+// the capture.
 //
 // MEMSTAT_MUTATION_SEED and MEMSTAT_MUTATION_ROUNDS in the environment: the first seed, and how many captures to make of
 // each. Round N of seed S is round 0 of seed S + N.
@@ -32,7 +33,7 @@ std::uint64_t peak_of_memory() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// The files of a capture, any of which can be changed.
+/// The files of a capture; each can be changed.
 struct LooseCapture {
   struct File {
     std::string path;
@@ -121,7 +122,7 @@ std::size_t samples_on(std::string_view page) {
   return samples;
 }
 
-/// Every poll of a capture, with all sources and all figures. Returns whether it was one at all; if not, says why.
+/// Every poll of a capture, with all sources and all figures. Returns whether it is a capture; if not, with the reason.
 bool poll_all(const LooseCapture& capture) {
   auto opened = ReplayKernelView::open(capture.put_together());
   if (!opened) {

@@ -101,7 +101,7 @@ TEST_F(PollLoopTest, ANewConfigurationTakesEffectWhileItWaits) {
   ASSERT_TRUE(eventually([&] { return pacer.interval_ns == 42'000'000'000; }));
   EXPECT_EQ(daemon_.status("linux_slabinfo").state, SourceState::kOff);
   loop.stop();
-  EXPECT_EQ(pacer.begun, 1) << "a reload is no poll";
+  EXPECT_EQ(pacer.begun, 1) << "a reload is not a poll";
 }
 
 TEST_F(PollLoopTest, StopsWhileItWaitsAndMayBeStoppedTwice) {
@@ -218,7 +218,7 @@ TEST_F(PollLoopTest, ScrapesThatWaitShareOnePollAndNoneWaitsBeyondItsDeadline) {
   daemon_.view->release(kSlabinfo);
   for (std::thread& scrape : scrapes) scrape.join();
   EXPECT_EQ(refreshed, 8);
-  EXPECT_LE(pacer.begun, 3) << "those that asked while the first one was under way may share a second one";
+  EXPECT_LE(pacer.begun, 3) << "scrapes that arrive during the first poll may share a second one";
 }
 
 TEST_F(PollLoopTest, AReplayIsNotPolledForAScrape) {

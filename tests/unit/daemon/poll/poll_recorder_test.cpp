@@ -90,7 +90,7 @@ TEST_F(PollRecorderTest, InAThreadAllThatIsQueuedIsThereAtTheEnd) {
   EXPECT_EQ(counted("dropped"), "0");
 }
 
-TEST_F(PollRecorderTest, FinishWithoutBeginIsNoPoll) {
+TEST_F(PollRecorderTest, FinishWithoutBeginIsNotAPoll) {
   start(PollRecorder::Manner::kInPlace);
   recorder_->finish();
   EXPECT_TRUE(stop());
@@ -121,7 +121,7 @@ TEST_F(PollRecorderTest, AServiceThatEndsWellHasRecordedItsLastPoll) {
   EXPECT_EQ(counted("written"), "1");
 }
 
-TEST_F(PollRecorderTest, AServiceWhoseDirectoryWentAwaySaysWhich) {
+TEST_F(PollRecorderTest, AServiceReportsWhichDirectoryVanished) {
   start(PollRecorder::Manner::kInThread);
   std::filesystem::remove_all(directory_.file("rec"));
   poll();

@@ -141,7 +141,7 @@ TEST_F(PollerExtrasTest, TheTierIsThatOfTypes) {
   EXPECT_EQ(value_of(poll(), kDetailOfF), "1") << "after a reload";
 }
 
-TEST_F(PollerExtrasTest, WhatASourceSaysLeavesThePageWhileItIsDown) {
+TEST_F(PollerExtrasTest, ASourcesFiguresLeaveThePageWhileItIsDown) {
   poll();
   view_->fail(kParts, EIO);
   view_->fail(kNodes, EIO);

@@ -80,7 +80,7 @@ TEST_F(PollerRefusalTest, ASourceThatAddsValuesIsNotPermittedAndNotDown) {
   EXPECT_EQ(problem_of(daemon_->page()), "");
 }
 
-TEST_F(PollerRefusalTest, OneLineOfTheLogSaysWhatItNeeds) {
+TEST_F(PollerRefusalTest, OneLineOfTheLogNamesWhatItNeeds) {
   start({kFakeContributorFile});
   for (int poll = 0; poll < 20; ++poll) daemon_->poll();
   EXPECT_THAT(daemon_->logged(LogLevel::kInfo),
@@ -88,7 +88,7 @@ TEST_F(PollerRefusalTest, OneLineOfTheLogSaysWhatItNeeds) {
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
 }
 
-TEST_F(PollerRefusalTest, ItIsTriedOnceAMinuteAndComesUpWhenItIsPermitted) {
+TEST_F(PollerRefusalTest, IsTriedOnceAMinuteAndWorksOncePermitted) {
   start({kFakeContributorFile});
   daemon_->poll();
   allow(kFakeContributorFile);
@@ -120,7 +120,7 @@ TEST_F(PollerRefusalTest, AnyOtherErrorIsAFailure) {
   EXPECT_EQ(up("a_contributor"), "0") << "opening failed for another reason";
 }
 
-TEST_F(PollerRefusalTest, WhatWasUpAndIsRefusedLaterIsDown) {
+TEST_F(PollerRefusalTest, ASourceThatIsRefusedLaterIsDown) {
   start({});
   daemon_->poll();
   view().fail(kFakeContributorFile, EACCES);
@@ -129,7 +129,7 @@ TEST_F(PollerRefusalTest, WhatWasUpAndIsRefusedLaterIsDown) {
   EXPECT_EQ(up("a_contributor"), "0");
 }
 
-TEST_F(PollerRefusalTest, WhatTheConfigurationSwitchesOnIsDownWhenItIsRefused) {
+TEST_F(PollerRefusalTest, AnEnabledSourceThatIsRefusedIsDown) {
   Config config;
   config.sources["a_contributor"].enabled = Switch::kOn;
   start({kFakeContributorFile}, config);
@@ -187,7 +187,7 @@ TEST_F(PollerRefusalTest, WithTheRosterRefusedAsWellBothAreDown) {
   EXPECT_FALSE(not_permitted("b_stand_in", "CAP_C"));
 }
 
-TEST_F(PollerRefusalTest, WithTheRosterOffOrAbsentItIsDown) {
+TEST_F(PollerRefusalTest, IsDownIfTheRosterIsOffOrAbsent) {
   Config config;
   config.sources["z_roster"].enabled = Switch::kOff;
   start({kIteratorFile}, config);

@@ -50,7 +50,7 @@ TEST_F(PollerSourcesTest, ANewTypeHasTheContributorsFiguresInItsFirstPoll) {
   EXPECT_EQ(shown("failures_total", "c"), "3");
 }
 
-TEST_F(PollerSourcesTest, WhatAContributorNoLongerNamesLeavesThePage) {
+TEST_F(PollerSourcesTest, TypesThatAContributorNoLongerNamesLeaveThePage) {
   start();
   daemon_->poll();
   view().set(kFakeContributorFile, "a 1\n");

@@ -58,7 +58,7 @@ TEST_F(PollerStandInTest, TheRosterIsNotReadWhileTheOtherIsUp) {
   EXPECT_EQ(problem_of(daemon_->page()), "");
 }
 
-TEST_F(PollerStandInTest, AReplacedSourceSaysSoAndHasNoSeries) {
+TEST_F(PollerStandInTest, AReplacedSourceIsReportedAndHasNoSeries) {
   start();
   daemon_->poll();
   EXPECT_EQ(state("z_roster"), SourceState::kReplaced);
@@ -69,7 +69,7 @@ TEST_F(PollerStandInTest, AReplacedSourceSaysSoAndHasNoSeries) {
   EXPECT_THAT(daemon_->logged(LogLevel::kError), IsEmpty());
 }
 
-TEST_F(PollerStandInTest, TypesComeAndGoAsTheOneThatIsReadSays) {
+TEST_F(PollerStandInTest, TypesAppearAndVanishWithTheRosterThatIsRead) {
   start();
   daemon_->poll();
   view().set(kStandInFile, "c 5\na 90\n");
@@ -227,7 +227,7 @@ TEST_F(PollerGivenTest, IsReadAfterTheOtherOneFailed) {
   view().set(kStandInFile, "a 90\nb 180\n");
   daemon_->poll();
   daemon_->poll();
-  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced) << "that it was up is no failure now";
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced) << "that it was up before is not a failure now";
 }
 
 TEST(ReadingOrder, HasThoseThatStandInBeforeRostersAndTheseBeforeOthers) {

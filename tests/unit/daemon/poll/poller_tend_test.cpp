@@ -11,7 +11,7 @@
 namespace memstat {
 namespace {
 
-/// What the test's table is to do, and the calls that it got.
+/// The behaviour of the test's table, and the calls that it received.
 struct Tended {
   std::atomic<bool> is_open = true;
   std::atomic<bool> is_again_wanted = true;
@@ -100,7 +100,7 @@ TEST_F(PollerTendTest, ATableThatAReadIsStuckInIsLeftAlone) {
   EXPECT_TRUE(eventually([&] { return daemon_->poller->stuck_count() == 0; }));
 }
 
-TEST_F(PollerTendTest, WantOfMemoryIsNoEnd) {
+TEST_F(PollerTendTest, SurvivesLackOfMemory) {
   ASSERT_TRUE(daemon_->poll());
   tended_.has_memory = false;
   EXPECT_FALSE(daemon_->poller->tend());
@@ -125,7 +125,7 @@ TEST_F(PollerTendTest, TheLoopTendsSeveralTimesASecondBetweenPolls) {
   loop.start();
   ASSERT_TRUE(eventually([&] { return tended_.times >= 4; }));
   EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(700)) << "and no more often than that";
-  EXPECT_EQ(pacer.polls, 1) << "that is no poll";
+  EXPECT_EQ(pacer.polls, 1) << "that is not a poll";
   loop.stop();
 }
 

@@ -151,7 +151,7 @@ TEST_F(LinuxPollerTest, WhileNoFileCanBeOpenedWhatTheKernelLacksIsStillAbsentAnd
   EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
 }
 
-TEST_F(LinuxPollerTest, SourceThatCouldNotBeOpenedForLackOfFilesIsDownUntilItIsFoundOut) {
+TEST_F(LinuxPollerTest, SourceThatRanOutOfFilesAtOpenIsDownUntilRetried) {
   view().fail(kSlabinfo, ENFILE);
   daemon_.poller->open_sources();
   daemon_.poll();
@@ -169,7 +169,7 @@ TEST_F(LinuxPollerTest, AnInterfaceThatGoesAwayAfterItWasUpIsDown) {
   EXPECT_EQ(daemon_.own("memstat_source_up{source=\"linux_slabinfo\"}"), "0");
 }
 
-TEST_F(LinuxPollerTest, ASourceThatMustBeThereIsDownWhenItIsNot) {
+TEST_F(LinuxPollerTest, AMissingRequiredSourceIsDown) {
   Config config = patient();
   config.sources["linux_slabinfo"].enabled = Switch::kOn;
   daemon_.poller->configure(config);
@@ -197,7 +197,7 @@ TEST_F(LinuxPollerTest, ASourceThatIsOffIsNotReadAndHasNoSeries) {
   EXPECT_THAT(daemon_.log, IsEmpty());
 }
 
-TEST_F(LinuxPollerTest, WhatCannotBeOpenedIsSaidOnceWhilePrivilegesLast) {
+TEST_F(LinuxPollerTest, ReportsUnopenableFilesOnceWhileItHasPrivileges) {
   view().fail(kSlabinfo, EACCES);
   daemon_.poller->open_sources();
   EXPECT_THAT(daemon_.logged(LogLevel::kError), ElementsAre(HasSubstr("root")));
@@ -207,7 +207,7 @@ TEST_F(LinuxPollerTest, WhatCannotBeOpenedIsSaidOnceWhilePrivilegesLast) {
   EXPECT_THAT(daemon_.status("linux_slabinfo").error, HasSubstr("root"));
 }
 
-TEST_F(LinuxPollerTest, WhatCouldNotBeOpenedForLackOfFilesIsNotBlamedOnTheAccountLater) {
+TEST_F(LinuxPollerTest, RunningOutOfFilesIsNotLaterBlamedOnTheAccount) {
   view().fail(kSlabinfo, EMFILE);
   daemon_.poller->open_sources();
   view().fail(kSlabinfo, EACCES);  // privileges are gone

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The recording of a daemon's run: its directory or archive, what is packed when, and what becomes of the
-// polls of a killed run.
+// The recording of a daemon's run: its directory or archive, what is packed when, and what happens to the polls of a killed
+// run.
 #include "daemon/poll/recorder.h"
 
 #include <sys/stat.h>
@@ -147,7 +147,7 @@ TEST_F(RecorderTest, WithoutTimeToPackThePollsStayForTheNextRun) {
   const auto finished = recorder->finish([] { return true; });
   ASSERT_TRUE(fails(finished, ErrorCode::kTimeout));
   EXPECT_THAT(to_string(finished.error()), HasSubstr("the polls are in " + directory_.file(".rec.tar.polls")));
-  EXPECT_EQ(size_of("rec.tar"), 0U) << "half an archive is none";
+  EXPECT_EQ(size_of("rec.tar"), 0U) << "half an archive is useless";
   EXPECT_EQ(polls_in(".rec.tar.polls"), 1U);
 }
 
@@ -165,7 +165,7 @@ TEST_F(RecorderTest, TakesTheArchiveBackWhenThePollsHaveNoPlace) {
   EXPECT_EQ(size_of(".rec.tar.polls"), 8U);
 }
 
-TEST_F(RecorderTest, SaysOfAReplayWhoseKernelItWas) {
+TEST_F(RecorderTest, NamesTheKernelOfAReplay) {
   CaptureManifest replayed;
   replayed.release = "5.10.0-test";
   replayed.machine = "x86_64";

@@ -31,7 +31,7 @@ SourceDescriptor source(std::string_view name, bool is_on) {
           .steps = {}};
 }
 
-TEST(SourceSettings, AreTheDescriptorsWhereTheConfigurationSaysNothing) {
+TEST(SourceSettings, AreTheDescriptorsIfTheConfigurationSetsNone) {
   const auto values = option_values(source("s", true), SourceConfig{}, Config{});
   ASSERT_EQ(values.size(), 3U);
   EXPECT_EQ(values[0].number, 2U);
@@ -40,7 +40,7 @@ TEST(SourceSettings, AreTheDescriptorsWhereTheConfigurationSaysNothing) {
   EXPECT_FALSE(values[2].matches("xabc"));
 }
 
-TEST(SourceSettings, AreTheConfigurationsWhereItSaysSomething) {
+TEST(SourceSettings, AreTheConfigurationsIfItSetsThem) {
   SourceConfig config;
   config.settings["depth"].number = 7;
   config.settings["words"].pattern = *NamePattern::compile("b");
@@ -62,7 +62,7 @@ TEST(SourceSettings, SwitchASourceOfEventsOnByTheirMode) {
   EXPECT_FALSE(is_off(traced, config_of(traced, config)));
   EXPECT_TRUE(is_off(rare, config_of(rare, config)));
   config.sources["traced"].enabled = Switch::kOff;
-  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "what the source's own entry says counts more";
+  EXPECT_TRUE(is_off(traced, config_of(traced, config))) << "the source's own entry takes precedence";
   config.events_mode = EventsMode::kOff;
   config.sources["traced"].enabled = Switch::kOn;
   EXPECT_FALSE(is_off(traced, config_of(traced, config)));
@@ -97,7 +97,7 @@ TEST(SourceSettings, SwitchASourceOfEventsOnFromTheModeThatItsOptionNames) {
   EXPECT_TRUE(is_off(costly, config_of(costly, config)));
   config.events_mode = EventsMode::kFull;
   EXPECT_FALSE(is_off(costly, config_of(costly, config)));
-  EXPECT_FALSE(is_off(counting, config_of(counting, config))) << "full has what counters has";
+  EXPECT_FALSE(is_off(counting, config_of(counting, config))) << "full includes counters";
   EXPECT_EQ(option_values(costly, SourceConfig{}, config)[0].text, "full 10000");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A helper process: what it keeps and what it cannot do, from its own report and from /proc.
+// The helper process: what it keeps and what it cannot do, from its own report and from /proc.
 #include "daemon/privileges/helper.h"
 
 #include "tests/support/test.h"

@@ -360,7 +360,7 @@ TEST(Privileges, NothingNewIsListenedOn) {
     findings.expect(after >= 0, "a socket, which civetweb makes");
     findings.expect(!bind_to_loopback(after) && errno == EPERM, "bind");
     findings.expect(listen(after, 1) != 0 && errno == EPERM, "listen");
-    findings.expect(accept(before, nullptr, nullptr) < 0 && errno == EAGAIN, "accepting goes on");
+    findings.expect(accept(before, nullptr, nullptr) < 0 && errno == EAGAIN, "accept still works");
     return findings.text();
   });
   if (outcome.text == "no seccomp") GTEST_SKIP() << "built or running without seccomp";

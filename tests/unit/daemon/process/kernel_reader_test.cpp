@@ -16,7 +16,7 @@ bool is_down_for_good(const SourceStatus& source) {
   return source.state == SourceState::kDown && source.error.find("restart memstatd") != std::string::npos;
 }
 
-TEST(KernelReader, PollsThisLiveKernelAndSaysWhenItIsGone) {
+TEST(KernelReader, PollsThisLiveKernelAndReportsWhenItIsGone) {
   const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   Log log({}, nowhere.get());
   const SystemClock clock;
@@ -55,7 +55,7 @@ TEST(KernelReader, PollsThisLiveKernelAndSaysWhenItIsGone) {
   EXPECT_NE(metrics.text().find("process_resident_memory_bytes 0\n"), std::string::npos);
 }
 
-TEST(KernelReader, SaysHowToGoWithoutItWhenItEndsBeforeItsSeal) {
+TEST(KernelReader, ReportsHowToRunWithoutItWhenItEndsBeforeItsSeal) {
   const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   Log log({}, nowhere.get());
   SelfMetrics metrics("test");

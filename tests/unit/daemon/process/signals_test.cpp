@@ -77,7 +77,7 @@ TEST(Signals, AStopDuringTheStartEndsItAtOnceAndWell) {
   }
 }
 
-TEST(Signals, AStopIsGivenOutOnceItIsBlocked) {
+TEST(Signals, AStopIsReportedOnceItIsBlocked) {
   for (const int signal : {SIGTERM, SIGINT}) {
     EXPECT_TRUE(exited(status_of([signal] {
                          hold_signals_for_start();
@@ -92,7 +92,7 @@ TEST(Signals, AStopIsGivenOutOnceItIsBlocked) {
   }
 }
 
-TEST(Signals, TheEndOfAHelperIsGivenOutAndIsNoStop) {
+TEST(Signals, AHelpersExitIsReportedAndIsNotAStop) {
   EXPECT_TRUE(exited(status_of([] {
                        hold_signals_for_start();
                        const pid_t helper = fork();

@@ -28,7 +28,7 @@ TEST_F(MissingMountsTest, WithoutSysfsItsSourcesAreNamedWithWhatToDo) {
   const std::vector<std::string> lines = missing();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_TRUE(lines[0].starts_with("sysfs is not mounted at /sys, where figures of ")) << lines[0];
-  EXPECT_TRUE(lines[0].ends_with(" are; to have them, as root: mount -t sysfs sysfs /sys")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with(" are; to get them, run as root: mount -t sysfs sysfs /sys")) << lines[0];
   for (const char* source : {"linux_slab_sysfs", "linux_hugetlb", "linux_cma"}) {
     EXPECT_NE(lines[0].find(source), std::string::npos) << lines[0];
   }
@@ -41,7 +41,7 @@ TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0],
             "debugfs is not mounted at /sys/kernel/debug, where figures of linux_checkers, linux_memory, linux_percpu and "
-            "linux_zswap are; to have them, as root: mount -t debugfs debugfs /sys/kernel/debug");
+            "linux_zswap are; to get them, run as root: mount -t debugfs debugfs /sys/kernel/debug");
   make("/sys/kernel/debug/zswap");
   EXPECT_TRUE(missing().empty());
 }
@@ -51,7 +51,7 @@ TEST_F(MissingMountsTest, WhatTheKernelDoesNotHaveIsNotMissing) {
   EXPECT_TRUE(missing().empty());
 }
 
-TEST_F(MissingMountsTest, WhatOnlyRootMaySeeIsNotTakenForMissing) {
+TEST_F(MissingMountsTest, FilesThatOnlyRootMaySeeAreNotReportedMissing) {
   make("/sys/kernel/debug");
   for (const char* path : {"/sys/kernel", "/sys/kernel/debug"}) {
     RootedKernelView view(directory_.path());

@@ -52,7 +52,7 @@ TEST_F(SelfTestTest, SaysWhatItTries) {
   EXPECT_EQ(tried, (std::vector<std::string>{std::string(contributor_.name), "z_roster"}));
 }
 
-TEST_F(SelfTestTest, WhatTheKernelDoesNotHaveIsNoFault) {
+TEST_F(SelfTestTest, WhatTheKernelLacksIsNotAFault) {
   view_->fail(kFakeContributorFile, ENOENT);
   const SelfTest test = run();
   EXPECT_EQ(test.trials[0].health, SourceHealth::kAbsent);
@@ -126,7 +126,7 @@ TEST_F(SelfTestTest, DamageIsAFailureAndSoIsAnException) {
   EXPECT_FALSE(test.is_healthy());
 }
 
-TEST_F(SelfTestTest, AKernelThatDoesNotAnswerHoldsUpOneSourceOnly) {
+TEST_F(SelfTestTest, AHangingKernelDelaysOnlyOneSource) {
   view_->block(kFakeContributorFile);
   const SelfTest test = run(0, std::chrono::milliseconds(1));
   EXPECT_EQ(test.trials[0].health, SourceHealth::kStuck);

@@ -153,7 +153,7 @@ TEST_F(ApiTest, GrowthIsOfEachPollOnceAndOfTheAccountToo) {
   EXPECT_EQ(get("/api/v1/growth", "seconds=0").status, 400);
 }
 
-TEST_F(ApiTest, WithoutHistoryItSaysWhichKeyBringsIt) {
+TEST_F(ApiTest, WithoutHistoryItNamesTheKeyThatEnablesIt) {
   daemon_.config.history_bytes = 0;
   daemon_.poller->configure(daemon_.config);
   daemon_.poll();

@@ -143,7 +143,7 @@ TEST_F(AuthenticationTest, AStopAnswersThoseThatWait) {
   EXPECT_EQ(status(authentication, kMeWrong), 503);
 }
 
-TEST_F(AuthenticationTest, AHashThatCannotBeComputedIsNoReasonToEnd) {
+TEST_F(AuthenticationTest, SurvivesAHashThatCannotBeComputed) {
   Authentication authentication(users_, [](const std::string&, const std::string&) -> bool { throw std::bad_alloc(); });
   EXPECT_EQ(status(authentication, kMeSecret), 503);
 }

@@ -120,7 +120,7 @@ TEST_F(PagesTest, ReloadIsNotThereUnlessEnabled) {
   EXPECT_TRUE(was_called);
 }
 
-TEST_F(PagesTest, AReloadThatFailsSaysWhy) {
+TEST_F(PagesTest, AFailedReloadReportsWhy) {
   const HttpRequest post{.method = "POST", .path = "/-/reload", .query = {}, .host = {}, .remote_address = {}};
   const auto reload = [] { return std::vector<std::string>{"a.yaml:1:1: tier: no", "a.yaml:2:1: user: no"}; };
   const HttpResponse response = pages({.version = {}, .enable_reload = true, .reload = reload}).respond(post);

@@ -152,7 +152,7 @@ TEST(GzipCompressor, ServesManyThreadsAtOnce) {
   for (const testing::AssertionResult& result : results) EXPECT_TRUE(result);
 }
 
-TEST(GzipCompressor, SaysNoAndLeavesNothingWhenBuiltWithout) {
+TEST(GzipCompressor, RefusesAndLeavesNothingWhenBuiltWithout) {
   GzipCompressor gzip;
   Buffer out("before");
   EXPECT_EQ(compress_whole(gzip, "text", out), can_gzip());

@@ -31,7 +31,7 @@ TEST(RunbookPages, EveryAlertOfTheRunbooksHasAPageInAnyCase) {
     EXPECT_FALSE(RunbookPages::has(path)) << path;
 }
 
-TEST(RunbookPages, WhoIsNoBrowserGetsTheText) {
+TEST(RunbookPages, ClientsOtherThanBrowsersGetText) {
   const HttpResponse response = get("/runbooks/MemstatLimitHit", "*/*");
   EXPECT_EQ(response.content_type, "text/plain; charset=utf-8");
   EXPECT_THAT(response.text, testing::StartsWith("MemstatLimitHit\n\n"));

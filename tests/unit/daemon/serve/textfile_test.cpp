@@ -26,7 +26,7 @@ class TextfileTest : public testing::Test {
   const std::filesystem::path path_ = directory_ / "memstat.prom";
 };
 
-TEST_F(TextfileTest, ReplacesTheFileAndLeavesNothingBeside) {
+TEST_F(TextfileTest, ReplacesTheFileAndLeavesNoOther) {
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file);
   ASSERT_TRUE(file->check());
@@ -58,7 +58,7 @@ TEST_F(TextfileTest, AFileThatIsOpenKeepsItsContent) {
   EXPECT_EQ(line, "old page");
 }
 
-TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
+TEST_F(TextfileTest, AnOldTemporaryFileIsReplaced) {
   std::filesystem::create_symlink(directory_ / "elsewhere", directory_ / ".memstat.prom.tmp");
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file && file->write("page\n"));
@@ -66,7 +66,7 @@ TEST_F(TextfileTest, AnOldTemporaryFileIsNoHindrance) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "elsewhere")) << "a link is not followed";
 }
 
-TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
+TEST_F(TextfileTest, AFailureKeepsThePreviousFileAndReportsWhy) {
   auto file = Textfile::open(path_);
   ASSERT_TRUE(file);
   std::filesystem::create_directory(path_);  // a directory cannot be replaced by a file
@@ -76,7 +76,7 @@ TEST_F(TextfileTest, AFailureLeavesTheFileBeforeAndSaysWhy) {
   EXPECT_THAT(names(), testing::ElementsAre("memstat.prom"));
 }
 
-TEST_F(TextfileTest, ADirectoryThatIsNotThereIsSaidAtTheStart) {
+TEST_F(TextfileTest, AMissingDirectoryIsReportedAtTheStart) {
   const auto file = Textfile::open((directory_ / "no" / "memstat.prom").string());
   ASSERT_FALSE(file);
   EXPECT_THAT(to_string(file.error()), HasSubstr("make it first"));
@@ -121,15 +121,15 @@ TEST_F(TextfileTest, TheWriterReportsAFailureOnceAndTheRecovery) {
   ASSERT_TRUE(file);
   std::filesystem::create_directory(path_);
   std::mutex mutex;
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   const auto count = [&] {
     const std::lock_guard lock(mutex);
-    return told.size();
+    return messages.size();
   };
   {
     TextfileWriter writer(*std::move(file), daemon.pool, daemon.metrics, [&](LogLevel, std::string_view text) {
       const std::lock_guard lock(mutex);
-      told.emplace_back(text);
+      messages.emplace_back(text);
     });
     writer.notify();
     ASSERT_TRUE(eventually([&] { return count() == 1; }));
@@ -137,8 +137,8 @@ TEST_F(TextfileTest, TheWriterReportsAFailureOnceAndTheRecovery) {
     writer.notify();
     ASSERT_TRUE(eventually([&] { return count() == 2; }));
   }
-  EXPECT_THAT(told.at(0), HasSubstr(path_.string()));
-  EXPECT_THAT(told.at(1), HasSubstr("written again"));
+  EXPECT_THAT(messages.at(0), HasSubstr(path_.string()));
+  EXPECT_THAT(messages.at(1), HasSubstr("written again"));
 }
 
 }  // namespace

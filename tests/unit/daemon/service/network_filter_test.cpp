@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which networks of the access list a filter blocks, found by packets to some of their addresses.
+// Finds the networks of the access list that a filter blocks, by sending packets to some of their addresses.
 #include "daemon/service/network_filter.h"
 
 #include "tests/support/test.h"
@@ -30,7 +30,7 @@ TEST_F(DeniedNetworksTest, ANetworkOfWhichNoAddressCanBeReachedIsDenied) {
   EXPECT_THAT(tried_, ElementsAre("10.0.0.1", "10.255.255.254"));
 }
 
-TEST_F(DeniedNetworksTest, WhatTheFilterLetsThroughIsNot) {
+TEST_F(DeniedNetworksTest, PermittedCallsAreNotBlocked) {
   let_through_ = {network("10.0.0.0", 8)};
   EXPECT_THAT(denied({network("10.0.0.0", 8), network("192.168.7.0", 24)}), ElementsAre(network("192.168.7.0", 24)));
 }
@@ -40,7 +40,7 @@ TEST_F(DeniedNetworksTest, AHostIsTriedItself) {
   EXPECT_THAT(tried_, ElementsAre("10.1.2.3", "10.1.2.4"));
 }
 
-TEST_F(DeniedNetworksTest, WhereTheFilterLetsAPartThroughThatHasThisMachineNothingIsSaid) {
+TEST_F(DeniedNetworksTest, ReportsNothingIfTheFilterPassesAPartWithThisMachine) {
   let_through_ = {network("10.1.0.0", 16)};
   own_ = {parse_ip("10.1.2.3")->v4_number(), parse_ip("172.16.0.1")->v4_number()};
   EXPECT_THAT(denied({network("10.0.0.0", 8)}), IsEmpty());
@@ -51,7 +51,7 @@ TEST_F(DeniedNetworksTest, TheWholeInternetIsTestedWithAReservedAddress) {
   EXPECT_THAT(tried_, testing::Contains("192.0.2.1"));
 }
 
-TEST_F(DeniedNetworksTest, WhatCannotBeTriedIsNotSaidToBeDenied) {
+TEST_F(DeniedNetworksTest, UntestedCallsAreNotReportedAsDenied) {
   EXPECT_THAT(denied({network("240.0.0.0", 8)}), IsEmpty());
 }
 

@@ -102,7 +102,7 @@ TEST_F(PageFilterTest, AllocatorsAndTypesMustBothMatch) {
             "memstat_type_bytes{allocator=\"uma\",type=\"a\"} 1\nmemstat_type_objects{allocator=\"uma\",type=\"a\"} 2\n");
   EXPECT_EQ(page({"uma", "slab"}, {"odd\"\\x0a", "odd\"\\x0a"}, {"memstat_type_bytes"}),
             "memstat_type_bytes{allocator=\"slab\",type=\"odd\\\"\\\\x0a\"} 6\n")
-      << "as it is listed, not as the page escapes it; twice is no mistake";
+      << "the listed name, not the page's escaped one; twice is permitted";
 }
 
 TEST_F(PageFilterTest, SumsOfAllocatorsAreShownUnlessTypesAreChosen) {
@@ -168,7 +168,7 @@ TEST_F(PageFilterTest, TheDaemonsOwnMetricsMayBeNamed) {
   EXPECT_TRUE(filter->shows_own("memstat_series"));
   EXPECT_FALSE(filter->shows_own("process_open_fds"));
   EXPECT_EQ(page({}, {}, {"memstat_series"}), "");
-  EXPECT_TRUE(make({"uma"}, {"a"}, {})->shows_own("process_open_fds")) << "no name chosen: they say how old the page is";
+  EXPECT_TRUE(make({"uma"}, {"a"}, {})->shows_own("process_open_fds")) << "no name selected: they show the age of the page";
   EXPECT_FALSE(make({}, {}, {"memstat_type_bytes"})->shows_own("memstat_series"));
 }
 
@@ -191,12 +191,12 @@ TEST_F(PageFilterTest, UnknownWordsAreRefusedWithWhatThereIs) {
                 ": memstatd --list-metrics prints all except those of memstatd itself, which are at the end of "
                 "/metrics");
   const std::string long_word(100'000, 'm');
-  EXPECT_LT(refusal({}, {}, {long_word}).size(), 1000U) << "comparing long words is not for free";
+  EXPECT_LT(refusal({}, {}, {long_word}).size(), 1000U) << "comparing long words is expensive";
   EXPECT_THAT(refusal({}, {""}, {}), HasSubstr("\"\""));
   EXPECT_THAT(refusal({}, {"back\\slash\x01"}, {}), Not(HasSubstr("\x01")));
 }
 
-TEST_F(PageFilterTest, ARefusalIsShortWhateverIsAskedForAndWhateverThereIs) {
+TEST_F(PageFilterTest, RefusalsAreAlwaysShort) {
   TrackedList many;
   StagingBuilder staging;
   for (int i = 0; i < 3000; ++i) staging.type(std::to_string(i) + std::string(300, 'x'), {{Field::kBytes, 1}});

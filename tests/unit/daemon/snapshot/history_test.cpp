@@ -45,7 +45,7 @@ TEST_F(HistoryTest, HasAPointForEachPollWithItsTime) {
   EXPECT_TRUE(values(4'000'000'000).empty());
 }
 
-TEST_F(HistoryTest, ATypeThatIsAwayHasNoPoints) {
+TEST_F(HistoryTest, AVanishedTypeHasNoPoints) {
   poll({{0, 1}});
   poll({});
   poll({{0, 3}});

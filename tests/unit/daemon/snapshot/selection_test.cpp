@@ -64,7 +64,7 @@ TEST_F(SelectionTest, ATypeIsListedFromMinBytesOnAndUntilAnHourBelowHalfOfIt) {
   poll({{"a", 999}, {"b", 1000}});
   EXPECT_THAT(listed(), ElementsAre("b"));
   EXPECT_EQ(unlisted(), 999U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that is the other bound's";
+  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that belongs to the other limit";
   poll({{"a", 1000}, {"b", 500}}, minutes(600));
   EXPECT_THAT(listed(), ElementsAre("a", "b")) << "half is enough, for ever";
   poll({{"a", 1}, {"b", 499}}, minutes(59));
@@ -101,7 +101,7 @@ TEST_F(SelectionTest, ANewMinBytesIsInForceWithTheNextPollAndOtherChangesLeaveIt
   EXPECT_THAT(listed(), ElementsAre("a", "b"));
 }
 
-TEST_F(SelectionTest, WhoWasSeenFailingWaitingOrAtTheLimitStaysListed) {
+TEST_F(SelectionTest, ATypeThatFailedWaitedOrHitItsLimitStaysListed) {
   selection_.configure({.min_bytes = 1000});
   const auto staging = [](std::uint64_t failures, std::uint64_t sleeps) {
     auto made = std::make_unique<StagingBuilder>();
@@ -157,7 +157,7 @@ TEST_F(SelectionTest, OfEqualTypesThoseAtTheEndOfTheAlphabetGo) {
   EXPECT_THAT(listed(), ElementsAre("a", "b"));
 }
 
-TEST_F(SelectionTest, WhoIsListedStaysUntilAnotherIsClearlyLarger) {
+TEST_F(SelectionTest, AListedTypeStaysUntilAnotherIsClearlyLarger) {
   selection_.configure({.series_limit = 2});
   constexpr std::uint64_t kMega = 1'000'000;
   poll({{"a", kMega}, {"b", kMega - 1}});
@@ -174,7 +174,7 @@ TEST_F(SelectionTest, WhoIsListedStaysUntilAnotherIsClearlyLarger) {
   EXPECT_THAT(listed(), ElementsAre("a")) << "there is room again";
 }
 
-TEST_F(SelectionTest, WhatDoesNotFitIsPassedOverForSmallerOnes) {
+TEST_F(SelectionTest, ATypeThatDoesNotFitIsSkippedForSmallerOnes) {
   types_.live_cpu[static_cast<std::size_t>(Allocator::kUma)] = kEveryCpuField;
   StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs), 8);
   staging.type("cpu1", {{Field::kBytes, 1000}}, {{CpuField::kNumAllocs, {1, 2}}})
@@ -257,9 +257,9 @@ TEST_F(SelectionTest, TheTopOfAnAllocatorIsListedAndTheRestSummed) {
   EXPECT_THAT(listed(), ElementsAre("b", "d"));
   EXPECT_EQ(unlisted(), 30U);
   EXPECT_EQ(types_.snapshot.series, 3U);
-  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that is the limit's";
+  EXPECT_EQ(types_.snapshot.series_dropped, 0U) << "that belongs to the limit";
   poll({{"a", 10}, {"b", 40}});
-  EXPECT_THAT(listed(), ElementsAre("a", "b")) << "no more than there may be";
+  EXPECT_THAT(listed(), ElementsAre("a", "b")) << "no more than allowed";
   selection_.configure(bounds_of_uma({.top = 1}));
   poll({{"a", 5}, {"b", 5}});
   EXPECT_THAT(listed(), ElementsAre("a")) << "of equal ones the first of the alphabet";
@@ -281,7 +281,7 @@ TEST_F(SelectionTest, ABoundIsItsAllocatorsOnly) {
   EXPECT_EQ(types_.snapshot.value(AllocatorFigure::kUnlistedBytes, Allocator::kSlab), 1U);
 }
 
-TEST_F(SelectionTest, WhoIsAmongTheTopStaysUntilAnotherIsClearlyLarger) {
+TEST_F(SelectionTest, ATopTypeStaysUntilAnotherIsClearlyLarger) {
   selection_.configure(bounds_of_uma({.top = 1}));
   constexpr std::uint64_t kMega = 1'000'000;
   poll({{"a", kMega}, {"b", kMega - 1}});
@@ -293,7 +293,7 @@ TEST_F(SelectionTest, WhoIsAmongTheTopStaysUntilAnotherIsClearlyLarger) {
   EXPECT_THAT(listed(), ElementsAre("b")) << "and the same the other way";
 }
 
-TEST_F(SelectionTest, WhoWasSeenInTroubleIsListedBesideTheTop) {
+TEST_F(SelectionTest, ATypeInTroubleIsListedInAdditionToTheTop) {
   selection_.configure(bounds_of_uma({.top = 1, .min_bytes = 5}));
   for (const std::uint64_t failures : {0U, 1U}) {
     poll(StagingBuilder()
@@ -333,7 +333,7 @@ TEST_F(SelectionTest, TheTopIsTakenBeforeTheLimitOnSeries) {
   selection_.configure(options);
   poll({{"a", 5}, {"b", 4}, {"c", 3}, {"d", 2}, {"e", 1}});
   EXPECT_THAT(listed(), ElementsAre("a", "b"));
-  EXPECT_EQ(types_.snapshot.series_dropped, 1U) << "c; the others are not the limit's";
+  EXPECT_EQ(types_.snapshot.series_dropped, 1U) << "c; the others are not due to the limit";
   EXPECT_EQ(unlisted(), 6U);
 }
 

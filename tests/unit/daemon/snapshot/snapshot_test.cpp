@@ -159,7 +159,7 @@ TEST_F(SnapshotTest, NoLimitWhenAnyDuplicateIsUnlimited) {
   EXPECT_EQ(limits({1, 2, 3}), 6U) << "nothing is left of the polls before";
 }
 
-TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneSaysHowMuchIsUsed) {
+TEST_F(SnapshotTest, OfTwoLimitsTheNearerOneDeterminesTheUsedShare) {
   const auto used = [this](std::initializer_list<std::pair<Field, std::uint64_t>> figures) {
     types_.poll(StagingBuilder().type("a", figures));
     const auto bits = value(TrackedFigure::kLimitUsed, "a");
@@ -327,7 +327,7 @@ TEST_F(SnapshotTest, CpuFiguresOfDuplicatesAreAddedCpuByCpu) {
       .type("a", {{Field::kCount, 1}}, {{CpuField::kNumAllocs, {100, 200, 300}}, {CpuField::kFree, {1, 2, 3}}});
   types_.poll(staging);
   types_.poll(staging);
-  ASSERT_EQ(types_.snapshot.cpu_blocks().size(), 1U) << "b was not asked for";
+  ASSERT_EQ(types_.snapshot.cpu_blocks().size(), 1U) << "b was not requested";
   const Snapshot::CpuBlock& block = types_.snapshot.cpu_blocks()[0];
   EXPECT_EQ(block.count, 3U);
   EXPECT_EQ(types_.snapshot.label(block.row), "{allocator=\"uma\",type=\"a\"");

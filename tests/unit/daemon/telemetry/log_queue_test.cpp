@@ -82,7 +82,7 @@ TEST(LogQueue, WithoutAThreadAFullPipeDelaysNothingAndLosesNothingThatFits) {
   EXPECT_EQ(queue.dropped(), 0U);
 }
 
-TEST(LogQueue, WhatDoesNotFitIsDroppedWholeAndCounted) {
+TEST(LogQueue, ALineThatDoesNotFitIsDroppedWholeAndCounted) {
   const Pipe pipe;
   const std::size_t filled = pipe.fill();
   LogQueue queue(pipe.writer(), 16);

@@ -51,7 +51,7 @@ TEST(Log, AMessageIsAlwaysOneLineWithoutControlCharacters) {
   EXPECT_THAT(lines_of(text), SizeIs(1));
 }
 
-TEST(Log, BracesAndPercentSignsAreNoFormat) {
+TEST(Log, BracesAndPercentSignsAreLiteral) {
   const std::string text = logged({}, [](Log& log) { log.info("100% of {} {0} %v %l {:d}"); });
   EXPECT_THAT(text, EndsWith("info: 100% of {} {0} %v %l {:d}\n"));
 }
@@ -122,12 +122,12 @@ TEST(Log, DroppedLinesAreCountedAndReportedBeforeTheNextLine) {
     ASSERT_TRUE(log.flush(std::chrono::seconds(60)));
     drain();
     EXPECT_THAT(text, EndsWith("info: at last\n"));
-    std::uint64_t told = 0;  // the line that reports this may fit where a longer one does not
+    std::uint64_t reported = 0;  // the line that reports this may fit where a longer one does not
     for (const std::string& said : lines_of(text.substr(text.find_first_not_of('f')))) {
       if (said.find(" lines before this one were dropped") == std::string::npos) continue;
-      told += std::stoull(said.substr(said.find("warning: ") + 9));
+      reported += std::stoull(said.substr(said.find("warning: ") + 9));
     }
-    EXPECT_EQ(told, dropped);
+    EXPECT_EQ(reported, dropped);
     EXPECT_EQ(log.dropped(), dropped);
   }
   close(ends[0]);

@@ -81,7 +81,7 @@ TEST_F(SelfMetricsTest, StartsWithAGoodConfigurationAndNoSource) {
   EXPECT_THAT(metrics_.text(), Not(HasSubstr("source=")));
 }
 
-TEST_F(SelfMetricsTest, AHelperIsThereOnceItIsSaidToBe) {
+TEST_F(SelfMetricsTest, AHelperRunsOnceItIsReportedToRun) {
   EXPECT_THAT(metrics_.text(), Not(HasSubstr("memstat_helper_up")));
   metrics_.helper_up(true);
   EXPECT_EQ(value("memstat_helper_up"), "1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The delta tracker, with figures from another source than the type: first sight applies to a figure, not to a type.
+// The delta tracker, with figures from a source other than the type's: first sight applies to a figure, not to a type.
 #include "daemon/tracking/delta_tracker.h"
 #include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
@@ -78,7 +78,7 @@ TEST_F(ContributedFigures, ACounterThatComesUpLaterStartsAtItsRawValueWithoutALi
   EXPECT_EQ(x().limit_hits, 2U);
 }
 
-TEST_F(ContributedFigures, AnAmountThatComesUpLaterHasNoDeltaAndNoGrowthAtItsFirstSight) {
+TEST_F(ContributedFigures, AnAmountThatAppearsLaterHasNoDeltaOrGrowthAtFirst) {
   poll_without(5);
   poll_without(6);
   poll(7, {{Field::kBytes, 1'000'000}});
@@ -95,7 +95,7 @@ TEST_F(ContributedFigures, AnAmountThatComesUpLaterHasNoDeltaAndNoGrowthAtItsFir
   EXPECT_EQ(x().growth_bytes_per_second, 0);
 }
 
-TEST_F(ContributedFigures, WhoIsOverALimitThatComesUpLaterWasNotSeenToCrossIt) {
+TEST_F(ContributedFigures, ATypeAboveANewLimitDidNotCrossIt) {
   poll_without(50);
   poll(50, {{Field::kCountLimit, 10}});
   EXPECT_EQ(x().limit_hits, 0U);
@@ -104,7 +104,7 @@ TEST_F(ContributedFigures, WhoIsOverALimitThatComesUpLaterWasNotSeenToCrossIt) {
   EXPECT_EQ(x().limit_hits, 1U);
 }
 
-TEST_F(ContributedFigures, WhoIsOverTheLimitWithAnAmountThatComesUpLaterWasNotSeenToCrossIt) {
+TEST_F(ContributedFigures, ATypeWhoseAmountAppearsAboveTheLimitDidNotCrossIt) {
   poll(5, {{Field::kBytesLimit, 100}, {Field::kCountLimit, 10}});
   poll(5, {{Field::kBytesLimit, 100}, {Field::kCountLimit, 10}, {Field::kBytes, 150}});
   EXPECT_EQ(x().limit_hits, 0U);
@@ -132,14 +132,14 @@ TEST_F(ContributedFigures, AnAmountThatComesBackHasItsDeltaFromWhenItWasLastSeen
   EXPECT_EQ(x().delta_bytes, 300);
 }
 
-TEST_F(ContributedFigures, APartOfTheUsageThatIsAwayForAPollIsNoCrossingWhenItComesBack) {
+TEST_F(ContributedFigures, AUsageThatIsMissingInOnePollDoesNotCountAsCrossing) {
   const Figures over = {{Field::kCountLimit, 10}, {Field::kFree, 6}};
   poll(1, {{Field::kCountLimit, 10}, {Field::kFree, 6}});
   poll(5, over);
   EXPECT_EQ(x().limit_hits, 1U);
   poll(5, {{Field::kCountLimit, 10}});
   poll(5, over);
-  EXPECT_EQ(x().limit_hits, 1U) << "it was over all the time";
+  EXPECT_EQ(x().limit_hits, 1U) << "it was above the limit all the time";
   poll_without(5);
   poll(5, over);
   EXPECT_EQ(x().limit_hits, 1U);
@@ -165,7 +165,7 @@ TEST_F(ContributedFigures, WhenTheNumberOfTypesChangesBeforeASlowContributorRead
   roster(1, 1);
   contribute({{{Field::kNumAllocs, 50'001}}});
   track();
-  EXPECT_EQ(shown(Field::kNumAllocs), 51'000U) << "it is unknown which counter it continues: nothing is invented";
+  EXPECT_EQ(shown(Field::kNumAllocs), 51'000U) << "it is unknown which counter it continues, so nothing is added";
   roster(1, 1);
   contribute({{{Field::kNumAllocs, 50'003}}});
   track();

@@ -175,7 +175,7 @@ TEST_F(LimitTest, HitsAreTheIncreaseOfSleepsAndFailures) {
   EXPECT_EQ(hits(), 6U);
 }
 
-TEST_F(LimitTest, WithoutALimitFailuresAreNoHits) {
+TEST_F(LimitTest, WithoutALimitFailuresAreNotHits) {
   poll({{Field::kFailures, 1}}, "unlimited");
   poll({{Field::kFailures, 9}}, "unlimited");
   EXPECT_EQ(hits("unlimited"), 0U);
@@ -212,7 +212,7 @@ TEST_F(LimitTest, CachedObjectsCountAgainstTheLimit) {
   EXPECT_EQ(hits(), 1U);
 }
 
-TEST_F(LimitTest, OverTheLimitAtFirstSightIsNoCrossing) {
+TEST_F(LimitTest, OverTheLimitAtFirstIsNotACrossing) {
   poll({{Field::kCount, 500}});
   EXPECT_EQ(hits(), 0U);
   poll({{Field::kCount, 500}});
@@ -244,7 +244,7 @@ TEST_F(LimitTest, ANewConfigurationTakesEffectAndKeepsWhatWasCounted) {
   EXPECT_EQ(hits(), 2U);
 }
 
-TEST_F(LimitTest, TheConfigurationIsAskedOnceAType) {
+TEST_F(LimitTest, TheConfigurationIsConsultedOncePerType) {
   int asked = 0;
   const auto counting = [&asked](const MemoryType&) {
     ++asked;

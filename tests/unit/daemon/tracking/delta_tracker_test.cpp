@@ -303,7 +303,7 @@ TEST_F(CpuCounterTest, ACpuThatIsAddedStartsAtItsRawValue) {
   EXPECT_EQ(total(3), 501U);
 }
 
-TEST_F(CpuCounterTest, IsFollowedOnlyWhereAskedForAndFromWhenItIs) {
+TEST_F(CpuCounterTest, IsFollowedOnlyOnRequestAndFromThenOn) {
   types_.tracker.reconfigure({});
   poll({100});
   EXPECT_EQ(total(0), 0U);

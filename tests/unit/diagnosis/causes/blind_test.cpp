@@ -6,7 +6,7 @@
 namespace memstat::causes::blind {
 namespace {
 
-TEST(Blind, ASourceThatFailsIsSaidAndOneThatIsNotPermittedIsNot) {
+TEST(Blind, ReportsFailedSourcesButNotThoseWithoutPermission) {
   EvidenceOfMachine machine;
   machine.evidence.sources.push_back({.name = "linux_slabinfo", .error = "", .needs = "root", .is_down = false});
   EXPECT_EQ(machine.words(), "");

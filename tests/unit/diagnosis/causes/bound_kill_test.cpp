@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kMiB = EvidenceOfMachine::kMiB;
 
-TEST(BoundKill, IsOneWhoseLogSaysSo) {
+TEST(BoundKill, IsIdentifiedByItsLog) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);
   machine.part("anonymous", 900 * kMiB);

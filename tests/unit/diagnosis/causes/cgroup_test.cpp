@@ -35,7 +35,7 @@ TEST(Cgroup, FullOfTmpfsIsNotFullOfPageCache) {
   EXPECT_EQ(machine.words(), "notable cgroup_full");
 }
 
-TEST(Cgroup, WhoseProgramsStallAtHighIsSlowedThoughItIsHardlyAbove) {
+TEST(Cgroup, AGroupThatStallsJustAboveHighIsSlowed) {
   EvidenceOfMachine machine;
   TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");
   group.bytes = 100 * kMiB;
@@ -122,7 +122,7 @@ TEST(Cgroup, SocketsThatReclaimSlows) {
   EXPECT_EQ(machine.words(), "notable cgroup_sockets_throttled");
 }
 
-TEST(Cgroup, ThatSleepsForAllOfTheTimeMeetsItsBoundSeldom) {
+TEST(Cgroup, ThatSleepsAllTheTimeRarelyMeetsItsBound) {
   EvidenceOfMachine machine;
   machine.evidence.recent_seconds = machine.evidence.watched_seconds = 2;
   machine.metric("memstat_memcg_high_bytes", 100e6, {"/a"});

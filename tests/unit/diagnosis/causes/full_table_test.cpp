@@ -70,7 +70,7 @@ TEST(FullTable, ThatFillsWithinTheMinuteIsFullSoonAndAStepIsNot) {
   EXPECT_EQ(machine.words(), "") << "it may go up and down";
 }
 
-TEST(FullTable, WhatFreeBsdKeepsForRootIsFullForTheOthers) {
+TEST(FullTable, FreeBsdsReserveForRootIsFullForOthers) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   TypeEvidence& files = machine.limited(Allocator::kTable, "files", 568, 599);
   machine.metric("memstat_table_soft_limit_objects", 569, {"files"});

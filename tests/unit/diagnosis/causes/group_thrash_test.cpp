@@ -20,7 +20,7 @@ TEST(GroupThrash, NeedsRefaultsAndStalls) {
   EXPECT_EQ(machine.words(), "now cgroup_thrash");
 }
 
-TEST(GroupThrash, ThatHasEndedIsNoTrouble) {
+TEST(GroupThrash, ThatHasEndedIsIgnored) {
   EvidenceOfMachine machine;
   machine.moved("memstat_memcg_refaulted_pages_total", 90000, {"/a", "file"});
   MetricEvidence& waits = machine.moved("memstat_memcg_pressure_stall_seconds_total", 90, {"/a", "some"});

@@ -54,7 +54,7 @@ TEST(Growth, SaysWhenMemoryIsGoneWithinWhatWasWatched) {
   growth.memory_seconds = 40000;
   EXPECT_EQ(machine.words(), "soon anonymous_growth");
   growth.seconds = 60;
-  EXPECT_EQ(machine.words(), "notable anonymous_growth") << "a minute does not tell of eleven hours";
+  EXPECT_EQ(machine.words(), "notable anonymous_growth") << "a minute does not predict eleven hours";
 }
 
 TEST(Growth, AfterBootIsNotSoon) {
@@ -64,7 +64,7 @@ TEST(Growth, AfterBootIsNotSoon) {
   EXPECT_EQ(machine.words(), "notable anonymous_growth");
 }
 
-TEST(Growth, OfLittleIsNoFinding) {
+TEST(Growth, OfLittleMemoryIsNotAFinding) {
   EvidenceOfMachine machine;
   machine.growing("slab", "ext4_allocation_context", 2 * kMiB, kMiB, 7000);
   EXPECT_EQ(machine.words(), "");
@@ -84,7 +84,7 @@ TEST(Growth, TogetherIsOneFinding) {
   EXPECT_EQ(found[0].explains.size(), 1U);
 }
 
-TEST(Growth, WhatGrowsTogetherHasTheNameOfTheCause) {
+TEST(Growth, TypesThatGrowTogetherAreNamedByTheirCause) {
   EvidenceOfMachine machine;
   machine.growing("slab", "sock_inode_cache", 500 * kMiB, 200 * kMiB, 7000).together = {"slab/filp", "slab/lsm_file_cache"};
   EXPECT_EQ(machine.words(), "notable file_leak");
@@ -121,7 +121,7 @@ TEST(Growth, OfConnectionsThatAreNotClosedIsOfOpenFiles) {
   machine.growing("account", "sockets", 90 * kMiB, 60 * kMiB, 300).limit_seconds = 600;
   machine.growing("slab", "filp", 40 * kMiB, 20 * kMiB, 300);
   machine.moved("memstat_memcg_part_bytes", 55 * kMiB, {"/web", "sock"});
-  EXPECT_EQ(machine.words(), "soon socket_memory_growth, notable file_leak") << "nobody is known to do both";
+  EXPECT_EQ(machine.words(), "soon socket_memory_growth, notable file_leak") << "no holder is known for both";
   machine.moved("memstat_memcg_kernel_bytes", 30 * kMiB, {"/web"});
   EXPECT_EQ(machine.words(), "soon file_leak");
 }

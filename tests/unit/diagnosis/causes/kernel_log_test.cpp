@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMiB = EvidenceOfMachine::kMiB;
 
-TEST(KernelLog, LinesOfBeforeAreNoNews) {
+TEST(KernelLog, EarlierLinesAreNotNew) {
   EvidenceOfMachine machine;
   for (const char* const event :
        {"page_allocation_failure", "slab_allocation_failure", "vmalloc_failure", "memory_error", "page_pool_stalled",
@@ -32,7 +32,7 @@ TEST(KernelLog, LinesOfTheLastMinutesBeforeTheFirstPollAreWorthAWord) {
   EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
 }
 
-TEST(KernelLog, WhatWasBeforeStandsBehindWhatIs) {
+TEST(KernelLog, PastFindingsComeAfterCurrentOnes) {
   EvidenceOfMachine machine;
   machine.evidence.logged = {{.event = "page_allocation_failure", .seconds_ago = 120}};
   machine.limited(Allocator::kTable, "ptys", 950, 1000);
@@ -62,7 +62,7 @@ TEST(KernelLog, ARefusalIsNewsWhereNoTableShowsIt) {
 
 TEST(KernelLog, EveryEventOfLinuxReachesACause) {
   for (const LogEvent event : kLinuxLogEvents) {
-    if (event == LogEvent::kSuppressed || event == LogEvent::kOomKill) continue;  // kills are of their counters
+    if (event == LogEvent::kSuppressed || event == LogEvent::kOomKill) continue;  // kills come from their counters
     EvidenceOfMachine machine;
     machine.moved("memstat_kernel_log_events_total", 2, {to_string(event)});
     EXPECT_EQ(machine.find().size(), 1U) << to_string(event);
@@ -81,7 +81,7 @@ TEST(KernelLog, NamesWhatALineNames) {
   EXPECT_EQ(found[1].about[0].type, "i915_vma");
 }
 
-TEST(KernelLog, ARefusalOfAGroupSaysNothingOfAnother) {
+TEST(KernelLog, RefusingOneGroupDoesNotAffectAnother) {
   EvidenceOfMachine machine;
   machine.moved("memstat_kernel_log_events_total", 1, {"pids_full"});
   machine.evidence.logged = {{.event = "pids_full", .seconds_ago = 1, .subject = "/a/b"}};

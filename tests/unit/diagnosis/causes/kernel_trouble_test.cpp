@@ -9,7 +9,7 @@ namespace {
 TEST(KernelTrouble, ReportsThatMove) {
   EvidenceOfMachine machine;
   MetricEvidence& oops = machine.metric("memstat_kernel_reports_total", 3, {"oops"});
-  EXPECT_EQ(machine.words(), "notable kernel_oops") << "what it broke is broken until the next boot";
+  EXPECT_EQ(machine.words(), "notable kernel_oops") << "the damage lasts until the next boot";
   oops.change.recent = 1;
   EXPECT_EQ(machine.words(), "now kernel_oops");
   EvidenceOfMachine warned;
@@ -35,7 +35,7 @@ TEST(KernelTrouble, StatesThatStayUntilAReboot) {
 TEST(KernelTrouble, OfFreeBsd) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   TypeEvidence& vnodes = machine.limited(Allocator::kTable, "vnodes", 1000, 1000);
-  EXPECT_EQ(machine.words(), "") << "as many vnodes as there may be is normal";
+  EXPECT_EQ(machine.words(), "") << "the maximum number of vnodes is normal";
   vnodes.sleeps.recent = 5;
   EXPECT_EQ(machine.words(), "notable vnode_waits");
   EvidenceOfMachine other(EvidenceSystem::kFreeBsd);

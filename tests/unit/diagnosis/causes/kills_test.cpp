@@ -170,7 +170,7 @@ TEST(Kills, OfAGroupThatIsGoneAreNotOfTheMachine) {
   EXPECT_EQ(machine.find().size(), 2U) << "both kinds";
 }
 
-TEST(Kills, OfBeforeAreNoVictimsOfThoseOfNow) {
+TEST(Kills, OfEarlierAreNotBlamedOnCurrentOnes) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);
   machine.part("anonymous", 1);

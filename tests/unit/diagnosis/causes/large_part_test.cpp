@@ -85,7 +85,7 @@ TEST(LargePart, ABalloonWhileMemoryIsShort) {
   EXPECT_EQ(machine.words(), "wasteful balloon_inflated");
 }
 
-TEST(LargePart, WhatIsLockedOrNotAttachedIsCountedByTheKernelAlone) {
+TEST(LargePart, LockedOrUnattachedMemoryIsCountedOnlyByTheKernel) {
   struct Counted {
     const char* metric;
     const char* words;
@@ -130,7 +130,7 @@ TEST(LargePart, HalfAsManyPageTablesAreMuchForMemoryThatNeedsFew) {
   EXPECT_EQ(machine.words(), "") << "each page is mapped once";
 }
 
-TEST(LargePart, FilesInTmpfsAreNoBuffersOfADatabase) {
+TEST(LargePart, FilesInTmpfsAreNotADatabasesBuffers) {
   EvidenceOfMachine machine;
   machine.part("shared", 0.3 * machine.evidence.total_bytes);
   EXPECT_EQ(machine.words(), "") << "a database";

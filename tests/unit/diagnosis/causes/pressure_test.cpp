@@ -28,7 +28,7 @@ TEST(Pressure, DirectReclaimNeedsStalledTime) {
   EXPECT_EQ(machine.words(), "wasteful direct_reclaim");
 }
 
-TEST(Pressure, LittleAvailableIsWorseWhereItIsFelt) {
+TEST(Pressure, LittleAvailableIsWorseUnderPressure) {
   EvidenceOfMachine machine;
   machine.part("anonymous", 14 * kGiB);
   machine.evidence.available_bytes = 0.9 * kGiB;
@@ -146,7 +146,7 @@ TEST(Pressure, WritersWaitAboveTheMiddleOfBothThresholds) {
   EXPECT_EQ(machine.words(), "notable writers_throttled") << "a burst";
 }
 
-TEST(Pressure, LittleMemoryNamesTheLargestPartThatIsNoCacheAndAsksForIt) {
+TEST(Pressure, LittleMemoryNamesTheLargestPartExceptCaches) {
   EvidenceOfMachine machine;
   machine.part("page_cache", 12 * kGiB);
   machine.part("shared", 9 * kGiB);

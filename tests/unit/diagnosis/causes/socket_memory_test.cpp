@@ -81,11 +81,11 @@ TEST(SocketMemory, DatagramsThatAreLostNowAndThenAreWorthAWord) {
   EXPECT_EQ(machine.words(), "notable udp_buffer_full");
 }
 
-TEST(SocketMemory, DropsThatEndedAreTold) {
+TEST(SocketMemory, ReportsDropsThatEnded) {
   EvidenceOfMachine machine;
   machine.evidence.recent_seconds = 600;
   machine.moved("memstat_socket_events_total", 5197, {"UDP", "RcvbufErrors"}).change.still = 190;
-  EXPECT_EQ(machine.words(), "now udp_buffer_full") << "it may go on";
+  EXPECT_EQ(machine.words(), "now udp_buffer_full") << "it may continue";
   machine.evidence.metrics[0].change.still = 300;
   ASSERT_EQ(machine.words(), "notable udp_buffer_full");
   EXPECT_EQ(machine.find()[0].headline, "5197 datagrams dropped, the last one 5 min ago");

@@ -25,7 +25,7 @@ Holder process(std::uint64_t pid, const char* user, std::uint64_t count) {
 TEST(UserWatches, AreOfAUserInAllItsProcesses) {
   EvidenceOfMachine machine;
   machine.metric("memstat_table_user_limit_objects", 2000, {"inotify_watches"});
-  EXPECT_FALSE(is_ruled_out(machine.evidence, "inotify_watches_full")) << "nobody was asked";
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "inotify_watches_full")) << "no inspection was made";
   machine.evidence.inspections = {watches({process(7, "web", 1200), process(8, "root", 900), process(9, "web", 300)})};
   EXPECT_EQ(machine.words(), "");
   EXPECT_TRUE(is_ruled_out(machine.evidence, "inotify_watches_full"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The messages of the helper process: each end against one that lies, and both together, with a pipe instead of an attached
+// The messages of the helper process: each end against a lying peer, and both together, with a pipe instead of an attached
 // program.
 #include "core/events/attach/attach_helper.h"
 #include "tests/support/fake_kernel_view.h"
@@ -98,7 +98,7 @@ TEST_F(Serving, RefusesInvalidRequests) {
     EXPECT_EQ(answer().error, EINVAL) << size;
   }
   for (const std::uint32_t word : {0U, 4U, 0xffffffffU}) EXPECT_EQ(answer_to({.word = word}).error, EINVAL) << word;
-  EXPECT_EQ(answer_to({.word = AttachRequest::kAdd, .point = point_of("good")}, {0}).error, 0) << "and serves on";
+  EXPECT_EQ(answer_to({.word = AttachRequest::kAdd, .point = point_of("good")}, {0}).error, 0) << "and continues to serve";
 }
 
 TEST_F(Serving, TakesAProgramWithAPointOnly) {
@@ -157,7 +157,7 @@ TEST_F(Serving, EndsWhenTheOtherEndDoes) {
   EXPECT_FALSE(thread_.joinable());
 }
 
-TEST_F(Serving, IsSentHomeWithoutAProgram) {
+TEST_F(Serving, IsRefusedWithoutAProgram) {
   AttachHelper helper(std::move(ours_));
   EXPECT_FALSE(helper.seal());
   thread_.join();
@@ -211,7 +211,7 @@ TEST_F(Asking, GivesUpOneThatSendsTwoDescriptors) {
   EXPECT_TRUE(eventually([&] { return open_descriptors() == before; }));
 }
 TEST_F(Asking, GivesUpOneThatAnswersSomethingElse) { expect_gone(attach({.error = 0, .place = 8}, {0})); }
-TEST_F(Asking, GivesUpOneWhoseErrorIsNone) { expect_gone(attach({.error = -1, .place = 7}, {})); }
+TEST_F(Asking, GivesUpASourceWhoseErrorIsUnset) { expect_gone(attach({.error = -1, .place = 7}, {})); }
 TEST_F(Asking, GivesUpOneThatAnswersInPart) {
   expect_gone(attach([](int socket) { send_raw(socket, "abc", 3); }));
 }

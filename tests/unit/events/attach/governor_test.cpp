@@ -92,7 +92,7 @@ TEST(Governor, KeepsWhatCanBeKeptWhileFiveMillionEventsASecondHappen) {
 double worst_minute(std::uint64_t events_a_second, std::uint64_t budget_ppm) {
   EventBudget budget;
   Table table(budget, budget_ppm);
-  for (int look = 0; look < 4 * 60; ++look) table.pass_ms(250, 0);  // what was saved may be spent
+  for (int look = 0; look < 4 * 60; ++look) table.pass_ms(250, 0);  // the credit may be spent
   std::vector<std::uint64_t> costs{0};                              // in ns, at each look
   for (int look = 0; look < 4 * 600; ++look) {
     table.pass_ms(250, events_a_second);
@@ -105,7 +105,7 @@ double worst_minute(std::uint64_t events_a_second, std::uint64_t budget_ppm) {
   return static_cast<double>(most) / (60.0 * kSecond) / (static_cast<double>(budget_ppm) / 1e6);
 }
 
-TEST(Governor, KeepsItsBudgetWithinAFifthWhereItIsLookedAtBetweenPolls) {
+TEST(Governor, KeepsItsBudgetWithinAFifthWhenCheckedBetweenPolls) {
   for (const std::uint64_t percent : {1, 2, 4, 7, 9, 10, 11, 12, 13, 14, 15}) {
     EXPECT_LT(worst_minute(5'000'000, percent * kOnePercent), 1.2) << percent << " %";
   }
@@ -266,7 +266,7 @@ TEST_P(GovernorOfASource, IsAMetric) {
 }
 
 TEST_P(GovernorOfASource, SaysThatItIsDetached) {
-  ASSERT_TRUE(parse("governor 0 1 1 0 10000\n")) << "no figures are no error then";
+  ASSERT_TRUE(parse("governor 0 1 1 0 10000\n")) << "missing figures are not an error then";
   EXPECT_EQ(statistic("counted_ratio"), 0);
   EXPECT_NE(reader_.staging.note().find("until it is restarted"), std::string::npos);
   ASSERT_TRUE(parse("governor 0 1 1 0 10000 later\n"));

@@ -34,7 +34,7 @@ TEST(WhyRefused, DistinguishesTheVerifiersAnswerFromALackOfCapabilities) {
   EXPECT_FALSE(has_attach_capabilities("CapEff:\t0000000000000000\n"));
 }
 
-TEST(WhyRefused, SaysNothingFalseOfWhatItCannotRead) {
+TEST(WhyRefused, ReportsNothingFalseAboutUnreadableData) {
   for (const char* status : {"", "CapEff:", "CapEff:\tx\n", "CapEff:\t00zz\n", "CapEff:\t11112222333344445\n"}) {
     EXPECT_FALSE(has(why_refused(status, ""), "lacks")) << status;
   }

@@ -54,7 +54,7 @@ TEST_F(ControlGroups, OfVersion2AreWhereTheControllerIs) {
   EXPECT_EQ(*control_group_key(mounts(), mounts()), inode("/"));
 }
 
-TEST_F(ControlGroups, MayHaveOtherControllersBeside) {
+TEST_F(ControlGroups, MayHaveOtherControllers) {
   make("/cpu,memory/a");
   write("/cpu,memory/memory.usage_in_bytes", "1\n");
   EXPECT_EQ(control_group_root(mounts()), mounts() + "/cpu,memory");
@@ -70,7 +70,7 @@ TEST_F(ControlGroups, ThatAreNotThereAreAnErrorWithTheirPath) {
   const auto missing = control_group_key("/docker/4f9b", mounts());
   ASSERT_FALSE(missing);
   EXPECT_THAT(to_string(missing.error()), HasSubstr("/memory/docker/4f9b"));
-  EXPECT_FALSE(control_group_key("/memory.usage_in_bytes", mounts())) << "a file is no group";
+  EXPECT_FALSE(control_group_key("/memory.usage_in_bytes", mounts())) << "a file is not a group";
 }
 
 }  // namespace

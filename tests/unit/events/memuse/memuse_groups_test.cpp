@@ -92,7 +92,7 @@ TEST(MemuseGroups, OfALeakAreSuspectsAndComeFirst) {
   EXPECT_EQ(groups[1].verdict, MemuseVerdict::kInUse);
 }
 
-TEST(MemuseGroups, ThatStoppedGrowingAreNoSuspects) {
+TEST(MemuseGroups, ThatStoppedGrowingAreNotSuspects) {
   MemuseTable at_start = minute();
   add_stack(at_start, 1, {10, 20});
   add_blocks(at_start, 1, 40, 59);
@@ -115,7 +115,7 @@ TEST(MemuseGroups, OfManyBlocksThatCameAtOnceAndStayedAreSuspects) {
   EXPECT_EQ(verdict_of(table), MemuseVerdict::kInUse) << "others of it were freed";
 }
 
-TEST(MemuseGroups, OfWhichOldBlocksAreFreedAreNoSuspects) {
+TEST(MemuseGroups, ThatFreeOldBlocksAreNotSuspects) {
   MemuseTable table = minute();
   add_stack(table, 1, {10, 20});
   add_blocks(table, 1, 0, 59);

@@ -70,7 +70,7 @@ TEST_F(LiveSitePrograms, CountAnAllocationWithoutAResultAsAFailure) {
   allocate(kFakeSite, kFakeObject, kFakeCache);
   kmalloc(kFakeSite, 0, 100, 128);
   kmalloc(kFakeSite, kFakeObject, 100, 128);
-  kmalloc(kFakeSite, 16, 0, 0);  // ZERO_SIZE_PTR is no memory
+  kmalloc(kFakeSite, 16, 0, 0);  // ZERO_SIZE_PTR is not memory
   EXPECT_EQ(sum().failures, 2U);
   EXPECT_EQ(sum().allocations, 2U);
   EXPECT_EQ(sum().requested, 100U);
@@ -149,7 +149,7 @@ TEST_F(LiveSitePrograms, CountEachEventOfAFullTableSomewhere) {
   for (std::size_t at = MEMSTAT_SITE_SLOTS; at < MEMSTAT_SITE_ALL; ++at) {
     if (table_->keys[at] != 0 && table_->slots[at].group == MEMSTAT_SITE_ANY_GROUP) ++coarse;
   }
-  EXPECT_GT(coarse, std::size_t{MEMSTAT_SITE_COARSE_SLOTS} * 3 / 4) << "what has no room keeps its function";
+  EXPECT_GT(coarse, std::size_t{MEMSTAT_SITE_COARSE_SLOTS} * 3 / 4) << "an event without room keeps its function";
 }
 
 }  // namespace

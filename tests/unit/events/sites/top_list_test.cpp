@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A limited number of names whose counters only grow, however the ranks change.
+// A limited number of names with counters that only grow, however the ranking changes.
 #include "core/events/sites/top_list.h"
 
 #include "tests/support/test.h"

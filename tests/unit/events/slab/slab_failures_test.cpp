@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Allocations that fail on this machine's kernel, because a control group is full, and their count.
+// Allocations that fail on this machine's kernel because a control group is full, and their count.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -61,8 +61,8 @@ class FullGroup {
   std::string path_ = "/sys/fs/cgroup/memory/memstat_test_" + std::to_string(::getpid());
 };
 
-/// Asks for event descriptors until `wanted` of them were refused with `error`. False: too few were, or some for another
-/// reason.
+/// Requests event descriptors until `wanted` of them were refused with `error`. False: too few were refused, or some for
+/// another reason.
 bool be_refused(int flags, int error, int wanted) {
   int refused = 0;
   for (int i = 0; i < 15'000 && refused < wanted; ++i) {
@@ -73,20 +73,20 @@ bool be_refused(int flags, int error, int wanted) {
   return refused == wanted;
 }
 
-/// Ends a child. Not with _exit(): before a call that does not return, the address sanitizer writes to all of the
-/// stack's shadow, which is memory again.
+/// Ends a child. Not with _exit(): before a call that does not return, the address sanitizer writes to the shadow of the
+/// whole stack, which needs memory.
 void end_child(int status) { ::syscall(SYS_exit_group, status); }
 
-/// Writes a limit with no memory of its own.
+/// Writes a limit without allocating memory.
 bool set_limit(int file, std::uint64_t bytes) {
   char digits[20];
   const auto end = std::to_chars(std::begin(digits), std::end(digits), bytes);
   return ::write(file, digits, static_cast<std::size_t>(end.ptr - digits)) == end.ptr - digits;
 }
 
-/// Opens event descriptors until `failures` of them failed for lack of memory, with 512 KiB left. Ends the process with what
-/// did not work, 0: nothing. No page may be touched for the first time once the group is full: such a fault would wait for
-/// ever, and after a fork each first write faults again. So all that runs then has run in this process before, outside the
+/// Opens event descriptors until `failures` of them failed for lack of memory, with 512 KiB left. The exit status is the
+/// step that failed, or 0. Once the group is full, no page may be touched for the first time: such a fault would wait
+/// forever, and after a fork each first write faults again. So the code has run in this process before, outside of the
 /// group, its pages are locked, and nothing is allocated or freed meanwhile.
 void fail_to_open(const FullGroup& group, int failures) {
   if (!be_refused(-1, EINVAL, failures)) end_child(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table of malloc(9)'s events: what DTrace aggregates is merged into rows, and rows are mapped to the types of
-// kern.malloc_stats. On Linux, where there is no DTrace.
+// The table of malloc(9)'s events: DTrace's aggregations are merged into rows, and rows are mapped to the types of
+// kern.malloc_stats. Runs on Linux, which has no DTrace.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -214,7 +214,7 @@ TEST_F(FreebsdDtmalloc, ShowsTheTypesThatOptionTypesChooses) {
   EXPECT_EQ(failures(), "temp: 1, vm pgdata: 0");
 }
 
-TEST_F(FreebsdDtmalloc, ShowsNoMoreThan20000SeriesAndSaysSo) {
+TEST_F(FreebsdDtmalloc, ShowsAtMost20000SeriesAndReportsIt) {
   std::string rows;
   for (int probe = 100000; probe < 104000; ++probe) rows += "probe p" + std::to_string(probe) + "\nsize 0 16 1 0\n";
   ASSERT_TRUE(parse(rows));

@@ -101,7 +101,7 @@ TEST_F(LinuxCallSites, HasNothingOnceDetached) {
 TEST_F(LinuxCallSites, NeverReportsMemoryInUse) {
   ASSERT_TRUE(parse(kHeader + "site 5 600 960 1\t__d_alloc\nend\n"));
   for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kNumFrees}) {
-    EXPECT_FALSE(source().fields.has(field)) << "who frees is not who allocated";
+    EXPECT_FALSE(source().fields.has(field)) << "the freeing function is not the allocating one";
     EXPECT_FALSE(reader_.staging.types()[0].fields.has(field));
   }
 }
@@ -285,7 +285,7 @@ TEST_F(CallSiteBook, BoundsItsRowsAndCountsTheRest) {
       "origin 1 200 0\tc\t/two\tsh\tb\norigin 1 100 0\tc\tother\tother\tother\norigin 1 50 0\tother\tother\tother\tother\n");
 }
 
-TEST_F(CallSiteBook, CountsWhatHadNoSlotAmongTheOthersAndSaysSo) {
+TEST_F(CallSiteBook, CountsEventsWithoutASlotAsOthersAndReportsThem) {
   count(MEMSTAT_SITE_ALL, 4, 400);
   count(MEMSTAT_SITE_ALL + 1, 5, 500, 1);
   look();
@@ -432,7 +432,7 @@ TEST_F(LiveCallSites, NameTheCallTheProgramAndTheGroupAndCountExactly) {
   const std::string cache = "dnotify_struct";
   if (!has_slab_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
   const OwnGroup group;
-  if (!group.is_there()) GTEST_SKIP() << "this machine lets us make no control group with the memory controller";
+  if (!group.is_there()) GTEST_SKIP() << "no control group with the memory controller can be created on this machine";
   constexpr int kTimes = 100'000;
   watch_directory(kTimes);
   const std::string origin = cache + ",/" + OwnGroup::name() + ",test_events,fcntl_dirnotify}";

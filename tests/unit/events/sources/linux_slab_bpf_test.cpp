@@ -98,7 +98,7 @@ TEST_F(LinuxSlabBpf, LeavesACpuThatCameAfterTheCpusWereCounted) {
   EXPECT_EQ(figure(0, Field::kFree), 106U) << "it is in the sums";
 }
 
-TEST_F(LinuxSlabBpf, SaysNoLessThanNothingInUse) {
+TEST_F(LinuxSlabBpf, NeverReportsLessThanZeroInUse) {
   ASSERT_TRUE(parse(kStart + "type 8 8 1 1 512 500 0 100 0 changing fast\nend\n"));
   EXPECT_EQ(reader_.staging.types()[0].name, "changing fast");
   EXPECT_EQ(figure(0, Field::kCount), 0U);
@@ -141,7 +141,7 @@ TEST_F(LinuxSlabBpf, HasEveryFigureOfTheRosterThatItReplaces) {
   EXPECT_TRUE((roster->fields - pass_source().fields).empty());
   EXPECT_TRUE((roster->cpu_fields - pass_source().cpu_fields).empty());
   EXPECT_TRUE((roster->node_fields - pass_source().node_fields).empty());
-  EXPECT_TRUE(roster->options.empty()) << "what they say of types, such as top, would be lost";
+  EXPECT_TRUE(roster->options.empty()) << "options of types, such as top, would have no effect";
 }
 
 TEST_F(LinuxSlabBpf, HasEveryFigureForWhichTheFilesOfCachesAreOpened) {
@@ -457,7 +457,7 @@ TEST_F(LiveSlabBpf, WalksALongListAtSomePassesOnly) {
     walks += now.is_about ? 0 : 1;
   }
   EXPECT_GE(walks, kRounds * MEMSTAT_CACHE_LIST_PASSES / MEMSTAT_CACHE_MOST_PASSES);
-  EXPECT_LT(walks, kRounds) << "it is so long that this is more seldom than at each sixth pass";
+  EXPECT_LT(walks, kRounds) << "the list is long, so it is walked less often than at each sixth pass";
   for (int i = 0; i < MEMSTAT_CACHE_MOST_PASSES && !pass()[*name].is_about; ++i) continue;
   ASSERT_TRUE(slabs.make(2 * kSlabs)) << "half of which fill those that are there";
   EXPECT_FALSE(pass()[*name].is_about) << "it is twice as long";

@@ -313,8 +313,8 @@ class LiveSlabEvents : public testing::Test {
     return 0;
   }
 
-  /// That `counted` after a read nearly equals all allocations. The kernel continues to count during the read, which may
-  /// take long if others use the processor: one read of many must be near.
+  /// Expects that `counted` after a read nearly equals all allocations. The kernel continues to count during the read, which
+  /// may take long if others use the processor: one read of many must be near.
   void expect_near_all_events(const std::function<std::uint64_t(const SourceReader&)>& counted) {
     std::uint64_t count = 0;
     std::uint64_t events = 0;

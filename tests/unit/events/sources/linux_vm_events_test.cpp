@@ -30,7 +30,7 @@ TEST_F(LinuxVmEvents, AreCountedByTheirWords) {
   EXPECT_FALSE(has_statistic("vm_event_bytes_total{oom_kill}"));
 }
 
-TEST_F(LinuxVmEvents, ThatThisKernelDoesNotGiveAreSaidToBeMissingAndAreNot0) {
+TEST_F(LinuxVmEvents, ThatThisKernelLacksAreReportedMissingNot0) {
   ASSERT_TRUE(parse(kVmHeader + "unsupported vmalloc_failure: this kernel has no tracepoint x\nevent oom_kill 0\nend\n"));
   EXPECT_EQ(reader_.staging.note(), "vmalloc_failure: this kernel has no tracepoint x");
   EXPECT_FALSE(has_statistic("vm_events_total{vmalloc_failure}"));

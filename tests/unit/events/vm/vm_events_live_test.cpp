@@ -82,7 +82,7 @@ TEST_F(LiveVmEvents, NameTheVictimOfAFullGroup) {
   const auto hierarchy = mounted_hierarchy();
   if (!hierarchy) GTEST_SKIP() << "no memory controller of control groups below /sys/fs/cgroup";
   LiveGroup group(hierarchy->root + "/memstat_victim_" + std::to_string(::getpid()));
-  if (!group.is_made()) GTEST_SKIP() << "no control group can be made: " << group.why_not();
+  if (!group.is_made()) GTEST_SKIP() << "cannot create a control group:  " << group.why_not();
   ASSERT_TRUE(group.write(hierarchy->is_version_1 ? "memory.limit_in_bytes" : "memory.max", "4194304"));
   if (!hierarchy->is_version_1) group.write("memory.swap.max", "0");
   const std::uint64_t before = statistic("vm_events_total{oom_kill}");
@@ -147,7 +147,7 @@ class FreshMemory {
   void* memory_;
 };
 
-/// Keeps the calling thread on one CPU while this lives.
+/// Keeps the calling thread on one CPU during its lifetime.
 class OnCpu {
  public:
   explicit OnCpu(std::size_t cpu) {
@@ -304,7 +304,7 @@ TEST_F(LiveFaultTimes, AreThoseOfMemoryThatIsTouched) {
     // Other processes have page faults, too, on any CPU.
     is_near = all->sum < seconds + 0.05 + static_cast<double>(::sysconf(_SC_NPROCESSORS_CONF)) * 4 * lasted.count();
   }
-  EXPECT_TRUE(is_near) << "the times are longer than what they are times of";
+  EXPECT_TRUE(is_near) << "the times exceed those of the events";
 }
 
 TEST_F(LiveFaultTimes, AreThoseOfASharedFileBeyondItsEnd) {
@@ -373,9 +373,9 @@ TEST_F(LiveFaultTimes, AndCountsSurviveACpuThatGoesAndComesBack) {
   ASSERT_TRUE(cpu.plug(true));
   const std::uint64_t faults = ended();
   touch();
-  EXPECT_GE(statistic(of_cpu), before + kPages) << "and it counts on";
-  const bool is_told = !times("minor") || ended() + 1 >= faults + kPages;
-  EXPECT_TRUE(is_told) << "a fault that has no time is said to have none";
+  EXPECT_GE(statistic(of_cpu), before + kPages) << "and continues to count";
+  const bool has_time = !times("minor") || ended() + 1 >= faults + kPages;
+  EXPECT_TRUE(has_time) << "faults without a time are reported as such";
 }
 
 TEST_F(LiveFaultTimes, HaveAReasonWhereTheyAreMissing) {

@@ -40,7 +40,7 @@ TEST(ElfCore, ReadsWhatItHoldsAndNothingElse) {
   }
 }
 
-TEST(ElfCore, WhatWasLeftOutBehindAPartIsZeros) {
+TEST(ElfCore, AnOmittedRemainderIsZeros) {
   const std::string whole = FakeLinuxDump(small_kernel()).elf();
   constexpr std::uint64_t kStored = 12345;
   auto memory = open_bytes(with(whole, kSecondHeader + 32, kStored));

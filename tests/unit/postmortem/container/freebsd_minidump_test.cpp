@@ -69,7 +69,7 @@ TEST(FreeBsdMinidump, KnowsPagesOfTwoMegabytes) {
   EXPECT_EQ(place->bytes, (2U << 20U) - 0x12345);
 }
 
-TEST(FreeBsdMinidump, ThatIsCutShortSaysSoOrIsRefused) {
+TEST(FreeBsdMinidump, ThatIsTruncatedIsReportedOrRefused) {
   const std::string whole = FakeFreeBsdDump(small_freebsd()).dump();
   std::size_t opened_count = 0;
   for (std::size_t size = 0; size < whole.size(); size += size < 100 ? 1 : 4001) {

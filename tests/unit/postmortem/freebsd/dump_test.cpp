@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's dumps as programs open them, with the kernel's file beside them.
+// FreeBSD's dumps as programs open them, with the kernel's file in the same directory.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::uint64_t number_of(KernelView& view, std::string_view name) {
   return value;
 }
 
-/// Opens a dump that has its kernel beside it.
+/// Opens a dump whose kernel is in the same directory.
 class FreeBsdDump : public testing::Test {
  protected:
   Result<OpenedView> open(const FakeFreeBsdDump& fake, const std::string& name = "vmcore.2") {
@@ -196,7 +196,7 @@ TEST_F(FreeBsdDump, ListsThatAreTornOrGoInACircleEndWithANote) {
   EXPECT_THAT(some->notes[2], HasSubstr("zone mbuf: a counter: "));
 }
 
-TEST_F(FreeBsdDump, CountsOfCpusAndDomainsThatCannotBeAreNotBelieved) {
+TEST_F(FreeBsdDump, RejectsImpossibleCountsOfCpusAndDomains) {
   FakeFreeBsdDump fake(small_freebsd());
   fake.poke(fake.address("mp_maxid"), 0xffff'ffff);
   fake.poke(fake.address("vm_ndomains"), 0x7fff'ffff);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// memstat_kvm_* on FreeBSD, with a libkvm that reads a made-up kernel.
+// memstat_kvm_* on FreeBSD, with a libkvm that reads a fake kernel.
 #include "core/postmortem/freebsd/kvm.h"
 
 #include <gmock/gmock.h>

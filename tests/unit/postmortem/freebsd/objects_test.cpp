@@ -77,7 +77,7 @@ TEST(FreeBsdObjects, AreThoseThatAreNeitherFreeInTheirSlabNorInABucket) {
   }
 }
 
-TEST(FreeBsdObjects, AreTheLowestAddressesOfAsManyAsWereAskedFor) {
+TEST(FreeBsdObjects, AreTheLowestAddressesUpToTheLimit) {
   const FakeFreeBsdDump fake(freebsd_with_slabs());
   const auto all = objects_of(fake, "ucred");
   const auto some = objects_of(fake, "ucred", 7);
@@ -102,7 +102,7 @@ TEST(FreeBsdObjects, OfZonesThatShareAKegAreThoseOfAll) {
   }
 }
 
-TEST(FreeBsdObjects, OfAZoneWithoutAKegAreSaidToBeOfAnother) {
+TEST(FreeBsdObjects, OfAZoneWithoutAKegBelongToAnother) {
   const auto found = objects_of(FakeFreeBsdDump(freebsd_with_slabs()), "vm pgcache");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kNotPresent);

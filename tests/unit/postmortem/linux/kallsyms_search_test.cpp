@@ -60,7 +60,7 @@ TEST(FindSymbolTables, OfAKernelThatHidesThemItsTypesAreRead) {
   }
 }
 
-TEST(FindSymbolTables, WhereThereAreNoneTheErrorSaysSo) {
+TEST(FindSymbolTables, TheErrorReportsThatThereAreNone) {
   const TemporaryDirectory directory;
   FakeKernelOptions options = small_kernel();
   options.without = "kallsyms";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of the page allocator and of vmalloc made from a dump, and what the sources read in them.
+// The files of the page allocator and of vmalloc, generated from a dump, and the figures that sources parse from them.
 #include "core/include/memstat.h"
 #include "core/kernel/open_view.h"
 #include "tests/support/fake_linux_dump.h"
@@ -130,7 +130,7 @@ TEST(LinuxMemory, DamageIsANoteAndTheRestIsThere) {
   }
 }
 
-TEST(LinuxMemory, OfAKernelWithoutSuchSymbolsIsNotThereAndSaidSo) {
+TEST(LinuxMemory, OfAKernelWithoutSuchSymbolsIsReportedMissing) {
   FakeKernelOptions options = small_kernel();
   options.has_memory = false;
   const Answer answer = answer_of(FakeLinuxDump(options));

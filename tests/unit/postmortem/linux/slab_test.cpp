@@ -88,7 +88,7 @@ TEST(LinuxSlab, KnowsNodesAndCpusWithHoles) {
   EXPECT_EQ(dentry.cpus[1].number, 4U);
 }
 
-TEST(LinuxSlab, DamageIsSaidOfTheCacheThatItBelongsTo) {
+TEST(LinuxSlab, DamageIsReportedForItsCache) {
   const FakeLinuxDump whole(small_kernel());
   const std::uint64_t second = whole.address("slab dentry 0 1");
   const std::uint64_t list = 8;  // of slab_list in a slab
