@@ -73,12 +73,6 @@ const FormatDescriptor& descriptor_of(ExpositionFormat format) { return *kFormat
 
 std::string_view to_string(ExpositionFormat format) { return descriptor_of(format).name; }
 
-std::array<ExpositionFormat, kExpositionFormatCount> all_formats() {
-  std::array<ExpositionFormat, kExpositionFormatCount> formats{};
-  for (std::size_t i = 0; i < formats.size(); ++i) formats[i] = static_cast<ExpositionFormat>(i);
-  return formats;
-}
-
 std::string format_names() {
   std::vector<std::string_view> names;
   for (const auto* format : kFormats) names.emplace_back(format->name);
@@ -86,8 +80,8 @@ std::string format_names() {
 }
 
 std::optional<ExpositionFormat> parse_exposition_format(std::string_view name) {
-  for (std::size_t i = 0; i < kFormats.size(); ++i) {
-    if (kFormats[i]->name == name) return static_cast<ExpositionFormat>(i);
+  for (const ExpositionFormat format : kExpositionFormats) {
+    if (to_string(format) == name) return format;
   }
   return std::nullopt;
 }

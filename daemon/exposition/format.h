@@ -2,9 +2,9 @@
 // The wire formats of this build, and their descriptors.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -84,6 +84,5 @@ std::optional<ExpositionFormat> parse_exposition_format(std::string_view name);
 /// "text, openmetrics or protobuf"
 std::string format_names();
 std::string_view content_type(ExpositionFormat format);
-std::array<ExpositionFormat, kExpositionFormatCount> all_formats();
 
 }  // namespace memstat

@@ -247,7 +247,7 @@ void AcceptedFormats::add(std::string_view line) {
       scanner.skip_element();
       continue;
     }
-    for (const ExpositionFormat format : all_formats()) {
+    for (const ExpositionFormat format : kExpositionFormats) {
       Offer& offer = offers_[static_cast<std::size_t>(format)];
       const int specificity = specificity_for(range, format);
       if (specificity == 0 || specificity < offer.specificity) continue;
@@ -261,7 +261,7 @@ ExpositionFormat AcceptedFormats::choose() const {
   ExpositionFormat best = kFallbackFormat;
   int best_quality = 0;
   int best_preference = 0;
-  for (const ExpositionFormat format : all_formats()) {
+  for (const ExpositionFormat format : kExpositionFormats) {
     const Offer& offer = offers_[static_cast<std::size_t>(format)];
     if (offer.quality == 0 || offer.quality < best_quality) continue;
     const int preferred = preference(format, offer.specificity);

@@ -44,7 +44,7 @@ void add_headers(HttpResponse& response, ExpositionFormat format, ContentCoding 
 
 PageCache::PageCache(const SnapshotPool& pool, const SelfMetrics& metrics, const Clock& clock)
     : pool_(pool), metrics_(metrics), clock_(clock) {
-  for (const ExpositionFormat format : all_formats()) {
+  for (const ExpositionFormat format : kExpositionFormats) {
     formats_[static_cast<std::size_t>(format)].age = descriptor_of(format).frame_gauge(kAge, help_of_own_metric(kAge));
   }
 }

@@ -188,26 +188,15 @@ RowLabels allocator_labels(Allocator allocator) {
 }
 
 void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
-  std::size_t blocks = 0;
-  for (const CpuBlock& block : cpu_blocks_) {
-    if (keep[block.row] == 0) continue;
-    cpu_blocks_[blocks++] = block;
-    rows_[block.row].cpu_block = static_cast<std::uint32_t>(blocks);
-  }
-  cpu_blocks_.resize(blocks);
-  blocks = 0;
-  for (const NodeBlock& block : node_blocks_) {
-    if (keep[block.row] == 0) continue;
-    node_blocks_[blocks++] = block;
-    rows_[block.row].node_block = static_cast<std::uint32_t>(blocks);
-  }
-  node_blocks_.resize(blocks);
+  const auto is_dropped = [keep](const auto& one) { return keep[one.row] == 0; };
+  const auto keep_blocks = [&](auto& blocks, std::uint32_t Row::*place) {
+    std::erase_if(blocks, is_dropped);
+    for (std::size_t i = 0; i < blocks.size(); ++i) rows_[blocks[i].row].*place = static_cast<std::uint32_t>(i + 1);
+  };
+  keep_blocks(cpu_blocks_, &Row::cpu_block);
+  keep_blocks(node_blocks_, &Row::node_block);
+  std::erase_if(details_, is_dropped);
   std::size_t details = 0;
-  for (const Detail& detail : details_) {
-    if (keep[detail.row] != 0) details_[details++] = detail;
-  }
-  details_.resize(details);
-  details = 0;
   std::size_t kept = 0;
   std::size_t label_end = 0;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
@@ -317,32 +306,28 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
 }
 
 void SnapshotBuilder::add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot) {
+  if (is_first) label.detail = 0;
+  if (is_first ? type.detail().empty() : label.detail == 0) return;
   Buffer& out = snapshot.more_labels_;
   const std::size_t begin = out.size();
+  out.append(label.text);
+  out.append(",detail=\"");
+  const bool is_escaped = append_escaped(out, type.detail());
+  out.append("\"");
   if (is_first) {
-    label.detail = 0;
-    if (type.detail().empty()) return;
-    out.append(label.text);
-    out.append(",detail=\"");
-    const bool is_escaped = append_escaped(out, type.detail());
-    out.append("\"");
     snapshot.details_.push_back({.row = label.row,
                                  .labels = {.offset = static_cast<std::uint32_t>(begin),
                                             .size = static_cast<std::uint32_t>(out.size() - begin),
                                             .is_escaped = is_escaped || label.is_escaped}});
     label.detail = static_cast<std::uint32_t>(snapshot.details_.size());
     snapshot.rows_[label.row].has_detail = true;
-  } else if (label.detail != 0) {
-    out.append(label.text);
-    out.append(",detail=\"");
-    append_escaped(out, type.detail());
-    out.append("\"");
-    const Snapshot::LabelPlace& first = snapshot.details_[label.detail - 1].labels;
-    if (out.view().substr(begin) != out.view().substr(first.offset, first.size)) {
-      snapshot.rows_[label.row].has_detail = false;  // build() removes it
-    }
-    out.resize(begin);
+    return;
   }
+  const Snapshot::LabelPlace& first = snapshot.details_[label.detail - 1].labels;
+  if (out.view().substr(begin) != out.view().substr(first.offset, first.size)) {
+    snapshot.rows_[label.row].has_detail = false;  // build() removes it
+  }
+  out.resize(begin);
 }
 
 /// The bits of a snapshot's sample. A histogram is copied, and the bits are its place.

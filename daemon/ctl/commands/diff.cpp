@@ -123,9 +123,8 @@ Report run_diff(const CommandLine& options) {
   if (is_over_time) wait_ns(options.window_ns.value_or(kOneSecond), "waiting for the second state");
   State after = state_of(open_source(is_over_time ? from : options.states[1]));
   if (is_over_time && is_url(from)) {
-    if (const std::string why = wait_for_poll(from, before.sample.time_ns, after.sample); !why.empty()) {
-      return {.output = {}, .problem = why};
-    }
+    std::string why = wait_for_poll(from, before.sample.time_ns, after.sample);
+    if (!why.empty()) return {.output = {}, .problem = std::move(why)};
   }
   if (after.sample.is_failed()) return {.output = {}, .problem = after.sample.problem};
   if (!before.os.empty() && !after.os.empty() && before.os != after.os) {

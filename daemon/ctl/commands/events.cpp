@@ -42,10 +42,8 @@ Report run_events(const CommandLine& options) {
 }  // namespace
 
 Report events_report(ReportSource& source, const ReportView& view, std::optional<std::int64_t> since_ns) {
-  Report report;
   const Sample sample = source.read();
-  report.notes = sample.notes;
-  report.missing = sample.missing;
+  Report report = report_on(sample);
   EventsAnswer answer = source.events();
   report.problem = std::move(answer.problem);
   const bool is_refused = std::any_of(report.missing.begin(), report.missing.end(),

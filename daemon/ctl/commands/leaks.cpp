@@ -59,8 +59,7 @@ GrowthAnswer answer_of(ReportSource& source, const LeakOptions& options, Report&
   PollWalk walk(source, options.walk);
   Progress progress;
   while (walk.next()) {
-    report.notes = walk.sample().notes;
-    report.missing = walk.sample().missing;
+    report = report_on(walk.sample());
     progress.show("read " + std::to_string(walk.states()) + " of " + std::to_string(walk.expected()) + " polls");
   }
   progress.finish();

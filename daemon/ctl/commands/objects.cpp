@@ -133,15 +133,12 @@ Report run_objects(const CommandLine& query) {
   Report report;
   const std::string path = dump_of(query);
   if (path.empty()) {
-    report.problem =
-        "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects";
-    return report;
+    return {
+        .output = {},
+        .problem = "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects"};
   }
   const auto dump = postmortem::open_dump_objects(path);
-  if (!dump) {
-    report.problem = to_string(dump.error());
-    return report;
-  }
+  if (!dump) return {.output = {}, .problem = to_string(dump.error())};
   report.notes = dump->notes;
   Findings findings;
   findings.allocator = dump->allocator;

@@ -225,9 +225,8 @@ std::string memuse_folded(const MemuseFindings& findings) {
 
 Report memuse_report(const CommandLine& options) {
   MemuseFindings findings{.table = {}, .options = options.memuse, .name_of = {}};
-  if (const std::string problem = resolve_type(findings.options.type); !problem.empty()) {
-    return {.output = {}, .problem = problem};
-  }
+  std::string problem = resolve_type(findings.options.type);
+  if (!problem.empty()) return {.output = {}, .problem = std::move(problem)};
   StopSignals signals;
   const std::int64_t window_ns = options.window_ns.value_or(kStacksWindowNs);
   const auto watch =
@@ -237,9 +236,8 @@ Report memuse_report(const CommandLine& options) {
                                  .type = findings.options.type,
                                  .control_group = findings.options.control_group});
   if (!watch) return {.output = {}, .problem = to_string(watch.error())};
-  if (const std::string problem = wait_for_events(**watch, signals, window_ns); !problem.empty()) {
-    return {.output = {}, .problem = problem};
-  }
+  problem = wait_for_events(**watch, signals, window_ns);
+  if (!problem.empty()) return {.output = {}, .problem = std::move(problem)};
   auto table = (*watch)->finish();
   if (!table) return {.output = {}, .problem = to_string(table.error())};
   findings.table = std::move(*table);

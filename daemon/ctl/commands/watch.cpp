@@ -67,8 +67,7 @@ Report watch(ReportSource& source, const WatchOptions& options) {
   bool is_bytes = true;
   Report report;
   while (walk.next()) {
-    report.notes = walk.sample().notes;
-    report.missing = walk.sample().missing;
+    report = report_on(walk.sample());
     const NamedType named = find_named_type(walk.sample().types, options.type);
     if (named.types.empty() && !table) {
       report_unknown_type(report, named);

@@ -63,7 +63,7 @@ class PeakMemory : public testing::Test {
   void poll(int count) {
     for (int i = 0; i < count; ++i) {
       ASSERT_TRUE(poller_.poll(std::int64_t{++polls_} * 10'000'000'000));
-      for (const ExpositionFormat format : all_formats()) EXPECT_FALSE(page_of(*pool_.current(), format).empty());
+      for (const ExpositionFormat format : kExpositionFormats) EXPECT_FALSE(page_of(*pool_.current(), format).empty());
     }
   }
   /// Bytes that memstatd holds, without those of the kernel that it reads, and of the history, whose size is configured.
