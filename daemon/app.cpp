@@ -309,7 +309,6 @@ Result<void> App::give_up_privileges() {
                            .sandbox = config_.sandbox,
                            .lock_memory = config_.lock_memory,
                            .readable_paths = {"/proc/self"},
-                           .writable_paths = {},
                            .reads_kernel = capture_ == nullptr && reader_.number() == 0,
                            .reader = reader_.number()};
   if (!file_.path().empty()) {

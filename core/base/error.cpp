@@ -87,16 +87,13 @@ ErrorCode code_of_errno(int system_errno) {
 
 Error system_error(std::string_view path, int system_errno, std::string_view detail) {
   return Error{.code = code_of_errno(system_errno),
-               .source = {},
                .path = std::string(path),
                .system_errno = system_errno,
-               .offset = {},
                .detail = std::string(detail)};
 }
 
 Error make_error(ErrorCode code, std::string_view path, std::string_view detail, int system_errno) {
-  return {
-      .code = code, .source = {}, .path = std::string(path), .system_errno = system_errno, .detail = std::string(detail)};
+  return {.code = code, .path = std::string(path), .system_errno = system_errno, .detail = std::string(detail)};
 }
 
 Error no_memory_error(std::string_view path, std::string_view detail) {

@@ -30,11 +30,11 @@ enum class ErrorCode : int {
 /// neither detail nor errno.
 struct Error {
   ErrorCode code = ErrorCode::kUndefined;
-  std::string source;                        ///< Name of the source, "" if the failure is below any source.
-  std::string path;                          ///< File path or sysctl name, "" if none.
+  std::string source = {};                   ///< Name of the source, "" if the failure is below any source.
+  std::string path = {};                     ///< File path or sysctl name, "" if none.
   int system_errno = 0;                      ///< errno of the failed call, 0 if none failed.
   std::optional<std::uint64_t> offset = {};  ///< Byte offset in the data read from `path`.
-  std::string detail;                        ///< What is wrong and, if known, what to do.
+  std::string detail = {};                   ///< What is wrong and, if known, what to do.
 };
 
 /// Short stable word for a code, used as the label `reason`: "permission", "timeout", ... Not used in messages.

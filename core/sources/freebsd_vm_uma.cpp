@@ -68,7 +68,7 @@ struct PlannedZone {
   std::uint64_t sleeps = 0;  ///< In vm.zone_stats before the sleepers were read.
   std::string name;
   std::string prefix;  ///< Prefix of its sysctls: "vm.uma.NODE.".
-  std::vector<PlannedLeaf> leaves;
+  std::vector<PlannedLeaf> leaves = {};
 };
 
 /// Which leaves a poll reads.
@@ -346,8 +346,7 @@ Result<void> make_plan(KernelView& view, const StatisticsStream& stream, std::st
     plan.push_back({.index = static_cast<std::uint32_t>(i),
                     .limit = u32(i, UmaRecord::kLimitAt),
                     .name = std::string(zones[i].name),
-                    .prefix = std::string(kPrefix) + std::string(node.name) + ".",
-                    .leaves = {}});
+                    .prefix = std::string(kPrefix) + std::string(node.name) + "."});
     const bool is_secondary = (u32(i, UmaRecord::kFlagsAt) & UmaRecord::kSecondaryFlag) != 0;
     if (auto result = plan_leaves(view, node, is_secondary, state.scratch, plan.back()); !result) return result;
   }

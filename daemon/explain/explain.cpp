@@ -117,8 +117,7 @@ std::string_view words_of(MetricScope scope) {
 }
 
 Explanation of_metric(const MetricDescriptor& metric) {
-  Explanation found{
-      .kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help), .where = {}, .growth = {}};
+  Explanation found{.kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help)};
   found.what.append(" A ").append(to_string(metric.kind)).append(" of ").append(words_of(metric.scope));
   if (!metric.unit.empty()) found.what.append(" in ").append(metric.unit);
   found.what.append("; shown from tier ").append(to_string(metric.tier)).append(" on.");
@@ -134,8 +133,7 @@ Explanation of_metric(const MetricDescriptor& metric) {
 }
 
 Explanation of_own_metric(const OwnMetric& metric) {
-  Explanation found{
-      .kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help), .where = {}, .growth = {}};
+  Explanation found{.kind = "metric", .name = std::string(metric.name), .what = std::string(metric.help)};
   found.what.append(" A ").append(to_string(metric.kind)).append(" of memstatd itself; shown in every tier.");
   found.where.emplace_back(metric.name.starts_with("process_") ? "the kernel counts it for the process memstatd"
                                                                : "memstatd counts it itself");
@@ -213,11 +211,8 @@ void add_columns(std::string_view word, std::vector<Explanation>& found) {
 }
 
 Explanation of_cause(const Cause& cause) {
-  Explanation found{.kind = "cause",
-                    .name = std::string(cause.name),
-                    .what = std::string(cause.looks_for) + " memstatctl why finds it.",
-                    .where = {},
-                    .growth = {}};
+  Explanation found{
+      .kind = "cause", .name = std::string(cause.name), .what = std::string(cause.looks_for) + " memstatctl why finds it."};
   for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
     for (const std::string_view name : names) found.where.push_back("it looks at " + std::string(name));
   }
@@ -240,11 +235,7 @@ std::vector<Explanation> explain(std::string_view word) {
   for (const Runbook& runbook : runbooks()) {
     if (!equals_ignoring_case(runbook.alert, word) && !equals_ignoring_case(runbook.alert, "Memstat" + std::string(word)))
       continue;
-    found.push_back({.kind = "alert",
-                     .name = std::string(runbook.alert),
-                     .what = std::string(runbook.section),
-                     .where = {},
-                     .growth = {}});
+    found.push_back({.kind = "alert", .name = std::string(runbook.alert), .what = std::string(runbook.section)});
   }
   if (const Cause* const cause = find_cause(word); cause != nullptr) found.push_back(of_cause(*cause));
   for (const SourceDescriptor* const source : all_sources()) {
@@ -252,8 +243,7 @@ std::vector<Explanation> explain(std::string_view word) {
     found.push_back({.kind = "source",
                      .name = std::string(source->name),
                      .what = std::string(source->notes),
-                     .where = {std::string(source->origin)},
-                     .growth = {}});
+                     .where = {std::string(source->origin)}});
   }
   add_types(word, found);
   add_columns(word, found);

@@ -13,9 +13,9 @@ namespace memstat {
 struct Explanation {
   std::string kind;  ///< "allocator", "metric", "value", "alert", "cause", "source", "type" or "column".
   std::string name;
-  std::string what;                ///< A sentence or two; for an alert, its section of the runbooks.
-  std::vector<std::string> where;  ///< Where the kernel counts it, one entry per source; empty for alerts.
-  std::string growth;              ///< What to do when it grows; "" for nothing.
+  std::string what;                     ///< A sentence or two; for an alert, its section of the runbooks.
+  std::vector<std::string> where = {};  ///< Where the kernel counts it, one entry per source; empty for alerts.
+  std::string growth = {};              ///< What to do when it grows; "" for nothing.
 };
 
 /// All meanings of the word: metrics with or without "memstat_", alerts, figures as in --list-sources ("held_bytes"),

@@ -55,8 +55,6 @@ std::string give_up_all_else(const HelperOptions& options, pid_t parent) {
   const auto report = drop_privileges({.user = options.user,
                                        .sandbox = options.sandbox,
                                        .lock_memory = false,
-                                       .readable_paths = {},
-                                       .writable_paths = {},
                                        .kept_capabilities = options.capabilities,
                                        .system_calls = SystemCalls::kAttaching});
   if (!report) return to_string(report.error());

@@ -30,10 +30,10 @@ struct PrivilegeOptions {
   /// inode. So for a configuration file, name the *directory*: editors replace files by renaming. The daemon's own
   /// statistics need "/proc/self". Missing paths are noted and will not be accessible. Open descriptors are not
   /// affected.
-  std::vector<std::string> readable_paths;
+  std::vector<std::string> readable_paths = {};
   /// Directories in which files may be read, written, created, renamed and deleted under Landlock (recordings, text
   /// file). They must exist. The account `user` needs the usual permissions, too.
-  std::vector<std::string> writable_paths;
+  std::vector<std::string> writable_paths = {};
   /// Linux: names of the capabilities to keep ("CAP_BPF"), for a helper process.
   std::vector<std::string> kept_capabilities = {};
   SystemCalls system_calls = SystemCalls::kServing;

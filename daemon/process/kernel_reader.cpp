@@ -33,8 +33,7 @@ class StatsByReader final : public ProcessStatsReader {
 /// Drops the reader's privileges once the names to read are known. It has no files, and no sockets except those to the
 /// daemon.
 Result<void> give_up_root(const std::string& user) {
-  const auto report =
-      drop_privileges({.user = user, .sandbox = false, .lock_memory = false, .readable_paths = {}, .writable_paths = {}});
+  const auto report = drop_privileges({.user = user, .sandbox = false, .lock_memory = false});
   return report ? Result<void>() : report.error();
 }
 
@@ -50,7 +49,6 @@ void KernelReader::start(const Config& config) {
   const std::string user = account_for(config.user, kOwnUser);
   auto process = HelperProcess::start({.user = user,
                                        .sandbox = config.sandbox,
-                                       .capabilities = {},
                                        .serve =
                                            [user](int socket) {
                                              auto live = make_live_kernel_view();

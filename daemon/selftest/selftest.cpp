@@ -141,11 +141,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                     .origin = std::string(source.origin),
                     .is_on_by_default = source.is_on_by_default && !waits_for_key(source),
                     .health = SourceHealth::kStuck,
-                    .max_files = source.max_files,
-                    .types = 0,
-                    .needs = {},
-                    .reason = {},
-                    .advice = {}};
+                    .max_files = source.max_files};
   if (progress) progress(source.name);
   const auto kept = std::make_shared<Attempt>(view, source);
   const AttemptThread thread(kept);
@@ -157,7 +153,7 @@ SourceTrial trial_of(const std::shared_ptr<KernelView>& view, const SourceDescri
                              [&attempt]() MEMSTAT_REQUIRES(attempt.mutex) { return attempt.outcome.has_value(); });
     if (progress) progress(source.name);
   }
-  Error error{.code = ErrorCode::kTimeout, .source = {}, .path = {}, .system_errno = 0, .offset = {}, .detail = {}};
+  Error error{.code = ErrorCode::kTimeout};
   if (!attempt.outcome) {
     error.detail = "no answer within " + std::to_string(patience / std::chrono::seconds(1)) + " s";
   } else if (*attempt.outcome) {

@@ -40,10 +40,10 @@ struct SourceTrial {
   SourceHealth health = SourceHealth::kAbsent;
   /// Maximum number of descriptors that it keeps; see SourceDescriptor.
   std::size_t max_files = SourceDescriptor::kFilesVary;
-  std::size_t types = 0;  ///< Number of types; 0 also for a source with statistics of the machine only.
-  std::string needs;      ///< The missing privilege, if known and the cause; otherwise "".
-  std::string reason;     ///< Why it does not work, on one line; "" if it works.
-  std::string advice;     ///< What to do, on one line; "" if nothing.
+  std::size_t types = 0;    ///< Number of types; 0 also for a source with statistics of the machine only.
+  std::string needs = {};   ///< The missing privilege, if known and the cause; otherwise "".
+  std::string reason = {};  ///< Why it does not work, on one line; "" if it works.
+  std::string advice = {};  ///< What to do, on one line; "" if nothing.
 
   [[nodiscard]] bool is_failure() const;
 };

@@ -254,10 +254,8 @@ void SnapshotBuilder::add_cpus(const MemoryType& type, CpuFieldMask fields, std:
   Snapshot::Row& entry = snapshot.rows_[row];
   const bool is_new = entry.cpu_block == 0;
   if (is_new) {
-    snapshot.cpu_blocks_.push_back({.row = static_cast<std::uint32_t>(row),
-                                    .count = type.cpu_count(),
-                                    .figures = {},
-                                    .offset = snapshot.cpu_values_.size()});
+    snapshot.cpu_blocks_.push_back(
+        {.row = static_cast<std::uint32_t>(row), .count = type.cpu_count(), .offset = snapshot.cpu_values_.size()});
     snapshot.cpu_values_.resize(snapshot.cpu_values_.size() + kCpuMetricCount * type.cpu_count());
     entry.cpu_block = static_cast<std::uint32_t>(snapshot.cpu_blocks_.size());
   }
@@ -283,7 +281,7 @@ void SnapshotBuilder::add_nodes(const MemoryType& type, NodeFieldMask fields, st
   const std::uint32_t count = type.node_count();
   if (entry.node_block == 0) {
     snapshot.node_blocks_.push_back(
-        {.row = static_cast<std::uint32_t>(row), .count = count, .figures = {}, .offset = snapshot.node_values_.size()});
+        {.row = static_cast<std::uint32_t>(row), .count = count, .offset = snapshot.node_values_.size()});
     snapshot.node_values_.resize(snapshot.node_values_.size() + kNodeFieldCount * count, 0);
     entry.node_block = static_cast<std::uint32_t>(snapshot.node_blocks_.size());
   }
@@ -450,11 +448,8 @@ void SnapshotBuilder::add_row(Allocator allocator, FigureSet present, std::span<
   snapshot.rows_.push_back({.figures = present,
                             .label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
                             .label_size = static_cast<std::uint32_t>(label.text.size()),
-                            .cpu_block = 0,
-                            .node_block = 0,
                             .allocator_size = static_cast<std::uint8_t>(to_string(allocator).size()),
                             .is_escaped = label.is_escaped,
-                            .has_detail = false,
                             .allocator = allocator,
                             .number = label.number,
                             .first_seen_ns = label.first_seen_ns});

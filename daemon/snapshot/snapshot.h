@@ -139,7 +139,7 @@ class Snapshot {
     using FieldType = FieldOf;
     std::uint32_t row = 0;
     std::uint32_t count = 0;  ///< of CPUs or nodes
-    FieldSet<FieldOf> figures;
+    FieldSet<FieldOf> figures = {};
     std::size_t offset = 0;  ///< of [field][CPU or node] in the values
   };
   /// For the configured rows.

@@ -178,10 +178,7 @@ constexpr std::array kCompletionOptions{
     })};
 
 Report run_completion(const CommandLine& options) {
-  return {.output = options.shell == "bash"  ? bash_script()
-                    : options.shell == "zsh" ? zsh_script()
-                                             : fish_script(),
-          .problem = {}};
+  return {.output = options.shell == "bash" ? bash_script() : options.shell == "zsh" ? zsh_script() : fish_script()};
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ Report list_report(cpc_t* cpc, const ReportView& view) {
     const std::string counter = is_of_kernel ? "kernel" : counters == 1 ? "0" : "0-" + std::to_string(counters - 1);
     table.add({printable_bytes(event), counter, printable_bytes(cpc_event_description(cpc, event.c_str()))});
   }
-  Report report{.output = table.print(view), .problem = {}};
+  Report report{.output = table.print(view)};
   if (view.layout == Layout::kText) {
     report.output = std::string(cpc_cciname(cpc)) + "\n\n" + report.output +
                     "\nAlso: group:name (a tracepoint), rHEX (a raw code), pmu/term=value,.../\nAttributes: " + attributes +
@@ -142,7 +142,7 @@ Report list_report(cpc_t* cpc, const ReportView& view) {
   return report;
 }
 
-Report failed(std::string text) { return {.output = {}, .problem = std::move(text)}; }
+Report failed(std::string text) { return {.problem = std::move(text)}; }
 
 /// Runs the command to its end, or for the requested time. Returns "" or an error.
 std::string run_command(pctx_t* process, const CommandLine& options) {
@@ -201,7 +201,7 @@ Report run_counters(const CommandLine& options) {
     cpc_buf_times(cpc.get(), after, static_cast<int>(i), &row.enabled, &row.running);
     rows.push_back(std::move(row));
   }
-  return {.output = count_table(rows, elapsed).print(options.view), .problem = {}};
+  return {.output = count_table(rows, elapsed).print(options.view)};
 }
 
 }  // namespace
@@ -213,9 +213,7 @@ Report run_counters(const CommandLine& options) {
 namespace memstat::ctl {
 namespace {
 
-Report run_counters(const CommandLine& /*options*/) {
-  return {.output = {}, .problem = "built without libcpc, which counts events"};
-}
+Report run_counters(const CommandLine& /*options*/) { return {.problem = "built without libcpc, which counts events"}; }
 
 }  // namespace
 }  // namespace memstat::ctl

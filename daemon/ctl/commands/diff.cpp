@@ -119,17 +119,16 @@ Report run_diff(const CommandLine& options) {
   const bool is_over_time = options.states.empty();
   const std::string from = options.from.value_or("live");
   const State before = state_of(open_source(is_over_time ? from : options.states[0]));
-  if (before.sample.is_failed()) return {.output = {}, .problem = before.sample.problem};
+  if (before.sample.is_failed()) return {.problem = before.sample.problem};
   if (is_over_time) wait_ns(options.window_ns.value_or(kOneSecond), "waiting for the second state");
   State after = state_of(open_source(is_over_time ? from : options.states[1]));
   if (is_over_time && is_url(from)) {
     std::string why = wait_for_poll(from, before.sample.time_ns, after.sample);
-    if (!why.empty()) return {.output = {}, .problem = std::move(why)};
+    if (!why.empty()) return {.problem = std::move(why)};
   }
-  if (after.sample.is_failed()) return {.output = {}, .problem = after.sample.problem};
+  if (after.sample.is_failed()) return {.problem = after.sample.problem};
   if (!before.os.empty() && !after.os.empty() && before.os != after.os) {
-    return {.output = {},
-            .problem = "these are two systems, " + printable_bytes(before.os) + " and " + printable_bytes(after.os) +
+    return {.problem = "these are two systems, " + printable_bytes(before.os) + " and " + printable_bytes(after.os) +
                        ", which have no memory type in common; give two states of one machine"};
   }
   ReportTable table = diff_table(before.sample.types, after.sample.types);

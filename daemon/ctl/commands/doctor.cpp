@@ -96,7 +96,7 @@ constexpr std::array kDoctorOptions{
 Report run_doctor(const CommandLine& options) {
   const Layout layout = options.view.layout;
   const auto [test, problem] = examine(options.from);
-  if (!problem.empty()) return {.output = {}, .problem = problem};
+  if (!problem.empty()) return {.problem = problem};
   Report report;
   report.output = layout == Layout::kText ? selftest_text(test) : doctor_table(test).print(options.view);
   const auto failed =

@@ -35,7 +35,7 @@ constexpr auto kEventsOptions = joined(
 
 Report run_events(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   return events_report(*opened.source, options.view, options.window_ns);
 }
 

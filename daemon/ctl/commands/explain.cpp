@@ -100,12 +100,11 @@ constexpr std::array kExplainOptions{
 Report run_explain(const CommandLine& options) {
   const std::vector<Explanation> found = explain(options.word);
   if (found.empty()) {
-    return {.output = {},
-            .problem = "\"" + printable_bytes(options.word) +
+    return {.problem = "\"" + printable_bytes(options.word) +
                        "\" is not a known allocator, type, metric, column, alert, value, cause or source" +
                        did_you_mean(options.word, explained_words())};
   }
-  if (options.view.layout != Layout::kText) return {.output = explain_table(found).print(options.view), .problem = {}};
+  if (options.view.layout != Layout::kText) return {.output = explain_table(found).print(options.view)};
   std::string text;
   for (const Explanation& one : found) {
     text += text.empty() ? "" : "\n";
@@ -113,7 +112,7 @@ Report run_explain(const CommandLine& options) {
     shown.name = printable_bytes(one.name);
     text += text_of_explanation(shown);
   }
-  return {.output = text, .problem = {}};
+  return {.output = text};
 }
 
 }  // namespace

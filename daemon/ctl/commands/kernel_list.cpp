@@ -21,7 +21,7 @@ Report KernelList::failure(const std::string& wanted) const {
   const int error = memstat_mtl_geterror(list_.get());
   if (text.empty()) text = memstat_strerror(error);  // out of memory for a longer text
   if (error == MEMSTAT_ERROR_NOTPRESENT && !wanted.empty()) text += "\n" + wanted;
-  return {.output = {}, .problem = text, .notes = notes()};
+  return {.problem = text, .notes = notes()};
 }
 
 std::vector<std::string> KernelList::notes() const {

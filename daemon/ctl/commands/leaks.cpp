@@ -78,7 +78,7 @@ constexpr auto kLeaksOptions = joined(
 
 Report run_leaks(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   WalkOptions walk{.first = first_poll_of(options.from), .interval_ns = 0, .count = {}};
   if (opened.source->poll_count() == 0) {
     const std::int64_t window_ns = options.window_ns.value_or(60 * kOneSecond);

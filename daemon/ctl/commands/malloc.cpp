@@ -115,7 +115,7 @@ Report run_malloc(const CommandLine& options) {
   if (!list.reads(options)) return list.failure();
   if (memstat_sysctl_malloc(list.get(), 0) != 0) return list.failure(only_freebsd(options));
   const bool is_human = options.human.value_or(::isatty(STDOUT_FILENO) == 1);
-  Report report{.output = {}, .problem = {}, .notes = list.notes()};
+  Report report{.notes = list.notes()};
   switch (options.view.layout) {
     case Layout::kCsv: report.output = malloc_table(list.get()).print(options.view); break;
     case Layout::kJson: report.output = laid_out(malloc_json(list.get(), options.format), options.view); break;

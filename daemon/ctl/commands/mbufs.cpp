@@ -196,7 +196,7 @@ bool print_sendfile(Printer& printer, memory_type_list* list) {
 Report mbufs_report(memory_type_list* list, bool is_json) {
   MbufZones zones;
   if (const auto missing = find_zones(list, zones)) {
-    return {.output = {}, .problem = "this kernel or capture has no " + *missing + ", so mbufs cannot be shown"};
+    return {.problem = "this kernel or capture has no " + *missing + ", so mbufs cannot be shown"};
   }
   Printer printer(is_json);
   print_amounts(printer, zones);

@@ -35,7 +35,7 @@ Report run_node(const CommandLine& options) {
   if (!list.reads(options)) return list.failure();
   ReportTable table("addresses", kNodeColumns);
   std::string text;
-  Report report{.output = {}, .problem = {}, .notes = list.notes()};
+  Report report{.notes = list.notes()};
   for (const std::uint64_t address : options.addresses) {
     memstat_memory_block block;
     if (memstat_find_memory_block(list.get(), address, &block) != 0) {

@@ -133,12 +133,11 @@ Report run_objects(const CommandLine& query) {
   Report report;
   const std::string path = dump_of(query);
   if (path.empty()) {
-    return {
-        .output = {},
-        .problem = "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects"};
+    return {.problem =
+                "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects"};
   }
   const auto dump = postmortem::open_dump_objects(path);
-  if (!dump) return {.output = {}, .problem = to_string(dump.error())};
+  if (!dump) return {.problem = to_string(dump.error())};
   report.notes = dump->notes;
   Findings findings;
   findings.allocator = dump->allocator;
@@ -176,7 +175,7 @@ namespace memstat::ctl {
 namespace {
 
 Report run_objects(const CommandLine& /*options*/) {
-  return {.output = {}, .problem = "built without support for crash dumps, and only these have individual objects"};
+  return {.problem = "built without support for crash dumps, and only these have individual objects"};
 }
 
 }  // namespace

@@ -164,9 +164,9 @@ constexpr auto kOriginsOptions = joined(
 
 Report run_origins(const CommandLine& options) {
   FoundOrigins found = find_origins(options);
-  if (found.is_refused) return {.output = {}, .problem = {}, .missing = {"not in this answer: " + found.problem}};
+  if (found.is_refused) return {.missing = {"not in this answer: " + found.problem}};
   if (found.problem.empty()) found.problem = choose_cache(options.type, found.origins);
-  if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
+  if (!found.problem.empty()) return {.problem = found.problem};
   ReportView view = options.view;
   if (!options.has_limit) view.limit = kListed;
   return report_of(origins_table(std::move(found.origins)), view);

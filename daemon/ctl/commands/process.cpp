@@ -80,7 +80,7 @@ Report run_process(const CommandLine& options) {
   const bool has_names =
       std::any_of(options.words.begin(), options.words.end(), [](const auto& word) { return pid_of(word) == 0; });
   if (!is_live && (options.words.empty() || has_names)) {
-    return {.output = {}, .problem = "process: for a capture give process IDs; names refer to processes of this machine"};
+    return {.problem = "process: for a capture give process IDs; names refer to processes of this machine"};
   }
   for (const std::string& word : options.words) {
     if (const std::string why = add_named(table, list, word); !why.empty()) {

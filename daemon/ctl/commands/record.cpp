@@ -71,14 +71,14 @@ std::string record_polls(const CommandLine& options, const KernelList& list, Sto
 
 /// Records until all polls are made or ^C, then packs the archive.
 Report run_record(const CommandLine& options) {
-  if (std::string problem = check_output(options.output); !problem.empty()) return {.output = {}, .problem = problem};
+  if (std::string problem = check_output(options.output); !problem.empty()) return {.problem = problem};
   const KernelList list;
   StopSignals signals;
   if (memstat_record_begin(list.get(), options.output.c_str(), options.max_bytes) != 0) return list.failure();
   std::uint64_t polls = 0;
   std::string problem = record_polls(options, list, signals, polls);
   if (memstat_record_end(list.get()) != 0 && problem.empty()) problem = list.failure().problem;
-  if (polls == 0) return {.output = {}, .problem = problem.empty() ? "stopped before the first poll" : problem};
+  if (polls == 0) return {.problem = problem.empty() ? "stopped before the first poll" : problem};
   const std::vector<std::string> missing = missing_of(options.output);
   if (options.view.layout == Layout::kText) {
     return {.output = "recorded " + std::to_string(polls) + (polls == 1 ? " poll" : " polls") + " to " +

@@ -106,9 +106,9 @@ Report poll_report(const ReportView& view, std::size_t number, const Sample& sam
 
 Report run_replay(const CommandLine& options) {
   const OpenedSource opened = open_source(options.capture);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   const std::size_t count = opened.source->poll_count();
-  if (count == 0) return {.output = {}, .problem = printable_bytes(options.capture) + " is not a capture"};
+  if (count == 0) return {.problem = printable_bytes(options.capture) + " is not a capture"};
   if (options.is_list) return list_of_polls(options);
   StopSignals signals;
   const std::int64_t start_ns = system_clock().monotonic_ns();
@@ -118,13 +118,13 @@ Report run_replay(const CommandLine& options) {
   for (std::size_t number = first; number < count; ++number) {
     (void)opened.source->select_poll(number);  // below poll_count()
     const Sample sample = opened.source->read();
-    if (sample.is_failed()) return {.output = {}, .problem = sample.problem};
+    if (sample.is_failed()) return {.problem = sample.problem};
     if (number == first) first_ns = sample.monotonic_ns;
     const double after_ns = options.speed ? static_cast<double>(sample.monotonic_ns - first_ns) / *options.speed : 0;
     if (!signals.wait_until(start_ns + static_cast<std::int64_t>(after_ns))) break;
     last = poll_report(options.view, number, sample, number == first);
     if (!last.problem.empty()) return last;
-    if (print(last.output) != kExitDone) return {.output = {}, .problem = {}, .status = kExitFailed};
+    if (print(last.output) != kExitDone) return {.status = kExitFailed};
     last.notes = sample.notes;
     last.missing = sample.missing;
   }

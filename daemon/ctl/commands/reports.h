@@ -29,9 +29,7 @@ ReportTable types_table(std::span<const TypeRow> types);
 void note_system(Sample& sample, ReportSource& source);
 
 /// An empty report with what the sample lacks.
-inline Report report_on(const Sample& sample) {
-  return {.output = {}, .problem = {}, .notes = sample.notes, .missing = sample.missing};
-}
+inline Report report_on(const Sample& sample) { return {.notes = sample.notes, .missing = sample.missing}; }
 
 /// Reads --from once and reports `make(types)`; or the reason if there are no types.
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty);

@@ -220,7 +220,7 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
 
 Report run_show(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   return show(*opened.source, options.type, options.view);
 }
 
@@ -229,9 +229,8 @@ Report run_show(const CommandLine& options) {
 Report show(ReportSource& source, const std::string& word, const ReportView& view) {
   Sample sample = source.read();
   note_system(sample, source);
-  if (sample.types.empty())
-    return {.output = {}, .problem = sample.problem, .notes = sample.notes, .missing = sample.missing};
-  Report report{.output = {}, .problem = {}, .notes = sample.notes, .missing = sample.missing};
+  if (sample.types.empty()) return {.problem = sample.problem, .notes = sample.notes, .missing = sample.missing};
+  Report report{.notes = sample.notes, .missing = sample.missing};
   const NamedType named = find_named_type(sample.types, word);
   if (named.types.empty()) {
     report_unknown_type(report, named);

@@ -226,7 +226,7 @@ std::string memuse_folded(const MemuseFindings& findings) {
 Report memuse_report(const CommandLine& options) {
   MemuseFindings findings{.table = {}, .options = options.memuse, .name_of = {}};
   std::string problem = resolve_type(findings.options.type);
-  if (!problem.empty()) return {.output = {}, .problem = std::move(problem)};
+  if (!problem.empty()) return {.problem = std::move(problem)};
   StopSignals signals;
   const std::int64_t window_ns = options.window_ns.value_or(kStacksWindowNs);
   const auto watch =
@@ -235,18 +235,17 @@ Report memuse_report(const CommandLine& options) {
                                  .memory_bytes = options.memuse.memory_bytes,
                                  .type = findings.options.type,
                                  .control_group = findings.options.control_group});
-  if (!watch) return {.output = {}, .problem = to_string(watch.error())};
+  if (!watch) return {.problem = to_string(watch.error())};
   problem = wait_for_events(**watch, signals, window_ns);
-  if (!problem.empty()) return {.output = {}, .problem = std::move(problem)};
+  if (!problem.empty()) return {.problem = std::move(problem)};
   auto table = (*watch)->finish();
-  if (!table) return {.output = {}, .problem = to_string(table.error())};
+  if (!table) return {.problem = to_string(table.error())};
   findings.table = std::move(*table);
   const auto symbols = events::read_kernel_symbols();
   findings.name_of = [&](std::uint64_t address) { return symbols ? symbols->name_of_caller(address) : std::string(); };
   Report report{.output = options.view.layout == Layout::kJson ? laid_out(memuse_json(findings), options.view)
                           : options.memuse.is_folded           ? memuse_folded(findings)
-                                                               : memuse_text(findings, options.view.is_human),
-                .problem = {}};
+                                                               : memuse_text(findings, options.view.is_human)};
   if (!symbols) report.problem = "calls are shown as addresses: " + to_string(symbols.error());
   if (symbols && symbols->empty()) {
     report.problem = "calls are shown as addresses: the kernel hides their names (sysctl kernel.kptr_restrict), or has none";

@@ -60,10 +60,10 @@ Report plain_top(const CommandLine& options, TopReader& reader, TopModel& model)
     if (!reading.sample) break;
     problem = reading.sample->problem;
     missing = reading.sample->missing;
-    if (reading.sample->is_failed()) return {.output = {}, .problem = problem};
+    if (reading.sample->is_failed()) return {.problem = problem};
     apply(std::move(reading), model);
     if (i + 1 == count || reader.is_at_end()) break;
-    if (options.count && print(plain_text(model) + "\n") != kExitDone) return {.output = {}, .problem = problem};
+    if (options.count && print(plain_text(model) + "\n") != kExitDone) return {.problem = problem};
   }
   return {.output = plain_text(model), .problem = problem, .missing = missing};
 }
@@ -160,19 +160,19 @@ constexpr std::array kTopOptions{
 
 Report run_top(const CommandLine& options) {
   OpenedSource opened = options.hosts.size() > 1 ? open_fleet(options.hosts) : open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   TopReader reader(std::move(opened.source), first_poll_of(options.from), title_of(options));
   TopModel model;
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
   if (!is_terminal || options.count) return plain_top(options, reader, model);
 #if defined(MEMSTAT_HAVE_TOP)
   TopReading first = reader.read({.wants_sample = true});
-  if (first.sample && first.sample->is_failed()) return {.output = {}, .problem = first.sample->problem};
+  if (first.sample && first.sample->is_failed()) return {.problem = first.sample->problem};
   apply(std::move(first), model);
   int signal = 0;
   {
     FullScreen screen(options, reader, model);
-    if (!screen.problem().empty()) return {.output = {}, .problem = screen.problem()};
+    if (!screen.problem().empty()) return {.problem = screen.problem()};
     signal = screen.run();
   }
   if (signal != 0) {  // the terminal is restored: now let the signal take effect

@@ -76,15 +76,15 @@ void note_system(Sample& sample, ReportSource& source) {
 
 Report report_of_types(const CommandLine& options, ReportTable (*make)(std::span<const TypeRow>), const char* why_empty) {
   const OpenedSource opened = open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   Sample sample = opened.source->read();
   note_system(sample, *opened.source);
-  if (sample.is_failed()) return {.output = {}, .problem = sample.problem, .notes = sample.notes};
+  if (sample.is_failed()) return {.problem = sample.problem, .notes = sample.notes};
   // Except if the sources work but have no types, as in a recording of only counters.
   if (sample.types.empty() && !(sample.missing.empty() && sample.notes.empty())) {
     std::string problem = "no memory type could be read";
     for (const std::string& line : sample.missing) problem += "; " + line;
-    return {.output = {}, .problem = problem, .notes = sample.notes};
+    return {.problem = problem, .notes = sample.notes};
   }
   ReportTable table = make(sample.types);
   const bool is_empty = table.empty();

@@ -34,7 +34,7 @@ constexpr std::array kWatchOptions{kTypeOption,
 
 Report run_watch(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   return watch(*opened.source, {.walk = {.first = first_poll_of(options.from),
                                          .interval_ns = options.interval_ns.value_or(kOneSecond),
                                          .count = options.count},

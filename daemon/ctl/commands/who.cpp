@@ -72,8 +72,7 @@ const Inspection* find_elsewhere(std::string_view question) {
 
 Report unknown_question(const std::string& question) {
   const std::vector<std::string> known = question_names();
-  return {.output = {},
-          .problem = "\"" + printable_bytes(question) + "\" is not a question" +
+  return {.problem = "\"" + printable_bytes(question) + "\" is not a question" +
                      did_you_mean(question, known, "memstatctl who lists them")};
 }
 
@@ -106,7 +105,7 @@ Report report_on(const InspectionAnswer& answer, const ReportView& view, bool is
   for (std::vector<Cell>& row : rows) table.add(std::move(row));
   if (view.layout != Layout::kText) return report_of(std::move(table), view);
   const std::string asked = is_replay ? "Asked at " + time_text(answer.asked_ns, true) + ".\n" : "";
-  Report report = table.empty() ? Report{.output = "Nobody.\n", .problem = {}} : report_of(std::move(table), view);
+  Report report = table.empty() ? Report{.output = "Nobody.\n"} : report_of(std::move(table), view);
   if (report.problem.empty()) report.output = asked + report.output;
   return report;
 }
@@ -117,21 +116,19 @@ Report run_who(const CommandLine& options) {
   if (elsewhere == nullptr) return unknown_question(options.question);
   const std::string reference = reference_or_default(options.from);
   const Result<std::uint64_t> max_bytes = capture_bound(std::nullopt);
-  if (!max_bytes) return {.output = {}, .problem = to_string(max_bytes.error())};
+  if (!max_bytes) return {.problem = to_string(max_bytes.error())};
   const auto opened = open_view(reference, {.max_bytes = *max_bytes});
-  if (!opened) return {.output = {}, .problem = to_string(opened.error())};
+  if (!opened) return {.problem = to_string(opened.error())};
   const Inspection* const inspection = find_inspection(options.question, opened->view->os());
   if (inspection == nullptr) {
-    return {.output = {},
-            .problem = "memstatctl who " + options.question + " is for " + std::string(to_string(elsewhere->os)) +
+    return {.problem = "memstatctl who " + options.question + " is for " + std::string(to_string(elsewhere->os)) +
                        " kernels only" + (elsewhere->elsewhere.empty() ? "" : "; " + std::string(elsewhere->elsewhere))};
   }
   const bool is_replay = reference != kLiveReference;
   const auto answer = AnswerFinder().find(*opened->view, opened->capture, *inspection);
   if (!answer) {
     const bool is_absent = is_replay && answer.error().code == ErrorCode::kNotPresent;
-    return {.output = {},
-            .problem = is_absent ? "this capture has no answer to \"" + options.question +
+    return {.problem = is_absent ? "this capture has no answer to \"" + options.question +
                                        "\"; memstatctl record --who stores all of them"
                                  : to_string(answer.error()),
             .notes = opened->notes};

@@ -188,7 +188,7 @@ Report follow(const CommandLine& options, ReportSource& source) {
   std::string key = "none yet";
   while (walk.next()) {
     FindingsAnswer found = source.findings();
-    if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
+    if (!found.problem.empty()) return {.problem = found.problem};
     Report now = answer({options, source, walk.seconds(), walk.sample().types}, found.diagnosis);
     last.status = now.status;
     if (std::string fresh = key_of(found.diagnosis.findings); fresh == key) {
@@ -198,7 +198,7 @@ Report follow(const CommandLine& options, ReportSource& source) {
     }
     const bool is_text = options.view.layout == Layout::kText;
     const std::string time = is_text ? time_text(walk.sample().time_ns, true) + "\n" : "";
-    if (print(time + now.output) != kExitDone) return {.output = {}, .problem = {}, .status = kExitFailed};
+    if (print(time + now.output) != kExitDone) return {.status = kExitFailed};
   }
   last.problem = walk.problem();
   return last;
@@ -206,14 +206,14 @@ Report follow(const CommandLine& options, ReportSource& source) {
 
 Report run_why(const CommandLine& options) {
   const OpenedSource opened = open_source(options.from);
-  if (opened.source == nullptr) return {.output = {}, .problem = opened.problem};
+  if (opened.source == nullptr) return {.problem = opened.problem};
   if (options.is_followed) return follow(options, *opened.source);
   Report read;
   std::vector<TypeRow> types;
   const double seconds = read_enough(options, *opened.source, read, types);
   if (!read.problem.empty()) return read;
   FindingsAnswer found = opened.source->findings();
-  if (!found.problem.empty()) return {.output = {}, .problem = found.problem};
+  if (!found.problem.empty()) return {.problem = found.problem};
   Report report = answer({options, *opened.source, seconds, std::move(types)}, found.diagnosis);
   report.notes.insert(report.notes.begin(), read.notes.begin(), read.notes.end());
   report.missing = read.missing;

@@ -99,7 +99,7 @@ Report run_zones(const CommandLine& options) {
   const KernelList list;
   if (!list.reads(options)) return list.failure();
   if (memstat_sysctl_uma(list.get(), 0) != 0) return list.failure(only_freebsd(options));
-  Report report{.output = {}, .problem = {}, .notes = list.notes()};
+  Report report{.notes = list.notes()};
   switch (options.view.layout) {
     case Layout::kCsv: report.output = zones_table(list.get()).print(options.view); break;
     case Layout::kJson: report.output = laid_out(zones_json(list.get(), options.format), options.view); break;

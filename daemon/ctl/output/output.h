@@ -20,8 +20,8 @@ enum class Layout { kText, kJson, kCsv };
 
 /// The result of a command.
 struct Report {
-  std::string output;                     ///< For standard output.
-  std::string problem;                    ///< Why it failed; "": it did not.
+  std::string output = {};                ///< For standard output.
+  std::string problem = {};               ///< Why it failed; "": it did not.
   std::vector<std::string> notes = {};    ///< Damage in the source, for standard error; not a failure.
   std::vector<std::string> missing = {};  ///< What the answer lacks, for standard error: kExitPartial.
   /// Status after the report was written. Unless it is kExitDone, it takes precedence over kExitPartial. With a problem, the

@@ -396,8 +396,8 @@ std::string laid_out(std::string pretty, const ReportView& view) { return view.i
 Report report_of(ReportTable table, const ReportView& view) {
   const bool is_usable = table.has_column(view.sort);
   if (std::string problem = table.select(view); !problem.empty())
-    return {.output = {}, .problem = std::move(problem), .status = is_usable ? kExitDone : kExitUsage};
-  return {.output = table.print(view), .problem = {}};
+    return {.problem = std::move(problem), .status = is_usable ? kExitDone : kExitUsage};
+  return {.output = table.print(view)};
 }
 
 // The writer puts each item on its own line, followed by its comma, and keys need no escapes.

@@ -172,8 +172,7 @@ bool take_growth_rows(const Document& document, const char* key, std::vector<Gro
                   .limit_seconds = number_of(one, "limit_in_seconds"),
                   .memory_seconds = number_of(one, "memory_gone_in_seconds"),
                   .shape = text_of(one, "shape"),
-                  .why = text_of(one, "why"),
-                  .with = {}};
+                  .why = text_of(one, "why")};
     each_of(one, "with", Document::value_t::object,
             [&](const Document& other) { row.with.push_back(text_of(other, "type")); });
     rows.push_back(std::move(row));
@@ -210,8 +209,7 @@ SourceTrial trial_of(const Document& source, std::string_view opened_as, bool is
                     .max_files = amount_of(source, "max_files").value_or(SourceDescriptor::kFilesVary),
                     .types = static_cast<std::size_t>(amount_of(source, "types").value_or(0)),
                     .needs = printable_bytes(text_of(source, "needs")),
-                    .reason = printable_bytes(text_of(source, "error")),
-                    .advice = {}};
+                    .reason = printable_bytes(text_of(source, "error"))};
   if (trial.reason.starts_with(trial.source + ": ")) trial.reason.erase(0, trial.source.size() + 2);
   trial.health = health_of(text_of(source, "state"), !trial.needs.empty());
   if (trial.health == SourceHealth::kNotPermitted || trial.health == SourceHealth::kNoPermission) {
@@ -224,7 +222,6 @@ EventRow event_of_document(const Document& one) {
   EventRow row{.time = number_of(one, "time"),
                .since_boot = number_of(one, "seconds_since_boot"),
                .event = text_of(one, "event"),
-               .fields = {},
                .lines = texts_of(one, "lines")};
   if (const auto fields = one.find("fields"); fields != one.end() && fields->is_object()) {
     for (const auto& [name, value] : fields->items()) {

@@ -103,7 +103,7 @@ struct EventRow {
   std::optional<double> time;        ///< Seconds since 1970; empty: unknown.
   std::optional<double> since_boot;  ///< s; empty: the log has no time, and the line was there at the first read.
   std::string event;                 ///< "oom_kill"
-  std::vector<std::pair<std::string, std::string>> fields;
+  std::vector<std::pair<std::string, std::string>> fields = {};
   std::vector<std::string> lines;
 };
 
