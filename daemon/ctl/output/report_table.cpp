@@ -134,12 +134,12 @@ std::string duration_text(double seconds) {
   return std::to_string(whole) + "s";
 }
 
-std::string time_text(std::int64_t realtime_ns, bool with_date) {
+std::string utc_text(std::int64_t realtime_ns, const char* format) {
   const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
   std::tm parts{};
   std::array<char, 64> text{};
   if (::gmtime_r(&seconds, &parts) == nullptr) return "-";
-  return {text.data(), std::strftime(text.data(), text.size(), with_date ? "%Y-%m-%dT%H:%M:%SZ" : "%H:%M:%S", &parts)};
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
 }
 
 std::string text_of(const Cell& cell, const ReportColumn& column, bool is_human) {

@@ -125,8 +125,13 @@ std::string percent(double part);
 /// "5d 3h", "2h 10m", "40s": the two largest units.
 std::string duration_text(double seconds);
 
+/// In the format of strftime.
+std::string utc_text(std::int64_t realtime_ns, const char* format);
+
 /// "15:04:05" or "2026-11-22T15:04:05Z", in UTC.
-std::string time_text(std::int64_t realtime_ns, bool with_date);
+inline std::string time_text(std::int64_t realtime_ns, bool with_date) {
+  return utc_text(realtime_ns, with_date ? "%Y-%m-%dT%H:%M:%SZ" : "%H:%M:%S");
+}
 
 /// Converts the JSON of a versioned JsonWriter to the view's layout.
 std::string laid_out(std::string pretty, const ReportView& view);

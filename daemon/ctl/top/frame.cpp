@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <utility>
 
 #include "daemon/ctl/output/cells.h"
@@ -19,20 +18,9 @@ constexpr std::size_t kTrendColumns = 12;
 
 /// Exactly `width` columns: padded, or shortened in the middle.
 std::string fitted(std::string_view text, std::size_t width) { return to_left(shortened(text, width), width); }
-/// At most `width` columns, truncated at the end.
-TopLine line_of(std::string_view text, std::size_t width, Look look) { return {.text = cut(text, width), .look = look}; }
-/// Same, with an ellipsis that shows it.
+/// At most `width` columns, with an ellipsis at the end if truncated.
 std::string ended(std::string_view text, std::size_t width) {
   return width_of(text) <= width || width == 0 ? cut(text, width) : cut(text, width - 1) + "\u2026";
-}
-
-std::string utc_text(std::int64_t time_ns) {
-  const auto seconds = static_cast<std::time_t>(time_ns / 1'000'000'000);
-  std::tm parts{};
-  std::array<char, 32> text{};
-  if (time_ns <= 0 || ::gmtime_r(&seconds, &parts) == nullptr) return {};
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text.data();
 }
 
 std::string growth_text(std::optional<double> growth) {
@@ -100,6 +88,19 @@ std::string table_line(std::size_t width, const std::array<bool, kColumnCount>& 
 
 }  // namespace
 
+/// The screen while it is drawn.
+struct TopModel::Page {
+  std::size_t width;
+  std::size_t height;
+  bool is_utf8;
+  std::vector<TopLine> lines = {};
+
+  /// Adds a line, truncated at the end.
+  void add(std::string_view text, Look look = Look::kPlain) { lines.push_back({.text = cut(text, width), .look = look}); }
+  /// The number of lines left for rows; the last line has the keys.
+  [[nodiscard]] std::size_t room() const { return height > lines.size() + 1 ? height - lines.size() - 1 : 1; }
+};
+
 std::string sparkline(const std::deque<std::uint64_t>& amounts, std::size_t width, bool is_utf8) {
   constexpr std::array<const char*, 8> kBlocks{"\u2581", "\u2582", "\u2583", "\u2584",
                                                "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -130,36 +131,34 @@ std::string memory_bar(const MachineMemory& memory, std::size_t width) {
          std::string(free_columns, ' ') + "]";
 }
 
-void TopModel::add_heading(std::vector<TopLine>& lines, std::size_t width, std::size_t height) const {
+void TopModel::add_heading(Page& page) const {
   const Machine& machine = heading_.machine;
   std::string title = "top -";
   for (const std::string* part : {&machine.host, &heading_.from, &machine.os, &machine.release, &machine.machine}) {
     if (!part->empty()) title += " " + printable_bytes(*part);
   }
-  const std::string time = utc_text(sample_.time_ns);
-  const std::size_t room = width > time.size() + 1 ? width - time.size() - 1 : width;
-  lines.push_back(line_of(room < width ? to_left(ended(title, room), room) + " " + time : title, width, Look::kTitle));
+  const std::string time = sample_.time_ns > 0 ? utc_text(sample_.time_ns, "%Y-%m-%d %H:%M:%S UTC") : std::string();
+  const std::size_t room = page.width > time.size() + 1 ? page.width - time.size() - 1 : page.width;
+  page.add(room < page.width ? to_left(ended(title, room), room) + " " + time : title, Look::kTitle);
   if (const auto& memory = sample_.memory; memory && memory->total != 0) {
     const std::uint64_t rest = memory->unaccounted < 0 ? 0 : static_cast<std::uint64_t>(memory->unaccounted);
     const std::uint64_t used = memory->total - std::min(memory->total, memory->free + rest);
-    lines.push_back(line_of(bytes_text(memory->total) + ": " + bytes_text(used) + " used, " + bytes_text(rest) +
-                                " unaccounted, " + bytes_text(memory->free) + " free" +
-                                (memory->available ? ", " + bytes_text(*memory->available) + " available" : ""),
-                            width, Look::kPlain));
+    page.add(bytes_text(memory->total) + ": " + bytes_text(used) + " used, " + bytes_text(rest) + " unaccounted, " +
+             bytes_text(memory->free) + " free" +
+             (memory->available ? ", " + bytes_text(*memory->available) + " available" : ""));
     constexpr std::size_t kBarFrom = 14;  // lines
-    if (height >= kBarFrom) lines.push_back(line_of(memory_bar(*memory, width), width, Look::kPlain));
+    if (page.height >= kBarFrom) page.add(memory_bar(*memory, page.width));
   }
   if (const auto& finding = heading_.finding) {
     const bool is_urgent = finding->severity <= Severity::kSoon;
     const std::string text = std::string(to_string(finding->severity)) + ": " + printable(finding->headline);
-    lines.push_back(line_of(ended(text, width), width, is_urgent ? Look::kCritical : Look::kPlain));
+    page.add(ended(text, page.width), is_urgent ? Look::kCritical : Look::kPlain);
   }
   if (!sample_.problem.empty()) {
-    lines.push_back(line_of(printable_bytes(sample_.problem), width, Look::kProblem));
+    page.add(printable_bytes(sample_.problem), Look::kProblem);
   }
   if (waiting_s_ >= 2) {
-    lines.push_back(
-        line_of("no answer for " + std::to_string(waiting_s_) + " s; these are the last figures", width, Look::kProblem));
+    page.add("no answer for " + std::to_string(waiting_s_) + " s; these are the last figures", Look::kProblem);
   }
 }
 
@@ -182,16 +181,16 @@ std::string TopModel::status_text() const {
   return (is_paused_ ? "PAUSED  " : "") + status;
 }
 
-void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8) {
-  lines.push_back(line_of(status_text(), width, is_paused_ ? Look::kProblem : Look::kPlain));
+void TopModel::add_types(Page& page) {
+  page.add(status_text(), is_paused_ ? Look::kProblem : Look::kPlain);
 
   const bool has_hosts =
       std::any_of(sample_.types.begin(), sample_.types.end(), [](const TypeRow& type) { return !type.host.empty(); });
-  const auto are_shown = columns_for(width, has_hosts);
+  const auto are_shown = columns_for(page.width, has_hosts);
   std::array<std::string, kColumnCount> titles;
   for (std::size_t i = 0; i < kColumnCount; ++i) titles.at(i) = kTopColumns.at(i).title;
-  lines.push_back(line_of(table_line(width, are_shown, "TYPE", titles), width, Look::kHeading));
-  const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : 1;  // one line for the keys
+  page.add(table_line(page.width, are_shown, "TYPE", titles), Look::kHeading);
+  const std::size_t room = page.room();
   page_ = room;
   const std::size_t at = selected_index();
   first_row_ = std::min(first_row_, at);
@@ -212,48 +211,45 @@ void TopModel::add_types(std::vector<TopLine>& lines, std::size_t width, std::si
     cells[kObjects] = cell(type, kObjectsInUse, true);
     cells[kUsed] = one.used ? percent(std::min(*one.used, 9.99)) : "-";
     cells[kFailed] = cell(type, kFailures, true);
-    cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, kTrendColumns, is_utf8);
-    TopLine line = line_of(table_line(width, are_shown, printable(type.name), cells), width, one.look);
-    line.is_selected = i == at;
-    lines.push_back(std::move(line));
+    cells[kTrend] = one.track == nullptr ? "" : sparkline(one.track->amounts, kTrendColumns, page.is_utf8);
+    page.add(table_line(page.width, are_shown, printable(type.name), cells), one.look);
+    page.lines.back().is_selected = i == at;
   }
   if (shown_.empty()) {
-    lines.push_back(
-        line_of(sample_.types.empty() ? "no types yet" : "no type is of this kind; Esc shows all", width, Look::kPlain));
+    page.add(sample_.types.empty() ? "no types yet" : "no type is of this kind; Esc shows all");
   }
 }
 
 /// Adds the selected type's name. Returns false if it has vanished.
-bool TopModel::add_name(std::vector<TopLine>& lines, std::size_t width) const {
+bool TopModel::add_name(Page& page) const {
   const TypeRow* const type = selected();
   if (type == nullptr || (selection_ && identity_of(*type) != *selection_)) {
-    lines.push_back(line_of("the type is gone; q goes back", width, Look::kProblem));
+    page.add("the type is gone; q goes back", Look::kProblem);
     return false;
   }
   const char* const by = view_ == View::kCpus ? " by CPU" : view_ == View::kNodes ? " by node" : "";
-  lines.push_back(line_of(printable_bytes(type->host.empty() ? "" : type->host + " ") + printable_bytes(type->allocator) +
-                              " " + printable(type->name) + by + ": " + cell(*type, kBytesInUse, true) + ", " +
-                              cell(*type, kObjectsInUse, true) + " objects",
-                          width, Look::kPlain));
+  page.add(printable_bytes(type->host.empty() ? "" : type->host + " ") + printable_bytes(type->allocator) + " " +
+           printable(type->name) + by + ": " + cell(*type, kBytesInUse, true) + ", " + cell(*type, kObjectsInUse, true) +
+           " objects");
   return true;
 }
 
 /// Adds all figures of the selected type, and its description.
-void TopModel::add_type(std::vector<TopLine>& lines, std::size_t width, bool is_utf8) const {
-  if (!add_name(lines, width)) return;
+void TopModel::add_type(Page& page) const {
+  if (!add_name(page)) return;
   const Shown& one = shown_[selected_index()];
   const TypeRow& type = *one.type;
   constexpr std::size_t kValueAt = 20;
   const auto add = [&](std::string_view title, std::string_view value, Look look = Look::kPlain) {
-    while (width > kValueAt && width_of(value) > width - kValueAt) {
-      const std::string room = cut(value, width - kValueAt + 1);
+    while (page.width > kValueAt && width_of(value) > page.width - kValueAt) {
+      const std::string room = cut(value, page.width - kValueAt + 1);
       const std::size_t blank = room.rfind(' ');
       if (blank == std::string::npos || blank == 0) break;
-      lines.push_back(line_of("  " + to_left(title, kValueAt - 2) + std::string(value.substr(0, blank)), width, look));
+      page.add("  " + to_left(title, kValueAt - 2) + std::string(value.substr(0, blank)), look);
       value.remove_prefix(blank + 1);
       title = {};
     }
-    lines.push_back(line_of("  " + to_left(title, kValueAt - 2) + std::string(value), width, look));
+    page.add("  " + to_left(title, kValueAt - 2) + std::string(value), look);
   };
   for (const Column* const column : kColumns) {
     if (!has(type, *column)) continue;
@@ -267,7 +263,7 @@ void TopModel::add_type(std::vector<TopLine>& lines, std::size_t width, bool is_
   if (one.growth) add("growth", growth_text(one.growth) + "/s");
   if (one.track != nullptr) {
     if (one.track->failures != 0) add("failed since top", std::to_string(one.track->failures), Look::kCritical);
-    add("trend", sparkline(one.track->amounts, kTrendSamples, is_utf8));
+    add("trend", sparkline(one.track->amounts, kTrendSamples, page.is_utf8));
   }
   if (!type.also.empty()) add("also the caches", printable_bytes(other_names(type, ", ")));
   for (const Explanation& found : explain(type.allocator + "/" + type.name)) {
@@ -275,19 +271,19 @@ void TopModel::add_type(std::vector<TopLine>& lines, std::size_t width, bool is_
   }
 }
 
-void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::size_t height) {
+void TopModel::add_splits(Page& page) {
   const bool is_cpu = view_ == View::kCpus;
-  if (!add_name(lines, width)) return;
+  if (!add_name(page)) return;
   if (!splits_) {
-    lines.push_back(line_of("reading the figures by CPU and by node", width, Look::kPlain));
+    page.add("reading the figures by CPU and by node");
     return;
   }
   const std::vector<Split>& splits = is_cpu ? splits_->cpus : splits_->nodes;
   if (splits.empty()) {
-    lines.push_back(line_of(!splits_->problem.empty() ? printable_bytes(splits_->problem)
-                            : is_cpu                  ? "no figures by CPU; n shows those by node"
-                                                      : "no figures by node; c shows those by CPU",
-                            width, splits_->problem.empty() ? Look::kPlain : Look::kProblem));
+    page.add(!splits_->problem.empty() ? printable_bytes(splits_->problem)
+             : is_cpu                  ? "no figures by CPU; n shows those by node"
+                                       : "no figures by node; c shows those by CPU",
+             splits_->problem.empty() ? Look::kPlain : Look::kProblem);
     return;
   }
   constexpr std::size_t kNumber = 5;
@@ -298,8 +294,8 @@ void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::s
     heading += " " + to_right(shortened(split.title, kFigure), kFigure);
     places = std::max(places, split.values.size());
   }
-  lines.push_back(line_of(to_left(heading, width), width, Look::kHeading));
-  const std::size_t room = height > lines.size() + 1 ? height - lines.size() - 1 : 1;
+  page.add(to_left(heading, page.width), Look::kHeading);
+  const std::size_t room = page.room();
   page_ = room;
   first_row_ = std::min(first_row_, places > room ? places - room : 0);
   for (std::size_t place = first_row_; place < std::min(places, first_row_ + room); ++place) {
@@ -308,11 +304,11 @@ void TopModel::add_splits(std::vector<TopLine>& lines, std::size_t width, std::s
       const auto value = place < split.values.size() ? split.values[place] : std::nullopt;
       text += " " + to_right(value ? amount_text(*value, split.is_bytes, true) : "-", kFigure);
     }
-    lines.push_back(line_of(text, width, Look::kPlain));
+    page.add(text);
   }
 }
 
-void TopModel::add_help(std::vector<TopLine>& lines, std::size_t height) {
+void TopModel::add_help(Page& page) {
   constexpr std::array kHelp{"b m u s o    sort by bytes, held, use, size, objects,",
                              "g f l n r    growth, failures, limit, name; r: reverse",
                              "/            filter; Enter keeps it, Esc ends it",
@@ -326,35 +322,33 @@ void TopModel::add_help(std::vector<TopLine>& lines, std::size_t height) {
                              "yellow: failed since boot, or above 80 %",
                              "dim: memory that other types are part of"};
   for (const char* text : kHelp) {
-    if (lines.size() + 1 < height) lines.push_back({.text = text, .look = Look::kPlain});
+    if (page.lines.size() + 1 < page.height) page.add(text);
   }
 }
 
 std::vector<TopLine> TopModel::frame(std::size_t width, std::size_t height, bool is_utf8) {
-  std::vector<TopLine> lines;
+  Page page{.width = width, .height = height, .is_utf8 = is_utf8};
   if (view_ == View::kHelp) {
-    lines.push_back(line_of("memstatctl top: keys", width, Look::kTitle));
-    add_help(lines, height);
+    page.add("memstatctl top: keys", Look::kTitle);
+    add_help(page);
   } else {
-    add_heading(lines, width, height);
+    add_heading(page);
     if (view_ == View::kTypes) {
-      add_types(lines, width, height, is_utf8);
+      add_types(page);
     } else if (view_ == View::kType) {
-      add_type(lines, width, is_utf8);
+      add_type(page);
     } else {
-      add_splits(lines, width, height);
+      add_splits(page);
     }
   }
-  if (lines.size() >= height) lines.resize(height > 0 ? height - 1 : 0);
-  while (lines.size() + 1 < height) lines.push_back({});
+  page.lines.resize(height > 0 ? height - 1 : 0);
   const char* const keys = is_typing_ ? "type to filter  Enter keep  Esc all"
                            : view_ == View::kTypes
                                ? "q quit  h help  / filter  a allocator  ! failures  p pause  Enter the type"
                            : view_ == View::kHelp ? "q back"
                                                   : "q back  t type  c CPUs  n nodes";
-  if (height != 0) lines.push_back(line_of(keys, width, Look::kTitle));
-  for (TopLine& line : lines) line.text = cut(line.text, width);
-  return lines;
+  if (height != 0) page.add(keys, Look::kTitle);
+  return std::move(page.lines);
 }
 
 }  // namespace memstat::ctl

@@ -80,6 +80,7 @@ class TopModel {
 
  private:
   enum class View { kTypes, kType, kCpus, kNodes, kHelp };
+  struct Page;
 
   struct Track {
     std::deque<std::uint64_t> amounts;  // bytes, or objects; oldest first
@@ -105,13 +106,13 @@ class TopModel {
   [[nodiscard]] bool is_before(const Shown& a, const Shown& b) const;
   [[nodiscard]] Shown shown_of(const TypeRow& type) const;
   [[nodiscard]] std::size_t selected_index() const;
-  void add_heading(std::vector<TopLine>& lines, std::size_t width, std::size_t height) const;
-  void add_types(std::vector<TopLine>& lines, std::size_t width, std::size_t height, bool is_utf8);
+  void add_heading(Page& page) const;
+  void add_types(Page& page);
   [[nodiscard]] std::string status_text() const;
-  bool add_name(std::vector<TopLine>& lines, std::size_t width) const;
-  void add_type(std::vector<TopLine>& lines, std::size_t width, bool is_utf8) const;
-  void add_splits(std::vector<TopLine>& lines, std::size_t width, std::size_t height);
-  static void add_help(std::vector<TopLine>& lines, std::size_t height);
+  bool add_name(Page& page) const;
+  void add_type(Page& page) const;
+  void add_splits(Page& page);
+  static void add_help(Page& page);
 
   Sample sample_;
   Heading heading_;
