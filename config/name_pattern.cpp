@@ -3,6 +3,7 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "config/values.h"
@@ -40,6 +41,10 @@ Result<NamePattern> NamePattern::compile(std::string_view pattern) {
 
 bool NamePattern::matches(std::string_view name) const {
   return compiled_ == nullptr || RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *compiled_);
+}
+
+bool matches_any(std::span<const NamePattern> patterns, std::string_view name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) { return pattern.matches(name); });
 }
 
 }  // namespace memstat

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,5 +46,8 @@ class NamePattern {
   std::string text_ = ".*";
   std::shared_ptr<const re2::RE2> compiled_;  ///< Null: matches everything.
 };
+
+/// Whether one of the patterns matches.
+bool matches_any(std::span<const NamePattern> patterns, std::string_view name);
 
 }  // namespace memstat

@@ -69,10 +69,7 @@ void report_unknown_type(Report& report, const NamedType& named) {
 }
 
 ReportView with_merged_names(ReportView view, std::span<const TypeRow> rows) {
-  const std::vector<NamePattern> patterns = view.patterns;
-  const auto is_meant = [&patterns](const std::string& name) {
-    return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) { return pattern.matches(name); });
-  };
+  const auto is_meant = [patterns = view.patterns](const std::string& name) { return matches_any(patterns, name); };
   for (const TypeRow& row : rows) {
     if (!is_also(row, is_meant)) continue;
     std::string exact;

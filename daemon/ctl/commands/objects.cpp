@@ -8,16 +8,17 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "core/kernel/open_view.h"
 #include "core/postmortem/dump_objects.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/report_table.h"
+#include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 namespace {
@@ -123,16 +124,11 @@ std::vector<std::size_t> types_of(const postmortem::DumpObjects& dump, const std
   return found;
 }
 
-std::string dump_of(const CommandLine& query) {
-  const char* const environment = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
-  return !query.dump.empty() || environment == nullptr ? query.dump : environment;
-}
-
 Report run_objects(const CommandLine& query) {
   const std::size_t limit = query.limit_or(kListed) == 0 ? SIZE_MAX : query.limit_or(kListed);
   Report report;
-  const std::string path = dump_of(query);
-  if (path.empty()) {
+  const std::string path = query.dump.empty() ? reference_or_default(std::nullopt) : query.dump;
+  if (query.dump.empty() && path == kLiveReference) {
     return {.problem =
                 "objects: give a crash dump with --from DUMP; a running kernel and a capture have no individual objects"};
   }

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +17,7 @@
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
+#include "daemon/snapshot/snapshot.h"
 
 namespace memstat::ctl {
 namespace {
@@ -45,11 +44,6 @@ struct FoundOrigins {
   bool is_refused = false;  ///< For lack of a permission.
 };
 
-std::string reference_of(const CommandLine& options) {
-  const char* const environment = std::getenv("MEMSTAT_CAPTURE");  // NOLINT(concurrency-mt-unsafe)
-  return options.from.value_or(environment == nullptr || *environment == '\0' ? "live" : environment);
-}
-
 constexpr std::string_view kOriginAllocations = "memstat_slab_origin_allocations_total{";
 constexpr std::string_view kOriginBytes = "memstat_slab_origin_allocated_bytes_total{";
 
@@ -59,19 +53,11 @@ std::optional<std::pair<std::string_view, std::string>> take_page_label(std::str
   if (equals == std::string_view::npos) return std::nullopt;
   const std::string_view name = line.substr(0, equals);
   line.remove_prefix(equals + 2);
-  std::string value;
-  while (!line.empty() && line.front() != '"') {
-    if (line.front() == '\\') {
-      line.remove_prefix(1);
-      if (line.empty()) return std::nullopt;
-      value += line.front() == 'n' ? '\n' : line.front();
-    } else {
-      value += line.front();
-    }
-    line.remove_prefix(1);
-  }
-  if (line.empty()) return std::nullopt;
-  line.remove_prefix(1);
+  std::size_t end = 0;
+  while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+  if (end >= line.size()) return std::nullopt;
+  std::string value = unescaped_label(line.substr(0, end));
+  line.remove_prefix(end + 1);
   if (line.starts_with(',')) line.remove_prefix(1);
   return std::pair(name, std::move(value));
 }
@@ -89,9 +75,10 @@ std::optional<SlabOrigin> parse_origin_line(std::string_view line) {
   }
   if (!line.starts_with("} ")) return std::nullopt;
   line.remove_prefix(2);
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), origin.bytes);
-  const bool is_whole = error == std::errc() && (end == line.data() + line.size() || *end == ' ');
-  return is_whole && !origin.cache.empty() ? std::optional(std::move(origin)) : std::nullopt;
+  const auto number = parse_u64(line.substr(0, line.find(' ')));
+  if (!number || origin.cache.empty()) return std::nullopt;
+  origin.bytes = *number;
+  return origin;
 }
 
 FoundOrigins page_of(const std::string& url) {
@@ -128,7 +115,7 @@ FoundOrigins grown_within(std::int64_t window_ns, Read read_now) {
 }
 
 FoundOrigins find_origins(const CommandLine& options) {
-  const std::string reference = reference_of(options);
+  const std::string reference = reference_or_default(options.from);
   if (is_url(reference)) {
     const auto read_now = [&] { return page_of(reference); };
     return options.window_ns ? grown_within(*options.window_ns, read_now) : read_now();

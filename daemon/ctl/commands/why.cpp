@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "core/diagnosis/growth.h"
 #include "core/diagnosis/words.h"
@@ -112,15 +113,16 @@ struct Question {
   std::vector<TypeRow> types = {};  ///< Of the last read.
 };
 
+bool is_type(std::span<const NamePattern> patterns, const std::string& allocator, const std::string& type) {
+  return matches_any(patterns, type) || matches_any(patterns, allocator + "/" + type);
+}
+
 /// A note if no type and no cause has a name that matches; "" if one does.
 std::string unknown_name(const Question& question, const Diagnosis& diagnosis) {
   const ReportView& view = question.options.view;
-  const auto is_wanted = [&](std::string_view name) {
-    return std::any_of(view.patterns.begin(), view.patterns.end(),
-                       [&](const NamePattern& pattern) { return pattern.matches(name); });
-  };
-  if (std::any_of(diagnosis.ruled_out.begin(), diagnosis.ruled_out.end(), is_wanted)) return {};
-  if (std::any_of(diagnosis.not_checked.begin(), diagnosis.not_checked.end(),
+  const auto is_wanted = [&](std::string_view name) { return matches_any(view.patterns, name); };
+  if (std::any_of(diagnosis.ruled_out.begin(), diagnosis.ruled_out.end(), is_wanted) ||
+      std::any_of(diagnosis.not_checked.begin(), diagnosis.not_checked.end(),
                   [&](const NotChecked& one) { return is_wanted(one.cause); })) {
     return {};
   }
@@ -134,14 +136,11 @@ Report answer(const Question& question, Diagnosis& diagnosis) {
   const ReportView& view = question.options.view;
   select_findings(view.patterns, diagnosis.findings);
   report.status = exit_status_of(diagnosis.findings);
-  if (view.layout == Layout::kJson) {
-    report.output = why_json(diagnosis, view);
+  const bool is_json = view.layout == Layout::kJson;
+  if (is_json || view.patterns.empty() || !diagnosis.findings.empty()) {
+    report.output = is_json ? why_json(diagnosis, view) : why_text(diagnosis, question.options.is_verbose, view.width);
     return report;
   }
-  if (view.patterns.empty() || !diagnosis.findings.empty()) {
-    report.output = why_text(diagnosis, question.options.is_verbose, view.width);
-  }
-  if (view.patterns.empty() || !diagnosis.findings.empty()) return report;
   const auto seconds = static_cast<std::int64_t>(std::ceil(std::max(question.seconds, 1.0)));
   const GrowthAnswer growth = question.source.growth(question.source.remembers() ? 7200 : seconds);
   if (report.problem = growth.problem; !report.problem.empty()) return report;
@@ -191,11 +190,8 @@ Report follow(const CommandLine& options, ReportSource& source) {
     if (!found.problem.empty()) return {.problem = found.problem};
     Report now = answer({options, source, walk.seconds(), walk.sample().types}, found.diagnosis);
     last.status = now.status;
-    if (std::string fresh = key_of(found.diagnosis.findings); fresh == key) {
-      continue;
-    } else {
-      key = std::move(fresh);
-    }
+    const std::string before = std::exchange(key, key_of(found.diagnosis.findings));
+    if (key == before) continue;
     const bool is_text = options.view.layout == Layout::kText;
     const std::string time = is_text ? time_text(walk.sample().time_ns, true) + "\n" : "";
     if (print(time + now.output) != kExitDone) return {.status = kExitFailed};
@@ -224,18 +220,13 @@ Report run_why(const CommandLine& options) {
 
 void select_findings(std::span<const NamePattern> patterns, Findings& findings) {
   if (patterns.empty()) return;
-  const auto is_wanted = [&](const Finding& finding) {
-    return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) {
-      const auto matches_about = [&](const Finding::About& one) {
-        return pattern.matches(one.type) || pattern.matches(one.allocator + "/" + one.type);
-      };
-      return pattern.matches(finding.cause) || std::any_of(finding.about.begin(), finding.about.end(), matches_about) ||
-             std::any_of(finding.who.begin(), finding.who.end(),
-                         [&](const Finding::Who& one) { return pattern.matches(one.name); });
-    });
-  };
-  findings.erase(std::remove_if(findings.begin(), findings.end(), [&](const Finding& one) { return !is_wanted(one); }),
-                 findings.end());
+  std::erase_if(findings, [&](const Finding& finding) {
+    return !matches_any(patterns, finding.cause) &&
+           std::none_of(finding.about.begin(), finding.about.end(),
+                        [&](const Finding::About& one) { return is_type(patterns, one.allocator, one.type); }) &&
+           std::none_of(finding.who.begin(), finding.who.end(),
+                        [&](const Finding::Who& one) { return matches_any(patterns, one.name); });
+  });
 }
 
 std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t width) {
@@ -264,20 +255,15 @@ std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern
     return "Nothing is wrong with it now. Whether it leaks is unknown after " + window + ": " +
            std::to_string(kMinGrowthPoints) + " polls are needed (--for 1m, or --from a memstatd).\n";
   }
-  const auto is_wanted = [&](const GrowthRow& row) {
-    return std::any_of(patterns.begin(), patterns.end(), [&](const NamePattern& pattern) {
-      return pattern.matches(row.name) || pattern.matches(row.allocator + "/" + row.name);
-    });
-  };
   std::string out;
   for (const GrowthRow& row : answer.growing) {
-    if (!is_wanted(row)) continue;
+    if (!is_type(patterns, row.allocator, row.name)) continue;
     out += printable(row.allocator + "/" + row.name) +
            " grows: " + memstat::amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window +
            ", too little to be a finding. memstatctl leaks has more.\n";
   }
   for (const GrowthRow& row : answer.set_aside) {
-    if (!is_wanted(row)) continue;
+    if (!is_type(patterns, row.allocator, row.name)) continue;
     out += printable(row.allocator + "/" + row.name) + " is not a leak: it grew by " +
            memstat::amount_text(static_cast<double>(row.grew), row.is_bytes) + " in " + window + ", but " +
            printable(row.why) + ".\n";

@@ -194,9 +194,7 @@ bool ReportTable::is_wanted(const std::vector<Cell>& row, const ReportView& view
   if (view.patterns.empty()) return true;
   std::string joined;
   for (std::size_t i = 0; i < names_; ++i) joined += (i == 0 ? "" : "/") + std::string(name(i));
-  return std::any_of(view.patterns.begin(), view.patterns.end(), [&](const NamePattern& pattern) {
-    return pattern.matches(name(names_ - 1)) || pattern.matches(joined);
-  });
+  return matches_any(view.patterns, name(names_ - 1)) || matches_any(view.patterns, joined);
 }
 
 std::string ReportTable::nothing_matches(const ReportView& view) const {
