@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <csignal>
 #include <vector>
 
 #include "core/base/text.h"
@@ -102,6 +103,13 @@ Result<void> keep_capabilities(std::uint64_t kept) {
 
 Error privilege_refused(const std::string& what, int system_errno, std::string_view advice) {
   return make_error(ErrorCode::kPermission, "privileges", what + "; " + std::string(advice), system_errno);
+}
+
+void name_process(const char* name) { (void)::prctl(PR_SET_NAME, name, 0, 0, 0); }
+void end_with_parent() { (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
+bool close_from(int first) {
+  constexpr long kCloseRange = 436;  // missing from older headers
+  return ::syscall(kCloseRange, first, ~0U, 0) == 0;
 }
 
 }  // namespace memstat

@@ -32,4 +32,13 @@ Result<void> keep_capabilities(std::uint64_t kept);
 /// A kPermission error for a step without which privileges would remain.
 Error privilege_refused(const std::string& what, int system_errno, std::string_view advice);
 
+// ---- other attributes of a process ----
+
+/// Sets the name of this process in ps(1), up to 15 bytes.
+void name_process(const char* name);
+/// Kills this process when the thread that created it ends. Undone by a change of the user.
+void end_with_parent();
+/// Closes this descriptor and all higher ones. Returns false on kernels before 5.9.
+bool close_from(int first);
+
 }  // namespace memstat

@@ -18,7 +18,6 @@
 
 #if defined(__linux__)
 #include "daemon/privileges/capabilities_linux.h"
-#include "daemon/privileges/process_linux.h"
 #endif
 
 namespace memstat {

@@ -25,9 +25,18 @@ class WatchedHelper {
   /// It is ready: sets the helper metric to 1.
   void is_at_work() { metrics_.helper_up(true); }
   /// Waits for it to exit. Its socket must be closed.
-  void end();
+  void end() {
+    process_->wait();
+    process_.reset();
+  }
   /// Call when a child has exited. `is_alive` is whether the other end of its socket is open.
-  void watch(bool is_alive);
+  void watch(bool is_alive) {
+    if (!process_ || is_alive) return;
+    (void)process_->has_ended();
+    if (is_lost_.exchange(true)) return;
+    metrics_.helper_up(false);
+    log_.write(level_, when_gone_);
+  }
 
   [[nodiscard]] bool exists() const { return process_.has_value(); }
   /// Its process ID; 0: none.
