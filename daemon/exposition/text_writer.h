@@ -74,12 +74,7 @@ class TextWriter : public PageAppender {
   char* named_sample(char* at, const NamedLabels& labels, std::uint64_t bits, std::int64_t created_ns) const {
     at = named_series(copy_padded(at, name_.data(), name_size_), labels);
     at = write_value<kFormat>(at, bits);
-    if (writes_created_ && created_ns > 0) {
-      at = named_series(put_at(put_at(at, name().substr(0, family_size_)), kCreated), labels);
-      at = write_seconds(at, created_ns);
-      *at++ = '\n';
-    }
-    return at;
+    return write_created(at, labels, created_ns);
   }
 
   void named_histogram(const NamedLabels& labels, const HistogramBuckets& buckets, const HistogramCounts& histogram,
@@ -148,6 +143,14 @@ class TextWriter : public PageAppender {
     if (labels.names.empty()) return put_at(at, " ");
     return put_at(copy_padded(at, labels.text.data(), labels.text.size()), "} ");
   }
+  /// Writes the series NAME_created, if the page has these and the time is known.
+  char* write_created(char* at, const NamedLabels& labels, std::int64_t created_ns) const {
+    if (!tells_created_ || created_ns <= 0) return at;
+    at = named_series(put_at(put_at(at, name().substr(0, family_size_)), kCreated), labels);
+    at = write_seconds(at, created_ns);
+    *at++ = '\n';
+    return at;
+  }
   /// Writes the labels of a row's series and the blank before its value.
   [[gnu::always_inline]] static char* row_series(char* at, const RowLabels& labels, const ExtraLabel& extra) {
     at = copy_padded(at, labels.text.data(), labels.text.size());
@@ -210,12 +213,7 @@ class TextWriter : public PageAppender {
     at = named_sample_of(at, "_bucket", labels, "+Inf", count());
     at = named_sample_of(at, "_sum", labels, "", sum);
     at = named_sample_of(at, "_count", labels, "", count());
-    if (tells_created_ && created_ns > 0) {
-      at = named_series(put_at(put_at(at, name()), kCreated), labels);
-      at = write_seconds(at, created_ns);
-      *at++ = '\n';
-    }
-    written(at);
+    written(write_created(at, labels, created_ns));
   }
 
   std::array<char, kMaxMetricNameSize + kCopyPadding> name_{};

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kTypesShown = 15;
 
+constexpr std::string_view kPerCpuPath = "/metrics/percpu";
+
 /// Formats bytes as "3.2 MiB", for people only.
 std::string human_bytes(std::uint64_t bytes) {
   static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -169,10 +171,6 @@ std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
 }
 
-ContentCoding coding_for(const HttpRequest& request) {
-  return can_gzip() ? negotiate_coding(request.headers) : ContentCoding::kIdentity;
-}
-
 }  // namespace
 
 HttpResponse Pages::metrics(const HttpRequest& request) {
@@ -180,16 +178,11 @@ HttpResponse Pages::metrics(const HttpRequest& request) {
   if (!wanted) return plain(400, wanted.error().detail + "\n");
   if (options_.refresh) options_.refresh(scrape_deadline(request, clock_));
   const ExpositionFormat format = negotiate_format(request.headers);
-  const ContentCoding coding = coding_for(request);
+  const ContentCoding coding = can_gzip() ? negotiate_coding(request.headers) : ContentCoding::kIdentity;
+  if (request.path == kPerCpuPath) {
+    return cache_.per_cpu(format, coding, *wanted, options_.has_per_cpu && options_.has_per_cpu());
+  }
   return wanted->is_whole() ? cache_.page(format, coding) : cache_.part(format, coding, *wanted);
-}
-
-HttpResponse Pages::per_cpu(const HttpRequest& request) {
-  const Result<PageRequest> wanted = parse_page_request(request.query);
-  if (!wanted) return plain(400, wanted.error().detail + "\n");
-  if (options_.refresh) options_.refresh(scrape_deadline(request, clock_));
-  return cache_.per_cpu(negotiate_format(request.headers), coding_for(request), *wanted,
-                        options_.has_per_cpu && options_.has_per_cpu());
 }
 
 HttpResponse Pages::healthy(const HttpRequest&) { return plain(200, "memstatd is healthy.\n"); }
@@ -221,6 +214,12 @@ std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
   if (!has_types) return "There are no memory types: no source has reported any.";
   return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " examined, " +
          std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
+}
+
+HttpResponse not_allowed(const std::string& allowed) {
+  HttpResponse response = plain(405, "Method not allowed; use " + allowed + ".\n");
+  response.headers.emplace_back("Allow", allowed);
+  return response;
 }
 
 }  // namespace
@@ -273,23 +272,16 @@ HttpResponse Pages::respond(const HttpRequest& request) {
       if (is_runbook) return RunbookPages::respond(request);
       return is_api ? api_.respond(request) : web_.respond(request);
     }
-    HttpResponse response = plain(405, "Method not allowed; use GET, HEAD.\n");
-    response.headers.emplace_back("Allow", "GET, HEAD");
-    return response;
+    return not_allowed("GET, HEAD");
   }
   static constexpr std::array kRoutes{
-      Route{"/metrics", "GET", &Pages::metrics},  Route{"/metrics/percpu", "GET", &Pages::per_cpu},
+      Route{"/metrics", "GET", &Pages::metrics},  Route{kPerCpuPath, "GET", &Pages::metrics},
       Route{"/plain", "GET", &Pages::plain_page}, Route{"/-/healthy", "GET", &Pages::healthy},
       Route{"/-/ready", "GET", &Pages::ready},    Route{"/-/reload", "POST", &Pages::reload},
   };
   for (const Route& route : kRoutes) {
     if (request.path != route.path) continue;
-    if (request.method != route.method) {
-      const std::string allowed = route.method == "GET" ? "GET, HEAD" : "POST";
-      HttpResponse response = plain(405, "Method not allowed; use " + allowed + ".\n");
-      response.headers.emplace_back("Allow", allowed);
-      return response;
-    }
+    if (request.method != route.method) return not_allowed(route.method == "GET" ? "GET, HEAD" : "POST");
     return (this->*route.page)(request);
   }
   return plain(404,

@@ -52,7 +52,6 @@ class Pages {
 
  private:
   HttpResponse metrics(const HttpRequest& request);
-  HttpResponse per_cpu(const HttpRequest& request);
   HttpResponse healthy(const HttpRequest& request);
   HttpResponse ready(const HttpRequest& request);
   HttpResponse plain_page(const HttpRequest& request);
