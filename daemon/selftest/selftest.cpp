@@ -113,9 +113,7 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
   switch (health) {
     case SourceHealth::kNoPermission:
     case SourceHealth::kNotPermitted: {
-      if (user == 0) {
-        return kRefusedToRoot;
-      }
+      if (user == 0) return kRefusedToRoot;
       const std::string mode = mode_of(error.path);
       return "run it as root" + (mode.empty() ? std::string() : " (" + error.path + ": " + mode + ")") +
              "; memstatd opens it before it drops root";
@@ -316,17 +314,18 @@ std::string selftest_text(const SelfTest& test) {
     text += trial.is_on_by_default ? "\n" : " (off unless the configuration switches it on)\n";
   }
   if (const std::string advice = advice_text(test); !advice.empty()) text += "\nWhat to do:\n" + advice;
-  const bool has_failed =
-      std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
-  const bool has_refused = std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) {
-    return trial.is_on_by_default && trial.health == SourceHealth::kNotPermitted;
-  });
-  const bool has_off = std::any_of(test.trials.begin(), test.trials.end(),
-                                   [](const SourceTrial& trial) { return trial.health == SourceHealth::kOff; });
-  const bool has_bad_extra = std::any_of(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) {
-    return !trial.is_on_by_default && (trial.health == SourceHealth::kFails || trial.health == SourceHealth::kStuck);
-  });
-  if (has_failed) return text + "\nSome of this kernel's sources do not work.\n";
+  bool has_failed = false;
+  bool has_refused = false;
+  bool has_off = false;
+  bool has_bad_extra = false;
+  for (const SourceTrial& trial : test.trials) {
+    const bool is_bad = trial.health == SourceHealth::kFails || trial.health == SourceHealth::kStuck;
+    has_failed |= trial.is_failure();
+    has_refused |= trial.is_on_by_default && trial.health == SourceHealth::kNotPermitted;
+    has_off |= trial.health == SourceHealth::kOff;
+    has_bad_extra |= !trial.is_on_by_default && is_bad;
+  }
+  if (has_failed) return text + "\nSome of the sources that this kernel has do not work.\n";
   if (has_bad_extra) return text + "\nEvery source that is on by default works; of those that are off, some do not.\n";
   return text + "\nEvery source that this kernel has works" +
          (has_refused ? " or is not permitted but not needed for any type" : "") +

@@ -81,9 +81,6 @@ HttpResponse Api::type(const HttpRequest& request, const Snapshot& snapshot, std
 }
 
 HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
-  if (history_ == nullptr || !history_->is_on()) {
-    return failure(404, "the history is off; set the key history to a size to enable it");
-  }
   if (!wanted.type) {
     return answer(request, snapshot, is_plain(request) ? &overview_ : nullptr,
                   [&] { return history_document(snapshot, *history_, wanted); });
@@ -91,20 +88,6 @@ HttpResponse Api::history(const HttpRequest& request, const Snapshot& snapshot, 
   const auto row = row_of(snapshot, *wanted.allocator, *wanted.type);
   if (!row) return failure(404, "no such type is listed now; /api/v1/types lists those that are");
   return answer(request, snapshot, nullptr, [&] { return type_history_document(snapshot, *row, *history_); });
-}
-
-HttpResponse Api::growth(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted) {
-  if (history_ == nullptr || !history_->is_on()) {
-    return failure(404, "the history is off; set the key history to a size to enable it");
-  }
-  return answer(request, snapshot, is_plain(request) ? &growth_ : nullptr,
-                [&] { return growth_document(snapshot, *history_, wanted); });
-}
-
-HttpResponse Api::findings(const HttpRequest& request, const Snapshot& snapshot) {
-  if (diagnostician_ == nullptr) return failure(404, "findings are not available here");
-  return answer(request, snapshot, is_plain(request) ? &findings_ : nullptr,
-                [&] { return findings_document(snapshot, diagnostician_->diagnosis(snapshot)); });
 }
 
 HttpResponse Api::respond(const HttpRequest& request) {
@@ -125,20 +108,25 @@ HttpResponse Api::respond(const HttpRequest& request) {
   }
   const std::shared_ptr<const RenderedSnapshot> snapshot = pool_.current();
   if (snapshot == nullptr) return failure(503, "no poll has finished yet; try again in a moment");
-  if (path == "types") {
-    return answer(request, *snapshot, is_plain(request) ? &types_ : nullptr,
-                  [&] { return types_document(*snapshot, *wanted); });
+  const auto made = [&](Kept* kept, auto make) {
+    return answer(request, *snapshot, is_plain(request) ? kept : nullptr, make);
+  };
+  if (path == "types") return made(&types_, [&] { return types_document(*snapshot, *wanted); });
+  if ((path == "history" || path == "growth") && (history_ == nullptr || !history_->is_on())) {
+    return failure(404, "the history is off; set the key history to a size to enable it");
   }
   if (path == "history") return history(request, *snapshot, *wanted);
-  if (path == "growth") return growth(request, *snapshot, *wanted);
-  if (path == "findings") return findings(request, *snapshot);
-  if (path == "sources") {
-    return answer(request, *snapshot, nullptr,
-                  [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_); });
+  if (path == "growth") return made(&growth_, [&] { return growth_document(*snapshot, *history_, *wanted); });
+  if (path == "findings") {
+    if (diagnostician_ == nullptr) return failure(404, "findings are not available here");
+    return made(&findings_, [&] { return findings_document(*snapshot, diagnostician_->diagnosis(*snapshot)); });
   }
-  if (path == "events") return answer(request, *snapshot, nullptr, [&] { return events_document(*snapshot); });
-  if (path == "memory")
-    return answer(request, *snapshot, nullptr, [&] { return memory_document(*snapshot, host_, history_); });
+  if (path == "sources") {
+    return made(nullptr,
+                [&] { return sources_document(*snapshot, sources_.statuses(), metrics_, history_, version_, host_); });
+  }
+  if (path == "events") return made(nullptr, [&] { return events_document(*snapshot); });
+  if (path == "memory") return made(nullptr, [&] { return memory_document(*snapshot, host_, history_); });
   return type(request, *snapshot, path.substr(kTypes.size()));
 }
 

@@ -56,8 +56,6 @@ class Api {
   HttpResponse answer(const HttpRequest& request, const Snapshot& snapshot, Kept* kept, Make make);
   HttpResponse type(const HttpRequest& request, const Snapshot& snapshot, std::string_view path);
   HttpResponse history(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
-  HttpResponse findings(const HttpRequest& request, const Snapshot& snapshot);
-  HttpResponse growth(const HttpRequest& request, const Snapshot& snapshot, const ApiRequest& wanted);
 
   const SnapshotPool& pool_;
   const SelfMetrics& metrics_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <iterator>
 #include <optional>
 
 #include "core/base/text.h"
@@ -52,16 +53,9 @@ std::string_view keep_text(std::string& texts, std::string_view escaped) {
 
 /// Whether causes examine types of this allocator regardless of size.
 bool is_always_evidence(Allocator allocator) {
-  switch (allocator) {
-    case Allocator::kTable:
-    case Allocator::kMemcg:
-    case Allocator::kSocket:
-    case Allocator::kHugetlb:
-    case Allocator::kCma:
-    case Allocator::kZswap:
-    case Allocator::kPage: return true;
-    default: return false;
-  }
+  constexpr Allocator kAlways[] = {Allocator::kTable, Allocator::kMemcg, Allocator::kSocket, Allocator::kHugetlb,
+                                   Allocator::kCma,   Allocator::kZswap, Allocator::kPage};
+  return std::find(std::begin(kAlways), std::end(kAlways), allocator) != std::end(kAlways);
 }
 
 }  // namespace
@@ -324,9 +318,8 @@ KillEvidence kill_of(const LoggedEvent& event) {
 /// The control group, cache or device that the line is about.
 std::string subject_of(const LoggedEvent& event) {
   for (const LogField& field : fields_of(event)) {
-    if (field.name == "group" || field.name == "cache" || field.name == "device" || field.name == "port" ||
-        field.name == "table") {
-      return make_label_text(field.value);
+    for (const std::string_view name : {"group", "cache", "device", "port", "table"}) {
+      if (field.name == name) return make_label_text(field.value);
     }
   }
   return {};
