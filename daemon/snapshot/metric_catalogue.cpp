@@ -17,19 +17,23 @@ using enum DuplicateRule;
 
 static_assert(static_cast<std::size_t>(CpuField::kSizeMask) == kCpuMetricCount && kCpuFieldCount == kCpuMetricCount + 1);
 
+constexpr MetricDescriptor described(const MetricFacts& facts, MetricScope scope, std::size_t figure,
+                                     CountedSince since = CountedSince::kBoot) {
+  return {facts, scope, static_cast<std::uint16_t>(figure), since};
+}
+
 constexpr MetricDescriptor tracked_metric(TrackedFigure figure, const MetricFacts& facts,
                                           CountedSince since = CountedSince::kBoot) {
-  return {facts.name,   facts.help,         facts.unit,
-          facts.kind,   MetricScope::kType, facts.tier,
-          facts.format, facts.duplicates,   static_cast<std::uint16_t>(Figure(figure).number()),
-          since};
+  return described(facts, MetricScope::kType, Figure(figure).number(), since);
 }
 
 /// Metrics that the daemon adds to the model's fields.
 constexpr MetricDescriptor kOwn[] = {
-    {"memstat_unlisted_bytes",
-     "Bytes in use now by types of the allocator that are not listed because of min_bytes, top or series_limit.", "bytes",
-     kGauge, MetricScope::kAllocator, Tier::kMinimal, kUnsigned, kSum,
+    {{.name = "memstat_unlisted_bytes",
+      .tier = Tier::kMinimal,
+      .help = "Bytes in use now by types of the allocator that are not listed because of min_bytes, top or series_limit.",
+      .unit = "bytes"},
+     MetricScope::kAllocator,
      static_cast<std::uint16_t>(AllocatorFigure::kUnlistedBytes)},
     tracked_metric(TrackedFigure::kLimitUsed, {.name = "memstat_type_limit_used_ratio",
                                                .tier = Tier::kMinimal,
@@ -74,21 +78,12 @@ constexpr MetricDescriptor kOwn[] = {
          .kind = kCounter,
          .help = "Counter resets of the type since memstatd started: drops too large to come from unlocked reading."},
         CountedSince::kFirstSight),
-    {"memstat_type_detail", "1 for each type with details besides its name, such as the file and line of a call site.", "",
-     kGauge, MetricScope::kDetail, Tier::kFull, kUnsigned, kSameOrNone, 0},
+    {{.name = "memstat_type_detail",
+      .help = "1 for each type with details besides its name, such as the file and line of a call site.",
+      .duplicates = kSameOrNone},
+     MetricScope::kDetail,
+     0},
 };
-
-MetricDescriptor described(const MetricFacts& facts, MetricScope scope, std::size_t figure) {
-  return {facts.name,
-          facts.help,
-          facts.unit,
-          facts.kind,
-          scope,
-          facts.tier,
-          facts.format,
-          facts.duplicates,
-          static_cast<std::uint16_t>(figure)};
-}
 
 /// Sort key: within a scope, metrics of smaller tiers come first.
 int rank(const MetricDescriptor& metric) {

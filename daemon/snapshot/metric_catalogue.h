@@ -66,15 +66,8 @@ inline constexpr std::size_t kMetricScopeCount = 7;
 enum class CountedSince : std::uint8_t { kBoot, kFirstSight };
 
 /// One metric. Texts are one line and need no escaping in any format.
-struct MetricDescriptor {
-  std::string_view name;
-  std::string_view help;  ///< What it counts, and now or since when.
-  std::string_view unit;  ///< OpenMetrics base unit ("bytes"), "" for plain counts.
-  MetricKind kind;
+struct MetricDescriptor : MetricFacts {
   MetricScope scope;
-  Tier tier;  ///< The smallest tier that includes it.
-  ValueFormat format;
-  DuplicateRule duplicates;
   /// Figure::number(); for kCpu a CpuField, for kAllocator an AllocatorFigure, for kNode a NodeField, for kSystem the
   /// metric's number in system_metrics(), for kDetail 0.
   std::uint16_t figure;

@@ -429,17 +429,15 @@ class HistogramsTest : public FormatsTest {
     return std::string(out.view());
   }
   static MetricDescriptor metric(const HistogramBuckets& buckets) {
-    return {.name = "memstat_wait_seconds",
-            .help = "Waits.",
-            .unit = "seconds",
-            .kind = MetricKind::kHistogram,
-            .scope = MetricScope::kSystem,
-            .tier = Tier::kDefault,
-            .format = ValueFormat::kUnsigned,
-            .duplicates = DuplicateRule::kSum,
-            .figure = static_cast<std::uint16_t>(number_of(metric_named("memstat_page_allocations_total"))),
-            .counted_since = CountedSince::kBoot,
-            .buckets = &buckets};
+    return {{.name = "memstat_wait_seconds",
+             .kind = MetricKind::kHistogram,
+             .tier = Tier::kDefault,
+             .help = "Waits.",
+             .unit = "seconds"},
+            MetricScope::kSystem,
+            static_cast<std::uint16_t>(number_of(metric_named("memstat_page_allocations_total"))),
+            CountedSince::kBoot,
+            &buckets};
   }
 };
 
