@@ -382,17 +382,14 @@ bool is_needed(std::string_view name) {
 }
 
 bool is_setting(std::string_view name) {
-  constexpr auto kSettings = std::to_array<std::string_view>({"vm.stats.vm.v_page_count", "vm.stats.vm.v_pageout_free_min",
-                                                              "vm.stats.vm.v_interrupt_free_min", "vm.stats.vm.v_free_min",
-                                                              "vm.stats.vm.v_free_reserved", "vm.stats.vm.v_free_severe",
-                                                              "vm.stats.vm.v_free_target", "vm.stats.vm.v_inactive_target"});
+  constexpr std::string_view kOthers[] = {"vm.stats.vm.v_page_count", "vm.stats.vm.v_pageout_free_min",
+                                          "vm.stats.vm.v_interrupt_free_min"};
   std::uint32_t domain = 0;
   std::string_view leaf;
-  if (split_domain(name, domain, leaf)) {
-    return std::any_of(kThresholds.begin(), kThresholds.end(),
-                       [leaf](const Threshold& threshold) { return threshold.leaf == leaf; });
-  }
-  return std::find(kSettings.begin(), kSettings.end(), name) != kSettings.end();
+  const bool is_of_domain = split_domain(name, domain, leaf);
+  return std::any_of(kThresholds.begin(), kThresholds.end(),
+                     [&](const Threshold& one) { return is_of_domain ? one.leaf == leaf : kLeaves[one.all] == name; }) ||
+         std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
 }
 
 struct State final : ReaderState, SysctlListState {};
