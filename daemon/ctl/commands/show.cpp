@@ -87,39 +87,30 @@ std::string share_text(const Parts& parts, std::size_t part) {
          std::string(static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarLength))), '#');
 }
 
-/// A row for each CPU or node. The columns are the figures that the kernel has for the type.
-class PartTable {
- public:
-  explicit PartTable(const Parts& parts) : titles_(parts.columns.size()) {
-    columns_.push_back({.key = parts.key, .title = parts.title, .unit = Unit::kNumber});
-    for (std::size_t i = 0; i < parts.columns.size(); ++i) {
-      titles_[i] = part_title(parts.columns[i].title);
-      columns_.push_back({.key = parts.columns[i].title,
-                          .title = titles_[i],
-                          .unit = parts.columns[i].is_bytes ? Unit::kBytes : Unit::kNumber});
-    }
-    columns_.push_back({.key = "share_ratio", .title = "", .unit = Unit::kRatio});
-    columns_.push_back({.key = "", .title = "SHARE"});
-    table_.emplace(parts.list, columns_);
-    for (std::size_t part = 0; part < parts.count(); ++part) {
-      if (!parts.is_there(part)) continue;
-      std::vector<Cell> row{std::uint64_t{part}};
-      for (const Split& column : parts.columns) row.push_back(cell_of(parts.value(column, part)));
-      row.push_back(parts.shares.empty() ? Cell() : Cell(parts.shares[part]));
-      row.emplace_back(share_text(parts, part));
-      table_->add(std::move(row));
-    }
+/// Returns what `use` makes of a table with a row for each CPU or node. The columns are the figures that the kernel has for
+/// the type.
+template <typename Use>
+auto with_part_table(const Parts& parts, Use use) {
+  std::vector<std::string> titles;
+  for (const Split& column : parts.columns) titles.push_back(part_title(column.title));
+  std::vector<ReportColumn> columns{{.key = parts.key, .title = parts.title, .unit = Unit::kNumber}};
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const Split& column = parts.columns[i];
+    columns.push_back({.key = column.title, .title = titles[i], .unit = column.is_bytes ? Unit::kBytes : Unit::kNumber});
   }
-  PartTable(const PartTable&) = delete;
-  PartTable& operator=(const PartTable&) = delete;
-
-  [[nodiscard]] const ReportTable& operator*() const { return *table_; }
-
- private:
-  std::vector<std::string> titles_;
-  std::vector<ReportColumn> columns_;
-  std::optional<ReportTable> table_;
-};
+  columns.push_back({.key = "share_ratio", .title = "", .unit = Unit::kRatio});
+  columns.push_back({.key = "", .title = "SHARE"});
+  ReportTable table(parts.list, columns);
+  for (std::size_t part = 0; part < parts.count(); ++part) {
+    if (!parts.is_there(part)) continue;
+    std::vector<Cell> row{std::uint64_t{part}};
+    for (const Split& column : parts.columns) row.push_back(cell_of(parts.value(column, part)));
+    row.push_back(parts.shares.empty() ? Cell() : Cell(parts.shares[part]));
+    row.emplace_back(share_text(parts, part));
+    table.add(std::move(row));
+  }
+  return use(table);
+}
 
 std::string figures_text(const std::vector<const TypeRow*>& types, bool is_human) {
   std::string text;
@@ -212,7 +203,7 @@ std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpu
   if (!types.front()->detail.empty()) json.field("detail", types.front()->detail);
   if (!types.front()->also.empty()) json.list("also", types.front()->also);
   for (const Parts* const parts : {&cpus, &nodes}) {
-    if (!parts->columns.empty()) (*PartTable(*parts)).write_list(json);
+    if (!parts->columns.empty()) with_part_table(*parts, [&](const ReportTable& table) { table.write_list(json); });
   }
   if (!amounts.empty()) json.list("history", amounts);
   return json.finish();
@@ -254,18 +245,18 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
                            source.hint_without_splits());
   }
   const std::vector<std::uint64_t> amounts = history_of(source, sample, type);
+  const auto print = [&](const ReportTable& table) { return table.print(view); };
   if (view.layout == Layout::kJson) {
     report.output = laid_out(show_json(named.types, cpus, nodes, amounts), view);
   } else if (view.layout == Layout::kCsv) {
-    const std::vector<TypeRow> rows = has_parts ? std::vector<TypeRow>() : copies_of(named.types);
-    report.output =
-        has_parts ? (*PartTable(cpus.columns.empty() ? nodes : cpus)).print(view) : types_table(rows).print(view);
+    report.output = has_parts ? with_part_table(cpus.columns.empty() ? nodes : cpus, print)
+                              : types_table(copies_of(named.types)).print(view);
   } else {
     const bool is_human = view.is_human;
     report.output = printable(name) + (type.detail.empty() ? "" : "  " + printable(type.detail)) + "\n" +
                     figures_text(named.types, is_human) + limit_text(type) + merged_text(type);
     for (const Parts* const parts : {&cpus, &nodes}) {
-      if (!parts->columns.empty()) report.output += "\n" + (*PartTable(*parts)).print(view);
+      if (!parts->columns.empty()) report.output += "\n" + with_part_table(*parts, print);
     }
     report.output += history_text(amounts, has(type, kBytesInUse), is_human) + meaning_text(type.name);
   }
