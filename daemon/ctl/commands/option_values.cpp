@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/model/field.h"
 #include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/source/report_source.h"
@@ -94,18 +95,19 @@ std::optional<std::uint64_t> parse_duration(const std::string& text) {
 
 std::int64_t duration_of(const std::string& text) { return static_cast<std::int64_t>(parse_duration(text).value_or(0)); }
 
-std::string check_interval(const std::string& text) {
-  constexpr std::uint64_t kMin = 100'000'000;
-  constexpr std::uint64_t kMax = 86'400'000'000'000;
+/// Whether the text is a duration of 100 ms to `most`.
+bool is_duration(const std::string& text, std::uint64_t most) {
   const auto duration = parse_duration(text);
-  if (duration && *duration >= kMin && *duration <= kMax) return {};
+  return duration && *duration >= 100'000'000 && *duration <= most;
+}
+
+std::string check_interval(const std::string& text) {
+  if (is_duration(text, 86'400'000'000'000)) return {};
   return "\"" + text + "\" is not an interval: give 100ms to 24h, as 500ms, 10s, 2m or 1h";
 }
 
 std::string check_window(const std::string& text) {
-  constexpr std::uint64_t kMax = 30ULL * 86'400'000'000'000;
-  const auto duration = parse_duration(text);
-  if (duration && *duration >= 100'000'000 && *duration <= kMax) return {};
+  if (is_duration(text, 30ULL * 86'400'000'000'000)) return {};
   return "\"" + text + "\" is not a duration: give 100ms to 720h, as 30s, 2m or 1h";
 }
 
@@ -130,20 +132,15 @@ std::string check_pattern(const std::string& text) {
 }
 
 std::string check_allocator(const std::string& text) {
-  if (const auto pattern = NamePattern::compile(text); !pattern) {
-    return pattern.error().detail;
-  }
+  if (const auto pattern = NamePattern::compile(text); !pattern) return pattern.error().detail;
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") != std::string::npos) return {};
   std::vector<std::string> known;
-  std::string list;
   for (std::size_t i = 0; i < kAllocatorCount; ++i) {
     const auto allocator = static_cast<Allocator>(i);
-    if (allocator == Allocator::kUnknown) continue;
-    known.emplace_back(to_string(allocator));
-    list += (list.empty() ? "" : ", ") + known.back();
+    if (allocator != Allocator::kUnknown) known.emplace_back(to_string(allocator));
   }
   if (std::find(known.begin(), known.end(), text) != known.end()) return {};
-  return "there is no allocator \"" + text + "\"" + did_you_mean(text, known, "Allocators: " + list);
+  return "there is no allocator \"" + text + "\"" + did_you_mean(text, known, "Allocators: " + separated(known, ", "));
 }
 
 std::optional<std::uint64_t> parse_size(const std::string& text) {

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "core/base/ascii.h"
+#include "core/base/text.h"
 
 namespace memstat::ctl {
 
@@ -174,15 +175,12 @@ std::optional<std::size_t> ReportTable::find_column(std::string_view word) const
 }
 
 std::string ReportTable::unknown_column(std::string_view word) const {
-  std::string known;
   std::vector<std::string> keys;
   for (const ReportColumn& column : columns_) {
-    if (column.key.empty()) continue;
-    keys.emplace_back(column.key);
-    known += (known.empty() ? "" : ", ") + keys.back();
+    if (!column.key.empty()) keys.emplace_back(column.key);
   }
   return "--sort: this report has no column \"" + printable_bytes(word) + "\"" +
-         did_you_mean(word, keys, "Columns: " + known);
+         did_you_mean(word, keys, "Columns: " + separated(keys, ", "));
 }
 
 bool ReportTable::is_wanted(const std::vector<Cell>& row, const ReportView& view) const {
