@@ -273,7 +273,18 @@ class Who(unittest.TestCase):
             done = subprocess.run([copy, "who", "pipes"], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
-        self.assertRegex(done.stderr, r"may not examine them: \d+ processes?; run memstatctl as root \(it needs CAP_SYS_PTRACE\)")
+        self.assertRegex(done.stderr, r"may not examine them: at least \d+ processes?; run memstatctl as root \(it needs CAP_SYS_PTRACE\)")
+
+    @program.needs_root
+    def test_processes_that_proc_hides_are_missing(self):
+        with program.copy_for_others(MEMSTATCTL) as copy:
+            for hidden in ("1", "2"):
+                for command in ("who threads", "process"):
+                    typed = (f"mount -o remount,hidepid={hidden} /proc && "
+                             f"exec setpriv --reuid=65534 --regid=65534 --clear-groups {copy} {command}")
+                    done = subprocess.run(["unshare", "-mpf", "--mount-proc", "sh", "-c", f"sleep 99 & {typed}"],
+                                          capture_output=True, text=True, timeout=program.PATIENCE, check=False)
+                    self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), (hidden, command, done.stderr))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,8 @@ std::vector<int> running_processes() {
   return pids;
 }
 
+constexpr std::string_view kHidden = "not in this answer: processes of other users, which /proc hides (its option hidepid)";
+
 void add_row(ReportTable& table, int pid, const memstat_process& process) {
   table.add({static_cast<std::uint64_t>(pid), printable_bytes(process.name), process.size, process.resident, process.shared,
              process.text, process.data});
@@ -87,10 +89,15 @@ Report run_process(const CommandLine& options) {
       problem += (problem.empty() ? "" : "\nmemstatctl: ") + why;
     }
   }
+  bool hides_any = false;
   if (options.words.empty()) {
     memstat_process process;
-    for (const int pid : running_processes()) {
-      if (memstat_get_process(list.get(), pid, &process) == 0) add_row(table, pid, process);
+    const std::vector<int> pids = running_processes();
+    hides_any = ::getpid() != 1 && (pids.empty() || pids.front() != 1);
+    for (const int pid : pids) {
+      const bool is_read = memstat_get_process(list.get(), pid, &process) == 0;
+      if (is_read) add_row(table, pid, process);
+      hides_any |= !is_read && memstat_mtl_geterror(list.get()) == MEMSTAT_ERROR_PERMISSION;
     }
   }
   ReportView view = options.view;
@@ -98,6 +105,7 @@ Report run_process(const CommandLine& options) {
   Report report = table.empty() ? Report{} : report_of(std::move(table), view);
   if (!problem.empty()) report.problem = problem;
   report.notes = list.notes();
+  if (hides_any) report.missing.emplace_back(kHidden);
   return report;
 }
 

@@ -45,13 +45,14 @@ Result<InspectionAnswer> AnswerFinder::find(KernelView& view, ReplayKernelView* 
 std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay) {
   std::string line;
   if (answer.refused != 0) {
-    const std::string processes = counted(static_cast<double>(answer.refused), "process", "processes");
-    line = is_replay ? "not in this capture, because the user who recorded it may not examine them: " + processes +
-                           "; record it as root"
-                     : "not in this answer, because you may not examine them: " + processes +
-                           (::geteuid() == 0 ? "; root here lacks " + std::string(inspection.needs) +
-                                                   ", or a container or a security module forbids it"
-                                             : "; run memstatctl as root (it needs " + std::string(inspection.needs) + ")");
+    const std::string processes = "at least " + counted(static_cast<double>(answer.refused), "process", "processes");
+    const std::string needs(inspection.needs.empty() ? "CAP_SYS_PTRACE" : inspection.needs);  // where /proc hides them
+    line = is_replay
+               ? "not in this capture, because the user who recorded it may not examine them: " + processes +
+                     "; record it as root"
+               : "not in this answer, because you may not examine them: " + processes +
+                     (::geteuid() == 0 ? "; this root lacks " + needs + ", or a container or a security module forbids it"
+                                       : "; run memstatctl as root (it needs " + needs + ")");
   }
   if (answer.is_cut) {
     line += (line.empty() ? "not in this answer: " : "; also ") + std::string("everything beyond the first ") +

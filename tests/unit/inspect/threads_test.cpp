@@ -15,5 +15,16 @@ TEST(WhoThreads, AreOfProcessesWithMemory) {
   EXPECT_EQ(holders_text(answer_of(kernel, "threads")), "7 java 312; 8 sh 1");
 }
 
+TEST(WhoThreads, OfProcessesThatProcHidesAreMissing) {
+  ProcessKernel kernel;
+  kernel.add(7, "sh", 0, "", "Threads:\t1\n");
+  EXPECT_EQ(answer_of(kernel, "threads").refused, 0U);
+  kernel.files["/proc/self/mountinfo"] = "20 1 0:19 / /proc rw - proc proc rw,hidepid=invisible\n";
+  EXPECT_EQ(answer_of(kernel, "threads").refused, 1U);
+  kernel.failures["/proc/1/status"] = EPERM;
+  kernel.files["/proc/1/status"] = "";
+  EXPECT_EQ(answer_of(kernel, "threads").refused, 1U) << "hidepid=1 shows that it is there";
+}
+
 }  // namespace
 }  // namespace memstat::inspections::threads
