@@ -151,6 +151,17 @@ TEST_F(RecorderTest, WithoutTimeToPackThePollsStayForTheNextRun) {
   EXPECT_EQ(polls_in(".rec.tar.polls"), 1U);
 }
 
+TEST_F(RecorderTest, AnArchiveThatWasRemovedMeanwhileLosesNoPolls) {
+  const auto recorder = create(once_);
+  poll(*recorder);
+  std::filesystem::remove(directory_.file("rec.tar"));
+  const auto finished = recorder->finish();
+  ASSERT_FALSE(finished);
+  EXPECT_THAT(to_string(finished.error()), HasSubstr("rec.tar: was removed while memstatd recorded"));
+  EXPECT_THAT(to_string(finished.error()), HasSubstr("the polls are in " + directory_.file(".rec.tar.polls")));
+  EXPECT_EQ(polls_in(".rec.tar.polls"), 1U);
+}
+
 TEST_F(RecorderTest, SaysThatTheDirectoryOfAnArchiveIsMissing) {
   config_.capture.record = directory_.file("missing/rec.tar");
   const Error error = refusal(service_);
