@@ -167,7 +167,7 @@ class DentryStory(unittest.TestCase):
         self.assertRegex(text, r" Of the slab caches of the whole machine dentry grew most in that time, by [\d.]+[kM]iB\.")
         if self.counts_origins:
             self.assertRegex(text, rf" In this group {COMMAND} allocated most of it, [\d.]+[kM]iB, through __d_alloc\.")
-        self.assertIn(f"`memstatctl stacks --control-group {self.group.name} --type dentry`", text)
+        self.assertIn(f"`memstatctl stacks --control-group '{self.group.name}' --type dentry`", text)
         section = subprocess.run([MEMSTATCTL, "explain", ALERT], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
         for word in ("dentry", "stacks --control-group", "under a fixed name"):
             self.assertIn(word, section)

@@ -24,7 +24,8 @@ function(c, l)
   local grew(seconds, ago) = '%s - %s' % [kernel(offset(ago)), kernel(offset(ago + seconds))];
   // Names the likely cache; caches are counted for the machine, not for each group. Then the program and call, if events are
   // counted by them, or else the command that shows them.
-  local command = '`memstatctl stacks --control-group {{ $labels.group }}';
+  // Users choose the names of groups, so a name is quoted for the shell.
+  local command = "`memstatctl stacks --control-group '{{ reReplaceAll `'` `'\\''` $labels.group }}'";
   local shows = '`, run as root on that machine, shows which program and which call take it.';
   local origin(seconds) =
     '{{ with printf `topk(1, sum by (command, call_site) (increase(memstat_slab_origin_allocated_bytes_total{%s,group=%%q,cache=%%q}[%s])) > 0)` %s $labels.group .Labels.type | query }}'
