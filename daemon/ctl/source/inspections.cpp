@@ -51,7 +51,7 @@ std::string missing_of(const InspectionAnswer& answer, const Inspection& inspect
                ? "not in this capture, because the user who recorded it may not examine them: " + processes +
                      "; record it as root"
                : "not in this answer, because you may not examine them: " + processes +
-                     (::geteuid() == 0 ? "; this root lacks " + needs + ", or a container or a security module forbids it"
+                     (::geteuid() == 0 ? "; root here lacks " + needs + ", or a container or a security module forbids it"
                                        : "; run memstatctl as root (it needs " + needs + ")");
   }
   if (answer.is_cut) {

@@ -15,7 +15,7 @@ TEST(Inspections, DoesNotAdviseRootToBecomeRoot) {
   inspection.needs = "CAP_SYS_PTRACE";
   EXPECT_EQ(missing_of(answer, inspection, false),
             std::string("not in this answer, because you may not examine them: at least 1 process; ") +
-                (::geteuid() == 0 ? "this root lacks CAP_SYS_PTRACE, or a container or a security module forbids it"
+                (::geteuid() == 0 ? "root here lacks CAP_SYS_PTRACE, or a container or a security module forbids it"
                                   : "run memstatctl as root (it needs CAP_SYS_PTRACE)"));
   inspection.needs = "";
   EXPECT_THAT(missing_of(answer, inspection, false), HasSubstr("CAP_SYS_PTRACE")) << "/proc hides processes";
