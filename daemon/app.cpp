@@ -16,7 +16,6 @@
 
 #include "core/base/free_heap.h"
 #include "core/base/mutex.h"
-#include "core/base/sanitizer.h"
 #include "core/kernel/open_view.h"
 #include "daemon/config_file.h"
 #include "daemon/http/server.h"
@@ -49,14 +48,6 @@ namespace {
 
 constexpr int kDone = 0, kCouldNotRun = 1, kWrongUsage = 2;
 
-// A stop takes at most two seconds: this long for threads to finish, the rest for the log.
-#if defined(MEMSTAT_SANITIZED)
-constexpr std::chrono::milliseconds kStopTime{8000};
-#else
-constexpr std::chrono::milliseconds kStopTime{1500};
-#endif
-constexpr std::chrono::milliseconds kRecordingTime = kStopTime * 2 / 3;  // leaves time to log why it is incomplete
-constexpr std::chrono::milliseconds kPackingTime = kStopTime * 5;        // while it makes progress; Docker kills after 10 s
 constexpr std::chrono::milliseconds kLogPatience{200};
 constexpr auto kNoDeadline = TimePoint::max();
 
@@ -107,7 +98,7 @@ class App {
   Result<void> open_kernel();
   Result<void> listen();
   int once();
-  bool finish_recording(PollRecorder& recorder, TimePoint due = kNoDeadline, const std::function<bool()>& must_stop = {});
+  bool finish_recording(PollRecorder& recorder, const std::function<bool()>& must_stop = {});
   int serve();
   int serve(Serving& serving);
   void make_threads(Serving& serving);
@@ -268,9 +259,9 @@ int App::once() {
   return is_recorded ? kDone : kCouldNotRun;
 }
 
-bool App::finish_recording(PollRecorder& recorder, TimePoint due, const std::function<bool()>& must_stop) {
+bool App::finish_recording(PollRecorder& recorder, const std::function<bool()>& must_stop) {
   if (!recorder_) return true;
-  Result<void> finished = recorder.stop(std::chrono::seconds(1), due);
+  Result<void> finished = recorder.stop(std::chrono::seconds(1), must_stop);
   recording_hangs_ = !finished && finished.error().code == ErrorCode::kTimeout;
   const Result<void> packed = recording_hangs_ ? Result<void>() : recorder_->finish(must_stop);  // whatever was written
   if (!packed) finished = packed;
@@ -411,9 +402,9 @@ int App::serve() {
 
 void App::make_threads(Serving& serving) {
   authentication_ = std::make_unique<Authentication>(config_.basic_auth);
-  serving.stop_deadline = std::make_unique<StopDeadline>([this] {
-    log_.error("some work did not end in time; memstatd exits without it");
-    if (is_recording_open_) log_.error("the recording is incomplete: the disk does not respond in time");
+  serving.stop_deadline = std::make_unique<StopDeadline>([this](std::string_view step) {
+    log_.error("some work did not end in time (" + std::string(step) + "); memstatd exits without it");
+    if (is_recording_open_) log_.error("the recording is incomplete");
     log_.flush(kLogPatience);
     std::_Exit(is_recording_open_ || reader_.is_lost() ? kCouldNotRun : kDone);
   });
@@ -487,25 +478,28 @@ int App::serve(Serving& serving) {
 
 int App::stop(Serving& serving, int signal) {
   const TimePoint asked = clock_.now();
-  serving.stop_deadline->begin(kStopTime);
+  StopDeadline& deadline = *serving.stop_deadline;
+  deadline.begin({.patience = kStopTime, .limit = kRecordingTime + kStopTime}, "the current poll");
   manager_.notify("STOPPING=1");
   if (signal != SIGCHLD) log_.info(signal == SIGINT ? "stopping: interrupted" : "stopping: asked to terminate");
   serving.loop->stop();  // first, because requests may wait for a poll
+  deadline.next("requests");
   authentication_->stop();
   server_->stop();
   serving.watch.reset();
+  deadline.next("the text file");
   textfile_writer_.reset();
+  deadline.next("the recording");
   // On SIGINT a person is waiting, so finish the recording. On SIGTERM, stop in time.
   const bool may_take_long = signal == SIGINT || has_polled_all_;
-  if (may_take_long) serving.stop_deadline->cancel();
+  if (may_take_long) deadline.cancel();
   const auto due = may_take_long ? kNoDeadline : asked + kRecordingTime;
-  const auto must_stop_packing = [&] {  // called whenever a piece was packed
-    if (!may_take_long) serving.stop_deadline->begin(kStopTime);
-    return !may_take_long && clock_.now() >= asked + kPackingTime;
+  const auto must_stop = [&] {  // called whenever a piece was written
+    deadline.progress();
+    return clock_.now() >= due;
   };
-  const int status =
-      finish_recording(*serving.recorder, due, must_stop_packing) && !reader_.is_lost() ? kDone : kCouldNotRun;
-  serving.stop_deadline->cancel();
+  const int status = finish_recording(*serving.recorder, must_stop) && !reader_.is_lost() ? kDone : kCouldNotRun;
+  deadline.cancel();
   log_.info("stopped");
   // Threads stuck in the kernel cannot be joined, so exit without destroying their objects.
   if (poller_->stuck_count() != 0 || recording_hangs_ || file_.is_stuck()) {

@@ -13,6 +13,9 @@ namespace memstat {
 /// A point on the monotonic clock, for deadlines.
 using TimePoint = std::chrono::steady_clock::time_point;
 
+/// CPU time of a process, ns, that shows that slow work is not stuck. Waiting for a disk that hangs uses less.
+inline constexpr std::int64_t kComputedNs = 5'000'000;
+
 /// Thread safety: safe.
 class Clock {
  public:
@@ -21,6 +24,13 @@ class Clock {
   [[nodiscard]] virtual std::int64_t monotonic_ns() const = 0;
   /// Nanoseconds since 1970 (UTC). For display only.
   [[nodiscard]] virtual std::int64_t realtime_ns() const = 0;
+
+  /// CPU time that the process has used, ns; 0 if unknown.
+  [[nodiscard]] virtual std::int64_t cpu_ns() const {
+    timespec used{};
+    if (::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return 0;
+    return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+  }
 
   /// monotonic_ns() as a TimePoint.
   [[nodiscard]] TimePoint now() const { return TimePoint(std::chrono::nanoseconds(monotonic_ns())); }

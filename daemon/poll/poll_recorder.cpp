@@ -12,7 +12,6 @@
 #include "core/base/thread_name.h"
 
 namespace memstat {
-
 struct PollRecorder::Shared {
   std::shared_ptr<RecordingKernelView> recording;
   SelfMetrics* metrics = nullptr;
@@ -140,7 +139,7 @@ void PollRecorder::run(const std::shared_ptr<Shared>& shared) {
   shared->written.notify_all();
 }
 
-Result<void> PollRecorder::stop(std::chrono::milliseconds patience, TimePoint due) {
+Result<void> PollRecorder::stop(std::chrono::milliseconds patience, const std::function<bool()>& must_stop) {
   is_stopped_ = true;
   if (shared_ == nullptr) return {};
   Shared& shared = *shared_;
@@ -148,15 +147,23 @@ Result<void> PollRecorder::stop(std::chrono::milliseconds patience, TimePoint du
   shared.must_stop = true;
   shared.wake.notify_all();
   TimePoint last_sign = shared.clock->now();
+  std::int64_t used_ns = shared.clock->cpu_ns();
   for (std::uint64_t progress = shared.recording->progress(); !shared.in_place && !shared.has_stopped;) {
     const std::size_t left = shared.queue.size();
-    shared.written.wait_for(shared.mutex, std::chrono::milliseconds(20), [&]() MEMSTAT_REQUIRES(shared.mutex) {
+    shared.written.wait_for(shared.mutex, std::chrono::milliseconds(100), [&]() MEMSTAT_REQUIRES(shared.mutex) {
       return shared.has_stopped || shared.queue.size() != left;
     });
+    if (shared.has_stopped) break;
     const TimePoint now = shared.clock->now();
     const std::uint64_t before = std::exchange(progress, shared.recording->progress());
-    if (shared.queue.size() != left || progress != before) last_sign = now;
-    if (shared.has_stopped || (now - last_sign < patience && now < due)) continue;
+    // On a machine that is short of CPUs, a poll takes long before its first piece.
+    const bool has_computed = shared.clock->cpu_ns() - used_ns >= kComputedNs;
+    const bool has_progress = shared.queue.size() != left || progress != before || has_computed;
+    if (has_progress) {
+      last_sign = now;
+      used_ns = shared.clock->cpu_ns();
+    }
+    if (now - last_sign < patience && !(has_progress && must_stop && must_stop())) continue;
     lock.unlock();
     thread_.detach();
     Error error =

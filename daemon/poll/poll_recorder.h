@@ -52,10 +52,10 @@ class PollRecorder {
   std::optional<std::int64_t> begin(std::string_view label);
   void finish();
 
-  /// Waits until the queue is written, but only for `patience` after the disk last accepted a poll, and never beyond
-  /// `due`. Returns an error if the recording is incomplete: the last poll could not be written, or in place, any poll.
-  /// After kTimeout the thread is still waiting for the disk, and still uses its objects.
-  Result<void> stop(std::chrono::milliseconds patience, TimePoint due = TimePoint::max());
+  /// Waits until the queue is written, but only for `patience` after the disk last accepted a piece, and until
+  /// `must_stop`, called after each, returns true. Returns an error if the recording is incomplete: the last poll could not
+  /// be written, or in place, any poll. After kTimeout the thread is still waiting for the disk, and still uses its objects.
+  Result<void> stop(std::chrono::milliseconds patience, const std::function<bool()>& must_stop = {});
 
  private:
   struct Shared;

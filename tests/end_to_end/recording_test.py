@@ -212,17 +212,30 @@ class Disk(Recording):
             self.assertEqual(daemon.terminate(), 1, daemon.log)
             self.assertIn("the disk does not respond", daemon.log)
 
-    @program.needs_slabinfo
-    def test_a_slow_disk_does_not_hold_up_a_stop(self):
+    def stop_with_a_full_queue(self, milliseconds):
+        """Records polls of two pieces each, and stops while each takes this long. Returns the status and the log."""
         hang = preload.Hang(self.directory, "slow_disk.c")
-        with program.Daemon("--record", self.path("a"), "--interval", "100ms", environment=hang.environment) as daemon:
+        captures.write_file(self.path("c.yaml"), "sources: {linux_slabinfo: {enabled: off}, linux_kernel_log: {enabled: off}}\n")
+        with program.Daemon("--config", self.path("c.yaml"), "--record", self.path("a"), "--interval", "100ms",
+                            environment=hang.environment) as daemon:
             daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
-            hang.turn(700)  # ms; a poll is at least two writes
+            hang.turn(milliseconds)
             self.wait_until_polls_are_dropped(daemon)
-            self.assertEqual(daemon.terminate(), 1, daemon.log)
-            self.assertIn("the recording is incomplete", daemon.log)
+            status = daemon.terminate()
+            log = daemon.log
         done = program.run("--once", "--replay", self.path("a"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is usable")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
+        return status, log
+
+    def test_a_slow_disk_is_waited_for_as_long_as_it_accepts_pieces(self):
+        status, log = self.stop_with_a_full_queue(260)  # longer for the queue than a stop without progress may take
+        self.assertEqual(status, 0, log)
+        self.assertNotIn(program.GAVE_UP, log)
+
+    def test_a_disk_that_hardly_accepts_anything_does_not_hold_up_a_stop(self):
+        status, log = self.stop_with_a_full_queue(60_000)
+        self.assertEqual(status, 1, log)
+        self.assertIn("the recording is incomplete", log)
 
     def test_an_archive_is_packed_after_a_stop_as_long_as_the_disk_responds(self):
         hang = preload.Hang(self.directory, "slow_disk.c")

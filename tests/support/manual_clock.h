@@ -9,13 +9,15 @@
 
 namespace memstat {
 
-/// Both clocks of Clock, set by hand. Thread safety: safe.
+/// The clocks of Clock, set by hand. Thread safety: safe.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(std::int64_t monotonic = 1'000'000'000, std::int64_t realtime = 1'700'000'000'000'000'000)
       : monotonic_ns_(monotonic), realtime_ns_(realtime) {}
   [[nodiscard]] std::int64_t monotonic_ns() const override { return monotonic_ns_; }
   [[nodiscard]] std::int64_t realtime_ns() const override { return realtime_ns_; }
+  [[nodiscard]] std::int64_t cpu_ns() const override { return cpu_ns_; }
+  void compute(std::chrono::nanoseconds by) { cpu_ns_ += by.count(); }
   void advance(std::chrono::nanoseconds by) {
     monotonic_ns_ += by.count();
     realtime_ns_ += by.count();
@@ -26,6 +28,7 @@ class ManualClock final : public Clock {
  private:
   std::atomic<std::int64_t> monotonic_ns_;
   std::atomic<std::int64_t> realtime_ns_;
+  std::atomic<std::int64_t> cpu_ns_{0};
 };
 
 }  // namespace memstat
