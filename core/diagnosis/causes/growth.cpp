@@ -13,6 +13,7 @@ namespace {
 
 struct Kind {
   std::string_view name;
+  CauseSystem system = CauseSystem::kBoth;  ///< of the first row with this name
   std::string_view allocator;
   std::array<std::string_view, 8> types;  ///< names, or prefixes with a trailing '*'
   std::string_view what;                  ///< for the headline; "": the type's own name
@@ -26,6 +27,7 @@ struct Kind {
 /// In order: the first kind that matches a type applies.
 constexpr std::array kKinds{
     Kind{.name = "network_namespace_growth",
+         .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"net_namespace"},
          .what = "Network namespaces",
@@ -34,6 +36,7 @@ constexpr std::array kKinds{
          .runbook = "MemstatLeakSuspected",
          .brings = 20},
     Kind{.name = "bpf_memory",
+         .system = CauseSystem::kLinux,
          .allocator = "vmalloc",
          .types = {"bpf_*", "__bpf_*", "array_map_alloc*", "htab_map_alloc*"},
          .what = "BPF maps and programs",
@@ -79,6 +82,7 @@ constexpr std::array kKinds{
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "packets_held",
+         .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"skbuff_*", "skb_*"},
          .what = "Network packets",
@@ -86,6 +90,7 @@ constexpr std::array kKinds{
          .next = "ss -tmpn | head -40; tc -s qdisc",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "cgroups_left",
+         .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"kernfs_node_cache"},
          .what = "Files of control groups and devices",
@@ -93,6 +98,7 @@ constexpr std::array kKinds{
          .next = "find /sys/fs/cgroup -type d | sed 's,/[^/]*$,,' | sort | uniq -c | sort -rn | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "vfs_pinned",
+         .system = CauseSystem::kLinux,
          .allocator = "table",
          .types = {"dentries", "inodes"},
          .what = "Names and inodes in use",
@@ -114,6 +120,7 @@ constexpr std::array kKinds{
          .next = "memstatctl limits",
          .runbook = "MemstatLimitWithinADay"},
     Kind{.name = "kmalloc_leak",
+         .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"kmalloc-*", "dma-kmalloc-*"},
          .what = "",
@@ -121,6 +128,7 @@ constexpr std::array kKinds{
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "slab_leak",
+         .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"*"},
          .what = "",
@@ -128,6 +136,7 @@ constexpr std::array kKinds{
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "percpu_growth",
+         .system = CauseSystem::kLinux,
          .allocator = "vmalloc",
          .types = {"pcpu_create_chunk", "pcpu_get_vm_areas*"},
          .what = "Per-CPU memory",
@@ -149,6 +158,7 @@ constexpr std::array kKinds{
          .next = "ls /sys/fs/bpf; lsns -t net",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "vmalloc_growth",
+         .system = CauseSystem::kLinux,
          .allocator = "vmalloc",
          .types = {"*"},
          .what = "",
@@ -156,6 +166,7 @@ constexpr std::array kKinds{
          .next = "memstatctl types --allocator vmalloc --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "cgroup_growth",
+         .system = CauseSystem::kLinux,
          .allocator = "memcg",
          .types = {"*"},
          .what = "",
@@ -171,6 +182,7 @@ constexpr std::array kKinds{
          .asks = "anonymous",
          .runbook = "MemstatKernelMemoryGoneInADay"},
     Kind{.name = "shared_memory_growth",
+         .system = CauseSystem::kLinux,
          .allocator = "account",
          .types = {"shared"},
          .what = "tmpfs and shared memory",
@@ -179,6 +191,7 @@ constexpr std::array kKinds{
          .asks = "tmpfs",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "socket_memory_growth",
+         .system = CauseSystem::kLinux,
          .allocator = "account",
          .types = {"sockets"},
          .what = "Socket buffers",
@@ -218,6 +231,7 @@ constexpr std::array kKinds{
          .next = "memstatctl leaks",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "malloc_growth",
+         .system = CauseSystem::kFreeBsd,
          .allocator = "malloc",
          .types = {"*"},
          .what = "",
@@ -225,6 +239,7 @@ constexpr std::array kKinds{
          .next = "vmstat -m | sort -k3 -rn | head",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "zone_growth",
+         .system = CauseSystem::kFreeBsd,
          .allocator = "uma",
          .types = {"*"},
          .what = "",
@@ -400,6 +415,7 @@ constexpr std::string_view kUses[] = {kGroupAnonymous, kGroupKernel, kGroupTasks
 constexpr auto kCauses = causes_of<kKinds>([](const Kind& kind) {
   return Cause{.name = kind.name,
                .looks_for = "It grows steadily, and was not reclaimed.",
+               .system = kind.system,
                .watches = Watches::kGrowth,
                .uses = kUses,
                .explains = kind.name == "cgroups_left" ? std::span<const std::string_view>(kDirectorySymptoms)

@@ -42,10 +42,22 @@ constexpr Grower kGrowers[] = {{"network_namespace_growth", "slab", "net_namespa
 
 TEST(Growth, EachGrowerHasItsCause) {
   for (const Grower& one : kGrowers) {
-    EvidenceOfMachine machine;
+    const Cause* const cause = find_cause(one.cause);
+    ASSERT_NE(cause, nullptr) << one.cause;
+    EvidenceOfMachine machine(cause->system == CauseSystem::kFreeBsd ? EvidenceSystem::kFreeBsd : EvidenceSystem::kLinux);
     machine.growing(one.allocator, one.name, 500 * kMiB, 200 * kMiB, 7000);
     EXPECT_EQ(machine.words(), std::string("notable ") + one.cause) << one.name;
   }
+}
+
+TEST(Growth, OfAnotherSystemIsNeitherFoundNorMissed) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.growing("table", "files", 500 * kMiB, 200 * kMiB, 7000);
+  EXPECT_EQ(machine.words(), "notable file_leak");
+  const Diagnosis diagnosis = diagnose(machine.evidence);
+  EXPECT_TRUE(is_ruled_out(machine.evidence, "zone_growth"));
+  EXPECT_FALSE(is_ruled_out(machine.evidence, "slab_leak"));
+  for (const NotChecked& one : diagnosis.not_checked) EXPECT_NE(one.cause, "slab_leak");
 }
 
 TEST(Growth, SaysWhenMemoryIsGoneWithinWhatWasWatched) {
