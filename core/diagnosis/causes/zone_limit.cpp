@@ -98,6 +98,13 @@ bool is_filled_by_caches(const TypeEvidence& zone, const LimitState& state) {
   return state.refused <= 0 && state.sleepers <= 0 && zone.objects && *zone.objects < 0.7 * state.limit;
 }
 
+/// Senders then take clusters instead.
+bool has_clusters(const Evidence& evidence) {
+  const TypeEvidence* const clusters = evidence.type(Allocator::kUma, "mbuf_cluster");
+  const auto state = clusters != nullptr ? limit_state(evidence, *clusters) : std::nullopt;
+  return state && state->share < kNearShare;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const TypeEvidence& zone : evidence.types) {
     if (zone.allocator != Allocator::kUma || zone.name == "mbuf_packet" || fails_routinely(zone.allocator, zone.name))
@@ -112,7 +119,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
         add_finding(found, cause, family.is_harmless ? Severity::kNotable : judgement->severity, judgement->certainty,
                     limit_headline(std::string(family.what) + short_name(zone.name, 24), judgement->severity, *state));
     add_limit_facts(evidence, zone, *state, finding);
-    finding.is_about("uma", zone.name).leads_to(family.effect).then(family.who).then(family.limit);
+    const bool falls_back = zone.name == "mbuf_jumbo_page" && has_clusters(evidence);
+    finding.is_about("uma", zone.name)
+        .leads_to(falls_back ? "Sends fall back to clusters of 2 KiB. A network card with large frames drops packets."
+                             : family.effect)
+        .then(family.who)
+        .then(family.limit);
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/evidence.h"
@@ -23,6 +24,14 @@ TEST(ZoneLimit, EventsThatNobodyReadsAreNotable) {
   EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
   machine.limited(Allocator::kUma, "DEVCTL", 1000, 1000).failures.recent = 3;
   EXPECT_EQ(machine.words(), "notable devctl_full");
+}
+
+TEST(ZoneLimit, BuffersOfAPageAreReplacedByClustersWhileThereAreAny) {
+  EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+  machine.limited(Allocator::kUma, "mbuf_jumbo_page", 200, 200).failures.recent = 3;
+  EXPECT_THAT(machine.find().at(0).effect, testing::HasSubstr("fail with ENOBUFS")) << "nothing is known of clusters";
+  machine.limited(Allocator::kUma, "mbuf_cluster", 500, 1000);
+  EXPECT_THAT(machine.find().at(0).effect, testing::HasSubstr("fall back to clusters"));
 }
 
 TEST(ZoneLimit, SleepersAreConfirmedInOnePoll) {
