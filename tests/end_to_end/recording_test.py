@@ -224,7 +224,7 @@ class Disk(Recording):
             status = daemon.terminate()
             log = daemon.log
         done = program.run("--once", "--replay", self.path("a"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is of use")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is usable")
         return status, log
 
     def test_a_slow_disk_is_waited_for_as_long_as_it_accepts_pieces(self):
