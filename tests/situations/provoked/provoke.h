@@ -13,6 +13,7 @@
 #include <linux/perf_event.h>
 #include <linux/rtnetlink.h>
 #include <mqueue.h>
+#include <net/if.h>
 #include <netinet/ip.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,6 +24,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/fanotify.h>
 #include <sys/inotify.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -151,6 +153,20 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(tcp_stream, stream_tcp)                         \
   KIND(audit, overflow_audit)                          \
   KIND(no_audit, end_audit)                            \
+  KIND(emptied, empty_table)                           \
+  KIND(map_peak, split_and_join)                       \
+  KIND(soft_offline, give_up_page)                     \
+  KIND(locked_segment, lock_segment)                   \
+  KIND(bpf_lru, bpf_lru)                               \
+  KIND(bpf_percpu_hash, bpf_percpu_hash)               \
+  KIND(large_set, make_large_set)                      \
+  KIND(disk_file, keep_disk_file)                      \
+  KIND(mapped_file, map_and_close)                     \
+  KIND(scanned, watch_unread)                          \
+  KIND(left_namespace, leave_namespace)                \
+  KIND(routes, join_routes)                            \
+  KIND(udp_bursts, udp_bursts)                         \
+  KIND(capture, capture_unread)                        \
   KIND(nothing, do_nothing)
 
 #define PROVOKE_DECLARE(name, make) int make(long i);

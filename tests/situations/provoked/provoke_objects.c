@@ -91,19 +91,22 @@ int mount_tmpfs(long i) {
   mkdir(name, 0777);
   return errno_of(mount("tmpfs", name, "tmpfs", 0, "size=4k"));
 }
-int make_group(long i) {
-  char name[128];
-  snprintf(name, sizeof name, "/sys/fs/cgroup/made/%ld", i);
-  mkdir("/sys/fs/cgroup/made", 0755);
-  return errno_of(mkdir(name, 0755));
+static const char* group_of(long i) {  // below $PROVOKE_GROUP
+  static char name[128];
+  const char* const parent = getenv("PROVOKE_GROUP") ? getenv("PROVOKE_GROUP") : "made";
+  snprintf(name, sizeof name, "/sys/fs/cgroup/%s", parent);
+  mkdir(name, 0755);
+  snprintf(name, sizeof name, "/sys/fs/cgroup/%s/%ld", parent, i);
+  return name;
 }
+int make_group(long i) { return errno_of(mkdir(group_of(i), 0755)); }
 // A group that is removed while a file that it wrote stays in memory: its structures stay, too.
 int dying_group(long i) {
-  char name[128], procs[160], file[64];
-  make_group(i);
-  snprintf(name, sizeof name, "/sys/fs/cgroup/made/%ld", i);
+  const char *const name = group_of(i), *const directory = getenv("PROVOKE_FILE");
+  char procs[160], file[128];
+  mkdir(name, 0755);
   snprintf(procs, sizeof procs, "%s/cgroup.procs", name);
-  snprintf(file, sizeof file, "/tmp/of-group-%ld", i);
+  snprintf(file, sizeof file, "%s/of-group-%ld", directory ? directory : "/tmp", i);
   const pid_t child = fork();
   if (child == 0) {
     const int join = open(procs, O_WRONLY);
