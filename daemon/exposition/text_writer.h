@@ -145,7 +145,7 @@ class TextWriter : public PageAppender {
   }
   /// Writes the series NAME_created, if the page has these and the time is known.
   char* write_created(char* at, const NamedLabels& labels, std::int64_t created_ns) const {
-    if (!tells_created_ || created_ns <= 0) return at;
+    if (!writes_created_ || created_ns <= 0) return at;
     at = named_series(put_at(put_at(at, name().substr(0, family_size_)), kCreated), labels);
     at = write_seconds(at, created_ns);
     *at++ = '\n';
