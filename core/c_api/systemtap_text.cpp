@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/c_api/systemtap_text.h"
 
-#include <charconv>
+#include "core/base/digits.h"
 
 namespace memstat {
 namespace {
@@ -11,18 +11,11 @@ constexpr std::string_view kSmallUnits = "kmg";
 constexpr std::uint64_t kStep = 1024;
 constexpr std::size_t kWidth = 5;
 
-template <std::size_t N>
-void append_number(ShortText<N>& text, std::uint64_t number) {
-  std::array<char, 20> digits;
-  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  text.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
-}
-
 /// Without leading blanks.
 ShortText<16> short_amount(std::uint64_t bytes, std::string_view units) {
   ShortText<16> text;
   if (bytes < kStep) {
-    append_number(text, bytes);
+    text.append(NumberDigits(bytes).view());
     return text;
   }
   std::size_t unit = 0;
@@ -31,10 +24,10 @@ ShortText<16> short_amount(std::uint64_t bytes, std::string_view units) {
     size *= kStep;
     ++unit;
   }
-  append_number(text, bytes / size);
+  text.append(NumberDigits(bytes / size).view());
   if (bytes / size < 100) {
     text.append(".");
-    append_number(text, bytes % size * 10 / size);
+    text.append(NumberDigits(bytes % size * 10 / size).view());
   }
   text.append(units.substr(unit, 1));
   return text;
@@ -51,7 +44,7 @@ ShortText<16> exact_amount(std::uint64_t bytes) {
   }
   if (amount > kMax) return short_amount(bytes, kSmallUnits);
   ShortText<16> text;
-  append_number(text, amount);
+  text.append(NumberDigits(amount).view());
   if (unit > 0) text.append(kSmallUnits.substr(unit - 1, 1));
   return text;
 }

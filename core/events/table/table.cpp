@@ -2,10 +2,11 @@
 #include "core/events/table/table.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cstring>
 #include <string>
 
+#include "core/base/digits.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/events/table/event_metrics.h"
@@ -28,12 +29,6 @@ std::size_t kind_of(const TableFormat& format, std::string_view word, std::size_
   return format.rows.size();
 }
 
-void append_number(Buffer& out, std::uint64_t number) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
-}
-
 void append_row(const RowFormat& format, const TableRow& row, Buffer& text) {
   text.append(format.word);
   std::size_t numbers = 0;
@@ -46,7 +41,7 @@ void append_row(const RowFormat& format, const TableRow& row, Buffer& text) {
     if (field == 'n' || field == '*') {
       do {
         text.append(" ");
-        append_number(text, row.number[numbers++]);
+        text.append(NumberDigits(row.number[numbers++]).view());
       } while (field == '*' && numbers < row.number_count);
       continue;
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/digits.h"
 #include "core/base/result.h"
 
 namespace memstat::postmortem {
@@ -43,8 +44,5 @@ class PhysicalMemory {
 
 /// The error for memory that is not in a dump. `space`: "physical" or "virtual".
 Error missing_memory(std::string_view dump, std::string_view space, std::uint64_t address, std::string_view why);
-
-/// "0xffff888000001000"
-std::string hex(std::uint64_t number);
 
 }  // namespace memstat::postmortem

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Finds the NUMA node of a physical address.
 #include <array>
-#include <charconv>
 #include <string>
 
+#include "core/base/digits.h"
 #include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
@@ -18,12 +18,6 @@ constexpr std::array<ReportColumn, 6> kNodeColumns{{{.key = "address", .title = 
                                                     {.key = "first", .title = "", .unit = Unit::kNumber},
                                                     {.key = "last", .title = "", .unit = Unit::kNumber},
                                                     {.key = "state", .title = ""}}};
-
-std::string hex(std::uint64_t number) {
-  std::array<char, 16> digits;
-  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
-  return std::string("0x").append(digits.data(), end);
-}
 
 constexpr std::array kNodeOptions{argument("ADDRESS", {1, Option::kAny}, "Physical addresses, as 0x1a2b or 6699",
                                            store<&CommandLine::addresses>, check_address),
