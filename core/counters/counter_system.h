@@ -16,6 +16,13 @@
 
 namespace memstat::counters {
 
+/// Extrapolates `count` to all of `enabled`. If both times are 0 or equal, it is exact.
+inline std::uint64_t extrapolated(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
+  if (running >= enabled || running == 0) return count;
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(count) * enabled / running);
+}
+
 /// Why a request or a binding was refused: the sub-codes of libcpc.h.
 enum class Refusal : int {
   kNone = -1,
@@ -122,6 +129,17 @@ struct EventInfo {
   bool needs_counter = false;
 };
 
+/// What a machine can count.
+struct CounterFacts {
+  unsigned counters = 0;    ///< Of the CPU.
+  bool can_notify = false;  ///< Of overflows.
+  bool is_precise = false;
+  std::string name;       ///< For display: what counts.
+  std::string reference;  ///< For display: where events are documented.
+  std::vector<EventInfo> events;
+  std::vector<std::string> attributes;
+};
+
 /// The counters of this machine. Thread safety: as a constant, once created.
 class CounterSystem {
  public:
@@ -130,13 +148,7 @@ class CounterSystem {
   CounterSystem& operator=(const CounterSystem&) = delete;
   virtual ~CounterSystem() = default;
 
-  [[nodiscard]] virtual unsigned counter_count() const = 0;
-  [[nodiscard]] virtual bool can_notify() const = 0;
-  [[nodiscard]] virtual bool is_precise() const = 0;
-  [[nodiscard]] virtual const std::string& name() const = 0;       ///< For display: what counts.
-  [[nodiscard]] virtual const std::string& reference() const = 0;  ///< For display: where events are documented.
-  [[nodiscard]] virtual std::span<const EventInfo> events() const = 0;
-  [[nodiscard]] virtual std::span<const std::string> attributes() const = 0;
+  [[nodiscard]] virtual const CounterFacts& facts() const = 0;
   /// The encoding of an event with its attributes.
   [[nodiscard]] virtual Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> attributes) const = 0;
   /// Starts counting. `requests` must be resolved and not empty.

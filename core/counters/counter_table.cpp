@@ -2,22 +2,16 @@
 #include "core/counters/counter_table.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
+#include <initializer_list>
 
+#include "core/base/digits.h"
 #include "core/base/text.h"
 
 namespace memstat::counters {
 namespace {
 
 constexpr std::uint32_t kMaxCpus = 65536;
-
-void append_number(Buffer& out, std::uint64_t number) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append({digits.data(), static_cast<std::size_t>(end - digits.data())});
-}
 
 /// The reason in an error text, without the event and CPU at its beginning, which the line has already, and without the
 /// advice for libcpc's callers.
@@ -33,11 +27,8 @@ Error error_of(const Refused& refused) {
   return error;
 }
 
-/// Extrapolates `count` to all of `enabled`.
-std::uint64_t scaled(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
-  if (running >= enabled || running == 0) return count;
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>(static_cast<Wide>(count) * enabled / running);
+void append(std::initializer_list<std::string_view> parts, Buffer& out) {
+  for (const std::string_view part : parts) out.append(part);
 }
 
 bool is_wanted(const CounterSet& set, std::uint32_t cpu) { return set.cpus == "all" || list_has(set.cpus, cpu); }
@@ -173,7 +164,7 @@ void CounterTable::count(OnCpu& place) {
     const Count& now = place.now[i];
     const Count& before = place.before[i];
     place.totals[i] +=
-        scaled(now.value - before.value, now.enabled_ns - before.enabled_ns, now.running_ns - before.running_ns);
+        extrapolated(now.value - before.value, now.enabled_ns - before.enabled_ns, now.running_ns - before.running_ns);
   }
 }
 
@@ -188,21 +179,12 @@ void CounterTable::write(const OnCpu& place, Buffer& out) {
     enabled = place.now[i].enabled_ns - place.before[i].enabled_ns;
   }
   const Set& set = sets_[place.set];
-  out.append("cpu ");
-  append_number(out, place.cpu);
-  out.append(" set ");
-  out.append(set.wanted.name);
-  out.append(" enabled_ns ");
-  append_number(out, enabled);
-  out.append(" running_ns ");
-  append_number(out, std::min(running, enabled));
+  append({"cpu ", NumberDigits(place.cpu).view(), " set ", set.wanted.name, " enabled_ns ", NumberDigits(enabled).view(),
+          " running_ns ", NumberDigits(std::min(running, enabled)).view()},
+         out);
   for (std::size_t i = 0; i < place.now.size(); ++i) {
-    out.append(" ");
-    out.append(set.requests[i].event);
-    out.append(" ");
-    append_number(out, place.now[i].value - place.before[i].value);
-    out.append(" ");
-    append_number(out, place.totals[i]);
+    const std::uint64_t increase = place.now[i].value - place.before[i].value;
+    append({" ", set.requests[i].event, " ", NumberDigits(increase).view(), " ", NumberDigits(place.totals[i]).view()}, out);
   }
   out.append("\n");
 }
@@ -218,11 +200,7 @@ Result<void> CounterTable::read(Buffer& out) {
   int last_errno = ENODEV;
   for (OnCpu& place : places_) {
     if (!place.refused.empty()) {
-      out.append("left_out cpu");
-      append_number(out, place.cpu);
-      out.append(": ");
-      out.append(place.refused);
-      out.append("\n");
+      append({"left_out cpu", NumberDigits(place.cpu).view(), ": ", place.refused, "\n"}, out);
     }
     if (!place.bound) continue;
     std::uint64_t ticks = 0;
@@ -238,9 +216,7 @@ Result<void> CounterTable::read(Buffer& out) {
     ++lines;
   }
   if (lines == 0) return system_error(kCounterOrigin, last_errno, "no CPU could be read; restart memstatd");
-  out.append("end ");
-  append_number(out, lines);
-  out.append("\n");
+  append({"end ", NumberDigits(lines).view(), "\n"}, out);
   return {};
 }
 

@@ -7,7 +7,6 @@
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/counters/event_names.h"
-#include "core/counters/libcpc_errors.h"
 #include "core/counters/libcpc_handle.h"
 
 namespace {
@@ -76,7 +75,7 @@ int enable_all(cpc_t* cpc, const char* function, bool is_on) {
 template <typename Action>
 void for_each_generic(cpc_t* cpc, const Action& action) {
   for (const auto& generic : memstat::counters::generic_names()) {
-    for (const EventInfo& event : cpc->system->events()) {
+    for (const EventInfo& event : cpc->system->facts().events) {
       if (event.name == generic.event) action(generic.name.data(), event);  // of literals, which end with a NUL
     }
   }
@@ -133,15 +132,15 @@ int cpc_access(void) {
   return cpc_close(cpc);
 }
 
-uint_t cpc_npic(cpc_t* cpc) { return cpc->system->counter_count(); }
+uint_t cpc_npic(cpc_t* cpc) { return cpc->system->facts().counters; }
 
 uint_t cpc_caps(cpc_t* cpc) {
-  return (cpc->system->can_notify() ? CPC_CAP_OVERFLOW_INTERRUPT : 0U) |
-         (cpc->system->is_precise() ? CPC_CAP_OVERFLOW_PRECISE : 0U);
+  return (cpc->system->facts().can_notify ? CPC_CAP_OVERFLOW_INTERRUPT : 0U) |
+         (cpc->system->facts().is_precise ? CPC_CAP_OVERFLOW_PRECISE : 0U);
 }
 
-const char* cpc_cciname(cpc_t* cpc) { return cpc->system->name().c_str(); }
-const char* cpc_cpuref(cpc_t* cpc) { return cpc->system->reference().c_str(); }
+const char* cpc_cciname(cpc_t* cpc) { return cpc->system->facts().name.c_str(); }
+const char* cpc_cpuref(cpc_t* cpc) { return cpc->system->facts().reference.c_str(); }
 
 int cpc_seterrhndlr(cpc_t* cpc, cpc_errhndlr_t* fn) {
   cpc->handler.store(fn, std::memory_order_release);
@@ -149,7 +148,7 @@ int cpc_seterrhndlr(cpc_t* cpc, cpc_errhndlr_t* fn) {
 }
 
 void cpc_walk_events_all(cpc_t* cpc, void* arg, void (*action)(void* arg, const char* event)) {
-  for (const EventInfo& event : cpc->system->events()) action(arg, event.name.c_str());
+  for (const EventInfo& event : cpc->system->facts().events) action(arg, event.name.c_str());
 }
 
 void cpc_walk_events_pic(cpc_t* cpc, uint_t picno, void* arg, void (*action)(void* arg, uint_t picno, const char* event)) {
@@ -157,7 +156,7 @@ void cpc_walk_events_pic(cpc_t* cpc, uint_t picno, void* arg, void (*action)(voi
     report(cpc, "cpc_walk_events_pic", Refusal::kInvalidCounter, EINVAL, "there is no counter with that number");
     return;
   }
-  for (const EventInfo& event : cpc->system->events()) {
+  for (const EventInfo& event : cpc->system->facts().events) {
     if (event.needs_counter) action(arg, picno, event.name.c_str());
   }
 }
@@ -178,11 +177,11 @@ void cpc_walk_generic_events_pic(cpc_t* cpc, uint_t picno, void* arg,
 }
 
 void cpc_walk_attrs(cpc_t* cpc, void* arg, void (*action)(void* arg, const char* attr)) {
-  for (const std::string& name : cpc->system->attributes()) action(arg, name.c_str());
+  for (const std::string& name : cpc->system->facts().attributes) action(arg, name.c_str());
 }
 
 const char* cpc_event_description(cpc_t* cpc, const char* event) {
-  for (const EventInfo& known : cpc->system->events()) {
+  for (const EventInfo& known : cpc->system->facts().events) {
     if (known.name == event) return known.description.c_str();
   }
   return "";
@@ -210,11 +209,7 @@ int cpc_set_destroy(cpc_t* cpc, cpc_set_t* set) {
   if (last_bound == set) last_bound = nullptr;
   {
     const memstat::MutexLock lock(cpc->mutex);
-    const auto found = std::find_if(cpc->sets.begin(), cpc->sets.end(), [set](const auto& one) { return one.get() == set; });
-    if (found != cpc->sets.end()) {
-      cpc->sets.erase(found);
-      return 0;
-    }
+    if (std::erase_if(cpc->sets, [set](const auto& one) { return one.get() == set; }) != 0) return 0;
   }
   return report(cpc, "cpc_set_destroy", Refusal::kNone, EINVAL, "not a set of this handle");
 }

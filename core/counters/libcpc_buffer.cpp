@@ -5,7 +5,6 @@
 #include <new>
 
 #include "core/base/mutex.h"
-#include "core/counters/libcpc_errors.h"
 #include "core/counters/libcpc_handle.h"
 
 namespace {
@@ -63,12 +62,7 @@ cpc_buf_t* cpc_buf_create(cpc_t* cpc, cpc_set_t* set) try {
 int cpc_buf_destroy(cpc_t* cpc, cpc_buf_t* buf) {
   {
     const memstat::MutexLock lock(cpc->mutex);
-    const auto found =
-        std::find_if(cpc->buffers.begin(), cpc->buffers.end(), [buf](const auto& one) { return one.get() == buf; });
-    if (found != cpc->buffers.end()) {
-      cpc->buffers.erase(found);
-      return 0;
-    }
+    if (std::erase_if(cpc->buffers, [buf](const auto& one) { return one.get() == buf; }) != 0) return 0;
   }
   return report(cpc, "cpc_buf_destroy", Refusal::kNone, EINVAL, "not a buffer of this handle");
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/counters/libcpc_errors.h"
+#include "core/counters/libcpc_handle.h"
 
 #include <cerrno>
 #include <cstdio>
-
-#include "core/counters/libcpc_handle.h"
 
 namespace memstat::counters {
 namespace {

@@ -44,6 +44,11 @@ struct pctx_handle {
 
 namespace memstat::counters {
 
+/// Calls the handle's error handler, or writes to standard error, and sets errno. Returns -1.
+int report(cpc_t* cpc, const char* function, const Refused& refused);
+/// Same, for a constant text.
+int report(cpc_t* cpc, const char* function, Refusal refusal, int system_errno, const char* text);
+
 /// A handle for counters created by a test.
 cpc_t* open_handle(std::unique_ptr<CounterSystem> system);
 

@@ -19,13 +19,6 @@ std::uint64_t period_of(std::uint64_t preset) {
   return distance == 0 || distance > kMaxPeriod ? kMaxPeriod : distance;
 }
 
-/// Extrapolates `count` to all of `enabled`. If both times are 0 or equal, it is exact.
-std::uint64_t scale(std::uint64_t count, std::uint64_t enabled, std::uint64_t running) {
-  if (running >= enabled || running == 0) return count;
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::uint64_t>(static_cast<Wide>(count) * enabled / running);
-}
-
 /// The result of reading a group, or an errno.
 struct Reading {
   int system_errno = 0;
@@ -204,7 +197,7 @@ class PerfSet : public BoundSet {
       }
     } else {
       for (const Event& event : group.events) {
-        *count++ = {.value = event.preset + scale(*word++ - event.before, enabled, running),
+        *count++ = {.value = event.preset + extrapolated(*word++ - event.before, enabled, running),
                     .enabled_ns = enabled,
                     .running_ns = running};
       }
@@ -224,7 +217,7 @@ class PerfSet : public BoundSet {
       for (std::size_t i = 0; i < group.events.size(); ++i) {
         const Event& event = group.events[i];
         const std::uint64_t counted = reading.words[kHead + i] - event.before;
-        const std::uint64_t value = kIsScaled ? scale(counted, enabled, running) : counted;
+        const std::uint64_t value = kIsScaled ? extrapolated(counted, enabled, running) : counted;
         Count& count = counts[event.request];
         if (is_of_first) {
           count = {.value = event.preset + value, .enabled_ns = enabled, .running_ns = running};

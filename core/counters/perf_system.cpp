@@ -33,6 +33,10 @@ Answer<T> refuse(Refusal refusal, int system_errno, std::string text) {
   return answer;
 }
 
+Answer<EventCode> wrong_event(std::string_view event, const std::string& why, Refusal refusal = Refusal::kInvalidEvent) {
+  return refuse<EventCode>(refusal, EINVAL, "event " + std::string(event) + ": " + why);
+}
+
 Request user_request(std::string event, const EventCode& code) {
   Request request;
   request.event = std::move(event);
@@ -97,9 +101,10 @@ std::string PerfSystem::core_directory() const {
   return {};
 }
 
-const PerfSystem::Facts& PerfSystem::facts() const {
+const CounterFacts& PerfSystem::facts() const {
   std::call_once(facts_once_, [this] {
-    Facts facts;
+    CounterFacts facts;
+    facts.can_notify = true;
     facts.counters = count_counters();
     const std::string directory = core_directory();
     Buffer text;
@@ -138,13 +143,6 @@ const PerfSystem::Facts& PerfSystem::facts() const {
   return facts_;
 }
 
-unsigned PerfSystem::counter_count() const { return facts().counters; }
-bool PerfSystem::is_precise() const { return facts().is_precise; }
-const std::string& PerfSystem::name() const { return facts().name; }
-const std::string& PerfSystem::reference() const { return facts().reference; }
-std::span<const EventInfo> PerfSystem::events() const { return facts().events; }
-std::span<const std::string> PerfSystem::attributes() const { return facts().attributes; }
-
 std::optional<Answer<EventCode>> PerfSystem::resolve_tracepoint(std::string_view event) const {
   const auto parts = parse_tracepoint(event);
   if (!parts) return std::nullopt;
@@ -161,37 +159,31 @@ std::optional<Answer<EventCode>> PerfSystem::resolve_tracepoint(std::string_view
     if (!number) break;
     return Answer<EventCode>{.value = {.type = kPerfTracepoint, .config = *number}};
   }
-  const std::string name = "event " + std::string(event) + ": ";
   if (last_errno == EACCES || last_errno == EPERM) {
-    return refuse<EventCode>(
-        Refusal::kPermission, EACCES,
-        name + "the numbers of tracepoints are in " + std::string(kTracing[0]) + ", which only root may read");
+    return refuse<EventCode>(Refusal::kPermission, EACCES,
+                             "event " + std::string(event) + ": the numbers of tracepoints are in " +
+                                 std::string(kTracing[0]) + ", which only root may read");
   }
   std::vector<std::string> names;
   if (!view_->list_directory(kTracing[0].substr(0, kTracing[0].size() - 1), names) || names.empty()) {
-    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL,
-                             name +
-                                 "the numbers of tracepoints are in tracefs, "
-                                 "which is not mounted or not readable: mount -t tracefs nodev /sys/kernel/tracing");
+    return wrong_event(event,
+                       "the numbers of tracepoints are in tracefs, "
+                       "which is not mounted or not readable: mount -t tracefs nodev /sys/kernel/tracing");
   }
   return std::nullopt;
 }
 
 Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
   const auto parts = parse_pmu_event(event);
-  const std::string name = "event " + std::string(event) + ": ";
-  if (!parts) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + "not of the form pmu/term=value,.../");
+  if (!parts) return wrong_event(event, "not of the form pmu/term=value,.../");
   const std::string directory = std::string(kDevices) + std::string(parts->pmu);
   Buffer text;
   if (!view_->read_file(directory + "/type", text)) {
-    return refuse<EventCode>(
-        Refusal::kInvalidEvent, EINVAL,
-        name + "there is no PMU of that name in " + std::string(kDevices.substr(0, kDevices.size() - 1)));
+    return wrong_event(event, "there is no PMU of that name in " + std::string(kDevices.substr(0, kDevices.size() - 1)));
   }
   const auto type = parse_u64(trim(text.view()));
   constexpr std::uint64_t kMaxTypes = 0xFFFFFFFFU;
-  if (!type || *type > kMaxTypes)
-    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/type is not a number");
+  if (!type || *type > kMaxTypes) return wrong_event(event, directory + "/type is not a number");
   EventCode code{.type = static_cast<std::uint32_t>(*type),
                  .needs_counter = std::find(std::begin(kSoftPmus), std::end(kSoftPmus), parts->pmu) == std::end(kSoftPmus)};
   std::vector<PmuEvent::Term> terms = parts->terms;
@@ -206,27 +198,24 @@ Answer<EventCode> PerfSystem::resolve_pmu(std::string_view event) const {
       // A named event expands to terms, none of which is a named event again.
       const std::string whole = "x/" + std::string(trim(text.view())) + "/";
       const auto inner = parse_pmu_event(whole);
-      if (!inner) return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/events is malformed");
+      if (!inner) return wrong_event(event, directory + "/events is malformed");
       for (const PmuEvent::Term& one : inner->terms) {
         if (!view_->read_file(directory + "/format/" + std::string(one.name), text) ||
             place_bits(trim(text.view()), one.value, code) != Placement::kDone) {
-          return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, name + directory + "/format does not have its terms");
+          return wrong_event(event, directory + "/format does not have its terms");
         }
       }
       is_expanded = true;
       continue;
     }
     if (!view_->read_file(directory + "/format/" + std::string(term.name), text)) {
-      return refuse<EventCode>(
-          Refusal::kInvalidEvent, EINVAL,
-          name + std::string(term.name) + " is neither in " + directory + "/events nor in " + directory + "/format");
+      return wrong_event(event,
+                         std::string(term.name) + " is neither in " + directory + "/events nor in " + directory + "/format");
     }
     const Placement placement = place_bits(trim(text.view()), term.value, code);
     if (placement != Placement::kDone) {
-      return refuse<EventCode>(
-          Refusal::kAttributeOutOfRange, EINVAL,
-          name + std::string(term.name) +
-              (placement == Placement::kTooLarge ? " is larger than its field" : " has an unknown format"));
+      const std::string why = placement == Placement::kTooLarge ? " is larger than its field" : " has an unknown format";
+      return wrong_event(event, std::string(term.name) + why, Refusal::kAttributeOutOfRange);
     }
   }
   return {.value = code};
@@ -241,9 +230,8 @@ Answer<EventCode> PerfSystem::resolve_page_walks() const {
   for (const std::string_view name : kPageWalkNames) {
     if (auto found = libpfm_resolve(name, {}); found && found->is_given()) return *std::move(found);
   }
-  return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL,
-                           "event " + std::string(kPageWalks) + ": no event that counts them is known for this CPU" +
-                               (has_libpfm() ? "" : ", since libpfm4 is not built in"));
+  const std::string why = "no event that counts them is known for this CPU";
+  return wrong_event(kPageWalks, why + (has_libpfm() ? "" : ", since libpfm4 is not built in"));
 }
 
 std::optional<Answer<EventCode>> PerfSystem::resolve_base(std::string_view event) const {
@@ -264,8 +252,8 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
   };
   constexpr std::uint64_t kMaxPrecise = 3;
   if (attribute.name == "picnum") {
-    if (attribute.value < counter_count()) return {};  // the kernel chooses the counter
-    return refused(Refusal::kInvalidCounter, "names no counter: there are " + std::to_string(counter_count()));
+    if (attribute.value < facts().counters) return {};  // the kernel chooses the counter
+    return refused(Refusal::kInvalidCounter, "names no counter: there are " + std::to_string(facts().counters));
   }
   if (attribute.name == "precise") {
     if (attribute.value > kMaxPrecise) return refused(Refusal::kAttributeOutOfRange, "is at most 3");
@@ -298,7 +286,7 @@ Answer<EventCode> PerfSystem::resolve(std::string_view event, std::span<const At
   if (!known) {
     if (auto found = libpfm_resolve(event, attributes)) return *std::move(found);
     std::string text = "there is no event " + make_label_text(event) + " here";
-    const auto near = nearest_names(event, events());
+    const auto near = nearest_names(event, facts().events);
     if (!near.empty())
       text += "; is it " + join_words(std::vector<std::string_view>(near.begin(), near.end()), " or ") + "?";
     return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, std::move(text));

@@ -23,26 +23,11 @@ class PerfSystem : public CounterSystem {
   /// Whether this process can count at all: tries an event that every kernel has, in user mode.
   [[nodiscard]] Answer<Nothing> check() const;
 
-  [[nodiscard]] unsigned counter_count() const override;
-  [[nodiscard]] bool can_notify() const override { return true; }
-  [[nodiscard]] bool is_precise() const override;
-  [[nodiscard]] const std::string& name() const override;
-  [[nodiscard]] const std::string& reference() const override;
-  [[nodiscard]] std::span<const EventInfo> events() const override;
-  [[nodiscard]] std::span<const std::string> attributes() const override;
+  [[nodiscard]] const CounterFacts& facts() const override;
   [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> attributes) const override;
   Answer<std::unique_ptr<BoundSet>> bind(std::span<const Request> requests, const Target& target) override;
 
  private:
-  struct Facts {
-    unsigned counters = 0;
-    bool is_precise = false;
-    std::string name;
-    std::string reference;
-    std::vector<EventInfo> events;
-    std::vector<std::string> attributes;
-  };
-  const Facts& facts() const;
   [[nodiscard]] bool can_open(const EventCode& code) const;
   [[nodiscard]] unsigned count_counters() const;
   [[nodiscard]] std::string core_directory() const;
@@ -55,7 +40,7 @@ class PerfSystem : public CounterSystem {
   PerfEventApi* api_;
   KernelView* view_;
   mutable std::once_flag facts_once_;
-  mutable Facts facts_;
+  mutable CounterFacts facts_;
 };
 
 }  // namespace memstat::counters

@@ -65,31 +65,21 @@ std::string specification(const Request& request) {
 }
 
 Refused explain(int system_errno, const Request& request) {
-  const std::string where = "event " + request.event + ": ";
+  const auto refused = [&](Refusal refusal, const std::string& text) {
+    return Refused{.refusal = refusal, .system_errno = system_errno, .text = "event " + request.event + ": " + text};
+  };
   switch (system_errno) {
     case ENXIO:
-    case ENOENT:
-      return {.refusal = Refusal::kInvalidEvent, .system_errno = system_errno, .text = where + "this CPU does not have it"};
+    case ENOENT: return refused(Refusal::kInvalidEvent, "this CPU does not have it");
     case EPERM:
     case EACCES:
-      return {.refusal = Refusal::kPermission,
-              .system_errno = system_errno,
-              .text = where +
-                      "the process belongs to another user, or security.bsd.unprivileged_syspmcs is 0, "
-                      "which refuses counting on a CPU: run as root"};
-    case EINVAL:
-      return {.refusal = Refusal::kConflictingRequests,
-              .system_errno = system_errno,
-              .text = where + "hwpmc rejects it in this form"};
-    case ENOSYS:
-      return {.refusal = Refusal::kResourceUnavailable,
-              .system_errno = system_errno,
-              .text = where + "hwpmc is not loaded: kldload hwpmc"};
-    case ESRCH: return {.refusal = Refusal::kNone, .system_errno = system_errno, .text = where + "there is no such process"};
-    default:
-      return {.refusal = Refusal::kResourceUnavailable,
-              .system_errno = system_errno,
-              .text = where + "no counter is free: unbind other sets"};
+      return refused(Refusal::kPermission,
+                     "the process belongs to another user, or security.bsd.unprivileged_syspmcs is 0, "
+                     "which refuses counting on a CPU: run as root");
+    case EINVAL: return refused(Refusal::kConflictingRequests, "hwpmc rejects it in this form");
+    case ENOSYS: return refused(Refusal::kResourceUnavailable, "hwpmc is not loaded: kldload hwpmc");
+    case ESRCH: return refused(Refusal::kNone, "there is no such process");
+    default: return refused(Refusal::kResourceUnavailable, "no counter is free: unbind other sets");
   }
 }
 
@@ -174,39 +164,34 @@ class PmcSet : public BoundSet {
 class PmcSystem : public CounterSystem {
  public:
   PmcSystem() {
+    facts_.reference = "pmc(3) and the pages it names";
     const struct pmc_cpuinfo* info = nullptr;
     if (pmc_library().cpuinfo(&info) != 0 || info == nullptr) return;
     for (std::uint32_t i = 0; i < info->pm_nclass; ++i) {
       const struct pmc_classinfo& pmcs = info->pm_classes[i];
       const bool is_soft = pmcs.pm_class == PMC_CLASS_SOFT;
       const bool is_timer = pmcs.pm_class == PMC_CLASS_TSC;
-      if (!is_soft && !is_timer) counters_ += pmcs.pm_num;
+      if (!is_soft && !is_timer) facts_.counters += pmcs.pm_num;
       const char** names = nullptr;
       int count = 0;
       if (pmc_library().event_names_of_class(pmcs.pm_class, &names, &count) != 0) continue;
       for (int event = 0; event < count; ++event) {
-        events_.push_back({.name = names[event], .description = {}, .needs_counter = !is_soft});
+        facts_.events.push_back({.name = names[event], .description = {}, .needs_counter = !is_soft});
       }
       std::free(names);
     }
-    name_ = "hwpmc with " + std::to_string(counters_) + " counters";
+    facts_.name = "hwpmc with " + std::to_string(facts_.counters) + " counters";
   }
 
-  [[nodiscard]] unsigned counter_count() const override { return counters_; }
-  [[nodiscard]] bool can_notify() const override { return false; }
-  [[nodiscard]] bool is_precise() const override { return false; }
-  [[nodiscard]] const std::string& name() const override { return name_; }
-  [[nodiscard]] const std::string& reference() const override { return reference_; }
-  [[nodiscard]] std::span<const EventInfo> events() const override { return events_; }
-  [[nodiscard]] std::span<const std::string> attributes() const override { return attributes_; }
+  [[nodiscard]] const CounterFacts& facts() const override { return facts_; }
 
   /// hwpmc itself parses names and attributes when a counter is allocated; this only rejects names that it does not list.
   [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> /*attributes*/) const override {
     const std::string_view base = event.substr(0, event.find(','));
     Answer<EventCode> answer;
     const auto found =
-        std::find_if(events_.begin(), events_.end(), [base](const EventInfo& one) { return one.name == base; });
-    if (found == events_.end()) {
+        std::find_if(facts_.events.begin(), facts_.events.end(), [base](const EventInfo& one) { return one.name == base; });
+    if (found == facts_.events.end()) {
       answer.refused = {.refusal = Refusal::kInvalidEvent,
                         .system_errno = EINVAL,
                         .text = "there is no event " + std::string(base) + " here: pmccontrol -L lists them"};
@@ -232,11 +217,7 @@ class PmcSystem : public CounterSystem {
   }
 
  private:
-  unsigned counters_ = 0;
-  std::string name_;
-  std::string reference_ = "pmc(3) and the pages it names";
-  std::vector<EventInfo> events_;
-  std::vector<std::string> attributes_;
+  CounterFacts facts_;
 };
 
 }  // namespace

@@ -127,26 +127,26 @@ TEST_F(PerfSystemTest, PageWalksAreTheEventOfTheCpu) {
 TEST_F(PerfSystemTest, ListsWhatTheCpuHas) {
   bool has_instructions = false;
   bool has_absent = false;
-  for (const EventInfo& event : system_.events()) {
+  for (const EventInfo& event : system_.facts().events) {
     has_instructions |= event.name == "instructions";
     has_absent |= event.name == "LLC-load-misses";
   }
   EXPECT_TRUE(has_instructions);
   EXPECT_FALSE(has_absent);
-  EXPECT_EQ(system_.counter_count(), 4U);
-  EXPECT_TRUE(system_.is_precise());
+  EXPECT_EQ(system_.facts().counters, 4U);
+  EXPECT_TRUE(system_.facts().is_precise);
   EXPECT_EQ(handle_.open_count(), 0U) << "attempts are closed";
 }
 
 TEST_F(PerfSystemTest, CountsCountersWhereEventsThatAreOffAreIgnored) {
   handle_.ignores_what_is_off = true;
-  EXPECT_EQ(system_.counter_count(), 4U);
+  EXPECT_EQ(system_.facts().counters, 4U);
 }
 
 TEST_F(PerfSystemTest, WithoutCountersListsTheKernelsEvents) {
   handle_.counters = 0;
-  for (const EventInfo& event : system_.events()) EXPECT_FALSE(event.needs_counter) << event.name;
-  EXPECT_EQ(system_.counter_count(), 0U);
+  for (const EventInfo& event : system_.facts().events) EXPECT_FALSE(event.needs_counter) << event.name;
+  EXPECT_EQ(system_.facts().counters, 0U);
 }
 
 TEST_F(PerfSystemTest, ReadsASetThatFitsInOneCall) {
