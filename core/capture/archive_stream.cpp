@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -81,11 +80,8 @@ class ZstdSource final : public PieceSource {
   }
 
  private:
-  struct Free {
-    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
-  };
   FilePieces file_;
-  std::unique_ptr<ZSTD_DStream, Free> stream_{ZSTD_createDStream()};
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_{ZSTD_createDStream(), &ZSTD_freeDStream};
   ZSTD_inBuffer in_{.src = nullptr, .size = 0, .pos = 0};
   std::vector<char> buffer_ = std::vector<char>(kPieceBytes);
   bool has_more_ = false;  // output left that needs no more input
@@ -117,24 +113,18 @@ class ZstdSink final : public ArchiveSink {
     return {};
   }
 
-  struct Free {
-    void operator()(ZSTD_CStream* stream) const { ZSTD_freeCStream(stream); }
-  };
   const std::string name_;
   FileSink file_;
-  std::unique_ptr<ZSTD_CStream, Free> stream_{ZSTD_createCStream()};
+  std::unique_ptr<ZSTD_CStream, decltype(&ZSTD_freeCStream)> stream_{ZSTD_createCStream(), &ZSTD_freeCStream};
   std::vector<char> buffer_ = std::vector<char>(kPieceBytes);
 };
 
 #else
 
 Error no_zstd(const std::string& name, std::string_view what_to_do) {
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = name;
-  error.detail = "this build has no zstd; ";
-  error.detail.append(what_to_do).append(", or install libzstd-dev and build memstatd again");
-  return error;
+  const std::string advice(what_to_do);
+  return make_error(ErrorCode::kNotPresent, name,
+                    "this build has no zstd; " + advice + ", or install libzstd-dev and build memstatd again");
 }
 
 #endif

@@ -172,11 +172,13 @@ bool is_segment(std::string_view name) {
   return name.ends_with(kEnding) && is_poll_directory(name.substr(0, name.size() - kEnding.size()));
 }
 
-std::string segment_of(std::uint64_t first_poll) {
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%06llu.tar", static_cast<unsigned long long>(first_poll));
+std::string poll_directory(std::uint64_t number) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
   return text.data();
 }
+
+std::string segment_of(std::uint64_t first_poll) { return poll_directory(first_poll) + std::string(kEnding); }
 
 Result<std::unique_ptr<CaptureFiles>> with_segments(std::unique_ptr<CaptureFiles> base, int directory) {
   std::vector<std::string> names;

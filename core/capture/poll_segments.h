@@ -20,6 +20,8 @@
 namespace memstat {
 
 bool is_segment(std::string_view name);
+/// The name of a poll's directory: "000012".
+std::string poll_directory(std::uint64_t number);
 /// The name of the segment that begins with this poll: "000012.tar".
 std::string segment_of(std::uint64_t first_poll);
 

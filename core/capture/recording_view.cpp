@@ -4,9 +4,7 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <iterator>
 #include <map>
 #include <new>
@@ -17,12 +15,6 @@
 
 namespace memstat {
 namespace {
-
-std::string directory_of(std::uint64_t number) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%06llu", static_cast<unsigned long long>(number));
-  return text.data();
-}
 
 /// Approximate size of a segment in a recording without a limit.
 constexpr std::uint64_t kUsualSegment = 64ULL << 20U;
@@ -47,6 +39,11 @@ int errno_of(const Error& error) {
   }
 }
 
+PollRecord::Kind error_kind_of(PollRecord::Kind kind) {
+  using Kind = PollRecord::Kind;
+  return kind == Kind::kSysctl ? Kind::kSysctlError : kind == Kind::kTable ? Kind::kTableError : Kind::kFileError;
+}
+
 std::uint32_t count_nodes(KernelView& view) {
   Buffer bytes;
   if (view.read_file("/sys/devices/system/node/online", bytes)) return count_of_list(bytes.view()).value_or(1);
@@ -69,13 +66,9 @@ Result<std::unique_ptr<RecordingKernelView>> RecordingKernelView::create(KernelV
   auto writer = DirectoryWriter::open(options.directory, options.owner);
   if (!writer) return writer.error();
   std::unique_ptr<RecordingKernelView> view(new RecordingKernelView(inner, std::move(options), clock, std::move(*writer)));
-  if (auto started = view->start(); !started) return started.error();
+  if (auto found = view->find_polls(); !found) return found.error();
+  if (auto written = view->write_manifest(); !written) return written.error();
   return view;
-}
-
-Result<void> RecordingKernelView::start() {
-  if (auto found = find_polls(); !found) return found;
-  return write_manifest();
 }
 
 Result<void> RecordingKernelView::remove_everything() {
@@ -189,7 +182,7 @@ Result<void> RecordingKernelView::write_manifest() {
     manifest_ = text.view();
     return {};
   }
-  manifest.how = old->how + " Polls before " + directory_of(next_number_) + " are of release " + old->release + ".";
+  manifest.how = old->how + " Polls before " + poll_directory(next_number_) + " are of release " + old->release + ".";
   return replace_manifest(manifest);
 }
 
@@ -228,80 +221,62 @@ void RecordingKernelView::record(std::uint64_t generation, Kind kind, std::strin
   }
 }
 
-void RecordingKernelView::record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error) {
-  record(generation, kind, name, {}, errno_of(error));
+/// Records the result of `read`. `bytes_of(RESULT)`: what a successful one returned.
+template <typename Read, typename BytesOf>
+auto RecordingKernelView::recorded(Kind kind, std::string_view name, Read read, BytesOf bytes_of) {
+  const std::uint64_t generation = current_generation();
+  auto result = read();
+  if (result) {
+    record(generation, kind, name, bytes_of(result), 0);
+  } else if (kind != Kind::kLink || result.error().system_errno != EINVAL) {  // EINVAL: not a link, which is not a failure
+    record(generation, error_kind_of(kind), name, {}, errno_of(result.error()));
+  }
+  return result;
 }
 
 Result<void> RecordingKernelView::read_file(std::string_view path, Buffer& out) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.read_file(path, out);
-  if (result) {
-    record(generation, Kind::kFile, path, out.view(), 0);
-  } else {
-    record_error(generation, Kind::kFileError, path, result.error());
-  }
-  return result;
+  const auto read = [&] { return inner_.read_file(path, out); };
+  return recorded(Kind::kFile, path, read, [&out](const auto&) { return out.view(); });
 }
 
 Result<std::string> RecordingKernelView::read_link(std::string_view path) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.read_link(path);
-  if (result) {
-    record(generation, Kind::kLink, path, *result, 0);
-  } else if (result.error().system_errno != EINVAL) {  // EINVAL: not a link, which is not a failure
-    record_error(generation, Kind::kFileError, path, result.error());
-  }
-  return result;
+  const auto read = [&] { return inner_.read_link(path); };
+  return recorded(Kind::kLink, path, read, [](const auto& target) { return std::string_view(*target); });
 }
 
 Result<void> RecordingKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.list_directory(path, names);
-  if (result) {
+  const auto read = [&] { return inner_.list_directory(path, names); };
+  return recorded(Kind::kListing, path, read, [&names](const auto&) {
     std::string lines;
     for (const std::string& name : names) lines += name + "\n";
-    record(generation, Kind::kListing, path, lines, 0);
-  } else {
-    record_error(generation, Kind::kFileError, path, result.error());
-  }
-  return result;
+    return lines;
+  });
 }
 
 Result<void> RecordingKernelView::list_directories(std::string_view path, Buffer& names) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.list_directories(path, names);
-  if (result) {
+  const auto read = [&] { return inner_.list_directories(path, names); };
+  return recorded(Kind::kListing, path, read, [&names](const auto&) {
     std::string lines(names.view());
     std::replace(lines.begin(), lines.end(), '\0', '\n');
-    record(generation, Kind::kListing, path, lines, 0);
-  } else {
-    record_error(generation, Kind::kFileError, path, result.error());
-  }
-  return result;
+    return lines;
+  });
 }
 
 Result<void> RecordingKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.read_sysctl(name, out, size_hint);
-  if (result) {
-    record(generation, Kind::kSysctl, name, out.view(), 0);
-  } else {
-    record_error(generation, Kind::kSysctlError, name, result.error());
-  }
-  return result;
+  const auto read = [&] { return inner_.read_sysctl(name, out, size_hint); };
+  return recorded(Kind::kSysctl, name, read, [&out](const auto&) { return out.view(); });
 }
 
 Result<void> RecordingKernelView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
   const std::uint64_t generation = current_generation();
   auto result = inner_.list_sysctls(prefix, names);
-  if (!result) record_error(generation, Kind::kSysctlError, prefix, result.error());
+  if (!result) record(generation, Kind::kSysctlError, prefix, {}, errno_of(result.error()));
   return result;
 }
 
 Result<void> RecordingKernelView::keep_open(std::string_view path) {
   auto result = inner_.keep_open(path);
-  if (result) return result;
-  record_standing_error(PollPlace::kFile, path, result.error());
+  if (!result) record_standing_error(PollPlace::kFile, path, result.error());
   return result;
 }
 
@@ -319,16 +294,12 @@ Result<void> RecordingKernelView::open_table(std::string_view source, TextTableS
 }
 
 Result<void> RecordingKernelView::read_table(std::string_view source, TextTableSource& table, Buffer& out) {
-  const std::uint64_t generation = current_generation();
-  auto result = inner_.read_table(source, table, out);
-  if (result) {
-    Buffer text;
+  Buffer text;
+  const auto read = [&] { return inner_.read_table(source, table, out); };
+  return recorded(Kind::kTable, source, read, [&](const auto&) {
     table.write_text(out.view(), text);
-    record(generation, Kind::kTable, source, text.view(), 0);
-  } else {
-    record_error(generation, Kind::kTableError, source, result.error());
-  }
-  return result;
+    return text.view();
+  });
 }
 
 std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
@@ -344,9 +315,6 @@ std::int64_t RecordingKernelView::begin_poll(std::string_view label) {
   records_.overflowed = false;
   return info_.monotonic_ns;
 }
-
-/// Closes the current segment, which becomes one of the old ones.
-void RecordingKernelView::close_segment() { segment_ = SegmentWriter(); }
 
 /// Starts a new segment. If no descriptor is left, keeps the old one open: that shortage may be what is being recorded.
 Result<void> RecordingKernelView::begin_segment(std::int64_t now_realtime_ns) {
@@ -374,7 +342,7 @@ Result<void> RecordingKernelView::make_room(std::uint64_t bytes, std::int64_t no
     const Part oldest = parts_.front();
     const bool too_old = options_.max_age_ns > 0 && now_realtime_ns - oldest.realtime_ns > options_.max_age_ns;
     if (!too_old && (options_.max_bytes == 0 || total <= options_.max_bytes)) break;
-    if (parts_.size() == 1) close_segment();
+    if (parts_.size() == 1) segment_ = SegmentWriter();  // it becomes one of the old ones
     if (is_segment(oldest.name)) {
       if (auto removed = writer_.remove_tree(oldest.name); !removed) return removed;
     } else {
@@ -426,7 +394,7 @@ Result<void> RecordingKernelView::write_poll(TakenPoll& taken) {
     const PollPlan plan = plan_poll({taken.records_.all.data(), taken.records_.count}, taken.standing_errors_, taken.info_);
     const std::int64_t now_ns = taken.info_.realtime_ns;
     members_.clear();
-    append_members(members_, directory_of(next_number_), plan,
+    append_members(members_, poll_directory(next_number_), plan,
                    static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_ns) / 1'000'000'000));
     if (options_.max_bytes != 0 && members_.size() + manifest_.size() + kSegmentOverhead > options_.max_bytes)
       return too_large();

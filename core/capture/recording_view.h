@@ -119,18 +119,17 @@ class RecordingKernelView final : public ForwardingKernelView {
   };
 
   RecordingKernelView(KernelView& inner, RecordingOptions options, const Clock& clock, DirectoryWriter writer);
-  Result<void> start();
   Result<void> write_manifest();
   Result<void> replace_manifest(const CaptureManifest& manifest);
   Result<void> find_polls();
   Result<void> find_parts(const std::vector<std::string>& names, const CaptureFiles& files);
   std::uint64_t current_generation();
   void record(std::uint64_t generation, Kind kind, std::string_view name, std::string_view bytes, int system_errno);
-  void record_error(std::uint64_t generation, Kind kind, std::string_view name, const Error& error);
+  template <typename Read, typename BytesOf>
+  auto recorded(Kind kind, std::string_view name, Read read, BytesOf bytes_of);
   void record_standing_error(PollPlace place, std::string_view name, const Error& error);
   Result<void> make_room(std::uint64_t bytes, std::int64_t now_realtime_ns);
   Result<void> begin_segment(std::int64_t now_realtime_ns);
-  void close_segment();
 
   const RecordingOptions options_;
   const Clock& clock_;

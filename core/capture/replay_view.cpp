@@ -165,8 +165,8 @@ Result<FileKind> ReplayKernelView::walk(std::string_view path, bool follow_last,
   return kind;
 }
 
-Result<FileKind> ReplayKernelView::resolve(const Poll& poll, std::string_view path, bool follow_last,
-                                           FixedPath& resolved) const {
+Result<FileKind> ReplayKernelView::resolve(std::string_view path, bool follow_last, FixedPath& resolved) const {
+  const Poll& poll = *selected_.load();
   if (path.substr(0, 1) != "/" || (path.size() > 1 && !is_safe_relative_path(path.substr(1)))) {
     return refused(path, "not an absolute path without empty, \".\" and \"..\" parts");
   }
@@ -174,15 +174,15 @@ Result<FileKind> ReplayKernelView::resolve(const Poll& poll, std::string_view pa
   if (!resolved.assign(poll.directory) || !resolved.append_component("fs")) return too_long(path);
   const auto top = files_->kind(resolved.view());
   if (!top) return top.error();
-  if (*top != FileKind::kDirectory) return FileKind::kAbsent;
-  return walk(path.substr(1), follow_last, resolved.size(), resolved);
+  if (*top != FileKind::kDirectory) return absent(path);
+  const auto kind = walk(path.substr(1), follow_last, resolved.size(), resolved);
+  return kind && *kind == FileKind::kAbsent ? absent(path) : kind;
 }
 
 Result<void> ReplayKernelView::read_file(std::string_view path, Buffer& out) {
   FixedPath resolved;
-  const auto kind = resolve(*selected_.load(), path, true, resolved);
+  const auto kind = resolve(path, true, resolved);
   if (!kind) return kind.error();
-  if (*kind == FileKind::kAbsent) return absent(path);
   if (*kind == FileKind::kDirectory) return system_error(path, EISDIR);
   if (*kind != FileKind::kFile) return refused(path, "is not a plain file in the capture");
   return files_->read(resolved.view(), out);
@@ -190,9 +190,8 @@ Result<void> ReplayKernelView::read_file(std::string_view path, Buffer& out) {
 
 Result<std::string> ReplayKernelView::read_link(std::string_view path) {
   FixedPath resolved;
-  const auto kind = resolve(*selected_.load(), path, false, resolved);
+  const auto kind = resolve(path, false, resolved);
   if (!kind) return kind.error();
-  if (*kind == FileKind::kAbsent) return absent(path);
   if (*kind != FileKind::kLink) return system_error(path, EINVAL, "is not a link");
   auto target = files_->read_link(resolved.view());
   if (target && !link_stays_inside(path.substr(1), *target)) {
@@ -204,14 +203,14 @@ Result<std::string> ReplayKernelView::read_link(std::string_view path) {
 Result<void> ReplayKernelView::list_directory(std::string_view path, std::vector<std::string>& names) {
   names.clear();
   FixedPath resolved;
-  const auto kind = resolve(*selected_.load(), path, true, resolved);
+  const auto kind = resolve(path, true, resolved);
   if (!kind) return kind.error();
-  if (*kind == FileKind::kAbsent) return absent(path);
   if (*kind != FileKind::kDirectory) return system_error(path, ENOTDIR);
   return files_->list(resolved.view(), names);
 }
 
-Result<void> ReplayKernelView::named_path(const Poll& poll, PollPlace place, std::string_view name, FixedPath& path) const {
+Result<void> ReplayKernelView::named_path(PollPlace place, std::string_view name, FixedPath& path) const {
+  const Poll& poll = *selected_.load();
   const bool is_sysctl = place == PollPlace::kSysctl;
   if (!is_safe_component(name)) return refused(name, is_sysctl ? "not a sysctl name" : "not a source's name");
   if (const RecordedError* error = find_error(poll.errors, place, name)) return replayed(*error);
@@ -232,18 +231,18 @@ Result<void> ReplayKernelView::named_path(const Poll& poll, PollPlace place, std
 
 Result<void> ReplayKernelView::read_sysctl(std::string_view name, Buffer& out, std::size_t /*size_hint*/) {
   FixedPath path;
-  if (auto found = named_path(*selected_.load(), PollPlace::kSysctl, name, path); !found) return found;
+  if (auto found = named_path(PollPlace::kSysctl, name, path); !found) return found;
   return files_->read(path.view(), out);
 }
 
 Result<void> ReplayKernelView::open_table(std::string_view source, TextTableSource& /*table*/) {
   FixedPath path;
-  return named_path(*selected_.load(), PollPlace::kSource, source, path);
+  return named_path(PollPlace::kSource, source, path);
 }
 
 Result<void> ReplayKernelView::read_table(std::string_view source, TextTableSource& /*table*/, Buffer& out) {
   FixedPath path;
-  if (auto found = named_path(*selected_.load(), PollPlace::kSource, source, path); !found) return found;
+  if (auto found = named_path(PollPlace::kSource, source, path); !found) return found;
   return files_->read(path.view(), out);
 }
 
@@ -267,10 +266,8 @@ Result<void> ReplayKernelView::list_sysctls(std::string_view prefix, std::vector
 
 Result<void> ReplayKernelView::keep_open(std::string_view path) {
   FixedPath resolved;
-  const auto kind = resolve(*selected_.load(), path, true, resolved);
-  if (!kind) return kind.error();
-  if (*kind == FileKind::kAbsent) return absent(path);
-  return {};
+  const auto kind = resolve(path, true, resolved);
+  return kind ? Result<void>() : kind.error();
 }
 
 Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory, std::uint64_t max_bytes) {

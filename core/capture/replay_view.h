@@ -61,10 +61,10 @@ class ReplayKernelView final : public KernelView {
   ReplayKernelView(std::unique_ptr<CaptureFiles> files, CaptureManifest manifest, std::vector<Poll> polls);
   static Result<Poll> open_poll(const CaptureFiles& files, const std::string& directory);
   // Maps a kernel path to the capture's, following links (the last one only if `follow_last`). Returns the kind of what is
-  // there.
-  Result<FileKind> resolve(const Poll& poll, std::string_view path, bool follow_last, FixedPath& resolved) const;
+  // there; kNotPresent if nothing is.
+  Result<FileKind> resolve(std::string_view path, bool follow_last, FixedPath& resolved) const;
   Result<FileKind> walk(std::string_view path, bool follow_last, std::size_t base, FixedPath& resolved) const;
-  Result<void> named_path(const Poll& poll, PollPlace place, std::string_view name, FixedPath& path) const;
+  Result<void> named_path(PollPlace place, std::string_view name, FixedPath& path) const;
 
   std::unique_ptr<CaptureFiles> files_;
   CaptureManifest manifest_;
