@@ -13,6 +13,7 @@ namespace {
 using log_text::between;
 using log_text::between_last;
 using log_text::digits_behind;
+using log_text::Pattern;
 
 constexpr std::uint64_t kLevels = 8;  // per facility; facility 0 is the kernel's
 constexpr std::uint64_t kError = 3;   // LOG_ERR
@@ -22,14 +23,8 @@ constexpr std::string_view kKilled = ", was killed: ";
 constexpr std::string_view kKillReasons[] = {"failed to reclaim memory", "a thread waited too long to allocate a page",
                                              "out of swap space"};
 
-/// Matches a line of printf(9) that begins with `prefix`, contains `inside` after it, and ends with `end`.
-struct FreeBsdPattern {
-  LogEvent event;
-  std::string_view prefix;
-  std::string_view inside = {};
-  std::string_view end = {};
-};
-constexpr FreeBsdPattern kPrinted[] = {
+/// Lines of printf(9).
+constexpr Pattern kPrinted[] = {
     {LogEvent::kFilesFull, "kern.maxfiles limit exceeded by uid "},
     {LogEvent::kProcessesFull, "maxproc limit exceeded by uid "},
     {LogEvent::kThreadsFull, "maxthread limit exceeded by uid "},
@@ -43,11 +38,6 @@ constexpr FreeBsdPattern kPrinted[] = {
     {LogEvent::kPagingError, "vm_fault: pager read error, pid "},
     {LogEvent::kPagingError, "swap_pager: I/O error - page", " failed; blkno "},
 };
-
-bool is_like(std::string_view text, const FreeBsdPattern& pattern) {
-  return text.starts_with(pattern.prefix) && text.find(pattern.inside, pattern.prefix.size()) != std::string_view::npos &&
-         text.substr(pattern.prefix.size()).ends_with(pattern.end);
-}
 
 /// The reason at the end of a line about a kill; "" for other lines and reasons. A newline in the program's name may have
 /// split the line before it.
@@ -121,10 +111,10 @@ std::optional<LogEvent> event_of_line(const FreeBsdLogLine& line) {
   if (line.priority.value_or(0) >= kLevels) return std::nullopt;
   if (line.priority) {
     if (*line.priority == kError && !kill_reason(line.text).empty()) return LogEvent::kOomKill;
-    constexpr FreeBsdPattern kOverflow{LogEvent::kAcceptQueueFull, "sonewconn: pcb ", ": Listen queue overflow: "};
+    constexpr Pattern kOverflow{LogEvent::kAcceptQueueFull, "sonewconn: pcb ", ": Listen queue overflow: "};
     return is_like(line.text, kOverflow) ? std::optional(kOverflow.event) : std::nullopt;
   }
-  for (const FreeBsdPattern& pattern : kPrinted) {
+  for (const Pattern& pattern : kPrinted) {
     if (is_like(line.text, pattern)) return pattern.event;
   }
   return std::nullopt;

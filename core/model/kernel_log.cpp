@@ -13,6 +13,7 @@ namespace {
 using log_text::between;
 using log_text::between_last;
 using log_text::digits_behind;
+using log_text::Pattern;
 
 constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill",
                                                                       "page_allocation_failure",
@@ -48,13 +49,7 @@ constexpr std::array<std::string_view, kLogEventCount> kEventNames = {"oom_kill"
 /// Maximum length of the program name, colon and blank before a message.
 constexpr std::size_t kMaxCommandSize = 4 * 15 + 2;  // a byte may be written as \xNN
 
-/// Matches a line that begins with `prefix` and contains `inside` after it; `inside` may be empty.
-struct LinePattern {
-  LogEvent event;
-  std::string_view prefix;
-  std::string_view inside = {};
-};
-constexpr LinePattern kPatterns[] = {
+constexpr Pattern kPatterns[] = {
     {LogEvent::kOomKill, "Out of memory: Killed process "},
     {LogEvent::kOomKill, "Out of memory (oom_kill_allocating_task): Killed process "},
     {LogEvent::kOomKill, "Memory cgroup out of memory: Killed process "},
@@ -89,7 +84,7 @@ constexpr LinePattern kPatterns[] = {
     {LogEvent::kDeviceHeld, "unregister_netdevice: waiting for ", " to become free"},
 };
 /// These follow the name of a program.
-constexpr LinePattern kCommandPatterns[] = {
+constexpr Pattern kCommandPatterns[] = {
     {LogEvent::kPageAllocationFailure, ": page allocation failure: order:"},
     {LogEvent::kVmallocFailure, ": vmalloc error: size "},
 };
@@ -213,12 +208,10 @@ class TableParser {
 std::string_view to_string(LogEvent event) { return kEventNames[static_cast<std::size_t>(event)]; }
 
 std::optional<LogEvent> event_of_line(std::string_view line) {
-  for (const LinePattern& pattern : kPatterns) {
-    if (line.starts_with(pattern.prefix) && line.find(pattern.inside, pattern.prefix.size()) != std::string_view::npos) {
-      return pattern.event;
-    }
+  for (const Pattern& pattern : kPatterns) {
+    if (is_like(line, pattern)) return pattern.event;
   }
-  for (const LinePattern& pattern : kCommandPatterns) {
+  for (const Pattern& pattern : kCommandPatterns) {
     if (place_behind_command(line, pattern.prefix) != std::string_view::npos) return pattern.event;
   }
   return line.ends_with(kSuppressedEnd) ? std::optional(LogEvent::kSuppressed) : std::nullopt;

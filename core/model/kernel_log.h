@@ -60,28 +60,14 @@ enum class LogEvent : std::uint8_t {
   kDeviceHeld,  ///< A removed network device is still referenced.
 };
 inline constexpr std::size_t kLogEventCount = static_cast<std::size_t>(LogEvent::kDeviceHeld) + 1;
-inline constexpr std::array kLinuxLogEvents{LogEvent::kOomKill,
-                                            LogEvent::kPageAllocationFailure,
-                                            LogEvent::kSlabAllocationFailure,
-                                            LogEvent::kVmallocFailure,
-                                            LogEvent::kConntrackFull,
-                                            LogEvent::kNeighboursFull,
-                                            LogEvent::kFilesFull,
-                                            LogEvent::kPidsFull,
-                                            LogEvent::kTcpMemoryFull,
-                                            LogEvent::kOrphansFull,
-                                            LogEvent::kMemoryError,
-                                            LogEvent::kPagePoolStalled,
-                                            LogEvent::kSuppressed,
-                                            LogEvent::kPagingError,
-                                            LogEvent::kAuditFull,
-                                            LogEvent::kCacheLeaked,
-                                            LogEvent::kLeakSuspected,
-                                            LogEvent::kPercpuFailure,
-                                            LogEvent::kRoutesFull,
-                                            LogEvent::kSynQueueFull,
-                                            LogEvent::kRcuStall,
-                                            LogEvent::kDeviceHeld};
+/// All but those from kProcessesFull to kSwapReservationRefused, which only FreeBSD logs.
+inline constexpr std::array kLinuxLogEvents = [] {
+  constexpr auto kBefore = static_cast<std::size_t>(LogEvent::kProcessesFull);
+  constexpr auto kAfter = static_cast<std::size_t>(LogEvent::kPagingError);
+  std::array<LogEvent, kLogEventCount - (kAfter - kBefore)> events{};
+  for (std::size_t i = 0; i < events.size(); ++i) events[i] = static_cast<LogEvent>(i < kBefore ? i : i + kAfter - kBefore);
+  return events;
+}();
 inline constexpr std::array kFreeBsdLogEvents{LogEvent::kOomKill,         LogEvent::kFilesFull,
                                               LogEvent::kProcessesFull,   LogEvent::kThreadsFull,
                                               LogEvent::kZoneFull,        LogEvent::kPipesFull,

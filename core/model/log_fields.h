@@ -50,10 +50,20 @@ inline std::string_view between_last(std::string_view line, std::string_view beg
 }
 
 inline std::string_view digits_behind(std::string_view line, std::string_view begin) {
-  const std::size_t at = line.find(begin);
-  if (at == std::string_view::npos) return {};
-  line.remove_prefix(at + begin.size());
-  return line.substr(0, std::min(line.find_first_not_of("0123456789"), line.size()));
+  const std::string_view rest = between(line, begin, "");
+  return rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
+}
+
+/// Matches a line that begins with `prefix`, contains `inside` after it, and ends with `end`.
+struct Pattern {
+  LogEvent event;
+  std::string_view prefix;
+  std::string_view inside = {};
+  std::string_view end = {};
+};
+inline bool is_like(std::string_view text, const Pattern& pattern) {
+  return text.starts_with(pattern.prefix) && text.find(pattern.inside, pattern.prefix.size()) != std::string_view::npos &&
+         text.substr(pattern.prefix.size()).ends_with(pattern.end);
 }
 
 }  // namespace log_text

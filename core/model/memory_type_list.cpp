@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <new>
 
 namespace memstat {
@@ -77,10 +76,10 @@ void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std
   std::reverse(created.begin(), created.end());  // restore the order of the records
 }
 
-std::vector<MemoryTypeList::GrownCpuFigures> MemoryTypeList::prepare_cpu_figures(const CommitScope& scope,
-                                                                                 const Staging& staging,
-                                                                                 const std::vector<MemoryType*>& order) {
-  std::vector<GrownCpuFigures> all;
+std::vector<MemoryTypeList::Change<CpuFigures>> MemoryTypeList::prepare_cpu_figures(const CommitScope& scope,
+                                                                                    const Staging& staging,
+                                                                                    const std::vector<MemoryType*>& order) {
+  std::vector<Change<CpuFigures>> all;
   const CpuFieldMask owned = staging.cpu_fields() & scope.cpu_fields;
   if (owned.empty()) return all;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -90,10 +89,9 @@ std::vector<MemoryTypeList::GrownCpuFigures> MemoryTypeList::prepare_cpu_figures
   return all;
 }
 
-std::vector<MemoryTypeList::GrownNodeFigures> MemoryTypeList::prepare_node_figures(const CommitScope& scope,
-                                                                                   const Staging& staging,
-                                                                                   const std::vector<MemoryType*>& order) {
-  std::vector<GrownNodeFigures> all;
+std::vector<MemoryTypeList::Change<NodeFigures>> MemoryTypeList::prepare_node_figures(
+    const CommitScope& scope, const Staging& staging, const std::vector<MemoryType*>& order) {
+  std::vector<Change<NodeFigures>> all;
   const NodeFieldMask owned = staging.node_fields() & scope.node_fields;
   if (owned.empty()) return all;
   for (MemoryType* type : order) {
@@ -103,9 +101,9 @@ std::vector<MemoryTypeList::GrownNodeFigures> MemoryTypeList::prepare_node_figur
   return all;
 }
 
-std::vector<MemoryTypeList::ChangedDetail> MemoryTypeList::prepare_details(const Staging& staging,
-                                                                           const std::vector<MemoryType*>& order) {
-  std::vector<ChangedDetail> all;
+std::vector<MemoryTypeList::Change<std::string>> MemoryTypeList::prepare_details(const Staging& staging,
+                                                                                 const std::vector<MemoryType*>& order) {
+  std::vector<Change<std::string>> all;
   const std::vector<StagedType>& staged = staging.types();
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (order[i]->detail_ != staged[i].detail) all.push_back({order[i], std::string(staged[i].detail)});
@@ -247,19 +245,19 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
     if (order[i] == nullptr) unknown.emplace_back(staging.types()[i].name);
   }
   const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
-  std::vector<GrownCpuFigures> grown = prepare_cpu_figures(scope, staging, matched);
-  std::vector<GrownNodeFigures> grown_nodes = prepare_node_figures(scope, staging, matched);
+  std::vector<Change<CpuFigures>> grown = prepare_cpu_figures(scope, staging, matched);
+  std::vector<Change<NodeFigures>> grown_nodes = prepare_node_figures(scope, staging, matched);
   // Most sources have no details; then skip the pass over all types.
   const bool has_details = scope.is_roster && std::any_of(staging.types().begin(), staging.types().end(),
                                                           [](const StagedType& type) { return !type.detail.empty(); });
-  std::vector<ChangedDetail> details;
+  std::vector<Change<std::string>> details;
   if (has_details || cursor.has_details) details = prepare_details(staging, matched);
 
   // Nothing below throws.
-  for (GrownCpuFigures& more : grown) more.type->cpu_figures_ = std::move(more.figures);
-  for (GrownNodeFigures& more : grown_nodes) more.type->node_figures_ = std::move(more.figures);
+  for (Change<CpuFigures>& more : grown) more.type->cpu_figures_ = std::move(more.value);
+  for (Change<NodeFigures>& more : grown_nodes) more.type->node_figures_ = std::move(more.value);
   cursor.has_details |= has_details;
-  for (ChangedDetail& changed : details) changed.type->detail_ = std::move(changed.detail);
+  for (Change<std::string>& changed : details) changed.type->detail_ = std::move(changed.value);
   insert_created(scope, order, created, generation);
   take_figures(scope, staging, matched);
   if (same_roster) {

@@ -110,29 +110,22 @@ class MemoryTypeList {
     bool has_details = false;                 // it has given a detail before, so some type may still have it
     std::optional<Allocator> roster_of = {};  // the allocator whose roster it is; an allocator may have two that alternate
   };
-  /// A type's per-CPU figures with more room, allocated before the type is changed.
-  struct GrownCpuFigures {
+  /// What a type takes over from a commit, allocated before the type is changed: figures with more room, or a detail.
+  template <typename Value>
+  struct Change {
     MemoryType* type;
-    CpuFigures figures;
-  };
-  struct GrownNodeFigures {
-    MemoryType* type;
-    NodeFigures figures;
-  };
-  struct ChangedDetail {
-    MemoryType* type;
-    std::string detail;
+    Value value;
   };
 
   Cursor& cursor_of(std::string_view source);
   [[nodiscard]] bool cursor_matches(const Cursor& cursor, const CommitScope& scope, const Staging& staging) const;
   void match(const CommitScope& scope, const Staging& staging, std::vector<MemoryType*>& order,
              std::vector<std::unique_ptr<MemoryType>>& created);
-  static std::vector<GrownCpuFigures> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
-                                                          const std::vector<MemoryType*>& order);
-  static std::vector<GrownNodeFigures> prepare_node_figures(const CommitScope& scope, const Staging& staging,
-                                                            const std::vector<MemoryType*>& order);
-  static std::vector<ChangedDetail> prepare_details(const Staging& staging, const std::vector<MemoryType*>& order);
+  static std::vector<Change<CpuFigures>> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
+                                                             const std::vector<MemoryType*>& order);
+  static std::vector<Change<NodeFigures>> prepare_node_figures(const CommitScope& scope, const Staging& staging,
+                                                               const std::vector<MemoryType*>& order);
+  static std::vector<Change<std::string>> prepare_details(const Staging& staging, const std::vector<MemoryType*>& order);
   static void take_node_figures(const CommitScope& scope, const Staging& staging,
                                 const std::vector<MemoryType*>& order) noexcept;
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;

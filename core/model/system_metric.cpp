@@ -51,12 +51,10 @@ void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::
   for (const LabelValue& label : labels) {
     if (index == metric.label_names().size()) break;
     std::array<char, 20> room;
-    const std::string_view text = label.view(room);
-    if (is_valid_label_text(text)) {
-      texts_ += cut(text, kMaxLabelSize);
-    } else {
-      texts_ += cut(make_label_text(text), kMaxLabelSize);
-    }
+    std::string_view text = label.view(room);
+    std::string repaired;
+    if (!is_valid_label_text(text)) text = repaired = make_label_text(text);
+    texts_ += cut(text, kMaxLabelSize);
     entry.label_ends[index++] = static_cast<std::uint32_t>(texts_.size());
   }
   for (; index < kMaxSystemMetricLabels; ++index) entry.label_ends[index] = static_cast<std::uint32_t>(texts_.size());
