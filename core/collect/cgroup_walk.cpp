@@ -5,12 +5,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
-#include "core/base/fixed_path.h"
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/file_list.h"

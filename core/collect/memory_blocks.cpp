@@ -2,11 +2,11 @@
 #include "core/collect/memory_blocks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/digits.h"
 #include "core/base/text.h"
 #include "core/parse/zoneinfo.h"
 
@@ -17,18 +17,8 @@ constexpr std::string_view kBlocks = "/sys/devices/system/memory";
 constexpr std::string_view kZones = "/proc/zoneinfo";
 constexpr std::uint64_t kMaxAddress = ~std::uint64_t{0};
 
-std::string hex(std::uint64_t number) {
-  char digits[16];
-  char* const end = std::to_chars(digits, digits + sizeof digits, number, 16).ptr;
-  return std::string("0x").append(digits, end);
-}
-
-Error not_known(std::string_view path, std::string detail) {
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = path;
-  error.detail = std::move(detail);
-  return error;
+Error not_known(std::string_view path, const std::string& detail) {
+  return make_error(ErrorCode::kNotPresent, path, detail);
 }
 
 /// A zone from its first to its last page, including holes.
@@ -123,13 +113,16 @@ Result<std::string> block_file(KernelView& view, const std::string& directory, s
   return std::string(trim(bytes.view()));
 }
 
+/// The number in a name such as "node0" or "memory12".
+std::optional<std::uint64_t> number_behind(std::string_view word, std::string_view name) {
+  return name.starts_with(word) ? parse_u64(name.substr(word.size())) : std::nullopt;
+}
+
 /// The nodes linked from a block's directory ("node0", ...).
 std::vector<std::uint32_t> nodes_among(const std::vector<std::string>& names) {
-  constexpr std::string_view kNode = "node";
   std::vector<std::uint32_t> nodes;
   for (const std::string& name : names) {
-    if (!name.starts_with(kNode)) continue;
-    const auto node = parse_u64(std::string_view(name).substr(kNode.size()));
+    const auto node = number_behind("node", name);
     if (node && *node < UINT32_MAX) nodes.push_back(static_cast<std::uint32_t>(*node));
   }
   return nodes;
@@ -137,13 +130,11 @@ std::vector<std::uint32_t> nodes_among(const std::vector<std::string>& names) {
 
 /// The highest block number plus one; 0: no blocks.
 std::uint64_t block_count(KernelView& view) {
-  constexpr std::string_view kBlock = "memory";
   std::vector<std::string> names;
   std::uint64_t count = 0;
   if (!view.list_directory(kBlocks, names)) return 0;
   for (const std::string& name : names) {
-    if (!name.starts_with(kBlock)) continue;
-    const auto number = parse_u64(std::string_view(name).substr(kBlock.size()));
+    const auto number = number_behind("memory", name);
     if (number && *number < kMaxAddress) count = std::max(count, *number + 1);
   }
   return count;

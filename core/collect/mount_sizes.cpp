@@ -47,6 +47,16 @@ bool read_tmpfs_line(std::string_view line, std::string_view& device, std::strin
   return true;
 }
 
+bool take_amounts(std::string_view& line, std::initializer_list<std::uint64_t*> amounts) {
+  std::string_view word;
+  for (std::uint64_t* const amount : amounts) {
+    const auto number = next_word(line, word) ? parse_u64(word) : std::nullopt;
+    if (!number) return false;
+    *amount = *number;
+  }
+  return true;
+}
+
 std::vector<MountPoint> tmpfs_mounts(std::string_view mountinfo) {
   std::vector<MountPoint> mounts;
   for (std::string_view line, device, path; next_line(mountinfo, line);) {
@@ -69,13 +79,8 @@ std::vector<MountSize> parse_mount_sizes(std::string_view text) {
   std::vector<MountSize> sizes;
   std::string_view line;
   while (next_line(text, line)) {
-    std::string_view words[3];
-    bool is_whole = true;
-    for (std::string_view& word : words) is_whole = is_whole && next_word(line, word);
-    const auto number = parse_u64(words[0]);
-    const auto bytes = parse_u64(words[1]);
-    const auto files = parse_u64(words[2]);
-    if (is_whole && number && bytes && files) sizes.push_back({*number, *bytes, *files});
+    MountSize size;
+    if (take_amounts(line, {&size.number, &size.bytes, &size.files})) sizes.push_back(size);
   }
   return sizes;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,6 +59,9 @@ class MountSizesTable final : public TextTableSource {
  private:
   std::span<const MountPoint> mounts_;
 };
+
+/// Takes numbers from the start of `line`, which keeps the rest. False if there are fewer.
+bool take_amounts(std::string_view& line, std::initializer_list<std::uint64_t*> amounts);
 
 /// Damaged lines are left out.
 std::vector<MountSize> parse_mount_sizes(std::string_view text);

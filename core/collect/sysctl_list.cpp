@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <string_view>
 
 #include "core/base/text.h"
 #include "core/collect/file_list.h"

@@ -2,9 +2,9 @@
 #include "core/collect/tmpfs_table.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/arithmetic.h"
+#include "core/base/digits.h"
 #include "core/base/text.h"
 
 namespace memstat {
@@ -13,21 +13,9 @@ namespace {
 void append_amounts(std::string_view word, std::initializer_list<std::uint64_t> amounts, Buffer& out) {
   out.append(word);
   for (const std::uint64_t amount : amounts) {
-    std::array<char, 24> text{' '};
-    const auto end = std::to_chars(text.data() + 1, text.data() + text.size(), amount);
-    out.append(std::string_view(text.data(), static_cast<std::size_t>(end.ptr - text.data())));
+    out.append(" ");
+    out.append(NumberDigits(amount).view());
   }
-}
-
-/// Numbers at the start of `line`, which keeps the rest. False if there are fewer.
-bool take_amounts(std::string_view& line, std::initializer_list<std::uint64_t*> amounts) {
-  std::string_view word;
-  for (std::uint64_t* const amount : amounts) {
-    const auto number = next_word(line, word) ? parse_u64(word) : std::nullopt;
-    if (!number) return false;
-    *amount = *number;
-  }
-  return true;
 }
 
 bool take_line(std::string_view line, TmpfsMounts& table) {

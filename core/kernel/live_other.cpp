@@ -16,10 +16,8 @@ class UnknownProcessStatsReader final : public ProcessStatsReader {
 }  // namespace
 
 Result<std::unique_ptr<KernelView>> make_live_kernel_view() {
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.detail = "this system's kernel is neither Linux nor FreeBSD; only captures can be read here";
-  return error;
+  return make_error(ErrorCode::kNotPresent, {},
+                    "this system's kernel is neither Linux nor FreeBSD; only captures can be read here");
 }
 
 std::unique_ptr<ProcessStatsReader> make_process_stats_reader() { return std::make_unique<UnknownProcessStatsReader>(); }

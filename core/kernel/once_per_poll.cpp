@@ -5,8 +5,6 @@
 #include <array>
 #include <new>
 
-#include "core/base/mutex.h"
-
 namespace memstat {
 namespace {
 

@@ -14,19 +14,17 @@ Result<OpenedView> open_view(const std::string& reference, const ViewOptions& op
   for (const ViewOpener* opener : all_view_openers()) {
     if (opener->recognizes(reference)) return opener->open(reference, options);
   }
-  return Error{ErrorCode::kNotPresent, {}, reference, 0, {}, "this build cannot open files of that kind"};
+  return make_error(ErrorCode::kNotPresent, reference, "this build cannot open files of that kind");
 }
 
 Result<OpenedView> open_kvm_view(void* kvm, KvmNeeds needs) {
-  Error error;
-  error.code = ErrorCode::kKvm;
-  error.detail = "this build does not read crash dumps or /dev/mem through libkvm, which FreeBSD has";
+  std::string_view detail = "this build does not read crash dumps or /dev/mem through libkvm, which FreeBSD has";
   for (const ViewOpener* opener : all_view_openers()) {
     if (opener->open_kvm == nullptr) continue;
     if (kvm != nullptr) return opener->open_kvm(kvm, needs);
-    error.detail = "the kvm_t is null";
+    detail = "the kvm_t is null";
   }
-  return error;
+  return make_error(ErrorCode::kKvm, {}, detail);
 }
 
 }  // namespace memstat

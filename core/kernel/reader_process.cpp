@@ -262,9 +262,7 @@ void serve_reads(int socket, KernelView& view, const std::function<Result<void>(
 namespace {
 
 Error gone(std::string_view name) {
-  Error error = system_error(name, 0, "the process that reads the kernel for memstatd is gone; restart memstatd");
-  error.code = ErrorCode::kIo;
-  return error;
+  return make_error(ErrorCode::kIo, name, "the process that reads the kernel for memstatd is gone; restart memstatd");
 }
 
 bool is_known(std::int32_t code) {
@@ -443,19 +441,14 @@ Result<std::unique_ptr<ReaderView>> ReaderView::connect(UniqueFd socket) {
 Result<void> ReaderView::request_facts() {
   Buffer bytes;
   if (auto result = request(ReadRequest::kFacts, {}, 0, bytes); !result) return result;
-  ReaderFacts facts;
-  if (bytes.size() != sizeof facts) return gone("reader process");
-  std::memcpy(&facts, bytes.data(), sizeof facts);
-  const auto end = std::find(facts.release.begin(), facts.release.end(), kEndOfName);
-  if (facts.page_size == 0 || facts.cpu_count == 0 || facts.os > static_cast<std::uint32_t>(OperatingSystem::kOther) ||
-      end == facts.release.end()) {
+  if (bytes.size() != sizeof facts_) return gone("reader process");
+  facts_ = load<ReaderFacts>(bytes.view(), 0);
+  const auto end = std::find(facts_.release.begin(), facts_.release.end(), kEndOfName);
+  if (facts_.page_size == 0 || facts_.cpu_count == 0 || facts_.os > static_cast<std::uint32_t>(OperatingSystem::kOther) ||
+      end == facts_.release.end()) {
     return gone("reader process");
   }
-  os_ = static_cast<OperatingSystem>(facts.os);
-  page_size_ = facts.page_size;
-  cpu_count_ = facts.cpu_count;
-  reads_this_machine_ = facts.reads_this_machine != 0;
-  release_.assign(facts.release.begin(), end);
+  release_.assign(facts_.release.begin(), end);
   return {};
 }
 
@@ -559,10 +552,8 @@ Result<void> ReaderView::keep_open(std::string_view path) {
 }
 std::size_t ReaderView::kept_count() const {
   Buffer bytes;
-  std::uint64_t count = 0;
-  if (!request(ReadRequest::kKeptCount, {}, 0, bytes) || bytes.size() != sizeof count) return 0;
-  std::memcpy(&count, bytes.data(), sizeof count);
-  return static_cast<std::size_t>(count);
+  if (!request(ReadRequest::kKeptCount, {}, 0, bytes) || bytes.size() != sizeof(std::uint64_t)) return 0;
+  return static_cast<std::size_t>(load<std::uint64_t>(bytes.view(), 0));
 }
 void ReaderView::close_kept_after(std::size_t count) {
   Buffer nothing;
@@ -570,11 +561,9 @@ void ReaderView::close_kept_after(std::size_t count) {
 }
 
 ProcessStats ReaderView::process_stats() const {
-  ProcessStats stats;
   Buffer bytes;
-  if (request(ReadRequest::kProcess, {}, 0, bytes) && bytes.size() == sizeof stats)
-    std::memcpy(&stats, bytes.data(), sizeof stats);
-  return stats;
+  const bool is_read = request(ReadRequest::kProcess, {}, 0, bytes) && bytes.size() == sizeof(ProcessStats);
+  return is_read ? load<ProcessStats>(bytes.view(), 0) : ProcessStats();
 }
 
 }  // namespace memstat

@@ -167,11 +167,11 @@ class ReaderView final : public KernelView {
   /// Whether the reader is still running, as far as the kernel reports. Once false, it stays false. Does not block.
   [[nodiscard]] bool is_alive();
 
-  [[nodiscard]] OperatingSystem os() const override { return os_; }
-  [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
-  [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
+  [[nodiscard]] OperatingSystem os() const override { return static_cast<OperatingSystem>(facts_.os); }
+  [[nodiscard]] std::uint64_t page_size() const override { return facts_.page_size; }
+  [[nodiscard]] std::uint32_t cpu_count() const override { return facts_.cpu_count; }
   [[nodiscard]] std::string os_release() const override { return release_; }
-  [[nodiscard]] bool reads_this_machine() const override { return reads_this_machine_; }
+  [[nodiscard]] bool reads_this_machine() const override { return facts_.reads_this_machine != 0; }
   Result<void> read_file(std::string_view path, Buffer& out) override;
   [[nodiscard]] bool may_read(std::string_view path) override;
   Result<std::string> read_link(std::string_view path) override;
@@ -203,10 +203,7 @@ class ReaderView final : public KernelView {
   std::atomic<bool> is_gone_ = false;
   mutable Mutex mutex_;  // never held while waiting for an answer
   std::vector<std::unique_ptr<Channel>> channels_ MEMSTAT_GUARDED_BY(mutex_);
-  OperatingSystem os_ = OperatingSystem::kOther;
-  std::uint64_t page_size_ = 1;
-  std::uint32_t cpu_count_ = 1;
-  bool reads_this_machine_ = false;
+  ReaderFacts facts_;
   std::string release_;
 };
 

@@ -57,9 +57,8 @@ constexpr SocketLayout layout_of(SocketTable table) {
 }
 
 Error unknown_structure(std::string_view name, std::size_t offset, std::uint64_t size) {
-  Error error = data_error(name, offset, "the kernel's structure of " + std::to_string(size) + " bytes is not known");
-  error.code = ErrorCode::kVersion;
-  return error;
+  return data_error(name, offset, "the kernel's structure of " + std::to_string(size) + " bytes is not known",
+                    ErrorCode::kVersion);
 }
 
 /// Checks the structure at `offset`, which begins with its size.

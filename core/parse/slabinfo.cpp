@@ -34,9 +34,7 @@ std::string_view word_from_end(std::string_view line, std::size_t from_end) {
 Result<SlabinfoColumns> SlabinfoColumns::read(std::string_view& rest, std::size_t size) {
   std::string_view line;
   if (!next_line(rest, line) || !line.starts_with("slabinfo - version: ")) {
-    Error error = data_error(kSlabinfoFile, 0, "does not start with 'slabinfo - version: '");
-    error.code = ErrorCode::kVersion;
-    return error;
+    return data_error(kSlabinfoFile, 0, "does not start with 'slabinfo - version: '", ErrorCode::kVersion);
   }
   const std::size_t offset = size - rest.size();
   SlabinfoColumns columns;

@@ -12,9 +12,7 @@ constexpr std::size_t kNameSize = 32;
 constexpr std::uint32_t kMaxCpuSlots = 65536;  // far above any kernel's limit; prevents overflow of the products
 
 Error version_error(std::string_view name, std::size_t offset, const std::string& detail) {
-  Error error = data_error(name, offset, detail);
-  error.code = ErrorCode::kVersion;
-  return error;
+  return data_error(name, offset, detail, ErrorCode::kVersion);
 }
 
 }  // namespace
