@@ -82,27 +82,8 @@ class Places {
   std::vector<Place> places_;
 };
 
-/// The process-wide helper. Thread safety: safe.
-class HelperOfProcess {
- public:
-  std::shared_ptr<AttachHelper> get() {
-    const MutexLock lock(mutex_);
-    return helper_;
-  }
-  void set(std::shared_ptr<AttachHelper> helper) {
-    const MutexLock lock(mutex_);
-    helper_ = std::move(helper);
-  }
-
- private:
-  Mutex mutex_;
-  std::shared_ptr<AttachHelper> helper_ MEMSTAT_GUARDED_BY(mutex_);
-};
-
-HelperOfProcess& helper_of_process() {
-  static HelperOfProcess helper;
-  return helper;
-}
+Mutex helper_mutex;
+std::shared_ptr<AttachHelper> helper_of_process MEMSTAT_GUARDED_BY(helper_mutex);
 
 Error gone() { return system_error("the helper process", ENOENT, "is gone: restart memstatd to count events again"); }
 
@@ -179,7 +160,14 @@ bool AttachHelper::is_alive() {
   return !is_gone_;
 }
 
-std::shared_ptr<AttachHelper> process_helper() { return helper_of_process().get(); }
-void set_process_helper(std::shared_ptr<AttachHelper> helper) { helper_of_process().set(std::move(helper)); }
+std::shared_ptr<AttachHelper> process_helper() {
+  const MutexLock lock(helper_mutex);
+  return helper_of_process;
+}
+
+void set_process_helper(std::shared_ptr<AttachHelper> helper) {
+  const MutexLock lock(helper_mutex);
+  helper_of_process = std::move(helper);
+}
 
 }  // namespace memstat::events

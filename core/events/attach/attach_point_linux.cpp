@@ -14,8 +14,6 @@
 
 #include <algorithm>
 
-#include "core/base/unique_fd.h"
-
 namespace memstat::events {
 namespace {
 

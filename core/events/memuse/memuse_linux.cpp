@@ -7,7 +7,6 @@
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/base/clock.h"

@@ -160,13 +160,18 @@ void CallerTable::release(Slot& slot) {
   slot = {};
 }
 
-bool CallerTable::take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot) {
+CallerTable::Counted CallerTable::count_row(std::span<const memstat_site_cpu> cpus, std::size_t at) {
   Counted now;
   for (const memstat_site_cpu& cpu : cpus) {
     now.allocations += figure_now(cpu.rows[at].allocations);
     now.requested += figure_now(cpu.rows[at].requested);
     now.failures += figure_now(cpu.rows[at].failures);
   }
+  return now;
+}
+
+bool CallerTable::take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot) {
+  const Counted now = count_row(cpus, at);
   const std::uint64_t allocations = grown(slot.counted.allocations, now.allocations);
   const std::uint64_t requested = grown(slot.counted.requested, now.requested);
   const std::uint64_t failures = grown(slot.counted.failures, now.failures);
@@ -199,13 +204,7 @@ bool CallerTable::take(const memstat_site_slot& facts, std::span<const memstat_s
 
 void CallerTable::take_unplaced(std::span<const memstat_site_cpu> cpus) {
   for (std::size_t i = 0; i < unplaced_counted_.size(); ++i) {
-    Counted now;
-    for (const memstat_site_cpu& cpu : cpus) {
-      const memstat_site_row& row = cpu.rows[MEMSTAT_SITE_ALL + i];
-      now.allocations += figure_now(row.allocations);
-      now.requested += figure_now(row.requested);
-      now.failures += figure_now(row.failures);
-    }
+    const Counted now = count_row(cpus, MEMSTAT_SITE_ALL + i);
     const SiteTally tally{.allocations = grown(unplaced_counted_[i].allocations, now.allocations),
                           .allocated = grown(unplaced_counted_[i].requested, now.requested),
                           .failures = grown(unplaced_counted_[i].failures, now.failures)};

@@ -111,6 +111,8 @@ class CallerTable {
   void look_at_slot(memstat_site_table& table, std::span<memstat_site_cpu> cpus, std::size_t at, std::int64_t now_ns);
   void bind(const memstat_site_table& table, std::size_t at, Slot& slot);
   void release(Slot& slot);
+  /// The sums of a row over the CPUs.
+  static Counted count_row(std::span<const memstat_site_cpu> cpus, std::size_t at);
   /// Takes the events since the last look. Returns false if there were none.
   bool take(const memstat_site_slot& facts, std::span<const memstat_site_cpu> cpus, std::size_t at, Slot& slot);
   void take_unplaced(std::span<const memstat_site_cpu> cpus);
