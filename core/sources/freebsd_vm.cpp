@@ -382,14 +382,15 @@ bool is_needed(std::string_view name) {
 }
 
 bool is_setting(std::string_view name) {
-  constexpr std::string_view kOthers[] = {"vm.stats.vm.v_page_count", "vm.stats.vm.v_pageout_free_min",
-                                          "vm.stats.vm.v_interrupt_free_min"};
+  for (const std::string_view other :
+       {"vm.stats.vm.v_page_count", "vm.stats.vm.v_pageout_free_min", "vm.stats.vm.v_interrupt_free_min"}) {
+    if (name == other) return true;
+  }
   std::uint32_t domain = 0;
   std::string_view leaf;
   const bool is_of_domain = split_domain(name, domain, leaf);
   return std::any_of(kThresholds.begin(), kThresholds.end(),
-                     [&](const Threshold& one) { return is_of_domain ? one.leaf == leaf : kLeaves[one.all] == name; }) ||
-         std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);
+                     [&](const Threshold& one) { return is_of_domain ? one.leaf == leaf : kLeaves[one.all] == name; });
 }
 
 struct State final : ReaderState, SysctlListState {};
