@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Thread names for `top -H`, `ps -T` and debuggers.
+// Thread names for `top -H`, `ps -T` and debuggers, and threads without signals.
 #pragma once
 
 #include <pthread.h>
+
+#include <csignal>
 
 #if defined(__FreeBSD__)
 #include <pthread_np.h>
@@ -18,5 +20,22 @@ inline void name_thread(const char* name) {
   ::pthread_setname_np(::pthread_self(), name);
 #endif
 }
+
+/// Blocks all signals except faults in this thread, and in threads that it creates, while it exists.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigdelset(&all, fault);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace memstat

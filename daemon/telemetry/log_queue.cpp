@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -151,22 +150,11 @@ void LogQueue::push(std::string_view line) noexcept {
 }
 
 void LogQueue::start_thread() {
-  // SIGPIPE from a closed log must not end the process.
-  sigset_t old_signals;
-  sigset_t all_signals;
-  sigfillset(&all_signals);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigdelset(&all_signals, fault);
-  pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
-  try {
-    std::thread thread([state = state_] { state->run(); });
-    const MutexLock lock(state_->mutex);
-    state_->thread = std::move(thread);
-    state_->has_thread = true;
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &old_signals, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &old_signals, nullptr);
+  const SignalsBlocked blocked;  // SIGPIPE from a closed log must not end the process
+  std::thread thread([state = state_] { state->run(); });
+  const MutexLock lock(state_->mutex);
+  state_->thread = std::move(thread);
+  state_->has_thread = true;
 }
 
 bool LogQueue::flush(milliseconds longest) noexcept {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "daemon/ctl/source/http_client.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -119,9 +118,6 @@ int wait_for(int fd, short events, TimePoint deadline) {
 /// Returns 0 or an errno.
 int connect_to(const UniqueFd& socket, const addrinfo& address, TimePoint deadline) {
   if (socket.get() < 0) return errno;
-  ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
-  const int flags = ::fcntl(socket.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) return errno;
   int status = 0;
   while ((status = ::connect(socket.get(), address.ai_addr, address.ai_addrlen)) != 0 && errno == EAGAIN) {
     if (system_clock().now() >= deadline) return ETIMEDOUT;
@@ -199,7 +195,8 @@ std::string plain_get(const HttpUrl& url, const std::string& request, std::strin
   const TimePoint deadline = system_clock().now() + std::chrono::seconds(kHttpSeconds);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* address = found == nullptr ? &unix_socket : found; address != nullptr; address = address->ai_next) {
-    const UniqueFd socket(::socket(address->ai_family, address->ai_socktype, address->ai_protocol));
+    const UniqueFd socket(
+        ::socket(address->ai_family, address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address->ai_protocol));
     error =
         connect_to(socket, *address, std::min(deadline, system_clock().now() + std::chrono::seconds(kHttpConnectSeconds)));
     if (error != 0) continue;

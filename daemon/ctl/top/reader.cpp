@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "core/base/thread_name.h"
 
 namespace memstat::ctl {
 
@@ -53,26 +54,6 @@ struct TopReader::State {
   UniqueFd done;  // a byte for each completed read
 };
 
-namespace {
-
-/// Blocks signals in new threads while it exists; they are for the main thread.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
-
 void apply(TopReading reading, TopModel& model) {
   if (reading.sample) model.add(std::move(*reading.sample), std::move(reading.heading));
   if (!reading.histories.empty()) model.seed(reading.histories);
@@ -88,11 +69,7 @@ TopReader::TopReader(std::unique_ptr<ReportSource> source, std::size_t first_pol
   state_->from = std::move(from);
   state_->poll_count = state_->source->poll_count();
   state_->next_poll = std::min(first_poll, state_->poll_count);
-  if (std::array<int, 2> ends{}; ::pipe(ends.data()) == 0) {
-    for (const int end : ends) {
-      ::fcntl(end, F_SETFD, FD_CLOEXEC);
-      ::fcntl(end, F_SETFL, O_NONBLOCK);
-    }
+  if (std::array<int, 2> ends{}; ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
     wake_ = UniqueFd(ends[0]);
     state_->done = UniqueFd(ends[1]);
   }
@@ -108,7 +85,7 @@ void TopReader::start(Wish wish) {
   if (wake_.get() >= 0) {
     std::packaged_task<TopReading()> task([state = state_, wish] { return state->read(wish); });
     std::future<TopReading> result = task.get_future();
-    const SignalsBlocked blocked;
+    const SignalsBlocked blocked;  // they are for the main thread
     try {
       std::thread([task = std::move(task), state = state_]() mutable {
         task();

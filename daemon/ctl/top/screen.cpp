@@ -35,15 +35,6 @@ void record_signal(int signal) {
   errno = error;
 }
 
-bool open_signals() {
-  if (::pipe(signal_pipe.data()) != 0) return false;
-  for (const int end : signal_pipe) {
-    ::fcntl(end, F_SETFD, FD_CLOEXEC);
-    ::fcntl(end, F_SETFL, O_NONBLOCK);
-  }
-  return true;
-}
-
 /// Call after initializing curses, which installs its own handlers.
 void take_signals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
@@ -89,7 +80,7 @@ TopScreen::TopScreen() {
   std::setlocale(LC_CTYPE, "");
   is_utf8_ = std::strcmp(::nl_langinfo(CODESET), "UTF-8") == 0;
   for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals.at(i), nullptr, &actions_before.at(i));
-  if (!open_signals()) {
+  if (::pipe2(signal_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     problem_ = std::string("cannot make a pipe for signals: ") + std::strerror(errno);
     return;
   }
