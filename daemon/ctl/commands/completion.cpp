@@ -8,9 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/text.h"
 #include "core/inspect/inspection.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/explain/explain.h"
 

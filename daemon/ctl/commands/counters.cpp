@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Events of a CPU, a process or a command, counted by CPU and kernel.
-
 #include <array>
 
-#include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 
 #if defined(MEMSTAT_HAVE_COUNTERS)
@@ -19,9 +16,7 @@
 #include <utility>
 
 #include "core/include/libcpc.h"
-#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 namespace {

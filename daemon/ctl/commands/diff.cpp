@@ -6,11 +6,9 @@
 #include <map>
 #include <tuple>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
 #include "daemon/ctl/source/api_answers.h"

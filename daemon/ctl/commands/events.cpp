@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 
 namespace memstat::ctl {

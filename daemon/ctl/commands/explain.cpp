@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Explains a word: its meaning, source and remedy.
-
 #include <array>
 #include <string_view>
 #include <vector>
 
-#include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/report_table.h"
 #include "daemon/explain/explain.h"
 
 namespace memstat::ctl {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/base/text.h"
 #include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <utility>
 
 #include "core/diagnosis/growth.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/explain/tables.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The output of netstat -m.
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 
 #include <array>
@@ -10,7 +9,6 @@
 
 #include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 

@@ -4,10 +4,8 @@
 #include <string>
 
 #include "core/base/digits.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 namespace {

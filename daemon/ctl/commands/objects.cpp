@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The allocated objects of a type in a crash dump.
-#include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
-
+#include "daemon/ctl/commands/shared_options.h"
 #if defined(MEMSTAT_HAVE_POSTMORTEM)
 
 #include <array>
@@ -15,9 +13,6 @@
 #include "core/kernel/open_view.h"
 #include "core/postmortem/dump_objects.h"
 #include "daemon/ctl/commands/named_type.h"
-#include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {

@@ -10,12 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/snapshot/snapshot.h"
 

@@ -10,10 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 namespace {

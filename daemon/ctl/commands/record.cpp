@@ -3,11 +3,9 @@
 
 #include "core/base/clock.h"
 #include "core/c_api/run_query.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {

@@ -5,14 +5,10 @@
 #include <string_view>
 
 #include "core/base/clock.h"
-#include "core/base/text.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
-#include "daemon/ctl/commands/poll_walk.h"
 #include "daemon/ctl/commands/reports.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/source/report_source.h"
 
 namespace memstat::ctl {
 namespace {

@@ -16,10 +16,8 @@
 #include <vector>
 
 #include "core/base/unique_fd.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options that several commands share, and the values of options.
+// What every command includes: the options that several share, and the values of options.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "config/name_pattern.h"
-#include "daemon/ctl/commands/options.h"
+#include "daemon/ctl/commands/commands.h"
 
 namespace memstat::ctl {
 

@@ -9,12 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/report_table.h"
-#include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
 #include "daemon/ctl/top/model.h"
 #include "daemon/explain/explain.h"

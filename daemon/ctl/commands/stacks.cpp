@@ -11,13 +11,9 @@
 
 #include "core/base/clock.h"
 #include "core/events/memuse/kernel_symbols.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
 #include "daemon/ctl/output/progress.h"
-#include "daemon/ctl/output/report_table.h"
-#include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/source/type_figures.h"
 
 namespace memstat::ctl {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Full-screen view of all memory types.
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/poll_walk.h"
 
 #include <poll.h>

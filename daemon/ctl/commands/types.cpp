@@ -6,7 +6,6 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/ctl/source/type_figures.h"

@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 

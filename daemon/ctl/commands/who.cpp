@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "core/kernel/open_view.h"
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/report_table.h"
 #include "daemon/ctl/source/inspections.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/poll/capture_bound.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/base/text.h"
 #include "daemon/ctl/commands/reports.h"
 
 #include <algorithm>
@@ -9,11 +8,7 @@
 
 #include "core/diagnosis/growth.h"
 #include "core/diagnosis/words.h"
-#include "daemon/ctl/commands/commands.h"
-#include "daemon/ctl/commands/poll_walk.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/source/report_source.h"
 #include "daemon/snapshot/evidence_builder.h"
 
 namespace memstat::ctl {

@@ -2,11 +2,8 @@
 // The output of vmstat -z: every uma(9) zone, in list order.
 #include <array>
 
-#include "daemon/ctl/commands/commands.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
-#include "daemon/ctl/output/cells.h"
-#include "daemon/ctl/output/report_table.h"
 
 namespace memstat::ctl {
 namespace {
