@@ -8,6 +8,7 @@
 
 #include "core/diagnosis/growth.h"
 #include "core/diagnosis/words.h"
+#include "daemon/ctl/commands/named_type.h"
 #include "daemon/ctl/commands/shared_options.h"
 #include "daemon/snapshot/evidence_builder.h"
 
