@@ -88,9 +88,10 @@ std::optional<std::size_t> read_paired_numbers(std::string_view text, std::strin
     names.remove_prefix(prefix.size());
     values.remove_prefix(prefix.size());
     std::size_t next = 0;  // expected index of the next number, if they are in text order
+    std::size_t missing = numbers.size();
     std::string_view name;
     std::string_view value;
-    while (next_word(names, name)) {
+    while (missing > 0 && next_word(names, name)) {
       const bool has_value = next_word(values, value);
       for (std::size_t tries = 0; tries < numbers.size(); ++tries) {
         const std::size_t at = (next + tries) % numbers.size();
@@ -98,6 +99,7 @@ std::optional<std::size_t> read_paired_numbers(std::string_view text, std::strin
         numbers[at].value = has_value ? parse_u64(value) : std::nullopt;
         if (!numbers[at].value) return values_offset;
         next = at + 1;
+        --missing;
         break;
       }
     }
