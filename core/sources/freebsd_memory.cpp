@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory statistics of FreeBSD that are not plain numbers: swap devices (vm.swap_info.N, struct xswdev of
-// sys/vm/vm_param.h, in pages), free blocks by order (core/parse/phys_free.h), and the size of the ARC, ZFS's cache
-// (kstat.zfs.misc.arcstats; the kernel computes them all for each leaf, so only three are read).
+// sys/vm/vm_param.h, in pages), and free blocks by order (core/parse/phys_free.h).
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -25,29 +24,12 @@ constexpr SystemMetric kSwapDeviceBytes =
 constexpr SystemMetric kSwapDeviceUsedBytes = gauge_metric("memstat_swap_device_used_bytes", Tier::kDefault,
                                                            "Bytes of a swap device that are in use now.", {"device"});
 
-constexpr SystemMetric kArcBytes =
-    gauge_metric("memstat_zfs_arc_bytes", Tier::kDefault, "Bytes that the ARC, the cache of ZFS, holds now.");
-
-constexpr SystemMetric kArcTargetBytes = gauge_metric("memstat_zfs_arc_target_bytes", Tier::kDefault,
-                                                      "Target size of the ARC in bytes now; a larger ARC shrinks.");
-
-constexpr SystemMetric kArcMinBytes = gauge_metric("memstat_zfs_arc_min_bytes", Tier::kDefault,
-                                                   "Minimum size of the ARC in bytes, even when memory is short.");
-
-constexpr std::string_view kOrigin = "sysctl vm.phys_free, vm.swap_info, kstat.zfs.misc.arcstats";
+constexpr std::string_view kOrigin = "sysctl vm.phys_free, vm.swap_info";
 constexpr std::string_view kPhysFree = "vm.phys_free";
 constexpr std::string_view kSwapDevices = "vm.nswapdev";
 constexpr std::string_view kSwapInfo = "vm.swap_info";
 constexpr std::uint32_t kMaxSwapDevices = 32;
 constexpr std::size_t kBundlePart = 0;
-
-struct ArcLeaf {
-  std::string_view name;
-  const SystemMetric* metric;
-};
-constexpr ArcLeaf kArcLeaves[] = {{"kstat.zfs.misc.arcstats.size", &kArcBytes},
-                                  {"kstat.zfs.misc.arcstats.c", &kArcTargetBytes},
-                                  {"kstat.zfs.misc.arcstats.c_min", &kArcMinBytes}};
 
 /// The offset of xsw_nblks, which xsw_used follows; nothing if no known kernel has a structure of this size.
 std::optional<std::size_t> place_of_blocks(std::size_t size) {
@@ -109,12 +91,6 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const auto take = [&](std::string_view name, std::string_view bytes) {
     if (name == kPhysFree) return !add_free_blocks(bytes, raw.page_size, statistics);
     if (name == kSwapDevices) return knows_swap = sysctl_number(bytes).has_value();
-    for (const ArcLeaf& leaf : kArcLeaves) {
-      if (name != leaf.name) continue;
-      const auto number = sysctl_number(bytes);
-      if (number) statistics.add(*leaf.metric, *number);
-      return number.has_value();
-    }
     return take_device(name, bytes, raw.page_size, swap, statistics);
   };
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
@@ -134,7 +110,6 @@ std::uint32_t count_devices(std::string_view number) {
 Result<void> find_sysctls(KernelView& view, SysctlListState& state) {
   state.clear();
   std::vector<std::string> names{std::string(kPhysFree), std::string(kSwapDevices)};
-  for (const ArcLeaf& leaf : kArcLeaves) names.emplace_back(leaf.name);
   if (view.read_sysctl(kSwapDevices, state.scratch, sizeof(std::uint64_t))) {
     const std::uint32_t devices = count_devices(state.scratch.view());
     for (std::uint32_t i = 0; i < devices; ++i) names.push_back(std::string(kSwapInfo) + "." + std::to_string(i));
@@ -180,9 +155,6 @@ constexpr MetricOrigin kOrigins[] = {
     {kSwapFreeBytes, "sum of xsw_nblks - xsw_used of all vm.swap_info x page size"},
     {kSwapDeviceBytes, "xsw_nblks of vm.swap_info.DEVICE x page size"},
     {kSwapDeviceUsedBytes, "xsw_used of vm.swap_info.DEVICE x page size"},
-    {kArcBytes, "kstat.zfs.misc.arcstats.size"},
-    {kArcTargetBytes, "kstat.zfs.misc.arcstats.c"},
-    {kArcMinBytes, "kstat.zfs.misc.arcstats.c_min"},
 };
 
 }  // namespace
@@ -194,9 +166,7 @@ const SourceDescriptor descriptor{
     .os = OperatingSystem::kFreeBsd,
     .origins = kOrigins,
     .interval = std::chrono::seconds(30),
-    .notes =
-        "no privilege needed; the kernel numbers swap devices in the order of swapinfo(8); the figures of ZFS are missing "
-        "if it was loaded after memstatd started",
+    .notes = "no privilege needed; the kernel numbers swap devices in the order of swapinfo(8)",
     .steps = source_steps<State, open, read, parse>(),
 };
 

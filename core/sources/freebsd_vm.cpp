@@ -13,6 +13,10 @@
 // stacks, the array of pages, driver memory. Unaccounted are pages in per-CPU caches (zones "vm pgcache" of uma, if the
 // kernel reports them) and pages in transit.
 //
+// The ARC, the cache of ZFS, is in kmem. It gives memory back down to its minimum, so that part is available. An ARC above
+// its target is not shrinking as it should, and what it holds above the target is not counted. The kernel computes all of
+// arcstats for each leaf, so only three are read.
+//
 // This kernel counts neither out-of-memory kills nor failed page allocations.
 #include <algorithm>
 #include <array>
@@ -39,6 +43,15 @@ constexpr SystemMetric kPageEvents = counter_metric(
 constexpr SystemMetric kDaemonWantedPages =
     gauge_metric("memstat_page_daemon_wanted_pages", Tier::kDefault,
                  "Pages that the controller of FreeBSD's page daemon wants to be freed now, by domain.", {"node"});
+
+constexpr SystemMetric kArcBytes =
+    gauge_metric("memstat_zfs_arc_bytes", Tier::kDefault, "Bytes that the ARC, the cache of ZFS, holds now.");
+
+constexpr SystemMetric kArcTargetBytes = gauge_metric("memstat_zfs_arc_target_bytes", Tier::kDefault,
+                                                      "Target size of the ARC in bytes now; a larger ARC shrinks.");
+
+constexpr SystemMetric kArcMinBytes = gauge_metric("memstat_zfs_arc_min_bytes", Tier::kDefault,
+                                                   "Minimum size of the ARC in bytes, even when memory is short.");
 
 constexpr std::string_view kOrigin = "sysctl vm";
 
@@ -85,7 +98,10 @@ constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_user_wi
                                                           "vm.stats.vm.v_swappgsin",
                                                           "vm.stats.vm.v_swappgsout",
                                                           "vm.stats.vm.v_vnodepgsin",
-                                                          "vm.stats.vm.v_vnodepgsout"});
+                                                          "vm.stats.vm.v_vnodepgsout",
+                                                          "kstat.zfs.misc.arcstats.size",
+                                                          "kstat.zfs.misc.arcstats.c",
+                                                          "kstat.zfs.misc.arcstats.c_min"});
 using Leaf = ListedName<kLeaves>;
 
 constexpr std::size_t kQueueCount = 5;
@@ -224,6 +240,19 @@ bool take_domain_leaf(std::string_view leaf, std::string_view bytes, Domain& dom
 
 using Numbers = std::array<KeyedNumber, kLeaves.size()>;
 
+/// Adds the statistics of the ARC. Returns the bytes that it can give back.
+std::uint64_t add_arc(const Numbers& numbers, StagedStatistics& statistics) {
+  const Amount size = numbers[Leaf("kstat.zfs.misc.arcstats.size")].value;
+  const Amount target = numbers[Leaf("kstat.zfs.misc.arcstats.c")].value;
+  const Amount least = numbers[Leaf("kstat.zfs.misc.arcstats.c_min")].value;
+  if (size) statistics.add(kArcBytes, *size);
+  if (target) statistics.add(kArcTargetBytes, *target);
+  if (least) statistics.add(kArcMinBytes, *least);
+  if (!size || !target || !least) return 0;
+  const std::uint64_t kept = std::min(*size, *target);
+  return kept - std::min(kept, *least);
+}
+
 void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t page_size, StagedStatistics& statistics) {
   const auto bytes = [&](Leaf leaf) -> Amount { return numbers[leaf].value; };
   const auto pages = [&](Leaf leaf) -> Amount {
@@ -266,7 +295,8 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
   // Dirty inactive pages go to the laundry first.
   const Amount cached =
       saturating_sum(pages("vm.stats.vm.v_inactive_count").value_or(0), pages("vm.stats.vm.v_cache_count").value_or(0));
-  statistics.add(kAvailableBytes, saturating_sum(*pages("vm.stats.vm.v_free_count"), *cached));
+  statistics.add(kAvailableBytes,
+                 saturating_sum(saturating_sum(*pages("vm.stats.vm.v_free_count"), *cached), add_arc(numbers, statistics)));
 }
 
 struct Counter {
@@ -464,7 +494,9 @@ constexpr MetricOrigin kOrigins[] = {
     {kAccountedBytes, "wired_other: vm.stats.vm.v_wire_count x page size - the five parts before"},
     {kUnaccountedBytes, "(vm.stats.vm.v_page_count - vm.stats.vm.v_free_count) x page size - every part"},
     {kTotalBytes, "vm.stats.vm.v_page_count x page size"},
-    {kAvailableBytes, "(v_free_count + v_inactive_count + v_cache_count) of vm.stats.vm x page size"},
+    {kAvailableBytes,
+     "(v_free_count + v_inactive_count + v_cache_count) of vm.stats.vm x page size, with ZFS also the lower of size and c, "
+     "- c_min, of kstat.zfs.misc.arcstats"},
     {kPartMissing, "1 for active, inactive or wired_other without its sysctl"},
     {kZoneWatermarkBytes,
      "free_min, free_reserved, free_severe, free_target, inactive_target of vm.domain.N.stats, "
@@ -477,6 +509,9 @@ constexpr MetricOrigin kOrigins[] = {
     {kPageEvents,
      "v_pdwakeups, v_pdshortfalls, v_reactivated, v_intrans of vm.stats.vm, "
      "vm.pageout_lock_miss, broken, reclaimed of vm.reserv, vm.largepages.reclaim_tries"},
+    {kArcBytes, "kstat.zfs.misc.arcstats.size"},
+    {kArcTargetBytes, "kstat.zfs.misc.arcstats.c"},
+    {kArcMinBytes, "kstat.zfs.misc.arcstats.c_min"},
     {kPagedPages, "v_swappgsin, v_swappgsout, v_vnodepgsin, v_vnodepgsout of vm.stats.vm"},
 };
 
@@ -485,14 +520,15 @@ constexpr MetricOrigin kOrigins[] = {
 extern const SourceDescriptor descriptor;
 const SourceDescriptor descriptor{
     .name = "freebsd_vm",
-    .origin = "sysctl vm.stats, vm.domain",
+    .origin = "sysctl vm.stats, vm.domain, kstat.zfs.misc.arcstats",
     .os = OperatingSystem::kFreeBsd,
     .allocator = Allocator::kPage,
     .is_roster = true,
     .origins = kOrigins,
     .notes =
         "no privilege needed; unaccounted bytes are pages in per-CPU caches, and those that change while the sysctls are "
-        "read; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; this kernel does not count "
+        "read; only amd64 reports page tables and pv entries, elsewhere they are in wired_other; the figures of ZFS are "
+        "missing if it was loaded after memstatd started; this kernel does not count "
         "out-of-memory kills or failed page allocations",
     .steps = source_steps<State, open, read, parse>(),
 };

@@ -294,7 +294,11 @@ def pages(sysctls, add):
     total = count["page_count"] * size
     add("memstat_unaccounted_bytes", total - count["free_count"] * size - sum(parts.values()))
     add("memstat_memory_total_bytes", total)
-    add("memstat_memory_available_bytes", (count["free_count"] + count["inactive_count"] + (count["cache_count"] or 0)) * size)
+    arc = [sysctls(f"kstat.zfs.misc.arcstats.{leaf}") for leaf in ("size", "c", "c_min")]
+    for value, name in zip(arc, ("", "target_", "min_")):
+        add(f"memstat_zfs_arc_{name}bytes", value)
+    add("memstat_memory_available_bytes", (count["free_count"] + count["inactive_count"] + (count["cache_count"] or 0)) * size +
+        (0 if None in arc else max(0, min(arc[:2]) - arc[2])))
     add("memstat_page_frees_total", sysctls("vm.stats.vm.v_tfree"))
     add("memstat_reclaimed_pages_total", sysctls("vm.stats.vm.v_dfree"), by="page_daemon")
     for kind, name in PAGE_EVENTS.items():
@@ -336,8 +340,6 @@ def memory(sysctls, add):
         add("memstat_swap_device_used_bytes", used * size, device=str(device))
     add("memstat_swap_total_bytes", sum(blocks for blocks, _ in devices) * size)
     add("memstat_swap_free_bytes", sum(blocks - used for blocks, used in devices) * size)
-    for leaf, name in (("size", ""), ("c", "target_"), ("c_min", "min_")):
-        add(f"memstat_zfs_arc_{name}bytes", sysctls(f"kstat.zfs.misc.arcstats.{leaf}"))
 
 
 def expect(sysctls, add, release):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Swap devices, free blocks and the ARC, from handwritten sysctls.
+// Swap devices and free blocks, from sysctls made by hand.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -84,19 +84,6 @@ TEST_F(FreeBsdMemory, KnowsTheStructuresOfOtherKernels) {
   const auto found = read();
   EXPECT_EQ(found.at("swap_device_bytes{0}"), 7U * 4096) << "before 12.0";
   EXPECT_EQ(found.at("swap_device_used_bytes{1}"), 4U * 4096) << "i386";
-}
-
-TEST_F(FreeBsdMemory, HasTheArcWhereThereIsOne) {
-  EXPECT_FALSE(read().contains("zfs_arc_bytes"));
-  kernel_.set_u64("kstat.zfs.misc.arcstats.size", 5);
-  kernel_.set_u64("kstat.zfs.misc.arcstats.c", 6);
-  kernel_.set_u64("kstat.zfs.misc.arcstats.c_min", 7);
-  SourceReader reader(source());
-  ASSERT_TRUE(refresh(reader, kernel_, list_, 1));
-  const auto found = statistics_of(reader.staging);
-  EXPECT_EQ(found.at("zfs_arc_bytes"), 5U);
-  EXPECT_EQ(found.at("zfs_arc_target_bytes"), 6U);
-  EXPECT_EQ(found.at("zfs_arc_min_bytes"), 7U);
 }
 
 TEST_F(FreeBsdMemory, RefusesDamagedSysctls) {

@@ -115,6 +115,29 @@ class FreebsdVm : public testing::Test {
   std::uint64_t generation_ = 0;
 };
 
+TEST_F(FreebsdVm, WhatTheArcCanGiveBackIsAvailable) {
+  const auto read = [this] {
+    MemoryTypeList list;
+    SourceReader reader(source());
+    EXPECT_TRUE(refresh(reader, kernel_, list, 1));
+    return statistics_of(reader.staging);
+  };
+  const std::uint64_t without = read().at("memory_available_bytes");
+  EXPECT_FALSE(read().contains("zfs_arc_bytes"));
+  kernel_.set_u64("kstat.zfs.misc.arcstats.size", 90 * kPage);
+  kernel_.set_u64("kstat.zfs.misc.arcstats.c", 100 * kPage);
+  kernel_.set_u64("kstat.zfs.misc.arcstats.c_min", 20 * kPage);
+  auto found = read();
+  EXPECT_EQ(found.at("zfs_arc_bytes"), 90 * kPage);
+  EXPECT_EQ(found.at("zfs_arc_target_bytes"), 100 * kPage);
+  EXPECT_EQ(found.at("zfs_arc_min_bytes"), 20 * kPage);
+  EXPECT_EQ(found.at("memory_available_bytes"), without + 70 * kPage);
+  kernel_.set_u64("kstat.zfs.misc.arcstats.c", 30 * kPage);
+  EXPECT_EQ(read().at("memory_available_bytes"), without + 10 * kPage) << "the rest should be free by now";
+  kernel_.set_u64("kstat.zfs.misc.arcstats.size", 5 * kPage);
+  EXPECT_EQ(read().at("memory_available_bytes"), without);
+}
+
 TEST_F(FreebsdVm, MakesATypeOfEachQueueOfEachDomainAndOneOfWiredPages) {
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(reader_->staging.types().size(), 11U);
