@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ARC, the cache of ZFS, that does not give memory back while memory is short. A large ARC by itself is healthy.
+#include <array>
+
+#include "core/diagnosis/cause.h"
+#include "core/diagnosis/words.h"
+
+namespace memstat::causes::arc {
+namespace {
+
+constexpr std::string_view kSize = "memstat_zfs_arc_bytes";
+constexpr std::string_view kTarget = "memstat_zfs_arc_target_bytes";
+constexpr std::string_view kMin = "memstat_zfs_arc_min_bytes";
+
+/// Share of the target above which the ARC normally evicts at once.
+constexpr double kAbove = 1.05;
+/// Share of memory that the minimum may keep. Its default is a thirty-second part.
+constexpr double kMinShare = 0.25;
+constexpr double kShortShare = 0.1;
+
+void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto size = evidence.value(kSize);
+  const auto target = evidence.value(kTarget);
+  const auto least = evidence.value(kMin);
+  if (!size || !target || !least || !evidence.available_bytes) return;
+  const double available = evidence.share(*evidence.available_bytes);
+  const bool is_stuck = *size > kAbove * *target && evidence.share(*size - *target) > 0.02;
+  const bool is_kept = evidence.share(std::min(*size, *least)) > kMinShare;
+  if (available >= kShortShare || (!is_stuck && !is_kept)) return;
+  Finding& finding = add_finding(
+      found, cause, Severity::kWasteful, Certainty::kLikely,
+      is_stuck ? "The ZFS cache (ARC) holds " + bytes_text(*size) + ", " + bytes_text(*size - *target) + " above its target"
+               : "The ZFS cache (ARC) keeps " + bytes_text(*size) + ", because its minimum is " + bytes_text(*least));
+  finding
+      .fact({.text = bytes_text(*size) + ", target " + bytes_text(*target) + ", minimum " + bytes_text(*least),
+             .source = std::string(kSize),
+             .value = size,
+             .limit = is_stuck ? target : least})
+      .fact({.text = bytes_text(*evidence.available_bytes) + " available, " + percent_text(available) + " of all memory",
+             .source = "memstat_memory_available_bytes",
+             .value = evidence.available_bytes})
+      .leads_to(is_stuck ? "Vnodes in use, or data not yet written, hold what it should give back."
+                         : "Programs are swapped out or killed before it shrinks further.")
+      .then(is_stuck ? "sysctl kstat.zfs.misc.arcstats.dnode_size kern.maxvnodes vfs.numvnodes"
+                     : "sysctl vfs.zfs.arc.min vfs.zfs.arc.max");
+  finding.bytes = is_stuck ? *size - *target : *size;
+}
+
+constexpr std::string_view kNeeds[] = {kSize, kTarget, kMin};
+constexpr std::array kCauses{Cause{.name = "arc_stuck",
+                                   .looks_for = "The cache of ZFS does not shrink although memory is short.",
+                                   .system = CauseSystem::kFreeBsd,
+                                   .needs = kNeeds,
+                                   .look = look}};
+
+}  // namespace
+extern const std::span<const Cause> causes;
+constinit const std::span<const Cause> causes = kCauses;
+}  // namespace memstat::causes::arc
