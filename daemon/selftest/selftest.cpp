@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -244,15 +245,29 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
   return test;
 }
 
+namespace {
+
+/// Where this program's installation has examples for the service, below any prefix.
+std::string examples_directory() {
+  constexpr std::string_view kExamples = "share/doc/memstatd/examples";
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path own = program.parent_path().parent_path() / kExamples;
+  return !error && std::filesystem::is_directory(own, error) ? own.string() : "/usr/" + std::string(kExamples);
+}
+
+}  // namespace
+
 std::string service_advice(std::string_view needs, std::string_view opened_as) {
   if (opened_as.starts_with("root with all")) return kRefusedToRoot;
   if (needs.find("CAP_BPF") != std::string_view::npos) {
-    return "it needs " + std::string(needs) +
-           " when it starts: copy /usr/share/doc/memstatd/examples/events.conf to /etc/systemd/system/memstatd.service.d/ "
+    return "it needs " + std::string(needs) + " when it starts: copy " + examples_directory() +
+           "/events.conf to /etc/systemd/system/memstatd.service.d/ "
            "and restart memstatd; in a container: --cap-add; or start it as root";
   }
   if (needs == "CAP_SYSLOG") {
-    return "it needs CAP_SYSLOG and /dev/kmsg when it starts: copy /usr/share/doc/memstatd/examples/kernel-log.conf to "
+    return "it needs CAP_SYSLOG and /dev/kmsg when it starts: copy " + examples_directory() +
+           "/kernel-log.conf to "
            "/etc/systemd/system/memstatd.service.d/ and restart memstatd; or start it as root";
   }
   std::string names(needs.empty() ? "CAP_DAC_READ_SEARCH" : needs);

@@ -198,7 +198,8 @@ void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& 
                 .value = evidence.available_bytes});
   finding.leads_to("A container's group is often removed with its program. The kernel's log names it.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
-  if (evidence.samples(kLogEvents).empty()) finding.then("cat /usr/share/doc/memstatd/examples/kernel-log.conf");
+  if (evidence.samples(kLogEvents).empty())  // below any prefix
+    finding.then("cat $(dirname $(command -v memstatd))/../share/doc/memstatd/examples/kernel-log.conf");
   note_end(evidence, finding);
 }
 

@@ -218,7 +218,7 @@ TEST(Kills, OfNoGroupThatIsReadAreOnlyProbablyOfGroupsWhereTheMachineHadMemory) 
   machine.metric("memstat_allocation_stalls_total", 9, {"Normal"});
   ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
   EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
-  EXPECT_EQ(machine.find()[0].next.back(), "cat /usr/share/doc/memstatd/examples/kernel-log.conf");
+  EXPECT_TRUE(machine.find()[0].next.back().ends_with("/examples/kernel-log.conf"));
   machine.metric("memstat_kernel_log_events_total", 0, {"oom_kill"});
   EXPECT_EQ(machine.find()[0].next.size(), 1U) << "the log is read";
   machine.evidence.kills = {{.command = "db", .constraint = "none", .group = "/db", .pid = 7, .program_bytes = 1e9}};
