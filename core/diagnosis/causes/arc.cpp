@@ -47,10 +47,13 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kSize, kTarget, kMin};
+/// The ARC is kernel memory.
+constexpr std::string_view kExplains[] = {"kernel_memory_large"};
 constexpr std::array kCauses{Cause{.name = "arc_stuck",
                                    .looks_for = "The cache of ZFS does not shrink although memory is short.",
                                    .system = CauseSystem::kFreeBsd,
                                    .needs = kNeeds,
+                                   .explains = kExplains,
                                    .look = look}};
 
 }  // namespace

@@ -12,6 +12,7 @@ class Arc : public testing::Test {
   std::string words(double size, double target, double least, double available) {
     const double total = machine_.evidence.total_bytes;
     machine_.evidence.metrics.clear();
+    machine_.part("kmem", (size + 0.05) * total);
     machine_.metric("memstat_zfs_arc_bytes", size * total);
     machine_.metric("memstat_zfs_arc_target_bytes", target * total);
     machine_.metric("memstat_zfs_arc_min_bytes", least * total);
@@ -29,6 +30,8 @@ TEST_F(Arc, ALargeOneIsHealthy) {
 }
 
 TEST_F(Arc, IsStuckAboveItsTargetWhileMemoryIsShort) { EXPECT_EQ(words(0.4, 0.1, 0.03, 0.09), "wasteful arc_stuck"); }
+
+TEST_F(Arc, ExplainsTheKernelsOwnMemory) { EXPECT_EQ(words(0.8, 0.1, 0.03, 0.09), "wasteful arc_stuck"); }
 
 TEST_F(Arc, AMinimumThatWasRaisedKeepsIt) {
   EXPECT_EQ(words(0.4, 0.4, 0.4, 0.09), "wasteful arc_stuck");
