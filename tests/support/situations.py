@@ -66,9 +66,9 @@ def prepare(situation, directory):
         (place / 'poll.yaml').write_text(f'label: {poll}\nrealtime: {time}\nmonotonic_ns: {(1000 + poll * seconds) * 10**9}\n')
         for name in {edit['file'] for edit in edits}:
             file = place / name
-            old = file.read_text(errors='surrogateescape') if file.exists() else ''  # may be a number of the kernel's
+            old = file.read_text(errors='surrogateescape') if file.exists() else ''  # some files are binary numbers
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.unlink(missing_ok=True)  # a link to the one of the capture
+            file.unlink(missing_ok=True)  # a link to the capture's directory
             file.write_text(edited(old, [edit for edit in edits if edit['file'] == name], poll), errors='surrogateescape')
     shutil.rmtree(base)
     return root
