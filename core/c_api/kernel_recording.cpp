@@ -60,7 +60,7 @@ Result<std::unique_ptr<KernelRecording>> KernelRecording::begin(const std::share
 }
 
 Result<void> KernelRecording::finish() {
-  if (archive_path_.empty()) return {};
+  if (archive_path_.empty()) return view_->check_presence();
   auto files = view_->open_files();
   auto packed = files ? pack_capture(**files, archive_path_, archive_.get()) : Result<void>(files.error());
   if (!packed) {

@@ -117,7 +117,7 @@ Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_
   }
   if (written && ::fsync(fd) != 0 && errno != EINVAL)
     written = system_error(archive_path, errno, "cannot sync the archive to the disk");
-  return written;
+  return written ? check_name(archive_path, fd) : written;
 }
 
 Result<void> pack_capture(const std::string& directory, const std::string& archive_path) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/capture/archive_error.h"
 #include "core/capture/replay_view.h"
 
 namespace memstat {
@@ -78,6 +79,12 @@ Result<void> RecordingKernelView::remove_everything() {
     if (auto removed = writer_.remove_tree(name); !removed) return removed;
   }
   return {};
+}
+
+Result<void> RecordingKernelView::check_presence() const {
+  const auto directory = writer_.reopen();
+  if (!directory) return directory.error();
+  return check_name(writer_.name(), directory->get());
 }
 
 Result<std::unique_ptr<CaptureFiles>> RecordingKernelView::open_files() const {

@@ -93,6 +93,8 @@ class RecordingKernelView final : public ForwardingKernelView {
   [[nodiscard]] const std::string& directory() const { return writer_.name(); }
   /// Removes all polls and the manifest but not the directory. Must be the last call.
   Result<void> remove_everything();
+  /// Errors: kNotPresent if somebody removed the directory, and the polls with it.
+  [[nodiscard]] Result<void> check_presence() const;
   /// The recording on disk. Works even if its path can no longer be traversed.
   [[nodiscard]] Result<std::unique_ptr<CaptureFiles>> open_files() const;
 

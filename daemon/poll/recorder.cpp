@@ -22,11 +22,6 @@ struct Views {
   std::unique_ptr<RecordingKernelView> recording;
 };
 
-bool is_removed(const UniqueFd& file) {
-  struct stat status {};
-  return ::fstat(file.get(), &status) == 0 && status.st_nlink == 0;
-}
-
 std::string parent_of(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   return parent.empty() ? "." : parent;
@@ -115,14 +110,13 @@ std::vector<std::string> Recorder::writable_paths() const {
 }
 
 Result<void> Recorder::finish(const std::function<bool()>& must_stop) {
-  if (archive_path_.empty()) return {};
+  if (archive_path_.empty()) return recording_->check_presence();
   Result<void> result;
   if (auto files = recording_->open_files(); !files) {
     result = files.error();
   } else {
     result = pack_capture(**files, archive_path_, archive_.get(), must_stop);
   }
-  if (result && is_removed(archive_)) result = system_error(archive_path_, ENOENT, "was removed while memstatd recorded");
   if (!result) {
     // The next run reuses an empty archive.
     (void)!::ftruncate(archive_.get(), 0);

@@ -126,6 +126,18 @@ TEST_F(CApiRecording, CanBeReadAgainPollByPoll) {
   }
 }
 
+TEST_F(CApiRecording, ThatWasRemovedMeanwhileIsAnError) {
+  for (const std::string name : {"directory", "archive.tar"}) {
+    const ListPtr list = make_list(kernel(7));
+    ASSERT_EQ(memstat_record_begin(list.get(), directory_.file(name).c_str(), 0), 0) << memstat_mtl_get_message(list.get());
+    EXPECT_EQ(memstat_record_poll(list.get(), nullptr), 0);
+    std::filesystem::remove_all(directory_.file(name));
+    EXPECT_EQ(memstat_record_end(list.get()), -1);
+    expect_failure(list.get(), MEMSTAT_ERROR_NOTPRESENT, "removed during the recording");
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory_.file(".archive.tar.polls"))) << "the polls stay";
+}
+
 TEST_F(CApiRecording, WritesToNothingThatExists) {
   write_text(directory_.file("used/file"), "mine");
   write_text(directory_.file("file.tar.zst"), "mine");

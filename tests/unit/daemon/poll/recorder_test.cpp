@@ -157,9 +157,17 @@ TEST_F(RecorderTest, AnArchiveThatWasRemovedMeanwhileLosesNoPolls) {
   std::filesystem::remove(directory_.file("rec.tar"));
   const auto finished = recorder->finish();
   ASSERT_FALSE(finished);
-  EXPECT_THAT(to_string(finished.error()), HasSubstr("rec.tar: was removed while memstatd recorded"));
+  EXPECT_THAT(to_string(finished.error()), HasSubstr("rec.tar: was removed during the recording"));
   EXPECT_THAT(to_string(finished.error()), HasSubstr("the polls are in " + directory_.file(".rec.tar.polls")));
   EXPECT_EQ(polls_in(".rec.tar.polls"), 1U);
+}
+
+TEST_F(RecorderTest, ADirectoryThatWasRemovedMeanwhileIsAnError) {
+  config_.capture.record = directory_.file("rec");
+  const auto recorder = create(once_);
+  poll(*recorder);
+  std::filesystem::remove_all(config_.capture.record);
+  EXPECT_TRUE(fails(recorder->finish(), ErrorCode::kNotPresent));
 }
 
 TEST_F(RecorderTest, SaysThatTheDirectoryOfAnArchiveIsMissing) {
