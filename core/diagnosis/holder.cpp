@@ -68,6 +68,18 @@ bool is_below(std::string_view inner, std::string_view group) {
   return inner.size() > group.size() && is_within(inner, group);
 }
 
+bool is_version_1(const Evidence& evidence) {
+  const auto events = evidence.samples(kGroupEvents);
+  return !events.empty() &&
+         std::none_of(events.begin(), events.end(), [](const MetricEvidence& one) { return one.labels[1] == "oom"; });
+}
+
+std::string group_file(const Evidence& evidence, std::string_view group, std::string_view file) {
+  std::string path = is_version_1(evidence) ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
+  if (group != "/") path += group;
+  return shell_word(path.append(file));
+}
+
 bool has_stopped_waiting(const Evidence& evidence, std::string_view group, double share) {
   if (evidence.poll_seconds <= 0) return false;
   for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {

@@ -15,6 +15,7 @@ inline constexpr std::string_view kGroupTasks = "memstat_memcg_tasks";
 inline constexpr std::string_view kGroupParts = "memstat_memcg_part_bytes";
 inline constexpr std::string_view kGroupSwap = "memstat_memcg_swap_bytes";
 inline constexpr std::string_view kGroupRefaults = "memstat_memcg_refaulted_pages_total";
+inline constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 inline constexpr std::string_view kGroupStalls = "memstat_memcg_pressure_stall_seconds_total";
 
 /// A kind of charge, and its words in findings.
@@ -50,6 +51,11 @@ double charged_to(const Evidence& evidence, std::string_view group, const Charge
 bool is_within(std::string_view inner, std::string_view group);
 /// Whether `inner` is below the group.
 bool is_below(std::string_view inner, std::string_view group);
+
+/// Version 1 counts all kills in a group, whatever their reason, but not how often the group ran out of memory.
+bool is_version_1(const Evidence& evidence);
+/// The path of a file of a group, such as "/memory.stat", as one word of a shell.
+std::string group_file(const Evidence& evidence, std::string_view group, std::string_view file);
 
 /// Whether its programs waited for memory for less than `share` of the time since the poll before, whatever they did
 /// earlier.

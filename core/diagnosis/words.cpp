@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/diagnosis/words.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 
@@ -78,6 +80,17 @@ std::string short_name(std::string_view name, std::size_t width) {
   std::size_t rest = name.size() - (width - kDots.size() - end);
   while (rest < name.size() && (static_cast<unsigned char>(name[rest]) & 0xc0U) == 0x80U) ++rest;
   return text.append(kDots).append(name.substr(rest));
+}
+
+std::string shell_word(std::string_view text) {
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c < 0x80 && std::isalnum(c) != 0) ||
+           std::string_view("/._-:@%+,=").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_plain) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 }  // namespace memstat

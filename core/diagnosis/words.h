@@ -27,4 +27,7 @@ std::string cut_text(std::string_view text, std::size_t width);
 /// Shortens a long name in the middle, since names differ at both ends.
 std::string short_name(std::string_view name, std::size_t width = 40);
 
+/// `text` as one word of a shell, quoted if necessary: users choose the names of groups and mounts, and commands are pasted.
+std::string shell_word(std::string_view text);
+
 }  // namespace memstat

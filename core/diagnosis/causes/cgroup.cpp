@@ -43,7 +43,7 @@ void look_at_filling(const Evidence& evidence, const Cause& cause, const TypeEvi
   finding.bytes = fixed;
   finding.is_about("memcg", group.name).by("group", group.name);
   finding.leads_to("When it is used up, the kernel kills a process of the group.");
-  finding.then("cat /sys/fs/cgroup" + std::string(group.name) + "/memory.stat | head");
+  finding.then("cat " + group_file(evidence, group.name, "/memory.stat") + " | head");
 }
 
 /// A group full of page cache is healthy, because the cache is reclaimed on demand.
@@ -78,11 +78,10 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
     finding.leads_to(
         "Only the rest is left for page cache and new requests. When it is used up, the kernel kills a process of the "
         "group.");
-    finding.then("cat /sys/fs/cgroup" + std::string(group.name) + "/memory.stat | head");
+    finding.then("cat " + group_file(evidence, group.name, "/memory.stat") + " | head");
   }
 }
 
-constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 constexpr std::string_view kHigh = "memstat_memcg_high_bytes";
 
 /// Events of a group include those of all groups below it, even of groups too deep to be read.
@@ -108,7 +107,7 @@ void look_below(const Evidence& evidence, const Cause& cause, Findings& found) {
                   .value = stalled});
     finding.is_about("memcg", group).by("group", group);
     finding.leads_to("Its programs are made to sleep when they allocate. None is killed.");
-    finding.then("grep . $(find /sys/fs/cgroup" + std::string(group) + " -name memory.high) | grep -v max");
+    finding.then("grep . $(find " + group_file(evidence, group, "") + " -name memory.high) | grep -v max");
   }
 }
 
@@ -136,7 +135,7 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
     finding.bytes = *group->bytes;
     finding.is_about("memcg", group->name).by("group", group->name);
     finding.leads_to("Its programs are made to sleep when they allocate. None is killed.");
-    finding.then("cat /sys/fs/cgroup" + std::string(group->name) + "/memory.pressure");
+    finding.then("cat " + group_file(evidence, group->name, "/memory.pressure"));
   }
 }
 
@@ -162,7 +161,7 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
     finding.by("group", limit.labels[0])
         .leads_to(is_full ? "New processes and threads in it fail with EAGAIN."
                           : "At the limit, new processes and threads fail with EAGAIN.");
-    finding.then("cat /sys/fs/cgroup" + std::string(limit.labels[0]) + "/pids.max");
+    finding.then("cat " + group_file(evidence, limit.labels[0], "/pids.max"));
   }
 }
 

@@ -38,7 +38,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     finding.is_about("memcg", group)
         .by("group", group)
         .leads_to("Its memory can no longer be swapped out. At its memory limit the kernel will kill one of its processes.");
-    finding.then("cat /sys/fs/cgroup" + std::string(group) + "/memory.swap.max");
+    finding.then("cat " + group_file(evidence, group, "/memory.swap.max"));
   }
 }
 

@@ -56,8 +56,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                   .limit = 0.1,
                   .window_seconds = evidence.recent_seconds});
     finding.is_about("memcg", group).by("group", group).leads_to("It needs more memory than its limit allows.");
-    finding.then("cat /sys/fs/cgroup" + std::string(group) + "/memory.max /sys/fs/cgroup" + std::string(group) +
-                 "/memory.pressure");
+    finding.then("cat " + group_file(evidence, group, "/memory.max") + " " +
+                 group_file(evidence, group, "/memory.pressure"));
   }
 }
 

@@ -43,14 +43,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     if (count <= 0) continue;
     Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                    "Control group " + short_name(one.labels[0], 30) + std::string(trouble.headline));
-    finding.fact({.text = trouble.is_state ? std::string("now")
+    finding.fact({.text = trouble.is_state ? std::string("under_oom is 1 in its memory.oom_control")
                                            : counted(count, "time") + " in " + duration_words(evidence.recent_seconds),
                   .source = std::string(one.metric),
                   .value = count,
                   .window_seconds = trouble.is_state ? 0 : evidence.recent_seconds});
     finding.refused = count;
     finding.is_about("memcg", one.labels[0]).by("group", one.labels[0]).leads_to(trouble.effect);
-    finding.then("cat /sys/fs/cgroup/memory" + std::string(one.labels[0]) + std::string(trouble.file));
+    finding.then("cat " + shell_word("/sys/fs/cgroup/memory" + std::string(one.labels[0]) + std::string(trouble.file)));
     const auto ago = trouble.is_state ? std::nullopt : ended(evidence, one.change);
     if (!ago) continue;
     finding.headline = "Control group " + short_name(one.labels[0], 30) + " was at its limit of kernel memory";

@@ -13,7 +13,6 @@ namespace memstat::causes::kills {
 namespace {
 
 constexpr std::string_view kKills = "memstat_oom_kills_total";
-constexpr std::string_view kGroupEvents = "memstat_memcg_events_total";
 constexpr std::string_view kLocalEvents = "memstat_memcg_local_events_total";
 constexpr std::string_view kLogEvents = "memstat_kernel_log_events_total";
 constexpr std::string_view kDirect = "memstat_allocation_stalls_total";
@@ -35,13 +34,6 @@ const TypeEvidence* deepest_below(const Evidence& evidence, const TypeEvidence& 
     }
   }
   return nullptr;
-}
-
-/// Version 1 counts all kills in a group, whatever their reason, but not how often the group ran out of memory.
-bool is_version_1(const Evidence& evidence) {
-  const auto events = evidence.samples(kGroupEvents);
-  return !events.empty() &&
-         std::none_of(events.begin(), events.end(), [](const MetricEvidence& one) { return one.labels[1] == "oom"; });
 }
 
 /// The group whose limit caused kills in `group`; version 2 counts them at that group. nullptr: none.
@@ -72,9 +64,19 @@ const KillEvidence* last_victim(const Evidence& evidence, bool is_of_group, std:
   return found == evidence.kills.rend() ? nullptr : &*found;
 }
 
+/// Seconds since the last kill of that kind, if no more seem to follow: by the group's own counter, or the log, or else the
+/// machine's counter, which kills of other groups move, too.
+std::optional<double> ended_kills(const Evidence& evidence, std::string_view group, const KillEvidence* victim) {
+  for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
+    if (one.labels[0] == group && one.labels[1] == "oom_kill" && one.change.recent > 0) return ended(evidence, one.change);
+  }
+  if (victim != nullptr && victim->seconds_ago) return ended(evidence, Count{.recent = 1, .still = *victim->seconds_ago});
+  return ended(evidence, kKills, [](const MetricEvidence&) { return true; });
+}
+
 /// A kill matters even if it was the last one, so it stays as urgent, but ranks below failures that continue.
-void note_end(const Evidence& evidence, Finding& finding) {
-  const auto ago = ended(evidence, kKills, [](const MetricEvidence&) { return true; });
+void note_end(const Evidence& evidence, std::string_view group, const KillEvidence* victim, Finding& finding) {
+  const auto ago = ended_kills(evidence, group, victim);
   if (!ago) return;
   finding.is_past = true;
   finding.facts.front().text += last_words(ago);
@@ -149,17 +151,17 @@ void add_group(const Evidence& evidence, const Cause& cause, std::string_view gr
                   .limit = limit});
     finding.bytes = *type->bytes;
   }
-  if (const KillEvidence* const victim = last_victim(evidence, true, limiting); victim != nullptr) {
-    add_victim(*victim, finding);
-  }
+  const KillEvidence* const victim = last_victim(evidence, true, limiting);
+  if (victim != nullptr) add_victim(*victim, finding);
   finding.leads_to(
       whose == Limit::kBelow && logged.empty()
           ? "A group below it, which was removed or is not read, was at its limit. What grew there is the cause."
           : "The killed process is only the victim. The cause is what grew in the group.");
   finding.then("journalctl -k --since -1h --grep oom -n 50");
-  finding.then(evidence.type(Allocator::kMemcg, group) == nullptr ? std::string("memstatctl events")
-                                                                  : "memstatctl show 'memcg/" + std::string(group) + "'");
-  note_end(evidence, finding);
+  finding.then(evidence.type(Allocator::kMemcg, group) == nullptr
+                   ? std::string("memstatctl events")
+                   : "memstatctl show " + shell_word("memcg/" + std::string(group)));
+  note_end(evidence, limiting, victim, finding);
 }
 
 /// Kills in groups that memstatd has never read, because they were removed with their processes or are too deep.
@@ -200,7 +202,7 @@ void add_unknown_groups(const Evidence& evidence, const Cause& cause, Findings& 
   finding.then("journalctl -k --since -1h --grep oom -n 50");
   if (evidence.samples(kLogEvents).empty())  // below any prefix
     finding.then("cat $(dirname $(command -v memstatd))/../share/doc/memstatd/examples/kernel-log.conf");
-  note_end(evidence, finding);
+  note_end(evidence, {}, nullptr, finding);
 }
 
 void look_at_groups(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -283,7 +285,7 @@ void look_at_machine(const Evidence& evidence, const Cause& cause, Findings& fou
   finding.bytes = evidence.total_bytes;
   finding.leads_to("The kernel kills the largest process, which is not always the cause.");
   finding.then("journalctl -k --since -1h --grep 'Out of memory' -n 50").then("memstatctl leaks");
-  note_end(evidence, finding);
+  note_end(evidence, {}, last_victim(evidence, false), finding);
 }
 
 /// The log also has kills from before the first poll, which explain why a program is gone.

@@ -236,8 +236,7 @@ void look_at_writers_of_groups(const Evidence& evidence, const Cause& cause, dou
                   .value = waiting,
                   .window_seconds = evidence.recent_seconds});
     finding.by("group", group->name).is_about("memcg", group->name);
-    finding.leads_to("Its writes are as slow as its disk.")
-        .then("cat /sys/fs/cgroup" + std::string(group->name) + "/io.pressure");
+    finding.leads_to("Its writes are as slow as its disk.").then("cat " + group_file(evidence, group->name, "/io.pressure"));
   }
 }
 

@@ -32,8 +32,8 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
     finding.bytes = idle;
     finding.is_about(to_string(cache.allocator), cache.name)
         .leads_to("One object keeps a whole slab in use, and no other cache can use the rest of it.");
-    finding.then(cause.row == 0 ? "echo 1 > /sys/kernel/slab/" + std::string(cache.name) + "/shrink"
-                                : "vmstat -z | grep -i '" + std::string(cache.name) + "'");
+    finding.then(cause.row == 0 ? "echo 1 > " + shell_word("/sys/kernel/slab/" + std::string(cache.name) + "/shrink")
+                                : "vmstat -z | grep -i " + shell_word(cache.name));
   }
 }
 

@@ -36,8 +36,8 @@ void look_at_mount(const Evidence& evidence, const Cause& cause, const Size& siz
   if (size.is_bytes) finding.bytes = *used;
   finding.by("mount", mount)
       .leads_to("Writes there fail with ENOSPC while memory is free.")
-      .then("du -xa " + std::string(mount) + " | sort -rn | head")
-      .then("mount -o remount," + std::string(size.option) + "N " + std::string(mount));
+      .then("du -xa " + shell_word(mount) + " | sort -rn | head")
+      .then("mount -o remount," + std::string(size.option) + "N " + shell_word(mount));
 }
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {

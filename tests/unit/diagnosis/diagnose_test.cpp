@@ -82,6 +82,15 @@ TEST(Words, AreForPeople) {
   EXPECT_EQ(counted(0, "poll"), "0 polls");
 }
 
+TEST(Words, NamesInCommandsAreOneWordOfAShell) {
+  EXPECT_EQ(shell_word("/system.slice/docker-0f.scope"), "/system.slice/docker-0f.scope");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("x';reboot;'"), R"('x'\'';reboot;'\''')");
+  EXPECT_EQ(shell_word("$(reboot)"), "'$(reboot)'");
+  EXPECT_EQ(shell_word("gr\xc3\xbc"), "'gr\xc3\xbc'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Words, LongNamesLoseTheirMiddleAndNoCharacterIsCut) {
   EXPECT_EQ(short_name("/kubepods/burstable/pod-1234/container", 20).size(), 20U);
   EXPECT_EQ(short_name("/a", 20), "/a");

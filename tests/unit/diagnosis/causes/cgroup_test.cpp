@@ -24,6 +24,17 @@ TEST(Cgroup, FullOfPageCacheIsHealthyAndOfProgramsIsNot) {
   EXPECT_EQ(machine.words(), "notable cgroup_full");
 }
 
+TEST(Cgroup, FullIsReadWhereTheVersionHasItsFiles) {
+  EvidenceOfMachine machine;
+  TypeEvidence& group = machine.type(Allocator::kMemcg, "/a b");
+  group.bytes = group.limit_bytes = 100 * kMiB;
+  machine.metric("memstat_memcg_anonymous_bytes", 99 * kMiB, {"/a b"});
+  ASSERT_EQ(machine.words(), "notable cgroup_full");
+  EXPECT_EQ(machine.find()[0].next.back(), "cat '/sys/fs/cgroup/a b/memory.stat' | head");
+  machine.metric("memstat_memcg_events_total", 0, {"/a b", "oom_kill"});
+  EXPECT_EQ(machine.find()[0].next.back(), "cat '/sys/fs/cgroup/memory/a b/memory.stat' | head") << "version 1";
+}
+
 TEST(Cgroup, FullOfTmpfsIsNotFullOfPageCache) {
   EvidenceOfMachine machine;
   TypeEvidence& group = machine.type(Allocator::kMemcg, "/db");

@@ -155,6 +155,39 @@ TEST(Kills, OfAGroupBelowThoseThatAreReadAreNamedByTheLog) {
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/kubepods/burstable") << "an old kill, and another group";
 }
 
+TEST(Kills, OfAGroupWithAHostileNameAreShownByACommandThatIsSafeToPaste) {
+  EvidenceOfMachine machine;
+  constexpr std::string_view kName = "/x';reboot;'";
+  machine.moved("memstat_oom_kills_total", 1);
+  machine.type(Allocator::kMemcg, kName).failures.recent = 1;
+  machine.moved("memstat_memcg_events_total", 1, {kName, "oom_kill"});
+  machine.moved("memstat_memcg_events_total", 1, {kName, "oom"});
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill");
+  EXPECT_EQ(machine.find()[0].next.back(), R"(memstatctl show 'memcg//x'\'';reboot;'\''')");
+}
+
+TEST(Kills, OfAGroupHaveEndedThoughAnotherGroupStillHasThem) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 2);
+  machine.evidence.kills = {kill_in("/old", 250), kill_in("/new", 5)};
+  machine.evidence.recent_seconds = 300;
+  Findings found = machine.find();
+  ASSERT_EQ(machine.words(), "now cgroup_oom_kill, now cgroup_oom_kill");
+  EXPECT_EQ(found[0].about.at(0).type, "/new");
+  EXPECT_EQ(found[1].facts.at(0).text, "1 time out of memory in 5 min, the last one 4 min ago");
+  machine.evidence.kills.clear();
+  for (const std::string_view name : {"/old", "/new"}) {
+    machine.type(Allocator::kMemcg, name).failures.recent = 1;
+    machine.moved("memstat_memcg_events_total", 1, {name, "oom"});
+    machine.moved("memstat_memcg_events_total", 1, {name, "oom_kill"}).change.still = name == "/old" ? 250 : 0;
+  }
+  found = machine.find();
+  ASSERT_EQ(found.size(), 2U) << "without a log";
+  EXPECT_FALSE(found[0].is_past);
+  EXPECT_TRUE(found[1].is_past);
+  EXPECT_EQ(found[1].about.at(0).type, "/old");
+}
+
 TEST(Kills, OfAGroupThatIsGoneAreNotOfTheMachine) {
   EvidenceOfMachine machine;
   machine.moved("memstat_oom_kills_total", 1);

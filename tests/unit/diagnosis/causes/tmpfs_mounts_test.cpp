@@ -22,6 +22,18 @@ TEST(TmpfsMounts, AreFullOfBytesWhileMemoryIsFree) {
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/dev/shm");
 }
 
+TEST(TmpfsMounts, WithHostileNamesAreOneWordOfTheNextCommands) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_tmpfs_limit_bytes", 64 * kMiB, {"/mnt/a;reboot"});
+  machine.metric("memstat_tmpfs_bytes", 64 * kMiB, {"/mnt/a;reboot"});
+  ASSERT_EQ(machine.words(), "now tmpfs_full");
+  const Findings found = machine.find();
+  for (const std::string& command : found[0].next) {
+    if (command.find("reboot") == std::string::npos) continue;
+    EXPECT_NE(command.find("'/mnt/a;reboot'"), std::string::npos) << command;
+  }
+}
+
 TEST(TmpfsMounts, AreFullOfFilesThatAreEmpty) {
   EvidenceOfMachine machine;
   machine.metric("memstat_tmpfs_limit_bytes", 64 * kMiB, {"/run"});
