@@ -126,7 +126,7 @@ Report run_who(const CommandLine& options) {
   if (!answer) {
     const bool is_absent = is_replay && answer.error().code == ErrorCode::kNotPresent;
     return {.problem = is_absent ? "this capture has no answer to \"" + options.question +
-                                       "\"; memstatctl record --who stores all of them"
+                                       "\"; memstatctl record --who stores those that the kernel can answer"
                                  : to_string(answer.error()),
             .notes = opened->notes};
   }
