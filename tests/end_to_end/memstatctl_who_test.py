@@ -281,8 +281,8 @@ class Who(unittest.TestCase):
             for hidden in ("1", "2"):
                 for command in ("who threads", "process"):
                     typed = (f"mount -o remount,hidepid={hidden} /proc && "
-                             f"exec setpriv --reuid=65534 --regid=65534 --clear-groups {copy} {command}")
-                    done = subprocess.run(["unshare", "-mpf", "--mount-proc", "sh", "-c", f"sleep 99 & {typed}"],
+                             f"setpriv --reuid=65534 --regid=65534 --clear-groups {copy} {command}")
+                    done = subprocess.run(["unshare", "-mpf", "--mount-proc", "sh", "-c", f"{typed}; exit $?"],
                                           capture_output=True, text=True, timeout=program.PATIENCE, check=False)
                     self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), (hidden, command, done.stderr))
 
