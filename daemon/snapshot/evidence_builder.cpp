@@ -58,6 +58,11 @@ bool is_always_evidence(Allocator allocator) {
   return std::find(std::begin(kAlways), std::end(kAlways), allocator) != std::end(kAlways);
 }
 
+/// Small slab caches whose objects causes count.
+bool is_counted(std::string_view cache) {
+  return cache == "net_namespace" || cache == "mqueue_inode_cache" || cache == "eventpoll_epi";
+}
+
 }  // namespace
 
 void CounterMemory::begin(std::int64_t now_ns) {
@@ -206,12 +211,14 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += held.value_or(bytes.value_or(0));
   const bool is_large = std::max(bytes.value_or(0), held.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
   const bool has_limit = snapshot.has(TrackedFigure::kLimitUsed, row);
-  if (!is_large && !has_limit && failed.total + slept.total <= 0 && !is_always_evidence(entry.allocator)) return;
+  const std::string_view name = entry.labels(snapshot.label_bytes().data()).escaped_type();
+  const bool is_evidence = is_always_evidence(entry.allocator) || (entry.allocator == Allocator::kSlab && is_counted(name));
+  if (!is_large && !has_limit && failed.total + slept.total <= 0 && !is_evidence) return;
   TypeEvidence type;
   type.allocator = entry.allocator;
   type.bytes = bytes;
   type.held_bytes = held;
-  type.name = keep_text(out.texts, entry.labels(snapshot.label_bytes().data()).escaped_type());
+  type.name = keep_text(out.texts, name);
   type.objects = figure(Field::kCount);
   type.free_objects = figure(Field::kFree);
   type.object_bytes = figure(Field::kRSize);

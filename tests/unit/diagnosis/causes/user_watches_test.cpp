@@ -51,7 +51,8 @@ TEST(UserWatches, AreAtLeastWhatTheProcessesThatWereReachedHave) {
 
 TEST(UserWatches, AreAskedForBeforeThereIsAFinding) {
   const std::vector<std::string_view> questions = questions_of({});
-  EXPECT_EQ(questions, (std::vector<std::string_view>{"files", "maps", "user-tasks", "quotas", "mounts", "message-queues",
+  EXPECT_EQ(questions,
+            (std::vector<std::string_view>{"files", "quotas", "maps", "user-tasks", "mounts", "message-queues",
                                                       "zombies", "inotify", "watches"}));
   EXPECT_GT(kMiB, 0);
 }
