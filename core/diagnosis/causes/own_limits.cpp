@@ -25,8 +25,11 @@ struct Bound {
   std::array<std::string_view, 1> needs;
   std::string_view recorded = {};  ///< The name of the row in older recordings.
   std::string_view blind_to = {};  ///< Why the count may be too low; "": it is exact.
+  std::string_view cache = {};     ///< The slab cache that has an object for each, of all users and namespaces.
+  double usual_limit = 0;          ///< Of a namespace whose setting is not readable; 0: none.
 };
 
+constexpr std::string_view kUserLimits = "memstat_table_user_limit_objects";
 constexpr std::string_view kLargePipes =
     "memstatctl who quotas takes the default size of each pipe, which its program may have raised";
 
@@ -99,7 +102,8 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .effect = "epoll_ctl fails with ENOSPC, \"no space left on device\".",
                                    .setting = "sysctl fs.epoll.max_user_watches",
                                    .full = Severity::kNow,
-                                   .needs = {"who/quotas"}},
+                                   .needs = {"who/quotas"},
+                                   .cache = "eventpoll_epi"},
                              Bound{.name = "fanotify_marks_full",
                                    .question = "quotas",
                                    .row = "fanotify marks",
@@ -135,7 +139,9 @@ constexpr std::array kBounds{Bound{.name = "process_files_full",
                                    .effect = "mq_open fails with ENOSPC, except for root.",
                                    .setting = "sysctl fs.mqueue.queues_max",
                                    .full = Severity::kNow,
-                                   .needs = {"who/message-queues"}}};
+                                   .needs = {"who/message-queues"},
+                                   .cache = "mqueue_inode_cache",
+                                   .usual_limit = 256}};
 
 struct Use {
   const Holder* holder = nullptr;
@@ -176,12 +182,58 @@ std::string at_limit(std::string_view effect) {
   return text;
 }
 
+/// Each IPC namespace has an inode for the directory of its queues; nothing: it is not known how many there are.
+std::optional<double> queue_directories(const Evidence& evidence) {
+  const InspectionAnswer* const answer = evidence.inspection("quotas");
+  if (answer == nullptr || answer->is_partial()) return std::nullopt;
+  for (const Holder& holder : answer->holders) {
+    if (holder.name == "ipc namespaces") return 1 + static_cast<double>(holder.count.value_or(0));  // less that of boot
+  }
+  return 1;
+}
+
+/// All users or namespaces together have as much as one may have, and the answer does not say whose it is: it did not reach
+/// all processes, or its limit is of another namespace.
+void look_at_cache(const Evidence& evidence, const Cause& cause, const Bound& bound, const Use& use, Findings& found) {
+  const TypeEvidence* const cache = evidence.type(Allocator::kSlab, bound.cache);
+  if (bound.cache.empty() || cache == nullptr || !cache->objects) return;
+  const bool is_of_queues = bound.usual_limit > 0;
+  const auto directories = is_of_queues ? queue_directories(evidence) : 0;
+  if (!directories) return;
+  const double own_limit = is_of_queues ? bound.usual_limit : evidence.value(kUserLimits, "epoll_watches").value_or(0);
+  const double limit = use.limit > 0 ? use.limit : own_limit;
+  const double count = *cache->objects - *directories;
+  if (limit <= 0 || count < kNearShare * limit) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 count_text(count) +
+                                     (is_of_queues ? " POSIX message queues in all, one namespace may have "
+                                                   : " epoll watches in all, one user may have ") +
+                                     count_text(limit));
+  finding.fact({.text = count_text(*cache->objects) + " objects of the slab cache " + std::string(bound.cache),
+                .source = "slab/" + std::string(bound.cache),
+                .value = count,
+                .limit = limit});
+  if (use.holder != nullptr) {
+    if (bound.of == Of::kUser) finding.by("user", use.holder->user);
+    if (use.holder->group.size() > 1) finding.by("group", use.holder->group);
+  }
+  finding.is_about("slab", bound.cache)
+      .leads_to(at_limit(bound.effect))
+      .then("memstatctl who " + std::string(bound.question))
+      .then(bound.setting);
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Bound& bound = kBounds[cause.row];
   const InspectionAnswer* const answer = evidence.inspection(bound.question);
   if (answer == nullptr) return;
   const Use use = fullest(*answer, bound);
-  if (use.holder == nullptr) return;
+  if (use.count < kNearShare * use.limit || use.holder == nullptr) {
+    const std::size_t before = found.size();
+    const bool is_unknown = answer->is_partial() || bound.usual_limit > 0;
+    if (is_unknown) look_at_cache(evidence, cause, bound, use, found);
+    if (found.size() != before || use.holder == nullptr) return;
+  }
   // The count for a process is complete. The count for a user only includes the processes that could be inspected.
   const bool is_partial = use.count < kNearShare * use.limit;
   const bool is_enough = bound.of != Of::kProcess && answer->is_partial() && use.count >= kPartialShare * use.limit;
@@ -225,6 +277,7 @@ void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& fou
       .then("ps -o pid,ppid,stat,comm --ppid " + std::to_string(parent.pid) + " | head");
 }
 
+constexpr std::string_view kUses[] = {kUserLimits};
 constexpr std::string_view kZombieNeeds[] = {"who/zombies"};
 
 constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
@@ -232,6 +285,7 @@ constexpr auto kLimits = causes_of<kBounds>([](const Bound& bound) {
                .looks_for = "A process, user or namespace has reached its limit.",
                .system = CauseSystem::kLinux,
                .needs = bound.needs,
+               .uses = kUses,
                .runbook = "MemstatUserQuota",
                .asks = bound.asks,
                .blind_to = bound.blind_to,

@@ -119,5 +119,32 @@ TEST(OwnLimits, PipesThatMayBeLargerAreNotRuledOut) {
   EXPECT_EQ(machine.find().at(0).headline, "User web has at least 16384 of 16384 pages of pipes");
 }
 
+TEST(OwnLimits, WhatAllUsersHaveTogetherIsWorthAWordWhereTheAnswerIsCut) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kSlab, "eventpoll_epi").objects = 4020;
+  machine.metric("memstat_table_user_limit_objects", 4000, {"epoll_watches"});
+  machine.evidence.inspections = {answer("quotas", {holder("epoll watches", 800, 4000)})};
+  EXPECT_EQ(machine.words(), "") << "all processes were reached: they are of several users";
+  machine.evidence.inspections[0].is_cut = true;
+  ASSERT_EQ(machine.words(), "notable epoll_watches_full");
+  EXPECT_EQ(machine.find()[0].headline, "4020 epoll watches in all, one user may have 4000");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "web");
+  machine.evidence.inspections[0].holders[0].count = 4000;
+  EXPECT_EQ(machine.find()[0].headline, "User web has 4000 of 4000 epoll watches");
+}
+
+TEST(OwnLimits, QueuesOfOtherNamespacesAreCountedInTheirCache) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kSlab, "mqueue_inode_cache").objects = 240;
+  machine.metric("memstat_table_user_limit_objects", 400000, {"epoll_watches"});
+  machine.evidence.inspections = {answer("message-queues", {})};
+  EXPECT_EQ(machine.words(), "") << "they may be directories";
+  machine.evidence.inspections.push_back(answer("quotas", {holder("ipc namespaces", 1, 4000)}));
+  ASSERT_EQ(machine.words(), "notable mqueue_full");
+  EXPECT_EQ(machine.find()[0].headline, "238 POSIX message queues in all, one namespace may have 256");
+  machine.evidence.inspections[1].holders[0].count = 100;
+  EXPECT_EQ(machine.words(), "") << "each namespace has an inode for its directory";
+}
+
 }  // namespace
 }  // namespace memstat::causes::own_limits
