@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/diagnosis/culprits.h"
+#include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/words.h"
 
 namespace memstat {
@@ -72,14 +73,27 @@ bool is_of_group(const Finding& root, const Finding& symptom) {
   });
 }
 
+bool watches(const Finding& finding, Watches what) { return finding.rule != nullptr && finding.rule->watches == what; }
+
+/// Whether a part of memory is large because it grows.
+bool has_grown_to(const Finding& growth, const Finding& level) {
+  return watches(growth, Watches::kGrowth) && watches(level, Watches::kLevel) && !growth.about.empty() &&
+         !level.about.empty() && growth.about.front().allocator == kAccountAllocator &&
+         growth.about.front() == level.about.front();
+}
+
 /// Whether the cause of `root` lists that of `symptom` as explained.
-bool is_root_of(const Finding& root, const Finding& symptom) {
+bool lists(const Finding& root, const Finding& symptom) {
   const Cause* const cause = root.rule;
   if (cause == nullptr || symptom.cause == root.cause) return false;
   const auto has = [&](std::span<const std::string_view> causes) {
     return std::find(causes.begin(), causes.end(), symptom.cause) != causes.end();
   };
   return has(cause->explains) || (has(cause->explains_of_group) && is_of_group(root, symptom));
+}
+
+bool is_root_of(const Finding& root, const Finding& symptom) {
+  return lists(root, symptom) || (has_grown_to(root, symptom) && !lists(symptom, root));
 }
 
 /// Whether `root` makes `symptom` redundant. `root` precedes it in the ranking.
@@ -93,16 +107,21 @@ auto rank_of(const Finding& finding) {
   return std::tuple(finding.severity, finding.is_past, left, finding.certainty, -finding.bytes, -finding.refused);
 }
 
+/// Growth is as urgent as what it leads to, and is the cause: of its group's limit, or of how large a part of memory is.
+bool takes_severity(const Finding& root, const Finding& symptom) {
+  if (root.severity != Severity::kNotable) return false;
+  if (symptom.severity == Severity::kSoon) return is_of_group(root, symptom);
+  return symptom.severity == Severity::kWasteful && watches(root, Watches::kGrowth);
+}
+
 /// Moves a root that is ranked below its symptom before it: programs stall because memory is short, not vice versa.
 void put_roots_first(Findings& found) {
   for (std::size_t i = 1; i < found.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!is_root_of(found[i], found[j])) continue;
       if (found[i].severity > found[j].severity) {
-        // Growth of a group is as urgent as the finding that it leads to, and is the cause.
-        if (found[i].severity != Severity::kNotable || found[j].severity != Severity::kSoon) continue;
-        if (!is_of_group(found[i], found[j])) continue;
-        found[i].severity = Severity::kSoon;
+        if (!takes_severity(found[i], found[j])) continue;
+        found[i].severity = found[j].severity;
         found[i].seconds_left = found[j].seconds_left;
       }
       std::rotate(found.begin() + static_cast<std::ptrdiff_t>(j), found.begin() + static_cast<std::ptrdiff_t>(i),

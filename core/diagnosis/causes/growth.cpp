@@ -127,6 +127,14 @@ constexpr std::array kKinds{
          .effect = "One function of the kernel allocates without freeing.",
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
+    Kind{.name = "notify_queue",
+         .allocator = "slab",
+         .types = {"fanotify_path_event", "fanotify_fid_event", "fanotify_fh_event", "fanotify_event*",
+                   "fanotify_perm_event"},
+         .what = "Unread events of files",
+         .effect = "A program that watches files with fanotify does not read its events.",
+         .next = "grep -l fanotify /proc/[0-9]*/fdinfo/* | head",
+         .runbook = "MemstatLeakSuspected"},
     Kind{.name = "slab_leak",
          .system = CauseSystem::kLinux,
          .allocator = "slab",
@@ -346,6 +354,26 @@ void add_subjects(const Evidence& evidence, const GrowthEvidence& growth, Findin
   }
 }
 
+/// Names in use that were there before the first poll. Names that are not in use are a cache.
+void look_at_pinned_names(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const names = evidence.type(Allocator::kTable, "dentries");
+  const TypeEvidence* const cache = evidence.type(Allocator::kSlab, "dentry");
+  if (names == nullptr || !names->objects || cache == nullptr || !cache->object_bytes) return;
+  const double bytes = *names->objects * *cache->object_bytes;
+  constexpr double kShare = 0.02;  // of names alone; inodes are several times as large
+  if (evidence.share(bytes) < kShare) return;
+  const Kind& kind = kKinds[cause.row];
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 count_text(*names->objects) + " names of files are in use and cannot be reclaimed");
+  finding.fact({.text = bytes_text(bytes) + " of names, and an inode for most of them",
+                .source = "table/dentries",
+                .value = names->objects,
+                .limit = kShare * evidence.total_bytes / *cache->object_bytes});
+  finding.bytes = bytes;
+  finding.is_about("table", "dentries").is_about("slab", "dentry").leads_to(kind.effect).then(kind.next);
+  name_holder(evidence, kKernelMemory, Holds::kNow, bytes / 3, finding);
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const std::size_t begin = found.size();
   for (const GrowthEvidence& growth : evidence.growing) {
@@ -384,6 +412,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
     finding.leads_to(kind.effect).then(kind.next);
     if (!kind.what.empty()) merge_last(found, begin);
   }
+  if (found.size() == begin && cause.name == "vfs_pinned") look_at_pinned_names(evidence, cause, found);
 }
 
 /// Growth that another kind of growth in the same control group explains. Each kind explains the first few kinds: namespaces
@@ -394,7 +423,7 @@ constexpr std::array<std::string_view, 14> kSymptoms{
     "percpu_growth", "vmalloc_growth", "anonymous_growth", "bpf_memory",
     "file_leak",     "thread_growth"};
 /// Pages of packets are unaccounted.
-constexpr std::array<std::string_view, 2> kPacketSymptoms{"cgroup_growth", "unaccounted_growth"};
+constexpr std::array<std::string_view, 3> kPacketSymptoms{"cgroup_growth", "unaccounted_growth", "unaccounted_large"};
 /// A map is also an open file.
 constexpr std::array<std::string_view, 5> kMapSymptoms{"cgroup_growth", "file_leak", "percpu_growth", "vmalloc_growth",
                                                        "memory_growth"};

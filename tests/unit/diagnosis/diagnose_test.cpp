@@ -65,6 +65,27 @@ TEST(Diagnose, TheSameEvidenceGivesTheSameAnswer) {
   EXPECT_EQ(machine.words(), machine.words());
 }
 
+TEST(Diagnose, GrowthOfAPartIsTheCauseOfItsSize) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_unaccounted_bytes", 3 * EvidenceOfMachine::kGiB);
+  machine.growing("account", "unaccounted", 3e9, 2e9, 300).memory_seconds = 90;
+  machine.evidence.uptime_seconds = 600;
+  ASSERT_EQ(machine.words(), "wasteful unaccounted_growth") << "which may be start-up, but the memory is gone";
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U);
+  machine.growing("slab", "skbuff_small_head", 1e9, 1e9, 300);
+  machine.moved("memstat_memcg_kernel_bytes", 2e9, {"/docker"});
+  EXPECT_EQ(machine.words(), "wasteful packets_held") << "the same in the words of who holds it";
+}
+
+TEST(Diagnose, ALevelThatExplainsTheGrowthStaysFirst) {
+  EvidenceOfMachine machine;
+  machine.part("slab_reclaimable", 0);
+  machine.part("slab_unreclaimable", 2 * EvidenceOfMachine::kGiB);
+  machine.evidence.slab_held_bytes = 1e6;
+  machine.growing("account", "slab_unreclaimable", 2e9, 1e9, 300);
+  EXPECT_EQ(machine.words(), "notable kmalloc_large");
+}
+
 TEST(Words, AreForPeople) {
   EXPECT_EQ(bytes_text(0), "0 B");
   EXPECT_EQ(bytes_text(1536 * 1024), "1.5 MiB");

@@ -25,6 +25,7 @@ constexpr Grower kGrowers[] = {{"network_namespace_growth", "slab", "net_namespa
                                {"table_growth", "table", "sysv_shm"},
                                {"kmalloc_leak", "slab", "kmalloc-512"},
                                {"slab_leak", "slab", "ext4_allocation_context"},
+                               {"notify_queue", "slab", "fanotify_fid_event"},
                                {"bpf_memory", "vmalloc", "bpf_prog_alloc_no_stats"},
                                {"vmalloc_growth", "vmalloc", "leak_mapped [leak]"},
                                {"vfs_pinned", "table", "dentries"},
@@ -178,6 +179,19 @@ TEST(Growth, NamesNoGroupThatGainedLittle) {
   machine.growing("account", "anonymous", 900 * kMiB, 600 * kMiB, 300);
   machine.moved("memstat_memcg_anonymous_bytes", 100 * kMiB, {"/a.slice"});
   EXPECT_TRUE(machine.find().at(0).who.empty());
+}
+
+TEST(Growth, NamesInUseAreFoundThatWereThereBefore) {
+  EvidenceOfMachine machine;
+  machine.type(Allocator::kTable, "dentries").objects = 1e6;
+  machine.type(Allocator::kSlab, "dentry").object_bytes = 192;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.types[0].objects = 2e6;
+  ASSERT_EQ(machine.words(), "notable vfs_pinned");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+  machine.growing("table", "inodes", 2e6, 1e6, 300).is_bytes = false;
+  ASSERT_EQ(machine.words(), "notable vfs_pinned");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kLikely) << "that they grow says more";
 }
 
 }  // namespace
