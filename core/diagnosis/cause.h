@@ -31,7 +31,7 @@ struct Cause {
   Watches watches = Watches::kLevel;
   /// Evidence without which the cause cannot be checked, in the form of Evidence::has().
   std::span<const std::string_view> needs = {};
-  /// Other metrics that it examines.
+  /// Other metrics and inspections that it examines.
   std::span<const std::string_view> uses = {};
   /// Causes whose findings are not listed separately if this one is at least as urgent.
   std::span<const std::string_view> explains = {};
@@ -39,6 +39,7 @@ struct Cause {
   std::span<const std::string_view> explains_of_group = {};
   std::string_view runbook = {};   ///< the name of an alert
   std::string_view asks = {};      ///< the inspection that names the holder: "files"; "": none
+  std::string_view holds_as = {};  ///< part of the names of that inspection's holders that matter: "accept"; "": any
   std::string_view blind_to = {};  ///< why its evidence cannot rule it out; "": it can
   /// Adds findings. Pure; allocates only for a finding.
   void (*look)(const Evidence& evidence, const Cause& cause, Findings& found) = nullptr;

@@ -43,20 +43,22 @@ std::string_view named(const Finding& finding, std::string_view kind) {
 /// Whether the holder may be the cause. A quota belongs to one user. Growth belongs to the group that was charged for it: a
 /// larger holder elsewhere had its memory before.
 bool is_suspect(const Finding& finding, const Holder& holder) {
+  if (finding.rule != nullptr && holder.name.find(finding.rule->holds_as) == std::string::npos) return false;
   if (const std::string_view user = named(finding, "user"); !user.empty()) return holder.user == user;
   const bool has_grown = finding.rule != nullptr && finding.rule->watches == Watches::kGrowth;
   const std::string_view group = named(finding, "group");
   return !has_grown || group.empty() || is_within(holder.group, group);
 }
 
-/// The largest suspects, or the largest of all if no suspect could be inspected.
+/// The largest suspects, or the largest of all of their kind if no suspect could be inspected.
 std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
   const bool has_suspect =
       std::any_of(answer.holders.begin(), answer.holders.end(), [&](const Holder& one) { return is_suspect(finding, one); });
+  const std::string_view holds_as = finding.rule == nullptr ? std::string_view() : finding.rule->holds_as;
   std::vector<const Holder*> largest;
   for (const Holder& holder : answer.holders) {
     if (largest.size() == kMaxNamed) break;
-    if (has_suspect && !is_suspect(finding, holder)) continue;
+    if ((has_suspect || !holds_as.empty()) && !is_suspect(finding, holder)) continue;
     if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kLeastShare * held_by(*largest.front()))) break;
     largest.push_back(&holder);
   }
@@ -71,8 +73,9 @@ void name_holders(const InspectionAnswer& answer, Finding& finding) {
     finding.by(is_process ? "process" : answer.kind, is_process || holder->name.empty() ? name_of(*holder) : holder->name)
         .fact(fact_of(answer, *holder));
   }
-  if (largest.empty() || largest.front()->group.size() <= 1) return;
-  if (largest.front()->group != group) finding.by("group", largest.front()->group);  // may be too deep to be read otherwise
+  for (const Holder* const holder : largest) {  // may be too deep to be read otherwise
+    if (holder->group.size() > 1 && holder->group != group) finding.by("group", holder->group);
+  }
 }
 
 /// "812" of "nginx (pid 812)"; "": none.
@@ -128,8 +131,11 @@ std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSys
   constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {
     if (!is_of_system(cause, system)) return;
-    for (const std::string_view need : cause.needs) {
-      if (need.starts_with(kInspection)) ask(need.substr(kInspection.size()));
+    for (const std::span<const std::string_view> names : {cause.needs, cause.uses}) {
+      for (const std::string_view name : names) {
+        const bool is_question = name.starts_with(kInspection) && can_ask(system, name.substr(kInspection.size()));
+        if (is_question) ask(name.substr(kInspection.size()));
+      }
     }
   });
   return questions;

@@ -19,8 +19,8 @@ inline constexpr std::array<std::string_view, 10> kFreeBsdQuestions{
 /// next step becomes the process that is named.
 void name_culprits(const Evidence& evidence, Findings& findings);
 
-/// The inspections that causes of these findings request, most urgent first, without duplicates; and those without which a
-/// cause of that system cannot be checked at all.
+/// The inspections that causes of these findings request, most urgent first, without duplicates; and those that a
+/// cause of that system examines.
 std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSystem system = EvidenceSystem::kLinux);
 
 }  // namespace memstat

@@ -2,6 +2,7 @@
 #include "core/diagnosis/holder.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/diagnosis/words.h"
 
@@ -18,17 +19,22 @@ bool is_root_group(std::string_view group) { return group.empty() || group == "/
 /// Groups include their children, so only outermost groups may be added.
 bool is_outermost(std::string_view group) { return group.find('/', 1) == std::string_view::npos; }
 
-}  // namespace
-
-const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least) {
+/// The charges of all groups.
+double charged_to_all(const Evidence& evidence, const Charge& charge, Holds holds) {
   double all = 0;
-  const auto groups = evidence.samples(charge.metric);
-  for (const MetricEvidence& group : groups) {
+  for (const MetricEvidence& group : evidence.samples(charge.metric)) {
     if (group.labels[1] == charge.part && !is_root_group(group.labels[0]) && is_outermost(group.labels[0]))
       all += std::max(amount_of(group, holds), 0.0);
   }
+  return all;
+}
+
+}  // namespace
+
+const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least) {
+  const double all = charged_to_all(evidence, charge, holds);
   const MetricEvidence* innermost = nullptr;
-  for (const MetricEvidence& group : groups) {
+  for (const MetricEvidence& group : evidence.samples(charge.metric)) {
     const double amount = amount_of(group, holds);
     if (group.labels[1] != charge.part || is_root_group(group.labels[0]) || amount <= 0 || amount < at_least ||
         amount <= all / 2)
@@ -38,19 +44,61 @@ const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Hol
   return innermost;
 }
 
-void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding) {
-  const MetricEvidence* const group = holder(evidence, charge, holds, at_least);
-  if (group == nullptr) return;
-  const bool is_bytes = charge.metric.ends_with("_bytes");
-  const double amount = amount_of(*group, holds);
-  std::string text = short_name(group->labels[0]) + (holds == Holds::kNow ? " has " : " gained ") +
-                     amount_text(amount, is_bytes) + " " + std::string(charge.words);
+namespace {
+
+bool is_child(std::string_view inner, std::string_view group) {
+  if (is_root_group(group)) return !is_root_group(inner) && is_outermost(inner);
+  return is_below(inner, group) && inner.find('/', group.size() + 1) == std::string_view::npos;
+}
+
+/// The largest children of a group that together have more than half of it, at most three; empty: it has more, of which none
+/// is large, or none.
+std::vector<const MetricEvidence*> largest_children(const Evidence& evidence, const Charge& charge, Holds holds,
+                                                    std::string_view parent, double all) {
+  constexpr std::size_t kMaxNamed = 3;
+  constexpr double kLeastShare = 0.5;  // of the largest
+  std::vector<const MetricEvidence*> children;
+  for (const MetricEvidence& group : evidence.samples(charge.metric)) {
+    if (group.labels[1] == charge.part && amount_of(group, holds) > 0 && is_child(group.labels[0], parent))
+      children.push_back(&group);
+  }
+  std::stable_sort(children.begin(), children.end(), [&](const MetricEvidence* a, const MetricEvidence* b) {
+    return amount_of(*a, holds) > amount_of(*b, holds);
+  });
+  double sum = 0;
+  std::size_t count = 0;
+  for (const MetricEvidence* const child : children) {
+    if (count == kMaxNamed || amount_of(*child, holds) < kLeastShare * amount_of(*children.front(), holds)) break;
+    sum += amount_of(*child, holds);
+    ++count;
+  }
+  children.resize(sum > all / 2 ? count : 0);
+  return children;
+}
+
+void name_group(const Evidence& evidence, const Charge& charge, Holds holds, const MetricEvidence& group, Finding& finding) {
+  const double amount = amount_of(group, holds);
+  std::string text = short_name(group.labels[0]) + (holds == Holds::kNow ? " has " : " gained ") +
+                     amount_text(amount, charge.metric.ends_with("_bytes")) + " " + std::string(charge.words);
   if (holds == Holds::kGainedLately) text += " in " + duration_words(evidence.recent_seconds);
-  finding.by("group", group->labels[0])
+  finding.by("group", group.labels[0])
       .fact({.text = std::move(text),
-             .source = std::string(group->metric),
+             .source = std::string(group.metric),
              .value = amount,
              .window_seconds = holds == Holds::kNow ? 0 : evidence.recent_seconds});
+}
+
+}  // namespace
+
+void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding) {
+  const MetricEvidence* const group = holder(evidence, charge, holds, at_least);
+  if (group != nullptr) name_group(evidence, charge, holds, *group, finding);
+  const double all = group != nullptr ? amount_of(*group, holds) : charged_to_all(evidence, charge, holds);
+  if (all < at_least) return;
+  const std::string_view parent = group != nullptr ? group->labels[0] : std::string_view();
+  for (const MetricEvidence* const child : largest_children(evidence, charge, holds, parent, all)) {
+    name_group(evidence, charge, holds, *child, finding);
+  }
 }
 
 double charged_to(const Evidence& evidence, std::string_view group, const Charge& charge, Holds holds) {

@@ -41,7 +41,8 @@ enum class Holds : std::uint8_t { kNow, kGainedLately };
 /// data does not name a holder.
 const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least);
 
-/// Adds that group, if there is one, to the finding, with its charge as a fact.
+/// Adds that group, if there is one, to the finding, with its charge as a fact. Where none of its children has more than
+/// half of it, adds up to three that together do.
 void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding);
 
 /// A group's own charge; 0 if it has none.

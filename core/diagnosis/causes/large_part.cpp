@@ -102,7 +102,7 @@ constexpr std::array kParts{
     Part{.name = "sysv_shm_unattached",
          .part = "shared",
          .system = CauseSystem::kBoth,
-         .share = 0.02,
+         .share = 0.01,
          .needs_short = 1,
          .severity = Severity::kWasteful,
          .headline = "System V segments that no process has attached hold ",
@@ -128,7 +128,7 @@ constexpr std::array kParts{
     Part{.name = "sockets_large",
          .part = "sockets",
          .system = CauseSystem::kLinux,
-         .share = 0.03,
+         .share = 0.02,  // tcp_mem begins at 4.7 %
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Buffers of sockets hold ",
@@ -278,6 +278,16 @@ const MetricEvidence* largest_mount(const Evidence& evidence, double shared) {
   return evidence.share(std::min(all, shared)) >= kShare ? most : nullptr;
 }
 
+/// Whether files in mounts of all mount namespaces are as large a part.
+bool is_of_mounts_elsewhere(const Evidence& evidence, double shared) {
+  constexpr double kShare = 0.2;
+  const InspectionAnswer* const answer = evidence.inspection("tmpfs");
+  if (answer == nullptr) return false;
+  double all = 0;
+  for (const Holder& mount : answer->holders) all += static_cast<double>(mount.bytes.value_or(0));
+  return evidence.share(std::min(all, shared)) >= kShare;
+}
+
 void name_mount(const MetricEvidence& mount, Finding& finding) {
   finding.by("mount", mount.labels[0])
       .fact({.text = "files in " + short_name(mount.labels[0]) + " have " + bytes_text(mount.value),
@@ -315,13 +325,15 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!bytes || *bytes <= 0) return;
   const TypeEvidence* const caller = part.name == "vmalloc_large" ? largest_caller(evidence) : nullptr;
   const MetricEvidence* const mount = part.name == "shared_memory_large" ? largest_mount(evidence, *bytes) : nullptr;
-  const bool stands_out = caller != nullptr || mount != nullptr;
+  const bool is_elsewhere = part.name == "shared_memory_large" && is_of_mounts_elsewhere(evidence, *bytes);
+  const bool is_of_files = mount != nullptr || is_elsewhere;
+  const bool stands_out = caller != nullptr || is_of_files;
   const double share = share_of(evidence, part, *bytes);
   if (share <= part.share && !stands_out && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);
-  if (!is_short && !gained && mount == nullptr && share <= part.most_share) return;
+  if (!is_short && !gained && !is_of_files && share <= part.most_share) return;
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
                   gained || (is_short && part.needs_short < 1) ? Certainty::kLikely : Certainty::kPossible,
@@ -347,13 +359,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts, kMountBytes};
+constexpr std::string_view kSharedUses[] = {kGroupParts, kMountBytes, "who/tmpfs"};
 
 constexpr auto kCauses = causes_of<kParts>([](const Part& part) {
   return Cause{.name = part.name,
                .looks_for = "A part of memory is much larger than usual.",
                .system = part.system,
                .needs = part.needs,
-               .uses = kUses,
+               .uses = part.name == "shared_memory_large" ? std::span<const std::string_view>(kSharedUses) : kUses,
                .explains = part.explains,
                .asks = part.asks,
                .look = look};

@@ -19,6 +19,7 @@ constexpr std::string_view kCompaction = "memstat_compaction_failures_total";
 constexpr std::string_view kSuccesses = "memstat_compaction_successes_total";
 constexpr std::string_view kIndex = "memstat_fragmentation_index";
 constexpr std::string_view kReserved = "memstat_hugetlb_reserved_pages";
+constexpr std::string_view kPaged = "memstat_paged_pages_total";
 constexpr std::string_view kNuma = "memstat_numa_events_total";
 constexpr std::string_view kWatermark = "memstat_zone_watermark_bytes";
 
@@ -60,6 +61,15 @@ std::optional<Uncounted> holder_of_uncounted(const Evidence& evidence, double at
   return most;
 }
 
+/// Bytes of ring buffers that processes have mapped. Those that processes share count more than once.
+double mapped_rings(const Evidence& evidence) {
+  const InspectionAnswer* const answer = evidence.inspection("rings");
+  double sum = 0;
+  if (answer == nullptr) return sum;
+  for (const Holder& holder : answer->holders) sum += static_cast<double>(holder.bytes.value_or(0));
+  return sum;
+}
+
 void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* const unaccounted = evidence.sample("memstat_unaccounted_bytes");
   if (unaccounted == nullptr) return;
@@ -70,9 +80,12 @@ void look_at_unaccounted(const Evidence& evidence, const Cause& cause, Findings&
   if (evidence.share(*bytes) < kChargedShare) return;
   const auto charged = holder_of_uncounted(evidence, *bytes / 2);
   const bool is_large = evidence.share(*bytes) >= (has_jumped ? 0.05 : 0.1);
-  if (!is_large && !charged) return;
+  const double rings = mapped_rings(evidence);
+  const bool is_of_rings = rings >= *bytes / 2 && rings <= 2 * *bytes;
+  if (!is_large && !charged && !is_of_rings) return;
   Finding& finding = add_finding(
-      found, cause, is_large ? Severity::kWasteful : Severity::kNotable, charged ? Certainty::kLikely : Certainty::kPossible,
+      found, cause, is_large ? Severity::kWasteful : Severity::kNotable,
+      charged || is_of_rings ? Certainty::kLikely : Certainty::kPossible,
       bytes_text(*bytes) + ", " + percent_text(evidence.share(*bytes)) + " of memory, is not accounted for by the kernel");
   finding.fact({.text = "neither free nor in any part of the account",
                 .source = "memstat_unaccounted_bytes",
@@ -230,6 +243,35 @@ void look_at_pool_failures(const Evidence& evidence, const Cause& cause, Finding
   }
 }
 
+/// From its maximum on, zswap refuses pages until its pool is below accept_threshold_percent of it, 90 % unless changed
+/// (mm/zswap.c). Reading how many it refused takes debugfs.
+void look_at_full_zswap(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const TypeEvidence* const pool = evidence.type(Allocator::kZswap, "zswap");
+  if (pool == nullptr || pool->failures.recent > 0 || !pool->limit_bytes || !pool->bytes) return;
+  if (*pool->bytes < kNearShare * *pool->limit_bytes) return;
+  double written = 0;
+  for (const MetricEvidence& one : evidence.samples(kPaged)) {
+    if (one.labels[0] == "swap" && one.labels[1] == "out") written += one.change.recent;
+  }
+  Finding& finding =
+      add_finding(found, cause, written > 0 ? Severity::kWasteful : Severity::kNotable,
+                  written > 0 ? Certainty::kLikely : Certainty::kPossible,
+                  "Compressed swap (zswap) is full: " + bytes_text(*pool->bytes) + " of " + bytes_text(*pool->limit_bytes));
+  finding.fact(
+      {.text = percent_text(*pool->bytes / *pool->limit_bytes) + " of max_pool_percent; below 90 % it accepts pages",
+       .source = "zswap/zswap",
+       .value = pool->bytes,
+       .limit = pool->limit_bytes});
+  if (written > 0) with_count(finding, evidence, written, "pages written to the disk", kPaged);
+  finding.bytes = *pool->bytes;
+  finding.is_about("zswap", "zswap").leads_to("Pages go to the disk instead.").then("grep . /sys/module/zswap/parameters/*");
+}
+
+void look_at_zswap(const Evidence& evidence, const Cause& cause, Findings& found) {
+  look_at_pool_failures(evidence, cause, found);
+  look_at_full_zswap(evidence, cause, found);
+}
+
 /// Whether the zones of a node together are at the mark from which the kernel takes pages of other nodes.
 bool is_node_full(const Evidence& evidence, std::string_view node) {
   double free = 0;
@@ -258,7 +300,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr std::string_view kUnaccountedNeeds[] = {"memstat_unaccounted_bytes"};
-constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts};
+constexpr std::string_view kUnaccountedUses[] = {kGroupKernel, kGroupParts, "who/rings"};
 constexpr std::string_view kOrderNeeds[] = {kOrders};
 constexpr std::string_view kCompactionNeeds[] = {kCompaction, kSuccesses};
 constexpr std::string_view kCompactionUses[] = {kFailures};
@@ -269,6 +311,7 @@ constexpr std::string_view kPoolUses[] = {kReserved};
 constexpr std::string_view kEmptyUses[] = {kFailures, kReserved};
 constexpr std::string_view kCmaNeeds[] = {"cma/*"};
 constexpr std::string_view kZswapNeeds[] = {"zswap/*"};
+constexpr std::string_view kZswapUses[] = {kPaged};
 constexpr std::string_view kNumaNeeds[] = {kNuma};
 constexpr std::string_view kNumaUses[] = {kWatermark};
 constexpr std::string_view kOrderUses[] = {kIndex};
@@ -329,7 +372,8 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kZswapNeeds,
-          .look = look_at_pool_failures,
+          .uses = kZswapUses,
+          .look = look_at_zswap,
           .row = 1},
     Cause{.name = "numa_node_full",
           .looks_for = "One node is full while others have memory.",

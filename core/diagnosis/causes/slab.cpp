@@ -91,6 +91,7 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
   finding.is_about("account", "slab_unreclaimable")
       .leads_to("A driver or a kernel buffer holds it.")
       .then("memstatctl origins --limit 10");
+  name_holder(evidence, kKernelMemory, Holds::kNow, hidden / 3, finding);
 }
 
 constexpr Charge kReclaimable{"memstat_memcg_reclaimable_kernel_bytes", "", "of reclaimable kernel memory"};
@@ -187,6 +188,7 @@ constexpr std::array kCauses{
           .looks_for = "Large kernel allocations, which no cache shows, hold much memory.",
           .system = CauseSystem::kLinux,
           .needs = kLargeNeeds,
+          .uses = kCacheUses,
           .explains = kLargeSymptoms,
           .look = look_at_large},
     Cause{.name = "negative_dentries",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Socket memory at the limits of its protocols, and the resulting drops.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/ended.h"
@@ -105,6 +106,7 @@ struct Drops {
   std::string_view effect;
   std::string_view who;
   std::array<std::string_view, 1> needs;
+  std::string_view holds_as = {};  ///< the holders of `memstatctl who queues` that matter; "": none
 };
 constexpr std::array kDrops{
     Drops{.name = "udp_buffer_full",
@@ -115,7 +117,8 @@ constexpr std::array kDrops{
           .headline = " datagrams dropped: a program reads its UDP socket too slowly",
           .effect = "Its senders lose data.",
           .who = "ss -uampn | grep -v 'd0)' | head -40",
-          .needs = {kEvents}},
+          .needs = {kEvents},
+          .holds_as = "udp"},
     Drops{.name = "tcp_receive_dropped",
           .metric = kEvents,
           .type = "TCP",
@@ -124,7 +127,8 @@ constexpr std::array kDrops{
           .headline = " TCP segments dropped: no memory for receive queues",
           .effect = "Data is sent again, and connections stall.",
           .who = "ss -tmpn | head -40",
-          .needs = {kEvents}},
+          .needs = {kEvents},
+          .holds_as = "receive"},
     Drops{.name = "listen_overflow",
           .metric = kEvents,
           .type = "TCP",
@@ -133,7 +137,8 @@ constexpr std::array kDrops{
           .headline = " connections refused: a program accepts too slowly, its queue is full",
           .effect = "Clients wait and retry.",
           .who = "ss -ltn | awk '$2 > $3'",
-          .needs = {kEvents}},
+          .needs = {kEvents},
+          .holds_as = "accept"},
     Drops{.name = "syn_queue_full",
           .metric = kEvents,
           .type = "TCP",
@@ -197,6 +202,36 @@ bool is_tcp_short(const Evidence& evidence) {
 }
 constexpr std::string_view kUnread = " TCP segments dropped: programs leave receive queues full";
 
+/// Whether so much waits in a socket that its queue may be full: half of the usual backlog, nearly all of the usual buffer.
+bool may_be_full(const Holder& holder, std::string_view kind) {
+  constexpr double kConnections = 64;
+  constexpr double kBufferBytes = 212992;  // net.core.rmem_default
+  const auto count = static_cast<double>(holder.count.value_or(0));
+  if (kind == "accept") return count >= kConnections;
+  return holder.name.find("receive") != std::string::npos &&
+         static_cast<double>(holder.bytes.value_or(0)) >= kNearShare * kBufferBytes * std::max(count, 1.0);
+}
+
+/// The counters are of this network namespace. What waits in sockets of others is in `memstatctl who queues`.
+void look_at_other_namespaces(const Evidence& evidence, const Cause& cause, const Drops& drops, Findings& found) {
+  const InspectionAnswer* const answer = evidence.inspection("queues");
+  const bool is_accepted = drops.holds_as == "accept";
+  if (answer == nullptr || (!is_accepted && drops.holds_as != "udp")) return;
+  for (const Holder& holder : answer->holders) {
+    const bool is_wanted = holder.name.find(drops.holds_as) != std::string::npos && holder.name.ends_with(']');
+    if (!is_wanted || !may_be_full(holder, drops.holds_as)) continue;
+    const std::string amount =
+        is_accepted ? count_text(static_cast<double>(holder.count.value_or(0))) + " connections wait to be accepted"
+                    : bytes_text(static_cast<double>(holder.bytes.value_or(0))) + " of datagrams wait to be read";
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                   amount + " in another network namespace, perhaps a full queue");
+    finding.fact(
+        {.text = short_name(holder.name), .source = "who/queues", .value = static_cast<double>(holder.count.value_or(0))});
+    finding.leads_to(drops.effect).then("nsenter -n -t PID " + std::string(drops.who));
+    return;
+  }
+}
+
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Drops& drops = kDrops[cause.row];
   const auto is_counted = [&](const MetricEvidence& one) {
@@ -206,6 +241,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
   for (const MetricEvidence& one : evidence.samples(drops.metric)) moved += is_counted(one) ? one.change.recent : 0;
   const bool is_often = evidence.rate(moved) >= least_rate(drops);
   constexpr double kFew = 5;
+  if (moved <= 0) look_at_other_namespaces(evidence, cause, drops, found);
   if (moved <= 0 || (!is_often && (moved < kFew || evidence.rate(moved) < kMinRefusedPerSecond))) return;
   // A receive queue may also be full at its socket's own limit, because its program does not read.
   const bool is_own_limit = drops.kind == "TCPRcvQDrop" && !is_tcp_short(evidence);
@@ -221,7 +257,9 @@ constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"}
 constexpr std::string_view kPressureUses[] = {kThreshold, kGroupParts};
 constexpr std::string_view kLimitUses[] = {kGroupParts};
 constexpr std::string_view kDropUses[] = {kTableEvents, kEvents, "memstat_socket_memory_pressure"};
+constexpr std::string_view kQueueUses[] = {"memstat_socket_memory_pressure", "who/queues"};
 constexpr std::string_view kFullExplains[] = {"tcp_pressure", "tcp_receive_dropped", "udp_buffer_full"};
+constexpr std::string_view kPressureExplains[] = {"sockets_large"};
 
 constexpr auto kCauses = [] {
   std::array<Cause, kProtocols.size() + 1 + kDrops.size()> causes{};
@@ -242,6 +280,7 @@ constexpr auto kCauses = [] {
                                .system = CauseSystem::kLinux,
                                .needs = kPressureNeeds,
                                .uses = kPressureUses,
+                               .explains = kPressureExplains,
                                .runbook = "MemstatSocketPressure",
                                .asks = "queues",
                                .look = look_at_pressure};
@@ -252,8 +291,9 @@ constexpr auto kCauses = [] {
         .system = CauseSystem::kLinux,
         .watches = Watches::kChange,
         .needs = kDrops[i].needs,
-        .uses = kDropUses,
-        .asks = kDrops[i].name.ends_with("_buffer_full") || kDrops[i].name == "tcp_receive_dropped" ? "queues" : "",
+        .uses = kDrops[i].holds_as.empty() ? std::span<const std::string_view>(kDropUses) : kQueueUses,
+        .asks = kDrops[i].holds_as.empty() ? "" : "queues",
+        .holds_as = kDrops[i].holds_as,
         .look = look_at_drops,
         .row = i};
   }

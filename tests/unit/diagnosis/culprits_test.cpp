@@ -165,5 +165,27 @@ TEST(Culprits, NamesEachKindAndEachProcessOnce) {
   EXPECT_EQ(finding.who[0].name, "65536 of pid 547");
 }
 
+TEST(Culprits, OnlyHoldersOfTheKindThatMattersAreNamed) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_events_total", 5000, {"TCP", "ListenOverflows"});
+  machine.evidence.inspections = {
+      answer("queues", "process", "sockets", {process(1, "sender", 300, 9000), process(812, "python3", 9)})};
+  machine.evidence.inspections[0].holders[0].name = "tcp send";
+  EXPECT_TRUE(diagnose(machine.evidence).findings.at(0).who.empty());
+  machine.evidence.inspections[0].holders[1].name = "tcp accept";
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.at(0).name, "python3 (pid 812)");
+}
+
+TEST(Culprits, TheGroupOfEachIsNamed) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.evidence.inspections = {
+      answer("files", "process", "open files", {process(1, "a", 100), process(2, "b", 90), process(3, "c", 10)})};
+  for (Holder& holder : machine.evidence.inspections[0].holders) holder.group = "/" + holder.command + ".service";
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  ASSERT_EQ(finding.who.size(), 4U);
+  EXPECT_EQ(finding.who[2].name + finding.who[3].name, "/a.service/b.service");
+}
+
 }  // namespace
 }  // namespace memstat

@@ -54,5 +54,26 @@ TEST(Holder, OfAPartIsByThatPartOnly) {
   EXPECT_EQ(&charge_of("page_tables"), &kKernelMemory);
 }
 
+TEST(Holder, WhereSeveralHaveItTheyAreNamed) {
+  EvidenceOfMachine machine;
+  for (const char* group : {"/docker", "/docker/a", "/docker/b", "/docker/c", "/docker/d", "/docker/a/x"}) {
+    machine.metric(kGroupKernel, (group == std::string_view("/docker") ? 95 : 30) * kMiB, {group});
+  }
+  machine.evidence.metrics[4].value = 5 * kMiB;  // /docker/d
+  const auto named = [&](double at_least) {
+    Finding finding;
+    name_holder(machine.evidence, kKernelMemory, Holds::kNow, at_least, finding);
+    std::string names;
+    for (const Finding::Who& who : finding.who) names += who.name + " ";
+    return names;
+  };
+  EXPECT_EQ(named(80 * kMiB), "/docker /docker/a /docker/b /docker/c ");
+  EXPECT_EQ(named(100 * kMiB), "");
+  machine.metric(kGroupKernel, 90 * kMiB, {"/system"});
+  EXPECT_EQ(named(80 * kMiB), "/docker /docker/a /docker/b /docker/c ") << "a little more than half";
+  machine.metric(kGroupKernel, 90 * kMiB, {"/user"});
+  EXPECT_EQ(named(80 * kMiB), "/docker /system /user ");
+}
+
 }  // namespace
 }  // namespace memstat

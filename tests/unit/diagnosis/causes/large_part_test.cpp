@@ -164,5 +164,20 @@ TEST(LargePart, UnreadBuffersExplainDroppedSegments) {
   EXPECT_EQ(machine.words(), "notable sockets_large");
 }
 
+TEST(LargePart, FilesInTmpfsOfContainersCountLikeThoseOfThisNamespace) {
+  EvidenceOfMachine machine;
+  machine.part("shared", 5 * EvidenceOfMachine::kGiB);
+  EXPECT_EQ(machine.words(), "") << "a database's buffers, perhaps";
+  InspectionAnswer mounts;
+  mounts.question = "tmpfs";
+  mounts.kind = "mount";
+  mounts.holders = {
+      {.pid = 7, .command = "model", .user = {}, .group = "/pod", .name = "/dev/shm", .count = 2, .bytes = 4ULL << 30U}};
+  machine.evidence.inspections = {mounts};
+  EXPECT_EQ(machine.words(), "notable shared_memory_large");
+  machine.evidence.inspections[0].holders[0].bytes = 1ULL << 30U;
+  EXPECT_EQ(machine.words(), "");
+}
+
 }  // namespace
 }  // namespace memstat::causes::large_part

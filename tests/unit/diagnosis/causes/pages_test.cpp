@@ -158,5 +158,34 @@ TEST(Pages, ANodeAtItsMarkNeedsNoFlood) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(Pages, AFullPoolOfZswapRefusesWithoutBeingCounted) {
+  EvidenceOfMachine machine;
+  TypeEvidence& pool = machine.type(Allocator::kZswap, "zswap");
+  pool.limit_bytes = 100 * EvidenceOfMachine::kMiB;
+  pool.bytes = 85 * EvidenceOfMachine::kMiB;
+  EXPECT_EQ(machine.words(), "");
+  pool.bytes = 91 * EvidenceOfMachine::kMiB;
+  EXPECT_EQ(machine.words(), "notable zswap_full");
+  machine.moved("memstat_paged_pages_total", 300, {"swap", "in"});
+  EXPECT_EQ(machine.words(), "notable zswap_full");
+  machine.moved("memstat_paged_pages_total", 300, {"swap", "out"});
+  EXPECT_EQ(machine.words(), "wasteful zswap_full");
+}
+
+TEST(Pages, RingsThatProcessesMapExplainWhatNoAccountHas) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_unaccounted_bytes", 600 * EvidenceOfMachine::kMiB);
+  InspectionAnswer rings;
+  rings.question = "rings";
+  rings.things = "mappings";
+  rings.holders = {
+      {.pid = 812, .command = "tcpdump", .user = {}, .group = {}, .name = "sockets", .count = 5, .bytes = 200U << 20U}};
+  machine.evidence.inspections = {rings};
+  EXPECT_EQ(machine.words(), "") << "a third of it";
+  machine.evidence.inspections[0].holders[0].bytes = 500U << 20U;
+  ASSERT_EQ(machine.words(), "notable unaccounted_large");
+  EXPECT_EQ(diagnose(machine.evidence).findings[0].who.at(0).name, "tcpdump (pid 812)");
+}
+
 }  // namespace
 }  // namespace memstat::causes::pages

@@ -93,5 +93,32 @@ TEST(SocketMemory, ReportsDropsThatEnded) {
   EXPECT_EQ(machine.words(), "now udp_buffer_full") << "another sample moves";
 }
 
+TEST(SocketMemory, FullQueuesOfOtherNamespacesAreFoundInWhatWaits) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_events_total", 0, {"TCP", "ListenOverflows"});
+  machine.moved("memstat_socket_events_total", 0, {"UDP", "RcvbufErrors"});
+  InspectionAnswer queues;
+  queues.question = "queues";
+  queues.holders = {
+      {.pid = 7, .command = "python3", .user = {}, .group = "/pod", .name = "tcp accept", .count = 100, .bytes = {}},
+      {.pid = 8,
+       .command = "dns",
+       .user = {},
+       .group = "/pod",
+       .name = "udp receive in net:[9]",
+       .count = 2,
+       .bytes = 200000}};
+  machine.evidence.inspections = {queues};
+  EXPECT_EQ(machine.words(), "") << "the counters of this namespace have not moved, and the buffers are half full";
+  machine.evidence.inspections[0].holders[0].name = "tcp accept in net:[9]";
+  ASSERT_EQ(machine.words(), "notable listen_overflow");
+  EXPECT_EQ(machine.find()[0].headline,
+            "100 connections wait to be accepted in another network namespace, perhaps a full queue");
+  EXPECT_EQ(diagnose(machine.evidence).findings[0].next.back(), "nsenter -n -t 7 ss -ltn | awk '$2 > $3'");
+  machine.evidence.inspections[0].holders[0].count = 9;
+  machine.evidence.inspections[0].holders[1].count = 1;
+  EXPECT_EQ(machine.words(), "notable udp_buffer_full");
+}
+
 }  // namespace
 }  // namespace memstat::causes::socket_memory
