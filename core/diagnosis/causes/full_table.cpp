@@ -330,6 +330,17 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kSoftLimit, kLogEvents};
 /// Unsent data of orphans is TCP memory.
 constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
+/// A table without room throws entries away.
+constexpr std::string_view kConntrackSymptoms[] = {"conntrack_evicts"};
+constexpr std::string_view kNeighbourSymptoms[] = {"neighbours_collected"};
+constexpr std::string_view kNeighbour6Symptoms[] = {"neighbours6_collected"};
+constexpr std::span<const std::string_view> symptoms_of(std::string_view type) {
+  if (type == "tcp_orphans") return kOrphanSymptoms;
+  if (type == "conntrack") return kConntrackSymptoms;
+  if (type == "arp_cache") return kNeighbourSymptoms;
+  if (type == "ndisc_cache") return kNeighbour6Symptoms;
+  return {};
+}
 
 constexpr auto kCauses = causes_of<kTables>([](const Table& table) {
   return Cause{.name = table.name,
@@ -337,8 +348,7 @@ constexpr auto kCauses = causes_of<kTables>([](const Table& table) {
                .system = table.system,
                .needs = table.needs,
                .uses = kUses,
-               .explains = table.type == "tcp_orphans" ? std::span<const std::string_view>(kOrphanSymptoms)
-                                                       : std::span<const std::string_view>(),
+               .explains = symptoms_of(table.type),
                .runbook = "MemstatNearLimit",
                .asks = table.asks,
                .look = look};

@@ -309,6 +309,7 @@ constexpr std::string_view kNodeNeeds[] = {"memstat_node_unreclaimable"};
 constexpr std::string_view kAccountNeeds[] = {"memstat_accounted_bytes"};
 constexpr std::string_view kLowExplains[] = {"memory_stalls", "direct_reclaim", "swap_thrash",
                                              "swap_full",     "kswapd_gave_up", "reclaim_thrash"};
+constexpr std::string_view kThrashExplains[] = {"memory_stalls", "direct_reclaim"};
 constexpr std::string_view kGoneExplains[] = {"page_daemon_short", "memory_low", "swap_thrash"};
 
 constexpr std::array kCauses{
@@ -340,6 +341,7 @@ constexpr std::array kCauses{
           .watches = Watches::kChange,
           .needs = kSwapNeeds,
           .uses = kSwapUses,
+          .explains = kThrashExplains,
           .look = look_at_swap},
     Cause{.name = "swap_full",
           .looks_for = "Swap is full while memory is short.",

@@ -68,7 +68,7 @@ TEST(Pressure, SlowSwapIsThrashingWhereProgramsWait) {
   machine.moved("memstat_paged_pages_total", 100 * 300, {"swap", "out"});
   EXPECT_EQ(machine.words(), "");
   machine.moved("memstat_pressure_stall_seconds_total", 62, {"some"});
-  EXPECT_EQ(machine.words(), "now swap_thrash, wasteful memory_stalls");
+  EXPECT_EQ(machine.words(), "now swap_thrash") << "it is why they wait";
 }
 
 TEST(Pressure, SwapThatComesBackIsThrashingAndColdPagesAreNot) {
