@@ -35,12 +35,12 @@ bool matches_pattern(std::string_view pattern, std::string_view name);
 
 /// Static.
 struct LimitWord {
-  std::string_view os;         ///< "linux", "freebsd"
-  std::string_view allocator;  ///< "uma"
-  std::string_view type;       ///< The name; '*' stands for any characters.
-  std::string_view tunable;    ///< "kern.ipc.nmbclusters"
-  std::string_view where;      ///< Where it is set: "sysctl", "loader.conf", ...
-  std::string_view note;       ///< What else applies, for the end of a line; "" for nothing.
+  std::string_view os = {};         ///< "linux", "freebsd"
+  std::string_view allocator = {};  ///< "uma"
+  std::string_view type = {};       ///< The name; '*' stands for any characters.
+  std::string_view tunable;         ///< "kern.ipc.nmbclusters"
+  std::string_view where;           ///< Where it is set: "sysctl", "loader.conf", ...
+  std::string_view note;            ///< What else applies, for the end of a line; "" for nothing.
 };
 
 /// limit_words.txt, embedded.
