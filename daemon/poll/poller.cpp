@@ -120,9 +120,10 @@ Poller::Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics
   config_ = config;
   forget_everything();
   configure(config);
+  metrics_.findings_by([this] { publish_findings(); });
 }
 
-Poller::~Poller() = default;
+Poller::~Poller() { metrics_.findings_by(nullptr); }
 
 void Poller::forget_everything() {
   list_ = std::make_unique<MemoryTypeList>();
@@ -548,7 +549,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
     snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();
     remember(*snapshot, now_ns);
-    note_findings(*snapshot, now_ns);
+    note_evidence(*snapshot, now_ns);
     selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
     if (options_.renders) prepare_pages(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;

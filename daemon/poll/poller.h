@@ -29,7 +29,7 @@
 namespace memstat {
 
 /// Owns the type list, the tracker and the sources, and is their only user. Thread safety: one thread (the poller's),
-/// except statuses() and diagnosis(), which are safe, and cancel().
+/// except statuses(), findings() and diagnosis(), which are safe, and cancel().
 class Poller : public SourceStatuses, public Diagnostician {
  public:
   struct Options {
@@ -81,8 +81,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   /// polls, so this does nothing within five minutes of the last search, or before polls have taken fifty times its
   /// duration.
   void look_for_growth(std::int64_t now_ns);
-  /// As of the last poll, most urgent first.
-  [[nodiscard]] const Findings& findings() const { return findings_; }
+  /// As of the last poll, most urgent first. Looks for them now: most polls come between two scrapes. Allocates.
+  [[nodiscard]] Findings findings() const;
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot) const override { return diagnosis(snapshot, {}); }
   /// The same, with answers to inspections made after the poll.
   [[nodiscard]] Diagnosis diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const;
@@ -116,7 +116,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   [[nodiscard]] SnapshotExtras extras(Tier tier);
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
   void note_unread_sources();
-  void note_findings(const Snapshot& snapshot, std::int64_t now_ns);
+  void note_evidence(const Snapshot& snapshot, std::int64_t now_ns);
+  void publish_findings() const;
   void release_peak(std::size_t series);
   /// A bit for each allocator that the sources of this system read.
   [[nodiscard]] std::uint32_t allocators_of_system() const;
@@ -139,12 +140,10 @@ class Poller : public SourceStatuses, public Diagnostician {
   std::unique_ptr<SnapshotBuilder> builder_;
   History history_;
   EvidenceBuilder evidence_;
-  Findings findings_;  // of the last poll
-  Evidence growth_;    // only growth
+  Evidence growth_;  // only growth
   std::int64_t growth_due_ns_ = 0;
   std::int64_t growth_took_ns_ = 0;
-  std::int64_t polling_ns_ = 0;  // since the last search for growth
-  std::vector<SelfMetrics::ActiveFinding> active_;
+  std::int64_t polling_ns_ = 0;         // since the last search for growth
   bool has_new_states_ = true;          // of sources
   std::vector<SourceEvidence> unread_;  // sources
   Selection selection_;

@@ -29,18 +29,28 @@ void Poller::look_for_growth(std::int64_t now_ns) {
   polling_ns_ = 0;
 }
 
-void Poller::note_findings(const Snapshot& snapshot, std::int64_t now_ns) {
+void Poller::note_evidence(const Snapshot& snapshot, std::int64_t now_ns) {
   if (std::exchange(has_new_states_, false)) note_unread_sources();
   const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
   evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_, .growing = growth_.growing},
                    now_ns);
-  find_causes(evidence_.current()->evidence, findings_);
-  active_.clear();
-  for (const Finding& finding : findings_) {
-    active_.push_back({.cause = finding.rule->name, .severity = to_string(finding.severity)});
+}
+
+Findings Poller::findings() const {
+  Findings findings;
+  if (const std::shared_ptr<const PollEvidence> built = evidence_.current(); built != nullptr) {
+    find_causes(built->evidence, findings);
   }
-  metrics_.findings_active(active_);
+  return findings;
+}
+
+void Poller::publish_findings() const {
+  std::vector<SelfMetrics::ActiveFinding> active;
+  for (const Finding& finding : findings()) {
+    active.push_back({.cause = finding.rule->name, .severity = to_string(finding.severity)});
+  }
+  metrics_.findings_active(active);
 }
 
 Diagnosis Poller::diagnosis(const Snapshot& snapshot, std::vector<InspectionAnswer> answers) const {

@@ -92,6 +92,7 @@ struct SelfMetrics::Implementation {
   };
   std::map<std::string_view, ActiveCause> causes MEMSTAT_GUARDED_BY(mutex);  // all that were ever active
   Family<Gauge>& finding_active = gauges(registry, "memstat_finding_active");
+  std::function<void()> look_for_findings MEMSTAT_GUARDED_BY(mutex);
   std::unique_ptr<ProcessStatsReader> meter MEMSTAT_GUARDED_BY(mutex) = make_process_stats_reader();
 
   Source& source(std::string_view name) MEMSTAT_REQUIRES(mutex) {
@@ -118,6 +119,12 @@ struct SelfMetrics::Implementation {
   }
   /// All families except histograms; process_* are read now.
   std::vector<prometheus::MetricFamily> collect() MEMSTAT_EXCLUDES(mutex) {
+    std::function<void()> look;
+    {
+      const MutexLock lock(mutex);
+      look = look_for_findings;
+    }
+    if (look) look();
     {
       const MutexLock lock(mutex);
       const ProcessStats usage = meter->read();
@@ -227,7 +234,6 @@ void SelfMetrics::snapshot_skipped() { implementation_->add(implementation_->ski
 void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
   const MutexLock lock(implementation_->mutex);
   auto& causes = implementation_->causes;
-  bool is_changed = false;
   for (auto& [cause, state] : causes) state.is_found = false;
   for (const ActiveFinding& finding : findings) {  // most urgent first, so of two with the same cause the first counts
     Implementation::ActiveCause& state = causes[finding.cause];
@@ -238,15 +244,15 @@ void SelfMetrics::findings_active(std::span<const ActiveFinding> findings) {
     state.severity = finding.severity;
     state.active = &implementation_->finding_active.Add(
         {{"cause", std::string(finding.cause)}, {"severity", std::string(finding.severity)}});
-    is_changed = true;
   }
   for (auto& [cause, state] : causes) {
-    const double value = state.is_found ? 1 : 0;
-    if (state.active == nullptr || (state.active->Value() == value && !is_changed)) continue;
-    state.active->Set(value);
-    is_changed = true;
+    if (state.active != nullptr) state.active->Set(state.is_found ? 1 : 0);
   }
-  if (is_changed) ++implementation_->version;
+}
+
+void SelfMetrics::findings_by(std::function<void()> look) {
+  const MutexLock lock(implementation_->mutex);
+  implementation_->look_for_findings = std::move(look);
 }
 
 void SelfMetrics::config_reloaded(bool successful) { implementation_->set(implementation_->reloaded, successful ? 1 : 0); }

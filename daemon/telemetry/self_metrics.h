@@ -64,6 +64,9 @@ class SelfMetrics {
   };
   /// All findings of the last poll. A cause found earlier keeps its series with value 0.
   void findings_active(std::span<const ActiveFinding> findings);
+  /// Called before the series are collected, to call findings_active(). Must be safe in every thread that makes a page,
+  /// until it is replaced. Null: nothing.
+  void findings_by(std::function<void()> look);
   void config_reloaded(bool successful);
   void memory_locked(bool locked);
   /// Whether the helper process runs. Without a call the series does not exist.

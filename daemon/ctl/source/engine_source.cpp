@@ -191,7 +191,7 @@ class EngineSource final : public ReportSource {
   }
 
   std::optional<Finding> first_finding() override {
-    const Findings& findings = poller_.findings();
+    const Findings findings = poller_.findings();
     return findings.empty() ? std::nullopt : std::optional(findings.front());
   }
 

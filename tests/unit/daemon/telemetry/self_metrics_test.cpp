@@ -180,11 +180,19 @@ TEST_F(SelfMetricsTest, ACauseHasOneSeriesFromTheFirstTimeThatItIsFound) {
   metrics_.findings_active({&later, 1});
   EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"wasteful\"} 1"));
   EXPECT_THAT(metrics_.text(), Not(HasSubstr("severity=\"now\"")));
-  const std::uint64_t version = metrics_.version();
-  metrics_.findings_active({&later, 1});
-  EXPECT_EQ(metrics_.version(), version) << "nothing has changed";
   metrics_.findings_active({});
   EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"wasteful\"} 0"));
+}
+
+TEST_F(SelfMetricsTest, FindingsAreLookedForWhenAPageIsMade) {
+  const SelfMetrics::ActiveFinding finding{.cause = "memory_low", .severity = "now"};
+  metrics_.findings_by([&] { metrics_.findings_active({&finding, 1}); });
+  const std::uint64_t version = metrics_.version();
+  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"now\"} 1"));
+  EXPECT_EQ(metrics_.version(), version) << "the page would be rendered again for the next scrape";
+  metrics_.findings_by(nullptr);
+  metrics_.findings_active({});
+  EXPECT_THAT(metrics_.text(), HasSubstr("memstat_finding_active{cause=\"memory_low\",severity=\"now\"} 0"));
 }
 
 TEST_F(SelfMetricsTest, OwnMetricsAreThoseOfItsPageAndNoOthers) {
