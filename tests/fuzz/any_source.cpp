@@ -2,7 +2,7 @@
 // libFuzzer target of every source that does not have its own fuzzer; the program's name selects the source. Any bytes
 // replace each part that the source read from a capture, and each file in its bundles.
 //
-// MEMSTAT_SEEDS=DIRECTORY in the environment: writes what the captures have into it, and ends.
+// With MEMSTAT_SEEDS=DIRECTORY in the environment it writes seeds from the captures to that directory and exits.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +12,7 @@
 
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/source_cases.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t kStreamHeaderSize = 16;
 
-/// The source's bytes of its smallest capture, so that a try is quick.
+/// The bytes that the source read in its smallest capture, so that each run is quick.
 std::optional<SourceReader> g_whole;
 
 std::size_t size_of(const RawBytes& raw) {
@@ -40,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> records_of(std::string_view byt
   return records;
 }
 
-/// Gives `reader` what was read, except the part to be replaced: a stream's is 20 MB.
+/// Copies the captured bytes to `reader`, except the part to be replaced, which has 20 MB for a stream.
 void copy_other_parts(std::size_t replaced, SourceReader& reader) {
   for (std::size_t i = 0; i < RawBytes::kPartCount; ++i) {
     if (i != replaced) reader.raw.parts[i].assign(g_whole->raw.parts[i].view());
@@ -58,9 +59,9 @@ void check(SourceReader& reader) {
   }
 }
 
-/// Makes a bundle of the records of a whole one and of `bytes`: a line that is a record's name, or "+NAME", begins the
-/// content of that record, and anything before the first such line is the content of all others. The last record, which
-/// marks the bundle as complete, stays.
+/// Replaces records of a complete bundle by `bytes`: a line that is a record's name, or "+NAME", begins the new content of
+/// that record, and anything before the first such line is the new content of all others. The last record, which marks the
+/// bundle as complete, stays.
 void write_bundle(const std::vector<std::pair<std::string, std::string>>& whole, std::string_view bytes, Buffer& bundle) {
   std::vector<std::pair<std::string, std::string>> records(whole.begin(), whole.end() - 1);
   std::string* content = nullptr;
@@ -183,7 +184,4 @@ extern "C" int LLVMFuzzerInitialize(int*, char*** arguments) {
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  memstat::run({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void memstat::fuzz(std::string_view bytes) { run(bytes); }

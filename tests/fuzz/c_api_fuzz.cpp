@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/c_list.h"
 
 namespace memstat {
@@ -108,11 +109,9 @@ std::string with_header(std::string bytes, std::size_t type_size) {
 }  // namespace
 }  // namespace memstat
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void memstat::fuzz(std::string_view whole) {
   constexpr std::size_t kMax = 2048;  // a dozen types: more would only take time
-  size = std::min(size, kMax);
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
-  memstat::fuzz_lists(bytes, memstat::with_header(bytes, 120));
-  memstat::fuzz_lists(memstat::with_header(bytes, 32), memstat::with_header(bytes.substr(size / 2), 32));
-  return 0;
+  const std::string bytes(whole.substr(0, kMax));
+  fuzz_lists(bytes, with_header(bytes, 120));
+  fuzz_lists(with_header(bytes, 32), with_header(bytes.substr(bytes.size() / 2), 32));
 }

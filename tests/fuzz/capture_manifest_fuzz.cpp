@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as the three text files of a capture. Text that is accepted must be the same after writing and
 // reading it again.
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include "core/capture/manifest.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -23,9 +22,7 @@ bool is_typed(const memstat::Result<T>& result) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view text) {
   if (const auto manifest = parse_manifest(text, "fuzz")) {
     require(manifest->cpu_count >= 1 && manifest->cpu_count <= 65536, "the number of CPUs is possible");
     require(manifest->page_size != 0 && (manifest->page_size & (manifest->page_size - 1)) == 0, "a page is a power of two");
@@ -53,5 +50,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     require(is_typed(errors), "the error of an errors.yaml is typed");
   }
-  return 0;
 }

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as a kernel's BTF, and the requests that a dump's reader makes to it.
-#include <cstdint>
 
 #include "core/postmortem/kernel/btf.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
 extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) { return dump.table("btf"); });
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto types = memstat::postmortem::Btf::parse(std::string(reinterpret_cast<const char*>(data), size));
+void memstat::fuzz(std::string_view bytes) {
+  const auto types = postmortem::Btf::parse(std::string(bytes));
   if (!types) {
-    MEMSTAT_FUZZ_REQUIRE(types.error().offset.has_value() && *types.error().offset <= size && !types.error().detail.empty());
-    return 0;
+    MEMSTAT_FUZZ_REQUIRE(types.error().offset.has_value() && *types.error().offset <= bytes.size() &&
+                         !types.error().detail.empty());
+    return;
   }
-  MEMSTAT_FUZZ_REQUIRE(types->type_count() <= size);
+  MEMSTAT_FUZZ_REQUIRE(types->type_count() <= bytes.size());
   for (const char* name : {"kmem_cache", "kmem_cache_node", "slab", "page", ""}) {
     const auto type = types->find_struct(name);
     for (const char* member : {"list.next", "inuse", "node", "per_node", "nr_slabs"}) {
@@ -29,5 +30,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   static_cast<void>(types->enumerator("NR_FREE_PAGES"));
-  return 0;
 }

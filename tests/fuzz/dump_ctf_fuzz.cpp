@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as the CTF of a FreeBSD kernel's file, and the requests that a dump's reader makes to it.
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "core/postmortem/kernel/btf.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"
 
@@ -25,11 +25,11 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   std::exit(0);
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto types = memstat::postmortem::parse_ctf({reinterpret_cast<const char*>(data), size}, "fuzzed");
+void memstat::fuzz(std::string_view bytes) {
+  const auto types = postmortem::parse_ctf(bytes, "fuzzed");
   if (!types) {
     MEMSTAT_FUZZ_REQUIRE(!types.error().detail.empty());
-    return 0;
+    return;
   }
   for (const char* name : {"uma_zone", "uma_keg", "malloc_type", "vmmeter", ""}) {
     const auto type = types->find_struct(name);
@@ -41,5 +41,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       static_cast<void>(types->target_of(found->type));
     }
   }
-  return 0;
 }

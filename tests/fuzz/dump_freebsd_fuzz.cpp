@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -15,6 +14,7 @@
 #include "core/postmortem/freebsd/files.h"
 #include "core/postmortem/freebsd/objects.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"
 
@@ -82,24 +82,23 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   std::exit(0);
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat::postmortem;
-  static const memstat::FakeFreeBsdDump dump(memstat::freebsd_with_slabs());
+void memstat::fuzz(std::string_view bytes) {
+  using namespace postmortem;
+  static const FakeFreeBsdDump dump(freebsd_with_slabs());
   static const std::string whole = dump.dump();
-  auto memory = FreeBsdMinidump::open(changed(whole, {reinterpret_cast<const char*>(data), size}));
+  auto memory = FreeBsdMinidump::open(changed(whole, bytes));
   if (!memory) {
     MEMSTAT_FUZZ_REQUIRE(!memory.error().detail.empty());
-    return 0;
+    return;
   }
   auto kernel = open_freebsd_image(*std::move(memory), kernel_file(dump));
   if (!kernel) {
     MEMSTAT_FUZZ_REQUIRE(!kernel.error().detail.empty());
-    return 0;
+    return;
   }
   std::vector<std::string> notes;
   const auto files = make_freebsd_files(**kernel, notes);
   MEMSTAT_FUZZ_REQUIRE(files || !files.error().detail.empty());
   for (const std::string& note : notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
   walk_items(**kernel);
-  return 0;
 }

@@ -3,11 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
-
 #include "core/postmortem/container/kdump_file.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/compressed_dump.h"
 
 extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
@@ -16,23 +15,21 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
+void memstat::fuzz(std::string_view bytes) {
   UniqueFd fd(::memfd_create("fuzzed", MFD_CLOEXEC));
-  MEMSTAT_FUZZ_REQUIRE(fd && ::write(fd.get(), data, size) == static_cast<ssize_t>(size));
+  MEMSTAT_FUZZ_REQUIRE(fd && ::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   auto file = postmortem::BlockFile::adopt("fuzzed", std::move(fd));
   MEMSTAT_FUZZ_REQUIRE(file);
   auto memory = postmortem::open_kdump_file(*std::move(file));
   if (!memory) {
     MEMSTAT_FUZZ_REQUIRE(!memory.error().detail.empty());
-    return 0;
+    return;
   }
-  char bytes[64];
+  char page_bytes[64];
   for (std::uint64_t page = 0; page < 64; ++page) {
     for (const std::uint64_t base : {std::uint64_t{0}, std::uint64_t{0x1000000}}) {
-      const auto read = (*memory)->read(base + page * 4096 + 4090, bytes, sizeof bytes);
+      const auto read = (*memory)->read(base + page * 4096 + 4090, page_bytes, sizeof page_bytes);
       MEMSTAT_FUZZ_REQUIRE(read || !read.error().detail.empty());
     }
   }
-  return 0;
 }

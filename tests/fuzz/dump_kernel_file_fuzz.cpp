@@ -3,13 +3,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "core/postmortem/freebsd/image.h"
 #include "core/postmortem/kernel/kernel_file.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"
 
@@ -20,17 +20,15 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   std::exit(0);
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
+void memstat::fuzz(std::string_view bytes) {
   const UniqueFd file(::memfd_create("fuzzed", MFD_CLOEXEC));
-  MEMSTAT_FUZZ_REQUIRE(::write(file.get(), data, size) == static_cast<ssize_t>(size));
+  MEMSTAT_FUZZ_REQUIRE(::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   const auto kernel =
       postmortem::KernelFile::open("/proc/self/fd/" + std::to_string(file.get()), postmortem::symbols_of_freebsd());
   if (!kernel) {
     MEMSTAT_FUZZ_REQUIRE(!kernel.error().detail.empty() || kernel.error().system_errno != 0);
-    return 0;
+    return;
   }
   MEMSTAT_FUZZ_REQUIRE(kernel->version().size() <= 512);
   static_cast<void>(kernel->symbol("uma_kegs"));
-  return 0;
 }

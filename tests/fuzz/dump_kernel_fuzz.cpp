@@ -3,7 +3,6 @@
 // content. Reads lists of caches, zones, counters, areas and modules, and the objects of each cache; an inconsistency is an
 // error or a note.
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "core/postmortem/linux/files.h"
@@ -11,6 +10,7 @@
 #include "core/postmortem/linux/objects.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -85,10 +85,9 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat::postmortem;
-  static const Kernel kernels[] = {make_kernel(memstat::SlabKernel::kSlabs), make_kernel(memstat::SlabKernel::kSheaves)};
-  const std::string_view changes(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view changes) {
+  using namespace postmortem;
+  static const Kernel kernels[] = {make_kernel(SlabKernel::kSlabs), make_kernel(SlabKernel::kSheaves)};
   for (const Kernel& kernel : kernels) {
     auto image = KernelImage::open(std::make_unique<ChangedMemory>(kernel, changes));
     if (!image) {
@@ -101,5 +100,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& note : notes) MEMSTAT_FUZZ_REQUIRE(!note.empty());
     walk_objects(**image);
   }
-  return 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as physical memory with page tables in it; the first 16 say where to begin and what to look
 // for.
-#include <cstdint>
 #include <cstring>
 
 #include "core/postmortem/container/address_space.h"
 #include "tests/fuzz/dump_seeds.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -41,11 +41,11 @@ extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat::postmortem;
+void memstat::fuzz(std::string_view bytes) {
+  using namespace postmortem;
   std::uint64_t words[2] = {0x1000, 0xffff888001000000};
-  if (size >= sizeof words) std::memcpy(words, data, sizeof words);
-  FuzzedMemory memory({reinterpret_cast<const char*>(data), size});
+  if (bytes.size() >= sizeof words) std::memcpy(words, bytes.data(), sizeof words);
+  FuzzedMemory memory(bytes);
   for (const unsigned levels : {4U, 5U}) {
     for (const bool is_arm64 : {false, true}) {
       for (const std::uint64_t address : {words[1], words[1] | 0xff00000000000000U}) {
@@ -56,5 +56,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
     }
   }
-  return 0;
 }

@@ -2,6 +2,7 @@
 // libFuzzer target: any bytes as what was read of the tree vm.uma; and as names of zones and of nodes, which are matched.
 #include "core/parse/uma_sysctl_nodes.h"
 #include "tests/fuzz/fuzz_bundle.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -47,10 +48,7 @@ void match(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view bytes) {
   match(bytes);
   fuzz_listed_sysctls("freebsd_vm_uma", bytes, commit);
-  return 0;
 }

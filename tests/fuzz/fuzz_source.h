@@ -14,12 +14,12 @@
 
 namespace memstat {
 
-#define MEMSTAT_FUZZ_REQUIRE(condition)                                            \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                \
-    }                                                                              \
+#define MEMSTAT_FUZZ_REQUIRE(condition)                                                   \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      std::fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                       \
+    }                                                                                     \
   } while (false)
 
 /// An error of a parser says what is wrong, and where.

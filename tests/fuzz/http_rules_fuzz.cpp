@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as input of the checks before and after civetweb parses a request: end of header, path, Host,
 // header names and lists. Aborts if two results contradict each other.
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "daemon/http/rules.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace memstat {
 namespace {
@@ -34,7 +32,4 @@ void judge(std::string_view bytes) {
 }  // namespace
 }  // namespace memstat
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  memstat::judge({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+void memstat::fuzz(std::string_view bytes) { judge(bytes); }

@@ -2,15 +2,14 @@
 // libFuzzer target: any bytes as the table of an answer, as each file of a process, and as each sysctl, with and without the
 // sizes with which structures of FreeBSD begin. What is accepted is written and read back as it was.
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/inspect/inspection.h"
 #include "core/inspect/owners.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -95,9 +94,7 @@ class FuzzedProcess final : public memstat::KernelView {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view bytes) {
   FuzzedProcess process(bytes);
   for (const Inspection* const inspection : all_inspections()) {
     const auto answer = inspect(process, *inspection);
@@ -106,8 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   InspectionAnswer read;
   InspectionAnswer again;
-  if (!read_answer(bytes, read)) return 0;
+  if (!read_answer(bytes, read)) return;
   const std::string text = write_answer(read);
   if (!read_answer(text, again) || again.holders != read.holders || write_answer(again) != text) std::abort();
-  return 0;
 }

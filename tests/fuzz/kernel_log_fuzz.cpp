@@ -2,13 +2,12 @@
 // libFuzzer target: any bytes as records of /dev/kmsg, each behind a line of its own "---", as a table of events, and as
 // contents of kern.msgbuf, one after the other. The records that were kept form a table that can be read back, and fields
 // never outlive their line.
-#include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include "core/model/freebsd_log.h"
 #include "core/model/kernel_log.h"
 #include "core/model/kernel_log_book.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -32,10 +31,8 @@ void read_back(const memstat::KernelLogBook& book) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
+void memstat::fuzz(std::string_view bytes) {
   constexpr std::string_view kSeparator = "---\n";
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   LogTable table;
   if (!read_log_table(bytes, table)) read_fields(table);
   KernelLogBook book;
@@ -60,5 +57,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   read_back(freebsd);
-  return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -18,8 +19,7 @@ void commit(std::string_view bundle) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view text) {
   commit(text);
   Buffer bundle;
   Buffer scratch;
@@ -50,5 +50,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)writer.add("", "0\n");
     commit(bundle.view());
   }
-  return 0;
 }

@@ -2,6 +2,7 @@
 // libFuzzer target: any bytes as /proc/meminfo, and as every other file of the account with a good meminfo.
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
@@ -21,9 +22,7 @@ void parse(memstat::SourceReader& reader) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view bytes) {
   SourceReader reader(*find_source("linux_memory"));
   reader.raw.page_size = 4096;
   reader.raw.parts[0].assign(bytes);
@@ -40,5 +39,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static_cast<void>(bundle.add(path, bytes));
   }
   parse(reader);
-  return 0;
 }

@@ -2,10 +2,9 @@
 // libFuzzer target: any bytes as the files of processes.
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view bytes) {
   SourceReader reader(*find_source("linux_process"));
   reader.raw.page_size = 4096;
   reader.raw.parts[0].assign(bytes);
@@ -26,5 +25,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   static_cast<void>(bundle.add("end", "0"));
   fuzz_commit(reader);
-  return 0;
 }

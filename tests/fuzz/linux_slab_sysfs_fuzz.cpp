@@ -3,11 +3,10 @@
 // result of a read.
 #include "core/collect/file_bundle.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/slab_kernel.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view text) {
   const std::string own(text.substr(0, text.find('\n')));
 
   SlabKernel kernel;
@@ -20,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char* cache : {"dentry", "kmalloc-64", "a"}) kernel.add_directory(cache, files);
   kernel.list("dentry");
   SourceReader reader(*find_source("linux_slab_sysfs"));
-  reader.state->options = {{.number = size % 2}, {.number = 0}};
+  reader.state->options = {{.number = text.size() % 2}, {.number = 0}};
   if (open_source(reader, kernel)) {
     for (int read = 0; read < 3; ++read) {
       if (read_source(reader, kernel)) fuzz_contribution(reader);
@@ -29,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   SourceReader other(*find_source("linux_slab_sysfs"));
   other.raw.page_size = 4096;
-  other.raw.cpu_count = 1 + static_cast<std::uint32_t>(size % 5);
+  other.raw.cpu_count = 1 + static_cast<std::uint32_t>(text.size() % 5);
   other.raw.parts[0].assign(text);
   fuzz_contribution(other);
   // The same text as each file of a cache, in a complete bundle.
@@ -39,5 +38,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& [file, content] : files) is_added = is_added && bundle.add(file, text).has_value();
   MEMSTAT_FUZZ_REQUIRE(is_added && bundle.add("end", {}).has_value());
   fuzz_contribution(other);
-  return 0;
 }

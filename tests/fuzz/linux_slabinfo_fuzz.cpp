@@ -2,11 +2,10 @@
 // libFuzzer target: any bytes as /proc/slabinfo, read through a view, so that the table of object sizes is also made from
 // them, and without that table.
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/prepared_kernel_view.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace memstat;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+void memstat::fuzz(std::string_view text) {
   PreparedKernelView view(OperatingSystem::kLinux);
   view.contents["/proc/slabinfo"] = {std::string(text)};
   view.contents["/sys/kernel/slab/dentry/object_size"] = {"192\n"};
@@ -24,5 +23,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   other.raw.page_size = 4096;
   other.raw.parts[0].assign(text);
   fuzz_commit(other);
-  return 0;
 }

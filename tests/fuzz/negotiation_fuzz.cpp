@@ -2,7 +2,6 @@
 // libFuzzer target: any lines as Accept and Accept-Encoding. Aborts if an equivalent header changes the answer, or if an
 // unambiguous last entry does not. A quadratic reader would exceed the time limit at 64 KiB.
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "daemon/serve/negotiation.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/header_lists.h"
 
 namespace memstat {
@@ -51,28 +51,26 @@ void require_same_in_other_words(const Lines& lines) {
 }  // namespace
 }  // namespace memstat
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using memstat::AcceptedCodings, memstat::AcceptedFormats, memstat::Lines;
+void memstat::fuzz(std::string_view bytes) {
   Lines lines(1);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (data[i] == '\n') {
+  for (const char c : bytes) {
+    if (c == '\n') {
       lines.emplace_back();
     } else {
-      lines.back() += static_cast<char>(data[i]);
+      lines.back() += c;
     }
   }
-  memstat::require_same_in_other_words<AcceptedFormats>(lines);
-  memstat::require_same_in_other_words<AcceptedCodings>(lines);
+  require_same_in_other_words<AcceptedFormats>(lines);
+  require_same_in_other_words<AcceptedCodings>(lines);
 
   Lines upper = lines;
   for (std::string& line : upper) {
     for (char& c : line) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
-  MEMSTAT_FUZZ_REQUIRE(memstat::answer<AcceptedCodings>(upper) == memstat::answer<AcceptedCodings>(lines));
+  MEMSTAT_FUZZ_REQUIRE(answer<AcceptedCodings>(upper) == answer<AcceptedCodings>(lines));
 
-  lines.emplace_back(content_type(memstat::ExpositionFormat::kProtobuf));
-  MEMSTAT_FUZZ_REQUIRE(memstat::answer<AcceptedFormats>(lines) == memstat::ExpositionFormat::kProtobuf);
+  lines.emplace_back(content_type(ExpositionFormat::kProtobuf));
+  MEMSTAT_FUZZ_REQUIRE(answer<AcceptedFormats>(lines) == ExpositionFormat::kProtobuf);
   lines.back() = "x-gzip;q=0";
-  MEMSTAT_FUZZ_REQUIRE(memstat::answer<AcceptedCodings>(lines) == memstat::ContentCoding::kIdentity);
-  return 0;
+  MEMSTAT_FUZZ_REQUIRE(answer<AcceptedCodings>(lines) == ContentCoding::kIdentity);
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The query of a request: any bytes give a request, or a reason of bounded length.
-#include <cstdint>
 #include <cstdlib>
-#include <string_view>
 
 #include "daemon/serve/query.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view query(reinterpret_cast<const char*>(data), size);
-  const auto request = memstat::parse_page_request(query);
+void memstat::fuzz(std::string_view query) {
+  const auto request = parse_page_request(query);
   if (!request) {
     if (request.error().detail.empty() || request.error().detail.size() > 400) std::abort();
-    return 0;
+    return;
   }
   std::size_t decoded = 0;
   for (const auto* list : {&request->allocators, &request->types, &request->names}) {
@@ -20,6 +18,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       decoded += word.size();
     }
   }
-  if (decoded > size) std::abort();
-  return 0;
+  if (decoded > query.size()) std::abort();
 }

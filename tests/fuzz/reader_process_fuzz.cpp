@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <set>
 
 #include "core/kernel/reader_process.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fixtures.h"
 
 namespace {
@@ -178,13 +178,12 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   return 0;
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::vector<Message> messages = messages_of({reinterpret_cast<const char*>(data) + 1, size - 1});
-  if ((data[0] & 1) != 0) {
+void memstat::fuzz(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::vector<Message> messages = messages_of(bytes.substr(1));
+  if ((bytes[0] & 1) != 0) {
     ask_anything(messages);
   } else {
     answer_anything(messages);
   }
-  return 0;
 }

@@ -3,31 +3,17 @@
 // bounds, the same in pieces of any size, and the same in an archive that we write from them. Blocks with a checksum get the
 // right one, which a fuzzer does not find.
 #include <algorithm>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/capture/tar.h"
 #include "tests/fuzz/fuzz_source.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/support/pieces.h"
 
 namespace {
 
 using namespace memstat;
-
-class Pieces final : public PieceSource {
- public:
-  Pieces(std::string_view bytes, std::size_t size) : rest_(bytes), size_(size) {}
-  Result<std::string_view> next() override {
-    const std::string_view piece = rest_.substr(0, size_);
-    rest_.remove_prefix(piece.size());
-    return piece;
-  }
-
- private:
-  std::string_view rest_;
-  std::size_t size_;
-};
 
 struct Archived {
   std::vector<TarMember> members;
@@ -91,11 +77,11 @@ Archived read_all(std::string_view bytes, std::size_t piece_bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string bytes = with_checksums(std::string(reinterpret_cast<const char*>(data), size));
-  const Archived archived = read_all(bytes, 1 + data[0] * std::size_t{17});
-  MEMSTAT_FUZZ_REQUIRE(archived == read_all(bytes, size));
+void memstat::fuzz(std::string_view raw) {
+  if (raw.empty()) return;
+  const std::string bytes = with_checksums(std::string(raw));
+  const Archived archived = read_all(bytes, 1 + static_cast<unsigned char>(raw[0]) * std::size_t{17});
+  MEMSTAT_FUZZ_REQUIRE(archived == read_all(bytes, bytes.size()));
   Archived writable;
   std::string written;
   for (std::size_t i = 0; i < archived.members.size(); ++i) {
@@ -117,5 +103,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   written.append(2 * kTarBlock, '\0');
   MEMSTAT_FUZZ_REQUIRE(writable == read_all(written, 1000));
-  return 0;
 }

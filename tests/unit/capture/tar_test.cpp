@@ -2,25 +2,11 @@
 // Headers that no archiver would write are made here byte by byte; archivers_test.cpp has those of real archivers.
 #include "core/capture/tar.h"
 
+#include "tests/support/pieces.h"
 #include "tests/support/test.h"
 
 namespace memstat {
 namespace {
-
-/// Bytes in pieces of one size.
-class Pieces final : public PieceSource {
- public:
-  Pieces(std::string_view bytes, std::size_t size) : rest_(bytes), size_(size) {}
-  Result<std::string_view> next() override {
-    const std::string_view piece = rest_.substr(0, size_);
-    rest_.remove_prefix(piece.size());
-    return piece;
-  }
-
- private:
-  std::string_view rest_;
-  std::size_t size_;
-};
 
 /// Zeros without end.
 class Zeros final : public PieceSource {
