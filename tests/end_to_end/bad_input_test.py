@@ -150,8 +150,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(log, "")
         read, log = self.once([{MALLOC: GOOD_MALLOC, UMA: GOOD_UMA}] + [{MALLOC: GOOD_MALLOC}] * 2, "freebsd")
         self.assert_down(read, log, "freebsd_uma", "vm.zone_stats", "not_present", "No such file", 2)
-        config = os.path.join(self.directory, "memstatd.yaml")
-        captures.write_file(config, "sources: {freebsd_uma: {enabled: on}}\n")
+        config = captures.write_file(os.path.join(self.directory, "memstatd.yaml"), "sources: {freebsd_uma: {enabled: on}}\n")
         done = program.run("--once", "--config", config, "--replay", self.capture([{MALLOC: GOOD_MALLOC}], "freebsd"))
         self.assertEqual(page.check(done.stdout)[0].number("memstat_source_up", source="freebsd_uma"), 0)
 
@@ -178,8 +177,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(list(shown), ["two\\x0alines"])
 
     def test_a_link_out_of_the_capture_is_not_followed(self):
-        secret = os.path.join(self.directory, "secret")
-        captures.write_file(secret, captures.slabinfo(captures.slabinfo_line("stolen")))
+        secret = captures.write_file(os.path.join(self.directory, "secret"), captures.slabinfo(captures.slabinfo_line("stolen")))
         for target in (secret, "../../../../secret"):
             capture = self.capture([{"fs/proc/version": "Linux"}], "linux")
             os.symlink(target, os.path.join(capture, "000000", "fs", "proc", "slabinfo"))
@@ -222,8 +220,7 @@ class BadInput(unittest.TestCase):
     def test_five_thousand_types_are_served(self):
         lines = [captures.slabinfo_line(f"cache-{number}", number) for number in range(5000)]
         capture = self.capture([{SLABINFO: captures.slabinfo(*lines)}] * 2, "linux")
-        config = os.path.join(self.directory, "memstatd.yaml")
-        captures.write_file(config, "series_limit: 100000\n")
+        config = captures.write_file(os.path.join(self.directory, "memstatd.yaml"), "series_limit: 100000\n")
         with program.Daemon("--config", config, "--replay", capture, "--replay-speed", "1000") as daemon:
             daemon.wait_log("the replay has ended")
             self.assertEqual(len(daemon.page().by_type("memstat_type_bytes", "slab")), 5000)

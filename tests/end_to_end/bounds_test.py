@@ -60,8 +60,7 @@ class Bounds(unittest.TestCase):
             # Metrics of the machine belong to no type and are always present; types get the rest of the limit.
             narrow = 50 + machine_series(capture)
             with self.subTest(name), program.temporary_directory() as directory:
-                path = os.path.join(directory, "memstatd.yaml")
-                captures.write_file(path, f"series_limit: {narrow}\nsources: {{}}\n")
+                path = captures.write_file(os.path.join(directory, "memstatd.yaml"), f"series_limit: {narrow}\nsources: {{}}\n")
                 # A replay of one poll, again and again: a poll after each reload.
                 with program.Daemon("--config", path, "--replay", capture, "--polls", "1", "--replay-loop",
                                     "--replay-speed", "20") as daemon:
@@ -124,8 +123,7 @@ class Bounds(unittest.TestCase):
     def test_once_lists_all_types_at_the_given_tier(self):
         capture = captures.fixtures()[FREEBSD]
         with program.temporary_directory() as directory:
-            path = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(path, "series_limit: 5\nmin_bytes: 1GiB\ntier: minimal\n")
+            path = captures.write_file(os.path.join(directory, "memstatd.yaml"), "series_limit: 5\nmin_bytes: 1GiB\ntier: minimal\n")
             pages = {}
             for tier in ("", "full", "default", "minimal"):
                 done = program.run("--once", "--config", path, "--replay", capture, *(["--tier", tier] if tier else []))
@@ -147,8 +145,7 @@ class Bounds(unittest.TestCase):
     def test_the_flag_tier_beats_the_key_also_after_a_reload(self):
         reads = "memstat_source_read_seconds_count"
         with program.temporary_directory() as directory:
-            path = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(path, "tier: minimal\n")
+            path = captures.write_file(os.path.join(directory, "memstatd.yaml"), "tier: minimal\n")
             with program.Daemon("--config", path, "--tier", "full", "--replay", captures.fixtures()[LINUX], "--polls", "1",
                                 "--replay-loop", "--replay-speed", "20") as daemon:
                 daemon.wait_page(lambda now: now.series("memstat_type_peak_bytes"), "a page of the full tier")

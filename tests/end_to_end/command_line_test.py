@@ -247,8 +247,7 @@ class CommandLine(unittest.TestCase):
             for level, expected in (("trace", ["error", "info"]), ("info", ["error", "info"]), ("error", ["error"])):
                 done = program.run("--once", "--replay", capture, "--log-level", level)
                 self.assertEqual(re.findall(r" (\w+): linux_slabinfo: ", done.stderr), expected)
-            path = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(path, "log: {level: info, format: json}\n")
+            path = captures.write_file(os.path.join(directory, "memstatd.yaml"), "log: {level: info, format: json}\n")
             done = program.run("--once", "--replay", capture, "--config", path)
             levels = [json.loads(line)["level"] for line in done.stderr.splitlines()]
             self.assertEqual(levels, ["error", "info"])

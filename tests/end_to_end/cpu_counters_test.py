@@ -45,9 +45,7 @@ class Counters(unittest.TestCase):
         self.directory = self.enterContext(program.temporary_directory())
 
     def config(self, text):
-        path = os.path.join(self.directory, "memstatd.yaml")
-        captures.write_file(path, text)
-        return path
+        return captures.write_file(os.path.join(self.directory, "memstatd.yaml"), text)
 
     def counting(self):
         """A configuration that counts; otherwise the test is skipped with memstatd's message."""

@@ -98,8 +98,7 @@ class DentryStory(unittest.TestCase):
             self.skipTest(f"the file system of {self.files} keeps no entries of removed files")
 
     def start(self):
-        path = os.path.join(self.directory, COMMAND)
-        captures.write_file(path, PROGRAM)
+        path = captures.write_file(os.path.join(self.directory, COMMAND), PROGRAM)
         os.chmod(path, 0o755)
 
         def enter():

@@ -45,8 +45,7 @@ class Examples(unittest.TestCase):
         _, config_map, daemon_set = documents("kubernetes", "daemonset.yaml")
         text = config_map["data"]["memstatd.yaml"]
         with program.temporary_directory() as directory:
-            path = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(path, text)
+            path = captures.write_file(os.path.join(directory, "memstatd.yaml"), text)
             done = subprocess.run([program.MEMSTATD, "--check-config", "--config", path], capture_output=True, text=True,
                                   timeout=program.PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -106,8 +105,7 @@ class Examples(unittest.TestCase):
         with program.temporary_directory() as directory:
             for name, config, what in (("otel", collector["receivers"]["prometheus"]["config"], "config"), ("victoria", victoria, "config"),
                                        ("rules", {"groups": rules["spec"]["groups"]}, "rules")):
-                path = os.path.join(directory, name + ".yml")
-                captures.write_file(path, yaml.safe_dump(config))
+                path = captures.write_file(os.path.join(directory, name + ".yml"), yaml.safe_dump(config))
                 done = subprocess.run(["promtool", "check", what, path], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for pipeline in collector["service"]["pipelines"].values():
@@ -127,7 +125,7 @@ class Examples(unittest.TestCase):
                   (f'memstat_memcg_kernel_bytes{{group="{pod}",pod_uid="{UID}",job="memstatd",instance="n1"}}', 30),
                   (f'memstat_memcg_kernel_bytes{{group="{container}",pod_uid="{UID}",container_id="{CONTAINER}",job="memstatd",instance="n1"}}', 20),
                   (f'memstat_type_limit_bytes{{allocator="memcg",type="{container}",job="memstatd",instance="n1"}}', 25),
-                  # Two of kube-state-metrics show the same.
+                  # Two instances of kube-state-metrics have the same series.
                   *((f'kube_pod_info{{uid="{UID}",namespace="shop",pod="cart-7d9",node="n1",instance="{ksm}"}}', 1) for ksm in ("k1", "k2")),
                   (f'kube_pod_container_info{{uid="{UID}",namespace="shop",pod="cart-7d9",container="app",container_id="containerd://{CONTAINER}",instance="k1"}}', 1)]
         names = 'instance="n1",job="memstatd",namespace="shop",pod="cart-7d9"'

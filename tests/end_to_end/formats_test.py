@@ -104,8 +104,7 @@ class OpenMetricsPages(unittest.TestCase):
 
     def test_the_strict_parser_takes_the_beginnings_of_counters(self):
         with program.temporary_directory() as directory:
-            config = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(config, "created_series: true\n")
+            config = captures.write_file(os.path.join(directory, "memstatd.yaml"), "created_series: true\n")
             path = captures.fixtures()["linux-6.12-4cpu"]
             done = program.run("--config", config, "--once", "--replay", path, "--format", "openmetrics")
             self.assertEqual(done.returncode, 0, done.stderr)

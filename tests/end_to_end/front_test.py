@@ -86,8 +86,7 @@ class NewConnections(unittest.TestCase):
         # With sources that keep hundreds of files open, each new connection once cost as many calls of getpeername.
         with program.temporary_directory() as directory:
             library = preload.build_library(directory, "counted_calls.c")
-            counter = os.path.join(directory, "count")
-            captures.write_file(counter, bytes(4096))
+            counter = captures.write_file(os.path.join(directory, "count"), bytes(4096))
             environment = {"LD_PRELOAD": ":".join([*preload.sanitizers(), library]), "MEMSTAT_TEST_COUNT": counter}
 
             def calls():
@@ -132,8 +131,7 @@ class FullTable:
 
     def __init__(self, directory):
         library = preload.build_library(directory, "full_file_table.c")
-        self.switch = os.path.join(directory, "full")
-        captures.write_file(self.switch, bytes(4096))
+        self.switch = captures.write_file(os.path.join(directory, "full"), bytes(4096))
         self.environment = {"LD_PRELOAD": ":".join([*preload.sanitizers(), library]), "MEMSTAT_TEST_FULL": self.switch}
 
     def turn(self, on):
@@ -146,8 +144,7 @@ def daemon_with_table(settings=""):
     """A memstatd that polls ten times a second, with these lines of configuration, and the table that can be made full for it."""
     with program.temporary_directory() as directory:
         table = FullTable(directory)
-        config = os.path.join(directory, "memstatd.yaml")
-        captures.write_file(config, "poll: {interval: 100ms, timeout: 1m}\n" + settings)
+        config = captures.write_file(os.path.join(directory, "memstatd.yaml"), "poll: {interval: 100ms, timeout: 1m}\n" + settings)
         with program.Daemon("--config", config, environment=table.environment) as daemon:
             yield daemon, table
 

@@ -83,8 +83,7 @@ class GoldenPages(unittest.TestCase):
 
     def test_five_printed_pages_are_the_golden_ones(self):
         with program.temporary_directory() as directory:
-            config = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(config, f"filters: {{include: [{{type: \"{TYPES}\"}}]}}\n")
+            config = captures.write_file(os.path.join(directory, "memstatd.yaml"), f"filters: {{include: [{{type: \"{TYPES}\"}}]}}\n")
             for name in PAGES:
                 with self.subTest(name):
                     text = stable_part(once(captures.fixtures()[name], "--config", config)[0])

@@ -109,8 +109,7 @@ class Listening(unittest.TestCase):
             self.check_answers()
 
     def test_other_files_stay(self):
-        path = os.path.join(self.directory, "file")
-        captures.write_file(path, "mine")
+        path = captures.write_file(os.path.join(self.directory, "file"), "mine")
         self.assertIn("not a socket", self.refused("--listen", "unix:" + path))
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), "mine")

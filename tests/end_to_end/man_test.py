@@ -284,8 +284,7 @@ class Programs(unittest.TestCase):
         paths = re.findall(r"^\.It Pa (/\S*)", listed, re.M)
         self.assertLessEqual({"/", "/metrics", "/metrics/percpu", "/-/healthy", "/-/ready", "/-/reload"}, set(paths))
         with program.temporary_directory() as directory:
-            config = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(config, 'enable_reload: true\nper_cpu: {types: ["mbuf.*"]}\n')
+            config = captures.write_file(os.path.join(directory, "memstatd.yaml"), 'enable_reload: true\nper_cpu: {types: ["mbuf.*"]}\n')
             with program.Daemon("--config", config, "--replay", captures.fixtures()["freebsd-15.0-amd64-4cpu"]) as daemon:
                 daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
                 for path in paths:

@@ -171,11 +171,10 @@ class Resident(unittest.TestCase):
     def test_files_of_others_are_unknown(self):
         self.check_unknown(run("resident", "/bin/sh"))
 
-    @unittest.skipUnless(IS_LINUX and os.geteuid() == 0, "needs root to become somebody else")
+    @unittest.skipUnless(IS_LINUX and os.geteuid() == 0, "needs root to change the user")
     def test_files_of_others_are_unknown_to_nobody(self):
         with program.temporary_directory() as directory, program.copy_for_others(MEMSTATCTL) as copy:
-            path = os.path.join(directory, "file")
-            captures.write_file(path, b"x" * PAGE)
+            path = captures.write_file(os.path.join(directory, "file"), b"x" * PAGE)
             os.chmod(directory, 0o755)
             os.chmod(path, 0o644)
 

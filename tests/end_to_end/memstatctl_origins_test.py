@@ -45,8 +45,7 @@ class Origins(unittest.TestCase):
     def test_of_a_daemon_are_those_of_the_capture_that_it_replays(self):
         with program.temporary_directory() as directory:
             for tier in ("default", "full"):
-                path = os.path.join(directory, tier)
-                captures.write_file(path, f"tier: {tier}\n")
+                path = captures.write_file(os.path.join(directory, tier), f"tier: {tier}\n")
                 with program.Daemon("--config", path, "--replay", CAPTURE, "--polls", "1") as daemon:
                     daemon.wait_page(lambda now: now.series("memstat_slab_origin_allocated_bytes_total"), "the first poll")
                     served = rows(ctl.output("origins", "--csv", "--from", f"http://127.0.0.1:{daemon.port}", "--limit", "1000"))
@@ -75,8 +74,7 @@ class Origins(unittest.TestCase):
     @program.needs_root
     def test_of_this_kernel_name_the_program_that_takes_now(self):
         with program.temporary_directory() as directory:
-            keeper = os.path.join(directory, "file-opener")
-            captures.write_file(keeper, f"#!{sys.executable}\n{FILES}")
+            keeper = captures.write_file(os.path.join(directory, "file-opener"), f"#!{sys.executable}\n{FILES}")
             os.chmod(keeper, 0o755)
             with subprocess.Popen([keeper]) as process:
                 try:

@@ -61,7 +61,7 @@ def answer(status, body, headers=""):
 
 
 class TlsFront:
-    """Ends TLS and forwards a request and its answer, as a proxy in front of memstatd does."""
+    """Terminates TLS and forwards a request and its answer, like a proxy in front of memstatd."""
 
     def __init__(self, context, server):
         self.context, self.port = context, server.listener.getsockname()[1]
@@ -182,7 +182,7 @@ class OfHttps(unittest.TestCase):
                 done = run("types", "--csv", "--from", front.url, SSL_CERT_FILE=certificate)
                 if "needs libcurl" in done.stderr:
                     self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
-                    self.skipTest("libcurl is not installed, and memstatctl says so")
+                    self.skipTest("libcurl is not installed, as memstatctl reports")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("slab,dentry,,,192,", done.stdout)
                 self.assertIn("Authorization: Basic bWU6c2VjcmV0\r\n", server.requests[0])

@@ -189,7 +189,7 @@ class Who(unittest.TestCase):
             self.assertGreaterEqual(rows[0]["bytes"], 3 << 20)
 
     def test_the_metric_who_and_statvfs_agree_on_a_mount(self):
-        """Others also write to /dev/shm: asks again until it holds as much after the answers as before."""
+        """Others also write to /dev/shm, so this repeats the question until the size is the same before and after it."""
         def held():
             status = os.statvfs("/dev/shm")
             return (status.f_blocks - status.f_bfree) * status.f_frsize, status.f_blocks * status.f_frsize

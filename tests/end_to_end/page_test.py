@@ -37,9 +37,7 @@ def held_at_the_end(name, *options):
 
 
 def per_cpu_of_mbufs(directory):
-    path = os.path.join(directory, "memstatd.yaml")
-    captures.write_file(path, 'per_cpu: {types: ["mbuf.*"]}\n')
-    return path
+    return captures.write_file(os.path.join(directory, "memstatd.yaml"), 'per_cpu: {types: ["mbuf.*"]}\n')
 
 
 @unittest.skipUnless(CHROMIUM, "chromium is not installed (Debian package chromium)")
@@ -180,8 +178,7 @@ class Page(unittest.TestCase):
         with program.temporary_directory() as directory:
             lines = [captures.slabinfo_line(f"cache-{index}", active=1 + index % 5000) for index in range(MANY)]
             captures.write_capture(os.path.join(directory, "capture"), [{"fs/proc/slabinfo": captures.slabinfo(*lines)}])
-            path = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(path, "series_limit: 10000000\n")
+            path = captures.write_file(os.path.join(directory, "memstatd.yaml"), "series_limit: 10000000\n")
             with program.Daemon("--config", path, "--replay", os.path.join(directory, "capture")) as daemon:
                 program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
                 seen = self.look(daemon, "many")["many"]

@@ -31,8 +31,7 @@ class ScrapedByPrometheus(unittest.TestCase):
     def test_its_query_api_returns_this_kernel_s_types(self):
         directory = self.enterContext(program.temporary_directory())
         # The kernel's own iterator finds other numbers in use than /proc/slabinfo, which this test reads.
-        config = os.path.join(directory, "memstatd.yaml")
-        captures.write_file(config, "poll: {timeout: 1m}\nevents: {mode: off}\n")
+        config = captures.write_file(os.path.join(directory, "memstatd.yaml"), "poll: {timeout: 1m}\nevents: {mode: off}\n")
         with program.Daemon("--interval", "1s", "--config", config) as daemon:
             with Prometheus(directory, f"127.0.0.1:{daemon.port}") as server:
                 self.check(daemon, server)

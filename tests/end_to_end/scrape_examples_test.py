@@ -48,9 +48,7 @@ class Examples(unittest.TestCase):
 
     def write(self, name):
         text, _ = example(name)
-        path = os.path.join(self.directory, name)
-        captures.write_file(path, text)
-        return path
+        return captures.write_file(os.path.join(self.directory, name), text)
 
     @prometheus_server.needs_promtool
     def test_promtool_takes_them(self):
@@ -95,8 +93,7 @@ class Examples(unittest.TestCase):
 
     def lines_added(self, text):
         """Adds to a configuration with this text and returns (added lines, missing lines)."""
-        path = os.path.join(self.directory, "prometheus.yml")
-        captures.write_file(path, text)
+        path = captures.write_file(os.path.join(self.directory, "prometheus.yml"), text)
         script = os.path.join(self.directory, "add.sh")
         with open(os.path.join(DASHBOARDS, "prometheus", "add_to_prometheus.sh"), encoding="utf-8") as file:
             captures.write_file(script, file.read().replace(INSTALLED, DASHBOARDS))

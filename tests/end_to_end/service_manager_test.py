@@ -55,8 +55,7 @@ class Manager:
 class ServiceManager(unittest.TestCase):
     def setUp(self):
         self.directory = self.enterContext(program.temporary_directory())
-        self.config = os.path.join(self.directory, "memstatd.yaml")
-        captures.write_file(self.config, "poll: {interval: 100ms}\n")
+        self.config = captures.write_file(os.path.join(self.directory, "memstatd.yaml"), "poll: {interval: 100ms}\n")
 
     def manager(self, name=None):
         manager = Manager(name or os.path.join(self.directory, "notify"))

@@ -315,8 +315,7 @@ class Privileges(unittest.TestCase):
     def test_a_missing_account_is_reported_and_nothing_starts(self):
         with program.temporary_directory() as directory:
             captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
-            config = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(config, "user: no-such-account\n")
+            config = captures.write_file(os.path.join(directory, "memstatd.yaml"), "user: no-such-account\n")
             done = program.run("--config", config, "--replay", directory, "--listen", "127.0.0.1:0")
             self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
             self.assertIn("no-such-account", done.stderr)

@@ -25,8 +25,7 @@ def blocks_hangup(pid):
 class WithDirectory(unittest.TestCase):
     def setUp(self):
         self.directory = self.enterContext(program.temporary_directory())
-        self.config = os.path.join(self.directory, "memstatd.yaml")
-        captures.write_file(self.config, "poll: {interval: 100ms}\n")
+        self.config = captures.write_file(os.path.join(self.directory, "memstatd.yaml"), "poll: {interval: 100ms}\n")
 
     def start(self, log):
         process = subprocess.Popen([program.MEMSTATD, "--config", self.config, "--listen", "127.0.0.1:0"],

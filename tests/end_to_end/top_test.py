@@ -108,8 +108,7 @@ class Screens(unittest.TestCase):
             terminal.wait("ready$", gone=("ALLOC ",))
         text = "\n".join("".join(line.rstrip() + "\n" for line in screen.splitlines()) + "-" * 100 for screen in seen) + "\n"
         if os.environ.get("UPDATE_GOLDEN"):
-            with open(GOLDEN, "w", encoding="utf-8") as file:
-                file.write(text)
+            captures.write_file(GOLDEN, text)
         with open(GOLDEN, encoding="utf-8") as file:
             self.assertEqual(text, file.read(), "UPDATE_GOLDEN=1 writes the screens anew")
 

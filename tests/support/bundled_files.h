@@ -10,6 +10,7 @@
 #include "core/collect/file_list.h"
 #include "core/source.h"
 #include "tests/support/result_checks.h"
+#include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat {
@@ -33,6 +34,13 @@ class BundledFiles {
     }
     raw_.parts[1].assign(raw_.parts[0].view());  // where some sources put what they read less often
     return parse_bytes(source_, raw_, staging_);
+  }
+  /// The statistics, which must be unique, of valid files.
+  std::map<std::string, std::uint64_t> statistics() {
+    const auto result = parse();
+    EXPECT_TRUE(result) << to_string(result.error());
+    EXPECT_TRUE(has_unique_statistics(staging_));
+    return statistics_of(staging_);
   }
   /// The figures of one type, "bytes=1 count=2", or what is wrong.
   std::string figures_of(std::string_view name) {

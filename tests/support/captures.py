@@ -79,9 +79,11 @@ def decode_slabinfo(text, page_size=4096):
 # ---- generated captures ----------------------------------------------------------------------------------------------
 
 def write_file(path, content):
+    """Writes a file, making the directories above it, and returns its path."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
+    return path
 
 
 def recorded_polls(directory):

@@ -72,8 +72,7 @@ def draw(packages, chromium, dashboard, path):
 
 def hosts(directory):
     """{name: [(seconds before now, page)]}."""
-    config = os.path.join(directory, "memstatd.yaml")
-    captures.write_file(config, MEMSTATD)
+    config = captures.write_file(os.path.join(directory, "memstatd.yaml"), MEMSTATD)
     at = [hours * pictured_hosts.HOUR for hours in pictured_hosts.HOURS]
     found = {}
     for name, is_leaking in (("web1", False), ("db1", True)):

@@ -192,4 +192,11 @@ class BtfBuilder {
   std::uint32_t count_ = 0;
 };
 
+/// A copy of the bytes with this number at `at`.
+template <typename Number>
+std::string with(std::string bytes, std::size_t at, Number value) {
+  bytes.replace(at, sizeof value, reinterpret_cast<const char*>(&value), sizeof value);
+  return bytes;
+}
+
 }  // namespace memstat

@@ -28,12 +28,7 @@ class Tables : public testing::Test {
  protected:
   Tables() : files_(source()) {}
   std::string& file(const std::string& path) { return files_.contents["/proc/" + path]; }
-  std::map<std::string, std::uint64_t> statistics() {
-    const auto result = files_.parse();
-    EXPECT_TRUE(result) << to_string(result.error());
-    EXPECT_TRUE(has_unique_statistics(files_.staging()));
-    return statistics_of(files_.staging());
-  }
+  std::map<std::string, std::uint64_t> statistics() { return files_.statistics(); }
   BundledFiles files_;
 };
 

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t kSecondHeader = 64 + 56;  // of the memory segment in a FakeLinuxDump
 
-template <typename Number>
-std::string with(std::string bytes, std::size_t at, Number value) {
-  bytes.replace(at, sizeof value, reinterpret_cast<const char*>(&value), sizeof value);
-  return bytes;
-}
-
 Result<std::unique_ptr<PhysicalMemory>> open_bytes(const std::string& bytes) {
   const TemporaryDirectory directory;
   write_text(directory.file("dump"), bytes);

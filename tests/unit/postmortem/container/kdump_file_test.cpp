@@ -57,12 +57,6 @@ TEST(KdumpFile, CutShortAnywhereIsAnErrorOrACapture) {
   EXPECT_GT(opened_count, 0U) << "the last pages have nothing that is needed";
 }
 
-template <typename Number>
-std::string with(std::string bytes, std::size_t at, Number value) {
-  bytes.replace(at, sizeof value, reinterpret_cast<const char*>(&value), sizeof value);
-  return bytes;
-}
-
 TEST(KdumpFile, RefusesHeadersThatCannotBe) {
   const TemporaryDirectory directory;
   const std::string bytes = compressed_dump(FakeLinuxDump(small_kernel()), PagePacking::kZlib, true);
