@@ -106,7 +106,7 @@ inline constexpr std::size_t kMaxCounterEvents = 64;
 struct CaptureConfig {
   std::string record;                                         ///< directory or archive; "": no recording
   std::uint64_t max_bytes = std::uint64_t{1} << 30;           ///< the oldest polls are deleted first; never 0
-  std::chrono::nanoseconds max_age = std::chrono::hours(24);  ///< of a recorded poll; never 0
+  std::chrono::nanoseconds max_age = std::chrono::hours(24);  ///< maximum age of a recorded poll; never 0
 
   bool operator==(const CaptureConfig&) const = default;
 };

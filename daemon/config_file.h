@@ -56,7 +56,7 @@ class ConfigFile {
   ConfigPatience patience_;
   int descriptor_ = -1;
   UniqueFd directory_;               // the file's directory, if it can be listed
-  bool is_readable_by_all_ = false;  // of the file read last
+  bool is_readable_by_all_ = false;  // whether every account may read the last file
   std::unique_ptr<Read> read_;       // the running one
 };
 

@@ -76,7 +76,7 @@ void JsonWriter::break_line() {
 }
 
 void JsonWriter::begin(std::string_view key) {
-  if (!is_first_) text_ += follows_version_ ? ", " : ",";  // as libxo writes it
+  if (!is_first_) text_ += follows_version_ ? ", " : ",";  // the same as libxo
   follows_version_ = false;
   is_first_ = false;
   break_line();

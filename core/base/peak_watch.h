@@ -29,8 +29,8 @@ class PeakWatch {
   }
 
  private:
-  std::size_t peak_ = 0;    // of all complete rounds of kPolls polls since the last release
-  std::size_t recent_ = 0;  // of this round
+  std::size_t peak_ = 0;    // maximum in the complete rounds of kPolls polls since the last release
+  std::size_t recent_ = 0;  // maximum in this round
   unsigned polls_ = 0;      // in this round
 };
 

@@ -377,7 +377,7 @@ namespace {
 
 void record_answers(KernelView& recording, KernelView& machine) {
   for (const Inspection* const inspection : all_inspections()) {
-    if (inspection->os == machine.os()) (void)ask(recording, *inspection, &machine);  // what fails is recorded as well
+    if (inspection->os == machine.os()) (void)ask(recording, *inspection, &machine);  // errors are recorded, too
   }
 }
 

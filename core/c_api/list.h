@@ -86,7 +86,7 @@ class QueriedList {
 
  private:
   struct Opened {
-    std::string reference;  // of the capture
+    std::string reference;  // names the capture
     std::shared_ptr<KernelView> view;
     ReplayKernelView* capture = nullptr;  // the view, if it is a capture
     std::string notes = {};               // damage, one line each
@@ -117,7 +117,7 @@ class QueriedList {
   Opened set_;          // by set_capture
   Opened environment_;  // by MEMSTAT_CAPTURE
   std::shared_ptr<KernelView> live_;
-  std::string kvm_notes_;  // of the last kvm_t query
+  std::string kvm_notes_;  // notes of the last kvm_t query
   std::unique_ptr<KernelRecording> recording_;
   ErrorCode error_ = ErrorCode::kUndefined;
   std::string message_;

@@ -92,8 +92,8 @@ class PackedFiles : public CaptureFiles {
   [[nodiscard]] virtual bool is_packed(std::string_view poll) const = 0;
   virtual Result<Files> unpack(std::string_view poll) const MEMSTAT_REQUIRES(mutex_) = 0;
 
-  Files index_;   // of the files in packed polls those for which is_in_index() is true
-  Files others_;  // what is in no packed poll
+  Files index_;   // the files in packed polls for which is_in_index() is true
+  Files others_;  // the files that are in no packed poll
   std::size_t kept_polls_ = 2;
   mutable Mutex mutex_;
 
@@ -108,7 +108,8 @@ class PackedFiles : public CaptureFiles {
   mutable std::vector<Loaded> loaded_ MEMSTAT_GUARDED_BY(mutex_);  // most recently used first
 };
 
-/// What a replay needs of all polls at once: poll.yaml and errors.yaml. The rest is read when a poll is selected.
+/// Whether a replay needs this file of every poll at the start: poll.yaml and errors.yaml. Other files are read when their
+/// poll is selected.
 bool is_in_index(std::string_view path);
 
 /// The path without its first component; nothing if it has only one.

@@ -154,7 +154,7 @@ class RecordingKernelView final : public ForwardingKernelView {
   SegmentWriter segment_;
   std::int64_t segment_began_ns_ = 0;
   std::string manifest_;  // as written to the directory
-  std::string members_;   // of the poll being written; reused
+  std::string members_;   // archive members of the poll being written; reused
   std::uint64_t next_number_ = 0;
 };
 

@@ -489,7 +489,7 @@ class Walk {
   std::uint64_t left_out_ = 0;
   std::size_t visit_count_ = 0;
   bool has_seen_any_ = false;
-  SlowFiles slow_;  // of all groups that still exist
+  SlowFiles slow_;  // slow files of all groups that still exist
   // Of the visited group:
   bool is_turn_ = true;  // all its files are read
   bool is_turn_of_rare_files_ = true;

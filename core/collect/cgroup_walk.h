@@ -50,7 +50,7 @@ struct ControlGroupState {
   ControlGroupHierarchy hierarchy;
   std::uint32_t reads = 0;             ///< so far
   Buffer last;                         ///< the previous bundle, from which files are repeated
-  std::optional<std::uint64_t> kills;  ///< of the whole machine, at the previous read
+  std::optional<std::uint64_t> kills;  ///< kills on the whole machine, at the previous read
   bool were_kills_same = false;        ///< since the read before the previous one
   bool are_kills_new = true;           ///< some may not be visible in their groups yet
   Buffer queue;                        ///< groups to visit as last listed, each with a NUL
@@ -59,7 +59,7 @@ struct ControlGroupState {
   Buffer file;         ///< one file
   Buffer directories;  ///< names of the groups below one group, each with a NUL
   std::vector<std::string_view> names;
-  PeakWatch peak;  ///< of the bundle
+  PeakWatch peak;  ///< peak size of the bundle
 };
 
 /// Reads all groups within the bounds into `bundle`, for FileBundleReader: level by level, each level sorted by name.

@@ -55,7 +55,7 @@ class FileBundleReader {
 /// name, whose content is the thing's name.
 class LastBundle {
  public:
-  /// `file`: the record wanted of each thing. Both arguments are borrowed.
+  /// `file`: the record to find for each item. Both arguments are borrowed.
   LastBundle(std::string_view bundle, std::string_view file) : reader_(bundle), file_(file) {}
 
   /// The record of the next thing; "" if it has none. After the first thing that is missing from the earlier bundle, always

@@ -27,7 +27,7 @@ struct SysctlListState {
   SysctlList list;          ///< empty: not built yet
   SysctlList others = {};   ///< members of the list that are not settings
   Buffer settings = {};     ///< the bundle of the settings; empty: not read yet
-  std::uint32_t reads = 0;  ///< of the list, so far
+  std::uint32_t reads = 0;  ///< number of reads of the list so far
   Buffer scratch = {};
 
   /// Forgets everything, before the list is built again.

@@ -45,7 +45,7 @@ struct TypeEvidence {
   Count failures = {};
   Count sleeps = {};
   Count bytes_change = {};
-  Count objects_change = {};  ///< of tables
+  Count objects_change = {};  ///< change of a table's entries
 };
 
 struct MetricEvidence {
@@ -62,7 +62,7 @@ struct GrowthEvidence {
   bool is_bytes = true;
   bool is_cache = false;
   double now = 0;
-  double gain = 0;                            ///< of this type and those in `together`, within the window
+  double gain = 0;                            ///< growth of this type and those in `together`, within the window
   double per_second = 0;                      ///< the same, per second
   double seconds = 0;                         ///< duration of the growth
   std::optional<double> limit_seconds = {};   ///< until its limit at this rate
@@ -109,10 +109,10 @@ struct Evidence {
   double watched_seconds = 0;  ///< from the first poll to this one
   double recent_seconds = 0;   ///< the period of `recent`, at most ten minutes
   double poll_seconds = 0;     ///< since the poll before; 0: there is none
-  double uptime_seconds = 0;   ///< of the kernel; 0: unknown
-  double total_bytes = 0;      ///< of memory; 0: unknown
+  double uptime_seconds = 0;   ///< time since the kernel booted; 0: unknown
+  double total_bytes = 0;      ///< size of memory; 0: unknown
   std::optional<double> available_bytes = {};
-  double slab_held_bytes = 0;  ///< of all slab caches; 0: unknown
+  double slab_held_bytes = 0;  ///< sum over all slab caches; 0: unknown
 
   /// Types that have a limit, have failed, or are large; all tables and control groups.
   std::vector<TypeEvidence> types;

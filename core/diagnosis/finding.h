@@ -33,7 +33,7 @@ struct Fact {
   std::string source;  ///< a metric, or "allocator/type"
   std::optional<double> value = {};
   std::optional<double> limit = {};
-  double window_seconds = 0;  ///< of a change; 0: a current value
+  double window_seconds = 0;  ///< period of a change; 0: a current value
 };
 
 struct Finding {

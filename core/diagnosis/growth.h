@@ -25,7 +25,7 @@ enum class GrowthShape : std::uint8_t {
   kEnded,      ///< it grew at first, but no longer
   kLevelsOff,  ///< its growth slows down: start-up, or a cache that fills
   kCycle,      ///< it falls repeatedly, and its lows do not rise
-  kGivenBack,  ///< most of its gain was given back within the window
+  kGivenBack,  ///< most of its gain was freed within the window
   kUncertain,  ///< random movement
 };
 /// "steady", "step", ...; output for people has its own words.

@@ -22,7 +22,7 @@ struct GrowthSeries {
   std::string allocator;  ///< kAccountAllocator for a part of the summary.
   std::string name;
   bool is_bytes = true;                   ///< false: objects, for a type whose bytes the kernel does not count
-  bool is_cache = false;                  ///< given back when memory is short
+  bool is_cache = false;                  ///< freed when memory is short
   double object_bytes = 0;                ///< B of one object; 0: unknown
   std::optional<double> limit_left = {};  ///< until its current limit, in the unit of the amounts
   std::vector<GrowthPoint> points = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What FreeBSD's kernel reports only through system calls: loaded modules, and what mounts of tmpfs hold.
+// Data that FreeBSD's kernel reports only through system calls: loaded modules, and the content of tmpfs mounts.
 #pragma once
 
 #include <string_view>

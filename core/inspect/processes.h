@@ -19,7 +19,7 @@ struct Process {
   std::string command;
   std::string uid;
   std::uint64_t descriptor_room = 0;  ///< at least the number of its descriptors
-  std::uint64_t bytes = 0;            ///< of the requested line
+  std::uint64_t bytes = 0;            ///< value of the requested line
 };
 
 /// Nothing if `status` is not that of such a process. `key`: a line in kB, such as "VmLck"; "": none.

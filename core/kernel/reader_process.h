@@ -86,8 +86,8 @@ struct ReadAnswer {
   std::uint16_t path_size = 0;
   std::uint16_t detail_size = 0;
   std::uint64_t offset = 0;
-  std::uint64_t size = 0;    ///< of the data, from the start of the memory, in bytes
-  std::uint64_t memory = 0;  ///< of the memory that is passed along, in bytes; 0: none
+  std::uint64_t size = 0;    ///< size of the data, from the start of the memory, in bytes
+  std::uint64_t memory = 0;  ///< size of the memory that is passed along, in bytes; 0: none
 };
 
 /// Constant properties of the reader's KernelView.
@@ -144,7 +144,7 @@ class ReadService {
   Names files_;
   Names sysctls_;
   Names directories_;  // that were listed
-  Names prefixes_;     // of sysctls that were listed
+  Names prefixes_;     // prefixes of listed sysctls
 };
 
 /// Serves a ReaderView until the client closes `socket`. At the seal, while the process has one thread, calls

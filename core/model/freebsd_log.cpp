@@ -166,7 +166,7 @@ std::string_view lines_behind(std::string_view known, std::string_view now) {
   if (now.size() < known.size() / 2) return now;  // cleared; overwriting loses no more than a line at a time
   // The kernel may have overwritten the beginning: find where the first line of `now` is in `known`.
   const std::string_view first = now.substr(0, now.find('\n') + 1);
-  constexpr int kMaxTries = 4096;  // of the same line, repeated
+  constexpr int kMaxTries = 4096;  // for a line that occurs repeatedly
   std::size_t at = known.find(first);
   for (int tries = 0; tries < kMaxTries && at != std::string_view::npos; ++tries) {
     const std::string_view rest = known.substr(at);

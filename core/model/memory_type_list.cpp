@@ -278,7 +278,7 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
   }
   return {};
 } catch (const std::bad_alloc&) {
-  Error error;  // without a detail, which would need memory
+  Error error;  // without a detail, so that this needs no memory
   error.code = ErrorCode::kNoMemory;
   try {
     error.source = scope.source;

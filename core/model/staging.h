@@ -214,7 +214,7 @@ class Staging {
   std::vector<std::uint64_t> own_figures_;            // [type][cpu][field by rank], unless borrowed
   std::vector<std::uint64_t> used_groups_;            // a bit per group, whole words per type
   std::deque<std::string> repaired_names_;            // a deque, so that names keep their address
-  std::vector<std::unique_ptr<char[]>> name_blocks_;  // of kNameBlock bytes, kept between polls
+  std::vector<std::unique_ptr<char[]>> name_blocks_;  // each of kNameBlock bytes; kept between polls
   std::size_t name_block_ = 0;                        // the one being filled
   std::size_t name_block_used_ = 0;                   // B used of it
   std::vector<std::uint32_t> places_;  // hash table of merged types by name, open addressing; 0: empty, else index + 1

@@ -29,7 +29,7 @@ std::optional<std::size_t> read_held_segments(std::string_view text, HeldSegment
 struct SysvUse {
   std::uint64_t objects = 0;  ///< segments, sets or queues
   std::uint64_t parts = 0;    ///< semaphores, messages, or segments that no process has attached
-  std::uint64_t bytes = 0;    ///< of segments, or of queued messages
+  std::uint64_t bytes = 0;    ///< size of segments, or of queued messages
 };
 
 /// A segment that no process has attached.

@@ -23,7 +23,7 @@ std::string_view zone_of_kind(std::string_view kind) {
   return is_word && kind.size() <= kMaxKindSize ? kind : std::string_view();
 }
 
-/// A hash to one of 64 bits that separates most names.
+/// Hashes a name to one of 64 bits; most names get different ones.
 std::uint64_t bit_of(std::string_view key) {
   return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
 }

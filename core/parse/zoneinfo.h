@@ -136,7 +136,7 @@ class FreeBlocks {
  private:
   std::array<std::uint64_t, kMaxOrders> counts_{};
   std::array<double, kMaxOrders> pages_from_{};  // in free blocks of this order and above
-  double blocks_ = 0;                            // of all orders
+  double blocks_ = 0;                            // number of blocks of all orders
   std::size_t orders_ = 0;
 };
 

@@ -85,7 +85,7 @@ struct State final : ReaderState {
   /// The sysctls to read by extent, in the order of the plan; empty until listed.
   std::array<SysctlList, static_cast<std::size_t>(Extent::kAll) + 1> reads;
   std::uint32_t turns = 0;      ///< Reads since the plan was made.
-  std::size_t stream_size = 0;  ///< of vm.zone_stats at the last read, in bytes
+  std::size_t stream_size = 0;  ///< size of vm.zone_stats at the last read, in bytes
   Buffer scratch;
 };
 

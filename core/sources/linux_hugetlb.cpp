@@ -174,7 +174,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   FileBundleReader records(bundle);
   std::string_view path;
   std::string_view content;
-  std::string_view directory;  // of the current pool
+  std::string_view directory;  // directory of the current pool
   std::optional<std::uint32_t> node;
   Pool pool;
   std::size_t offset = 0;

@@ -486,12 +486,13 @@ class Parser {
   Staging& staging_;
   std::string_view root_;
   std::string_view group_;
-  std::string_view name_;                 // of the current file, below the root
-  std::string_view content_;              // of the current file
-  StagedType* type_ = nullptr;            // of the current group; null: it is left out
-  std::uint32_t taken_ = 0;               // files of the current group, a bit each
-  std::optional<std::uint64_t> kernel_;   // of the current group, without sockets_, in bytes; nothing: not reported
-  std::optional<std::uint64_t> sockets_;  // of the current group, in bytes
+  std::string_view name_;       // path of the current file, below the root
+  std::string_view content_;    // content of the current file
+  StagedType* type_ = nullptr;  // type of the current group; null: it is omitted
+  std::uint32_t taken_ = 0;     // files of the current group, a bit each
+  std::optional<std::uint64_t>
+      kernel_;  // kernel memory of the current group, without sockets_, in bytes; empty: not reported
+  std::optional<std::uint64_t> sockets_;  // socket memory of the current group, in bytes
   std::uint64_t left_out_ = 0;
   bool is_version_1_ = false;
   bool has_group_ = false;

@@ -64,9 +64,9 @@ constexpr SourceOption kOptions[] = {
 };
 
 struct State final : ReaderState {
-  Buffer statm;  ///< of one process
-  Buffer comm;   ///< of one process
-  Buffer names;  ///< of the directories in /proc, NUL-terminated
+  Buffer statm;  ///< the file statm of one process
+  Buffer comm;   ///< the file comm of one process
+  Buffer names;  ///< names of the directories in /proc, NUL-terminated
 };
 
 std::uint64_t number_of(const ReaderState& state, Option option) {

@@ -52,7 +52,7 @@ constexpr std::string_view kOrder = "order";
 
 constexpr std::size_t kMaxKeptFiles = 4096;         // about 240 caches have two or four files, with statistics eight
 constexpr std::uint64_t kMaxPartialSlabs = 10'000;  // maximum for which `objects` is read: 100 ns each under the lock, 1 ms
-constexpr std::uint32_t kReadsBetweenTries = 30;    // of vanished files
+constexpr std::uint32_t kReadsBetweenTries = 30;    // for vanished files
 constexpr std::uint64_t kHighestOrder = 20;         // a slab has at most about 2^10 pages
 constexpr std::size_t kMaxFileNameSize = 255;
 constexpr std::size_t kCountObjectsOption = 0;
@@ -89,10 +89,10 @@ struct PlannedCache {
 
 struct State final : ReaderState {
   std::vector<PlannedCache> plan;  ///< the files to read; empty: not made yet
-  std::uint64_t names_hash = 0;    ///< of the directory's names when the plan was made
+  std::uint64_t names_hash = 0;    ///< hash of the directory's names when the plan was made
   bool may_look = false;           ///< new caches can be opened, as far as is known
   bool is_for_counters = false;    ///< the plan was made while another source provided all other figures
-  bool has_counters = true;        ///< of allocations, as far as is known (CONFIG_SLUB_STATS)
+  bool has_counters = true;        ///< whether allocations are counted (CONFIG_SLUB_STATS); true if unknown
   bool is_derived = false;         ///< slabs and slots are derived from slabinfo, without kDerivedFiles
   SlabCounts counts;               ///< the source of those
   std::uint32_t reads = 0;         ///< since vanished files were last tried
@@ -345,8 +345,8 @@ class FilesReader {
   bool is_counting_;
   RoundRobin round_robin_;
   LastBundle last_;
-  std::string_view last_count_;      // of the cache, from an earlier read
-  std::uint64_t partial_slabs_ = 0;  // of the cache
+  std::string_view last_count_;      // the cache's count at an earlier read
+  std::uint64_t partial_slabs_ = 0;  // the cache's partial slabs
   FileBundleWriter bundle_;
   std::string_view nothing_;  // the content of the parts of a cache without slabs
   std::optional<Error> gone_;

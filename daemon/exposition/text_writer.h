@@ -218,7 +218,7 @@ class TextWriter : public PageAppender {
 
   std::array<char, kMaxMetricNameSize + kCopyPadding> name_{};
   std::size_t name_size_ = 0;
-  std::size_t family_size_ = 0;  // of the family name in HELP and TYPE
+  std::size_t family_size_ = 0;  // size of the family name in HELP and TYPE
   const bool writes_created_;
 };
 

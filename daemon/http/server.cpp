@@ -32,11 +32,11 @@ namespace {
 
 // A worker thread's own data.
 struct WorkerData {
-  HttpConnection* connection = nullptr;  // of the current request
+  HttpConnection* connection = nullptr;  // connection of the current request
   UniqueFd link;                         // this end of the link
   bool link_closes = false;              // after the current request
   Outgoing request;                      // to civetweb
-  std::optional<std::string> authority;  // of a request in absolute form
+  std::optional<std::string> authority;  // authority of a request in absolute form
   std::string path;
   std::string remote_address;
   std::array<HttpHeader, MG_MAX_HEADERS> headers;

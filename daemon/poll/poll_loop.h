@@ -87,8 +87,8 @@ class PollLoop {
   bool must_stop_ MEMSTAT_GUARDED_BY(mutex_) = false;
   std::optional<Config> new_config_ MEMSTAT_GUARDED_BY(mutex_);
   bool is_poll_wanted_ MEMSTAT_GUARDED_BY(mutex_) = false;          // by a scrape
-  std::optional<TimePoint> last_begin_ MEMSTAT_GUARDED_BY(mutex_);  // of the last finished poll
-  std::optional<TimePoint> due_ MEMSTAT_GUARDED_BY(mutex_);         // of the next or current poll
+  std::optional<TimePoint> last_begin_ MEMSTAT_GUARDED_BY(mutex_);  // start of the last finished poll
+  std::optional<TimePoint> due_ MEMSTAT_GUARDED_BY(mutex_);         // due time of the next or current poll
   std::thread thread_;
 };
 

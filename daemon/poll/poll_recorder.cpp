@@ -30,7 +30,7 @@ struct PollRecorder::Shared {
   bool has_stopped MEMSTAT_GUARDED_BY(mutex) = false;
   bool is_dropping MEMSTAT_GUARDED_BY(mutex) = false;
   bool any_failed MEMSTAT_GUARDED_BY(mutex) = false;
-  Result<void> last MEMSTAT_GUARDED_BY(mutex);  // of writing the latest poll
+  Result<void> last MEMSTAT_GUARDED_BY(mutex);  // result of writing the latest poll
 };
 
 PollRecorder::PollRecorder(std::shared_ptr<RecordingKernelView> recording, SelfMetrics& metrics, Log log, Manner manner,

@@ -29,7 +29,7 @@ struct Poller::Outcome {
   enum class Kind : std::uint8_t { kNone, kSucceeded, kFailed, kAbsent, kNotPermitted };
   Kind kind = Kind::kNone;
   SourceReport report = {};
-  ErrorCode code = ErrorCode::kUndefined;  // of a failure
+  ErrorCode code = ErrorCode::kUndefined;  // error code of a failure
 };
 
 struct Poller::Entry {
@@ -71,7 +71,7 @@ struct Poller::Entry {
   const SourceDescriptor* descriptor;
   const Entry* replacement = nullptr;    // the source that replaces this one
   const Entry* replaced = nullptr;       // the roster that this one replaces
-  const Entry* giver = nullptr;          // what replaces the roster of this one's types, and may have its figures
+  const Entry* giver = nullptr;          // the source that replaces the roster of these types, and may provide its figures
   const std::size_t index;               // in the entries and in the published statuses
   std::shared_ptr<SourceReader> reader;  // shared with a read that may hang in it
   SourceConfig config;
@@ -432,8 +432,7 @@ void Poller::read_and_commit(std::int64_t now_ns) {
   for (const std::unique_ptr<Entry>& entry : entries_) commit(*entry, now_ns);
 }
 
-/// What the sources that are up report besides figures of types. Node figures and details are collected for tier full
-/// only.
+/// Adds what the working sources report, except figures of types. Node figures and details are collected for tier full only.
 SnapshotExtras Poller::extras(Tier tier) {
   SnapshotExtras extras;
   statistics_.clear();

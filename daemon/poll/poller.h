@@ -45,7 +45,7 @@ class Poller : public SourceStatuses, public Diagnostician {
     /// The time of this poll's figures, in ns since 1970, for a replay. Empty: now.
     std::function<std::int64_t()> realtime_ns = {};
     std::span<const SourceDescriptor* const> sources =
-        all_sources();  ///< Those of the kernel's operating system are polled.
+        all_sources();  ///< Only sources of the kernel's operating system are polled.
   };
 
   Poller(std::shared_ptr<KernelView> view, const Clock& clock, SelfMetrics& metrics, SnapshotPool& pool,
@@ -130,11 +130,11 @@ class Poller : public SourceStatuses, public Diagnostician {
   Options options_;
   Config config_;
   ReaderThread reader_;
-  std::vector<SourceRead> reads_;                // of this poll
+  std::vector<SourceRead> reads_;                // reads of this poll
   std::vector<std::unique_ptr<Entry>> entries_;  // in reading order
-  std::vector<SourceReader*> readers_;           // of the entries
+  std::vector<SourceReader*> readers_;           // readers of the entries
   mutable Mutex status_mutex_;
-  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // of the entries, for other threads
+  std::vector<SourceStatus> statuses_ MEMSTAT_GUARDED_BY(status_mutex_);  // status of each entry, for other threads
   std::unique_ptr<MemoryTypeList> list_;
   std::unique_ptr<DeltaTracker> tracker_;
   std::unique_ptr<SnapshotBuilder> builder_;
@@ -147,11 +147,11 @@ class Poller : public SourceStatuses, public Diagnostician {
   bool has_new_states_ = true;          // of sources
   std::vector<SourceEvidence> unread_;  // sources
   Selection selection_;
-  std::vector<const StagedStatistics*> statistics_;  // of the sources that are up
-  std::vector<std::uint64_t> size_classes_;          // of malloc, B
+  std::vector<const StagedStatistics*> statistics_;  // statistics of the working sources
+  std::vector<std::uint64_t> size_classes_;          // size classes of malloc, B
   std::shared_ptr<const MergedSlabs> merged_slabs_;
-  PeakWatch raw_peak_;     // of bytes read
-  PeakWatch series_peak_;  // of series
+  PeakWatch raw_peak_;     // peak of the bytes read
+  PeakWatch series_peak_;  // peak of the series
   unsigned polls_before_trim_ = 0;
   std::uint64_t generation_ = 0;
   bool was_cut_ = false;

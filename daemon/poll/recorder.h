@@ -53,7 +53,7 @@ class Recorder {
 
   std::shared_ptr<RecordingKernelView> recording_;
   std::string archive_path_;    // "" when the recording is a directory
-  std::string work_directory_;  // of an archive
+  std::string work_directory_;  // directory in which an archive is prepared
   UniqueFd archive_;            // locked
   UniqueFd parent_;             // the archive's directory
 };

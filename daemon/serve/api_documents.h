@@ -22,7 +22,7 @@ namespace memstat {
 struct HostInfo {
   std::string name = {};                 ///< host name
   std::string os = {};                   ///< "linux", "freebsd"
-  std::string release = {};              ///< of the kernel
+  std::string release = {};              ///< the kernel's release
   std::string machine = {};              ///< "x86_64", "amd64"
   std::string replay = {};               ///< The capture being replayed; empty for the live kernel.
   std::string warning = {};              ///< which clients cannot reach this memstatd, and what to do, as of the start

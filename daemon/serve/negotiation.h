@@ -41,7 +41,7 @@ class AcceptedFormats {
 
  private:
   struct Offer {
-    int specificity = 0;  // of the deciding entry; 0: none matched
+    int specificity = 0;  // specificity of the deciding entry; 0: none matched
     int quality = 0;      // thousandths
   };
   std::array<Offer, kExpositionFormatCount> offers_{};  // by ExpositionFormat

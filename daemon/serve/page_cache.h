@@ -47,7 +47,7 @@ class PageCache {
     bool is_compressed = false;
   };
   struct Types {
-    std::uint64_t generation = 0;  // of the snapshot; 0: none
+    std::uint64_t generation = 0;  // generation of the snapshot; 0: none
     GzipPart gzip;
   };
   struct Format {

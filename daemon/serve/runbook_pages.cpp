@@ -119,8 +119,8 @@ class Writer {
   }
 
   std::string html_;
-  std::string text_;  // of the current paragraph or item
-  int level_ = 0;     // of the list
+  std::string text_;  // text of the current paragraph or item
+  int level_ = 0;     // nesting level of the list
   bool is_code_ = false;
 };
 

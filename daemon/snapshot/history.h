@@ -142,7 +142,7 @@ class History {
   Ring polls_ MEMSTAT_GUARDED_BY(mutex_);
   Ring minutes_ MEMSTAT_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> current_;  // the current poll: 0 none, else the figure + 1; used only by the poller
-  std::vector<std::string> names_ MEMSTAT_GUARDED_BY(mutex_);     // of named series, by number
+  std::vector<std::string> names_ MEMSTAT_GUARDED_BY(mutex_);     // names of series, by number
   std::vector<std::int64_t> born_ns_ MEMSTAT_GUARDED_BY(mutex_);  // by type: earlier points belong to another type
   std::vector<std::uint8_t> scratch_;                             // used only by the poller
   std::int64_t now_ns_ MEMSTAT_GUARDED_BY(mutex_) = 0;

@@ -338,7 +338,7 @@ class SnapshotBuilder {
   };
   std::vector<Suppressed> suppressed_;
   std::vector<std::uint32_t> places_;  // hash table of samples by labels, open addressing; 0: empty, else index + 1
-  FigureSet figures_ = 0;              // of any type so far
+  FigureSet figures_ = 0;              // all figures seen so far
 };
 
 /// Appends `text` with backslash, quote and line feed escaped, as in label values of the text formats.

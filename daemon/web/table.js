@@ -44,7 +44,7 @@ export class TypesTable {
     this.sort = {column: COLUMNS[2], descends: true};
     this.first = -1;
     this.last = -1;
-    this.lines = [];  // of the rows from first to last
+    this.lines = [];  // elements of the rows from first to last
     this.headers = new Map();
     const header = element('tr', {'aria-rowindex': '1'});
     for (const column of COLUMNS) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The cost of the history in a poll, and its memory after a day, with N types, a tenth of which change at each poll.
-// Figures: at most 1 % of a poll (memstat_poll_duration_seconds of the machine at hand) and 2 MB for what 1500 series are at
-// the default settings: 300 types.
+// Targets: at most 1 % of a poll (memstat_poll_duration_seconds of this machine), and 2 MB for 300 types, which have 1500
+// series at the default settings.
 #include <benchmark/benchmark.h>
 
 #include "daemon/snapshot/history.h"

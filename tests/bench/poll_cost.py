@@ -55,7 +55,8 @@ def reads_of(lines):
             opened = False
         elif path and path.group(1).startswith("/") and not opened and re.search(r", 0\)\s+=|, 0\) = ", rest):
             poll.append("k " + path.group(1))
-    # The daemon's own /proc/PID/net is that of any process; of its programs there is nothing that another one could read.
+    # Any process can read its own /proc/PID/net instead of the daemon's. The daemon's BPF programs have no files that
+    # another program could read.
     polls = [[re.sub(r"/proc/\d+/net/", "/proc/self/net/", line) for line in poll if "/fdinfo/" not in line] for poll in polls]
     return [poll for poll in polls[2:-1] if poll]
 

@@ -224,7 +224,7 @@ def rows(directory):
            sum(memory[use] for use in ("text", "gzip", "openmetrics", "protobuf")), "", None,
            f"gzip {memory['gzip']:.0f} more, OpenMetrics {memory['openmetrics']:.0f}, protobuf {memory['protobuf']:.0f}")
     yield ("further bytes while slow readers hold every snapshot", memory["slow_readers"], "", None,
-           f"{-memory['after_slow_readers']:.0f} are given back after them")
+           f"{-memory['after_slow_readers']:.0f} are freed after them")
     yield from partial_slabs_rows(directory)
     yield from counters_rows(directory)
     yield from events_rows(directory)

@@ -17,7 +17,7 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{EIO, false}, {ENOENT, false}, {EACCES, true}, {EACCES, false}, {EIO, true}, {ENOENT, true}};
 
-/// All of them; under a sanitizer, which makes reads ten times as slow, one for each errno.
+/// All failures; under a sanitizer, which makes reads ten times as slow, one for each errno.
 std::span<const Fault> faults() { return is_sanitized() ? std::span(kFaults).first(3) : std::span(kFaults); }
 
 /// The next call to fail: each of the first 100 (10 where it takes long), then fewer and fewer, where a source reads
@@ -27,7 +27,7 @@ std::size_t after(std::size_t nth) {
   return nth + 1 + (nth > each ? nth / (is_sanitized() ? 3 : 10) : 0);
 }
 
-/// The same, with the last of `total` calls among them: the first ones may only find out which files there are.
+/// The same, including the last of `total` calls, because the first ones may only find out which files exist.
 std::size_t after(std::size_t nth, std::size_t total) { return nth < total ? std::min(after(nth), total) : after(nth); }
 
 /// Whether each type or value has its own sysctls: a kernel without them lacks it, which is not an error.

@@ -64,7 +64,7 @@ def check(lines):
     for name in ("instructions 1", "PAPI_tot_ins 1", "r8 1"):
         words = found.get(name, [[]])[0]
         if len(words) != 5 or not near(words[2], 2 * LOOPS, 0.01) or words[3] != words[4]:
-            wrong.append(f"{name}: {words}, wanted {2 * LOOPS} within 1 %, counted all the time")
+            wrong.append(f"{name}: {words}, wanted {2 * LOOPS} within 1 %, counted without interruption")
     words = found.get("cpu-cycles 1", [[]])[0]
     if len(words) != 5 or int(words[2]) == 0:
         wrong.append(f"cpu-cycles: {words}")
@@ -73,7 +73,7 @@ def check(lines):
         wrong.append(f"a set that does not fit was not refused although exactness was requested: {many[:1]}")
     scaled = [words for words in many if len(words) == 5]
     if len(scaled) != counters + 2 or not any(int(words[4]) < int(words[3]) for words in scaled):
-        wrong.append(f"a set that does not fit was not counted by turns: {scaled}")
+        wrong.append(f"a set that does not fit was not multiplexed: {scaled}")
     for words in scaled:
         if not near(words[2], 40 * LOOPS, 0.1):
             wrong.append(f"scaled: {words}, wanted {40 * LOOPS} within 10 %")

@@ -35,19 +35,19 @@ def find():
 
 
 def command(program):
-    """The command that runs usr/bin/NAME or usr/sbin/NAME of them."""
+    """The command that runs usr/bin/NAME or usr/sbin/NAME of the unpacked tools."""
     return [str(PLACE / LOADER), "--library-path", str(PLACE / LIBRARIES), str(PLACE / program)]
 
 
 def python():
-    """The same for their Python, with drgn, and its environment."""
+    """The same for the unpacked Python with drgn, and its environment."""
     version = re.match(r"python(3\.\d+)", next(path.name for path in (PLACE / "usr/bin").glob("python3.*")))[1]
     places = {"PYTHONHOME": str(PLACE / "usr"), "PYTHONPATH": str(PLACE / "usr/lib/python3/dist-packages")}
     return command(f"usr/bin/python{version}"), os.environ | places
 
 
 def files_of(programs):
-    """The files that a guest needs to run them: {path: (mode, content)}."""
+    """The files that a guest needs to run the tools: {path: (mode, content)}."""
     files = {"lib64/ld-linux-x86-64.so.2": (0o100755, (PLACE / LOADER).read_bytes())}
     for program in programs:
         files[f"bin/{pathlib.Path(program).name}"] = (0o100755, (PLACE / program).read_bytes())

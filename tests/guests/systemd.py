@@ -93,7 +93,7 @@ def files_of(tar):
 
 
 def additions(package, library, part, kernel):
-    """What the test adds to the root."""
+    """The files that the test adds to the root directory."""
     units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
     modules = {f"{name}.ko": (0o100644, path.read_bytes()) for name in MODULES if kernel and (path := kernel.module(name))}
     return modules | {
@@ -116,7 +116,7 @@ def additions(package, library, part, kernel):
 
 
 def run_guest(kernel, tar, added, part):
-    """(the console, what it was)."""
+    """(the console, a description of the system)."""
     files = files_of(tar) | added | {"init": (0o100755, INIT), "dev/console": (0o20600, b"", (5, 1))}
     with systemd_outside.outside() if part == "installed" else contextlib.nullcontext() as watch:
         outcome = machine.boot(kernel, [machine.cpio(files)], machine.Shape(cpus=2, memory=1536, append=CONSOLE_PRINTS_ANSWERS_ONLY, patience=3000), watch)
@@ -149,7 +149,7 @@ def run_container(work, tar, added):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.1", choices=kernels.SUITES)
-    parser.add_argument("--part", default="service", choices=PARTS, help="what to look at (service)")
+    parser.add_argument("--part", default="service", choices=PARTS, help="what to test (service)")
     parser.add_argument("--container", action="store_true", help="namespaces instead of a guest")
     parser.add_argument("--verbose", action="store_true", help="print the console")
     options = parser.parse_args()

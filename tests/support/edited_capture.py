@@ -60,7 +60,7 @@ def gfp_classes(allocator, index):
 
 
 def vm_events(index):
-    """What memstatd would have counted with key events.mode counters."""
+    """The counts of memstatd with key events.mode counters."""
     counts = {"event oom_kill": 2, "event slab_failure": 40, "event page_failure": 90, "event kmalloc": 9000, "event page_alloc": 5000,
               "fault read": 800, "fault write": 1700, "fault minor": 2400, "fault major": 100, "victim": 2}
     lines = [f"{name} {count * index}" + (" shop" if name == "victim" else "") for name, count in counts.items()]
@@ -83,7 +83,7 @@ def slab_events(index):
 
 
 def call_sites(index):
-    """What memstatd would have counted with key events.mode full: a program that creates files under new names all the time, and others."""
+    """The counts of memstatd with key events.mode full: a program that creates files under new names all the time, and others."""
     sites = {"__d_alloc": (4000, 768000, 768000), "alloc_inode": (900, 950000, 1013760), "sock_alloc_send_pskb": (3000, 700000, 1536000),
              "nf_conntrack_alloc [nf_conntrack]": (200, 51200, 51200), "other": (7000, 900000, 1000000)}
     origins = {("dentry", "/g1", "state-keeper", "__d_alloc"): 700000, ("dentry", "other", "other", "other"): 68000,
@@ -104,7 +104,7 @@ def counters(poll):
 
 
 def write(directory):
-    """Writes the capture to a directory and returns that."""
+    """Writes the capture to a directory and returns its path."""
     files = captures.read_fixture(captures.fixtures()[BASE])
     first = {path.partition("/")[2]: content for path, content in files.items() if path.startswith("000000/")}
     first[GROUP + "memory.max"] = b"12582912\n"

@@ -9,11 +9,11 @@ namespace {
 
 using postmortem::Machine;
 
-constexpr std::uint64_t kRandom = 0x0123'4567'89ab'cdef;  // of every cache, for its lists of free objects
+constexpr std::uint64_t kRandom = 0x0123'4567'89ab'cdef;  // random value of every cache, for its lists of free objects
 constexpr unsigned kNodesShift = 10;
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kPageCount = kFakeMemoryBytes / kPageBytes;
-constexpr std::uint64_t kSectionBytes = 16;  // of a struct mem_section
+constexpr std::uint64_t kSectionBytes = 16;  // size of a struct mem_section
 
 // Offsets of members. Close to the real ones, but different, so that nothing can rely on the real ones.
 constexpr std::uint64_t kCacheCpuSlab = 0, kCacheSheaves = 8, kCacheFlags = 16, kCacheSize = 24, kCacheObjectSize = 28,
@@ -198,7 +198,7 @@ void FakeLinuxDump::make_owner(const FakeCache& cache, std::uint64_t object, std
 
 void FakeLinuxDump::link_free(const FakeCache& cache, std::uint64_t head, const std::vector<std::uint64_t>& objects) {
   std::uint64_t place = head;
-  std::uint64_t mask = 0;  // the head is as it is
+  std::uint64_t mask = 0;  // the head is unchanged
   for (const std::uint64_t object : objects) {
     put(place, direct(object) ^ mask);
     place = object + cache.object_size / 2 / 8 * 8;

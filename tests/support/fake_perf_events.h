@@ -21,11 +21,11 @@ class FakePerfEvents : public PerfEventApi {
   unsigned counters = 4;             ///< Counters of a CPU.
   unsigned taken_by_others = 0;      ///< Counters taken by a pinned event of another user, such as the NMI watchdog.
   bool ignores_what_is_off = false;  ///< When it checks whether a group fits, as on arm64.
-  int next_open_errno = 0;           ///< Of the next open.
+  int next_open_errno = 0;           ///< errno of the next open.
   std::map<std::pair<std::uint32_t, std::uint64_t>, int> absent;           ///< errno of events, by type and config.
-  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> rates;  ///< Events a ns; 1 unless it is here.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> rates;  ///< Events a ns; 1 for events missing here.
   std::vector<PerfEvent> opened;                                           ///< All opened events, in order.
-  std::vector<std::pair<pid_t, int>> places;                               ///< Thread and CPU of each.
+  std::vector<std::pair<pid_t, int>> places;                               ///< Thread and CPU of each opened event.
   std::vector<int> signals;                                                ///< Descriptors whose overflow was notified.
   int notify_errno = 0;
   unsigned reads = 0;

@@ -161,7 +161,7 @@ class _Checker:
     def begin(self, number, name, text):
         self.end(number)
         if name in self.page.families:
-            self.problem(number, f"a second HELP or TYPE of {name}: the family is split, or said twice")
+            self.problem(number, f"a second HELP or TYPE of {name}: the family is split or repeated")
             self.family = self.page.families[name]
             return
         if re.search(r"\\(?![\\n])", text.replace("\\\\", "")):

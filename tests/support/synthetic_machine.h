@@ -17,16 +17,16 @@
 
 namespace memstat {
 
-/// What to make up.
+/// The size of the machine.
 struct SyntheticOptions {
-  std::uint32_t types = 0;             ///< malloc(9) types; 0: a machine without kern.malloc_stats.
-  std::uint32_t zones = 0;             ///< uma(9) zones; 0: a machine without vm.zone_stats.
-  std::uint32_t caches = 0;            ///< Slab caches.
-  std::uint32_t cpus = 1;              ///< CPUs present.
-  std::uint32_t slots = 0;             ///< CPU slots a type in kern.malloc_stats, MAXCPU; below `cpus`: as many as CPUs.
-  std::uint32_t cpus_in_use = 0;       ///< About N CPUs have ever used a type, others are all zeros; 0: every one.
-  std::uint32_t idle_one_in = 0;       ///< One type in N was never used by any CPU; 0: none.
-  std::uint32_t duplicate_one_in = 0;  ///< One slab cache in N has the name of the one before; 0: none.
+  std::uint32_t types = 0;        ///< malloc(9) types; 0: a machine without kern.malloc_stats.
+  std::uint32_t zones = 0;        ///< uma(9) zones; 0: a machine without vm.zone_stats.
+  std::uint32_t caches = 0;       ///< Slab caches.
+  std::uint32_t cpus = 1;         ///< CPUs present.
+  std::uint32_t slots = 0;        ///< CPU slots per type in kern.malloc_stats, MAXCPU; if below `cpus`, `cpus` is used.
+  std::uint32_t cpus_in_use = 0;  ///< About N CPUs have ever used a type, the others' figures are zero; 0: every CPU has.
+  std::uint32_t idle_one_in = 0;  ///< One type in N was never used by any CPU; 0: none.
+  std::uint32_t duplicate_one_in = 0;  ///< One slab cache in N has the name of the previous one; 0: none.
   std::uint64_t seed = 1;
 };
 

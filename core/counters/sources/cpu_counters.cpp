@@ -36,9 +36,9 @@ constexpr SystemMetric kRunningRatio =
 
 constexpr std::string_view kName = "cpu_counters";
 constexpr std::string_view kOnline = "/sys/devices/system/cpu/online";
-constexpr std::size_t kTablePart = 0;  // of RawBytes
+constexpr std::size_t kTablePart = 0;  // index of the part in RawBytes
 constexpr std::uint64_t kMaxCpus = 65536;
-constexpr std::size_t kMaxEvents = 64;  // of one CPU
+constexpr std::size_t kMaxEvents = 64;  // events per CPU
 
 constexpr SourceOption kOptions[] = {{.name = "counters",
                                       .kind = SourceOption::Kind::kKey,

@@ -13,7 +13,7 @@ constexpr std::string_view kCommitted = "memstat_committed_bytes";
 constexpr std::string_view kLimit = "memstat_commit_limit_bytes";
 constexpr std::string_view kMode = "memstat_overcommit_mode";
 constexpr double kStrict = 2;
-/// vm.admin_reserve_kbytes, unless somebody has set it.
+/// vm.admin_reserve_kbytes at its default.
 constexpr double kDefaultReserve = 8.0 * (1U << 20U);
 
 /// The limit is enforced only with vm.overcommit_memory=2. Old recordings do not contain that setting.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What FreeBSD reports only in its log: why it killed a process, and what it refused. Also what its TCP refused.
+// Causes that FreeBSD reports only in its log: why it killed a process, and what it refused. Also connections refused by its
+// TCP.
 #include <algorithm>
 #include <array>
 

@@ -18,7 +18,7 @@ struct Table {
   std::string_view type;
   CauseSystem system;
   std::string_view things;     ///< the entries, for the headline
-  std::string_view effect;     ///< of a full table
+  std::string_view effect;     ///< effect of a full table
   std::string_view who;        ///< a command that names the holder
   std::string_view limit;      ///< a command that shows the limit
   std::string_view asks = {};  ///< the inspection that names the holder

@@ -235,7 +235,7 @@ constexpr std::array kKinds{
          .allocator = "account",
          .types = {"*"},
          .what = "",
-         .effect = "memstatd cannot tell what holds it.",
+         .effect = "memstatd cannot determine what holds it.",
          .next = "memstatctl leaks",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "malloc_growth",
@@ -278,7 +278,7 @@ std::size_t kind_of(std::string_view allocator, std::string_view name) {
 
 /// Whether a cache is much larger than the open files that the kernel counts, because it is merged with other caches.
 bool is_of_others(const Evidence& evidence, const GrowthEvidence& growth) {
-  constexpr double kMaxBytes = 1024;  // of an open file
+  constexpr double kMaxBytes = 1024;  // maximum size of an open file
   constexpr double kIdleFiles = 4096;
   if (growth.allocator != "slab" || !growth.name.starts_with("filp")) return false;
   const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");

@@ -20,7 +20,7 @@ struct Line {
   std::string_view headline;
   std::string_view effect;
   std::string_view next;
-  std::string_view table = {};  ///< what another cause examines in this namespace; the log covers all namespaces
+  std::string_view table = {};  ///< the table that another cause examines in this namespace; the log covers all namespaces
   std::string_view is = {};     ///< the cause that examines that table; the finding has its name
   std::string_view names =
       {};  ///< the kind of the subject in the line, such as "group"; a "cache" becomes the finding's subject

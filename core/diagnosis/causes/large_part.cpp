@@ -13,7 +13,7 @@ struct Part {
   std::string_view name;
   std::string_view part;
   CauseSystem system;
-  double share;        ///< of all memory, above which the part is large
+  double share;        ///< share of all memory above which the part is large
   double needs_short;  ///< only while less than this share is available; 1: always
   Severity severity;
   std::string_view headline;  ///< precedes the amount
@@ -302,7 +302,7 @@ std::optional<double> bytes_of(const Evidence& evidence, const Part& part) {
 
 /// Whether page tables are several times what one mapping of each page needs.
 bool is_multiple(const Evidence& evidence, const Part& part, double bytes) {
-  constexpr double kEntries = 512;  // of a table of one page
+  constexpr double kEntries = 512;  // entries in a table of one page
   const double mapped = evidence.part("anonymous").value_or(0) + evidence.part("shared").value_or(0);
   return part.wasteful_share > 0 && evidence.share(bytes) > part.wasteful_share && mapped > 0 &&
          bytes > 3 * mapped / kEntries;

@@ -31,7 +31,7 @@ double CostMeter::measure() {
 }
 
 void CostMeter::measure_counted() {
-  // Events of other tasks come on top of those of the work. The minimum of a few rounds has only the work's own.
+  // Events of other tasks are counted, too. The minimum of a few rounds contains only the events of this work.
   events_a_step_ = std::numeric_limits<double>::max();
   for (int round = 0; round < kRounds / 4; ++round) {
     const std::uint64_t before = events_();

@@ -101,7 +101,7 @@ class Governor {
   std::uint64_t run_ns_ = 0;
   std::uint64_t runs_ = 0;
   std::int64_t last_ns_ = 0;
-  std::int64_t begin_ns_ = 0;  // of the latest attachment
+  std::int64_t begin_ns_ = 0;  // time of the latest attachment
   double rate_ = 0;            // events per ns, averaged
 };
 

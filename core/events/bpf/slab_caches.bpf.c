@@ -124,7 +124,7 @@ struct {
   __u64 steps;     // taken so far
   __u64 free;      // free objects found so far
   __u64 is_whole;  // 1 once the walks from both ends of a list met
-  __u64 size;      // of the record so far
+  __u64 size;      // size of the record so far
   __u64 scratch;
 } now;
 

@@ -58,7 +58,7 @@ class MallocRows {
     }
   };
   std::map<Key, std::array<std::uint64_t, 4>, Less> rows_;
-  std::string name_;  // of the current element
+  std::string name_;  // name in the current element
   std::uint64_t unplaced_ = 0;
 };
 

@@ -98,7 +98,7 @@ class CallerTable {
     std::uint64_t failures = 0;
   };
   struct Slot {
-    std::uint64_t key = 0;  // of the origin that it is bound to; 0: none
+    std::uint64_t key = 0;  // key of its origin; 0: none
     Counted counted;
     std::int64_t retired_ns = 0;
     std::uint32_t idle_looks = 0;
@@ -132,7 +132,7 @@ class CallerTable {
   std::int64_t last_ns_ = 0;
   bool has_looked_ = false;
   Buffer text_;                             // names of the current slot
-  std::vector<std::uint64_t> used_groups_;  // of the current look
+  std::vector<std::uint64_t> used_groups_;  // groups used in the current look
 };
 
 /// Sum of all allocations in the rows. Works before the first look.

@@ -257,9 +257,9 @@ class Parser {
   std::string_view probe_;             // the current one, as a name; "" before the first
   std::string_view label_;             // its type, or the probe's name if unknown; "" if it must not be shown
   bool is_shown_ = false;              // whether it is shown by CPU and by size
-  std::uint64_t* failures_ = nullptr;  // of its type; valid until the next one
-  std::uint64_t cpu_ = kNoCpu;         // of the current row
-  MallocSums cpu_sums_;                // of the probe on this CPU
+  std::uint64_t* failures_ = nullptr;  // the current type's failures; valid until the next type
+  std::uint64_t cpu_ = kNoCpu;         // CPU of the current row
+  MallocSums cpu_sums_;                // sums of the probe on this CPU
   MallocSums probe_sums_;
   MallocSums large_;
   bool has_large_ = false;

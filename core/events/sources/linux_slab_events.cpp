@@ -145,8 +145,8 @@ class Parser {
   std::size_t event_count_ = 0;
   std::size_t size_count_ = 0;
   std::uint64_t size_ = 0;      // B, of the current type
-  std::size_t index_ = 0;       // of the current type
-  Figures* figures_ = nullptr;  // of the current type; valid until the next one
+  std::size_t index_ = 0;       // index of the current type
+  Figures* figures_ = nullptr;  // figures of the current type; valid until the next one
 };
 
 Result<void> parse(const RawBytes& raw, Staging& staging) { return Parser(raw, staging).parse(); }

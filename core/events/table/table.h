@@ -68,7 +68,7 @@ class TableWriter {
  private:
   const TableFormat& format_;
   Buffer& out_;
-  std::size_t kind_ = 0;  // of the previous row: rows of one kind are consecutive
+  std::size_t kind_ = 0;  // kind of the previous row: rows of one kind are consecutive
 };
 
 /// Replaces `text` with the text form of packed rows, for a recording. Rows that are text already are copied.

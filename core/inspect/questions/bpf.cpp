@@ -13,7 +13,7 @@ namespace memstat::inspections::bpf {
 namespace {
 
 struct Kind {
-  std::string_view target;  ///< of the descriptor
+  std::string_view target;  ///< the descriptor's link target
   std::string_view id;      ///< the key of its number in fdinfo
   std::string_view name;
 };

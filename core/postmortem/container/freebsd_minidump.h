@@ -51,7 +51,7 @@ class FreeBsdMinidump final : public FileMemory {
   struct Range {
     std::uint64_t first = 0;  // page numbers
     std::uint64_t end = 0;
-    std::uint64_t bit = 0;  // of the first
+    std::uint64_t bit = 0;  // number of the first bit
   };
 
   using FileMemory::FileMemory;

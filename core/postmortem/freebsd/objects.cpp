@@ -33,7 +33,7 @@ class LongList {
   bool goes_on(std::uint64_t address) {
     if (address == 0) return false;
     if (address == mark_ || count_ == most_) {
-      damage_ = address == mark_ ? "it goes in a circle" : "it has no end";
+      damage_ = address == mark_ ? "the list is circular" : "it has no end";
       return false;
     }
     if (std::has_single_bit(++count_)) mark_ = address;  // a circle returns to it before the count has doubled twice
@@ -258,7 +258,7 @@ class ItemReader {
   std::uint64_t cached_count_ = 0;
   std::uint64_t expected_ = 0;  // items of all slabs
   std::uint64_t free_in_slabs_ = 0;
-  std::vector<std::uint64_t> free_bits_;  // of the current slab
+  std::vector<std::uint64_t> free_bits_;  // free items of the current slab
   std::vector<std::uint64_t> lowest_;     // allocated items, as a heap
   SlabObjects found_;
 };

@@ -66,7 +66,7 @@ class Btf {
   std::string bytes_;
   std::uint64_t strings_at_ = 0;  // in bytes_
   std::uint64_t strings_size_ = 0;
-  std::vector<std::uint32_t> offsets_;  // of each type in bytes_; the first is void, which has none
+  std::vector<std::uint32_t> offsets_;  // offset of each type in bytes_; the first is void, which has none
 };
 
 /// Converts CTF, the type information in section .SUNW_ctf of FreeBSD's kernel file (ctf(5)), untrusted bytes, to BTF with

@@ -43,7 +43,7 @@ constexpr std::uint32_t kBtfKinds[kCtfKindCount] = {7, 1, 16, 2, 3, 13, 4, 5, 6,
 
 /// The record layout of a version.
 struct CtfLayout {
-  std::uint64_t word = 4;  // B of an info, a size and a type number
+  std::uint64_t word = 4;  // bytes of each field: info, size and type number
   unsigned kind_shift = 26;
   std::uint32_t count_mask = 0x00ff'ffff;
   std::uint32_t size_is_behind = 0xffff'ffff;  // marker: a 64-bit size follows

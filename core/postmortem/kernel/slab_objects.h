@@ -16,7 +16,7 @@ struct SlabObject {
   struct Origin {
     std::string caller;              ///< "function+0x1f/0x80"; "0x..." if the function is unknown.
     std::vector<std::string> stack;  ///< The call stack in the same form, innermost first; may be empty.
-    std::uint64_t pid = 0;           ///< Of the thread.
+    std::uint64_t pid = 0;           ///< Number of the thread.
     std::uint64_t cpu = 0;
     std::optional<std::uint64_t> age_ns;
   };

@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t kAlignment = 8;
 constexpr std::uint64_t kIndexBytes = SymbolNames::kTokens * 2;
 constexpr std::uint64_t kMaxTokenBytes =
-    64;  // of a token with its NUL; the kernel's tokens are frequent sequences of letters
+    64;  // size of a token with its NUL; the kernel's tokens are frequent sequences of letters
 constexpr std::uint64_t kSymbolsPerMarker = 256;
 constexpr std::uint64_t kMaxTableName = 256;  // of a name in the table
 constexpr std::uint64_t kMinSymbols = 16;     // a real kernel has tens of thousands

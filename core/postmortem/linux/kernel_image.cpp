@@ -27,7 +27,7 @@ constexpr std::string_view kWantedSymbols[] = {
     "page_offset_base", "jiffies", "clocksource_jiffies", "stack_slabs", "stack_pools"};
 
 constexpr std::size_t kMaxNameTable = 64U << 20U;   // B of kallsyms_names; Debian's kernels have 3 MiB
-constexpr std::size_t kMaxImageBytes = 64U << 20U;  // of code and read-only data, from _stext on
+constexpr std::size_t kMaxImageBytes = 64U << 20U;  // code and read-only data, from _stext on
 constexpr std::size_t kMaxTokenTable = 64U << 10U;  // B of kallsyms_token_table: 256 parts of names
 constexpr std::uint32_t kMaxAddresses = 1U << 20U;  // Debian's kernels have 200 000
 constexpr std::size_t kNameBytesEach = 64;          // maximum average; real names have 13

@@ -9,7 +9,7 @@
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::uint64_t kMaxInodes = 1U << 20U;  // of block devices; a machine has a few dozen
+constexpr std::uint64_t kMaxInodes = 1U << 20U;  // inodes of block devices; a machine has a few dozen
 constexpr std::uint64_t kMaxHugeSizes = 16;
 constexpr std::uint64_t kMaxHugeOrder = 40;
 

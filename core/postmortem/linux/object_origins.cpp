@@ -11,7 +11,7 @@ namespace memstat::postmortem {
 namespace {
 
 constexpr std::uint64_t kStoreUser = 0x10000;    // SLAB_STORE_USER until Linux 6.8; since then the bit is an enumerator
-constexpr std::uint64_t kMaxFrames = 64;         // of a stack
+constexpr std::uint64_t kMaxFrames = 64;         // frames in a stack
 constexpr unsigned kRecordAlignment = 4;         // DEPOT_STACK_ALIGN: 2^4 bytes
 constexpr std::uint64_t kMinTick = 500'000;      // ns; HZ is 24 to 1200
 constexpr std::uint64_t kMaxTick = 100'000'000;  // ns

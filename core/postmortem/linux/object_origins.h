@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who allocated an object of a slab cache, and when. The kernel records this after each object of caches with
+// The task, call stack and time of a slab object's allocation. The kernel records these after each object of caches with
 // SLAB_STORE_USER (slab_debug=U, or slub_debug=U): struct track in mm/slub.c, and the stack depot (lib/stackdepot.c).
 #pragma once
 

@@ -89,7 +89,7 @@ class ObjectReader {
     std::uint64_t entry = barn_.get(barn_first_);
     for (std::uint64_t count = 0; entry != head; ++count) {
       const std::uint64_t sheaf = entry - sheaf_next_.offset();
-      if (count == kMaxFullSheaves) return note("a barn: its list of full sheaves is a circle");
+      if (count == kMaxFullSheaves) return note("a barn: its list of full sheaves is circular");
       if (auto read = sheaf_.load(sheaf); !read) return note("a barn: " + read.error().detail);
       entry = sheaf_.get(sheaf_next_);
       take_sheaf(sheaf);

@@ -28,7 +28,7 @@ class Symbolizer {
 
  private:
   struct Place {
-    std::uint64_t begin = 0;  // of the function; 0: unknown
+    std::uint64_t begin = 0;  // start of the function; 0: unknown
     std::uint64_t end = 0;
     std::uint32_t number = 0;
     std::string name;

@@ -42,7 +42,7 @@ struct Parts {
   std::string key;    // "cpu"
   std::string list;   // "cpus"
   std::vector<Split> columns;
-  std::vector<double> shares = {};  // of each part; empty if all figures are 0
+  std::vector<double> shares = {};  // share of each part; empty if all figures are 0
 
   [[nodiscard]] std::size_t count() const {
     std::size_t most = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who holds what: prints the inspections of core/inspect.
+// memstatctl who: prints the inspections of core/inspect.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -160,7 +160,7 @@ class DaemonSource final : public ReportSource {
 
   HttpUrl url_;
   std::string etag_;
-  std::optional<std::vector<std::string>> missing_;  // as of the first answer
+  std::optional<std::vector<std::string>> missing_;  // from the first answer
   Sample last_;
   Machine machine_;
 };

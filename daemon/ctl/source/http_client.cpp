@@ -67,10 +67,10 @@ std::string read_head(std::string_view bytes, Head& head) {
     };
     const bool is_plain = equals_ignoring_case(value, "identity");
     if (is_named("etag")) head.etag = value;
-    if (is_named("content-encoding") && !is_plain) return "the answer is compressed, which was not asked for";
+    if (is_named("content-encoding") && !is_plain) return "the answer is compressed, although that was not requested";
     if (is_named("transfer-encoding")) head.is_chunked = equals_ignoring_case(value, "chunked");
     if (is_named("transfer-encoding") && !head.is_chunked && !is_plain)
-      return "the answer has a transfer coding that was not asked for";
+      return "the answer has a transfer coding that was not requested";
     if (!is_named("content-length")) continue;
     head.length = parse_length(value, 10);
     if (!head.length) return "the answer has no valid size";

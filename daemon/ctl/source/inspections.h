@@ -20,7 +20,7 @@ class AnswerFinder {
 
  private:
   struct Known {
-    std::size_t until = 0;                        ///< The poll up to which all were asked.
+    std::size_t until = 0;                        ///< All polls up to this one have been searched.
     std::optional<InspectionAnswer> answer = {};  ///< The last of them.
   };
   Result<InspectionAnswer> last_answer(KernelView& view, ReplayKernelView& capture, const Inspection& inspection);

@@ -22,7 +22,7 @@ namespace memstat::ctl {
 struct Machine {
   std::string host;
   std::string os;       ///< "linux", "freebsd"
-  std::string release;  ///< of the kernel
+  std::string release;  ///< the kernel's release
   std::string machine;  ///< "x86_64", "amd64"
   std::string replay;   ///< The capture that is read; empty: a live kernel.
 };

@@ -124,7 +124,7 @@ class TopModel {
   std::string allocator_;  // the only allocator shown; "": all
   std::chrono::nanoseconds interval_{0};
   std::int64_t waiting_s_ = 0;
-  std::size_t first_row_ = 0;  // of the types or of a split
+  std::size_t first_row_ = 0;  // first visible row of the types or of a split
   std::size_t page_ = 10;
   SortKey sort_ = SortKey::kBytes;
   View view_ = View::kTypes;

@@ -2,7 +2,7 @@
 // Sockets, their queues, and addresses.
 #include "tests/situations/provoked/provoke.h"
 
-// Data that nobody reads, in a pair of sockets for each thing.
+// Data that nobody reads, in one pair of sockets per object.
 static int send_unread(int family, int type) {
   int pair[2];
   static char data[32768];
@@ -113,7 +113,7 @@ int udp_slow_reader(long i) {
   return 0;
 }
 
-// Datagrams to ever new addresses: neighbours or tracked connections.
+// Datagrams to always new addresses: neighbours or tracked connections.
 int send_to_new_address(long i) {
   static int sender = -1;
   if (sender < 0) sender = socket(AF_INET, SOCK_DGRAM, 0);

@@ -145,7 +145,7 @@ TEST_F(CApiDefects, Defect07AKernelThatNeverHasRoomEndsWithNoMemory) {
     return ++calls, ENOMEM;
   });
   ASSERT_TRUE(fails(result, ErrorCode::kNoMemory));
-  EXPECT_LE(calls, 18) << "a read and a question for the size, nine times";
+  EXPECT_LE(calls, 18) << "nine reads, each with a request for the size";
 }
 
 TEST_F(CApiDefects, Defect08CpuNumbersWithHolesAreNotCompacted) {

@@ -244,7 +244,7 @@ TEST_F(CApiFigures, SizeClassesAreThoseOfTheLatestQueryInTheProcess) {
   ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
   EXPECT_EQ(memstat_malloc_zone_get_count(), 3U);
   EXPECT_EQ(memstat_malloc_zone_get_size(1), 24U);
-  EXPECT_EQ(memstat_malloc_zone_get_size(5), 0U) << "nothing stays of a larger table";
+  EXPECT_EQ(memstat_malloc_zone_get_size(5), 0U) << "no entry of a larger table remains";
 }
 
 TEST(CApiNull, IsSafeEverywhere) {

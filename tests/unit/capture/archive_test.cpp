@@ -18,7 +18,7 @@ namespace {
 const std::string kArchivedManifest = "format: 1\nos: linux\npage_size: 4096\ncpus_present: \"0-3\"\n";
 const std::string kPoll = "label: one\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: 100\n";
 
-/// A tar archive in the making.
+/// A tar archive under construction.
 class Tar {
  public:
   Tar& add(const std::string& name, const std::string& content, char type = '0', const std::string& link = {}) {
@@ -445,7 +445,7 @@ TEST_F(Archive, PackingEndsWhenThereIsNoTimeLeft) {
   int asked = 0;
   const auto packed = pack_capture(**files, directory_.file("packed.tar"), fd.get(), [&] { return ++asked > 3; });
   ASSERT_TRUE(fails(packed, ErrorCode::kTimeout));
-  EXPECT_EQ(asked, 4) << "it went on";
+  EXPECT_EQ(asked, 4) << "it continued after the damage";
 }
 
 TEST_F(Archive, PackingAsksAgainWithinALargeFile) {

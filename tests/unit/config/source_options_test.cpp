@@ -30,7 +30,7 @@ ConfigResult load_options(std::string_view yaml) {
 
 std::string problem_of(std::string_view yaml) {
   const ConfigResult result = load_options(yaml);
-  return result || result.problems().size() != 1 ? "no one problem" : result.problems()[0];
+  return result || result.problems().size() != 1 ? "not exactly one problem" : result.problems()[0];
 }
 
 TEST(SourceOptions, AreReadByTheirKind) {
@@ -84,7 +84,7 @@ ConfigResult load_counters(std::string_view yaml) {
 
 std::string counters_problem(std::string_view yaml) {
   const ConfigResult result = load_counters(yaml);
-  return result || result.problems().size() != 1 ? "no one problem" : result.problems()[0];
+  return result || result.problems().size() != 1 ? "not exactly one problem" : result.problems()[0];
 }
 
 TEST(CountersKey, NamesSetsOfEventsAndCpus) {

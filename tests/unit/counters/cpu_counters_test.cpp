@@ -251,7 +251,7 @@ TEST_F(CpuCounters, AreOneSeriesForEachEventAndCpu) {
   EXPECT_EQ(found.at("cpu_event_total{0,r1}"), 20U);
   EXPECT_EQ(found.at("cpu_event_total{3,minor-faults}"), ~std::uint64_t{0});
   EXPECT_EQ(value_of(found.at("cpu_event_running_ratio{0}")), 0.25) << "of the set that counted least";
-  EXPECT_FALSE(found.contains("cpu_event_running_ratio{3}")) << "nothing can be said of no time";
+  EXPECT_FALSE(found.contains("cpu_event_running_ratio{3}")) << "no time has passed";
   EXPECT_EQ(found.size(), 5U);
   EXPECT_EQ(reader_.staging.note(), "cache-misses: not here; cpu7: asleep");
 }

@@ -46,7 +46,7 @@ class Answering final : public KernelView {
 
 TEST(KernelView, HasNothingThatItDoesNotOverride) {
   Bare view;
-  EXPECT_TRUE(view.may_read("/a")) << "reading it says why not";
+  EXPECT_TRUE(view.may_read("/a")) << "reading it returns the reason";
   Buffer out;
   std::vector<std::string> names;
   const std::vector<std::function<Result<void>()>> reads = {[&] { return view.read_file("/a", out); },

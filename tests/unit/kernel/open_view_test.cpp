@@ -53,7 +53,7 @@ TEST(OpenView, ThatLoadsNowNeedsTheDirectoryNoMore) {
   ASSERT_TRUE(loaded) << to_string(loaded.error());
   std::filesystem::remove_all(directory.file("c"));
   Buffer bytes;
-  EXPECT_FALSE(reads->view->read_file("/a", bytes)) << "or this test shows nothing";
+  EXPECT_FALSE(reads->view->read_file("/a", bytes)) << "otherwise this test proves nothing";
   ASSERT_TRUE(loaded->view->read_file("/a", bytes));
   EXPECT_EQ(bytes.view(), "bytes");
 }

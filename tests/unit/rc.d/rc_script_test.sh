@@ -80,8 +80,8 @@ run_rc_command() {
 }
 EOF
 
-# daemon(8): refuses options it does not have, runs the program, writes both process ids, its own only after somebody asked for
-# it in vain, passes SIGTERM on.
+# daemon(8): refuses options it does not have, runs the program, writes both process ids (its own only after a first
+# request for it has failed), passes SIGTERM on.
 cat >"$tmp/daemon" <<'EOF'
 #!/bin/sh
 echo "daemon $*" >>"$TMP/log"

@@ -284,7 +284,7 @@ std::optional<std::uint64_t> status_of(const std::string& path, const std::strin
   return {};
 }
 
-/// The live kernel's figures of one name, with that name wanted.
+/// The live kernel's figures of one name, with that name configured.
 std::optional<Figures> live_figures(const std::string& name) {
   auto view = make_live_kernel_view();
   if (!view) return {};

@@ -289,7 +289,7 @@ TEST_F(ObjectSizes, AreReadForACacheThatAppearsLaterAndNotAgainForTheOthers) {
   set_caches({"b", "a"});
   poll();
   EXPECT_EQ(size_of("a"), 56U);
-  poll();  // the parser noticed the new cache, so this read asks for its size
+  poll();  // the parser noticed the new cache, so this read requests its size
   EXPECT_EQ(size_of("b"), 40U);
   for (int i = 0; i < 3; ++i) poll();
   EXPECT_EQ(view_.reads_of(path("a")), 1U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory that only a peak needed is given back: after hundreds of control groups and thousands of slab caches have come and
-// gone, memstatd holds what it held before.
+// memstatd frees the memory of a peak: after hundreds of control groups and thousands of slab caches have vanished, it uses
+// as much as before them.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -50,8 +50,9 @@ TEST(HttpAnswer, ThatIsHostileIsRefused) {
   EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n"), "the answer has a broken chunk");
   EXPECT_EQ(problem_of(head + "Transfer-Encoding: chunked\r\n\r\n" + std::string(2000, '0')),
             "the answer has a broken chunk");
-  EXPECT_EQ(problem_of(head + "Transfer-Encoding: gzip\r\n\r\n"), "the answer has a transfer coding that was not asked for");
-  EXPECT_EQ(problem_of(head + "Content-Encoding: gzip\r\n\r\n"), "the answer is compressed, which was not asked for");
+  EXPECT_EQ(problem_of(head + "Transfer-Encoding: gzip\r\n\r\n"), "the answer has a transfer coding that was not requested");
+  EXPECT_EQ(problem_of(head + "Content-Encoding: gzip\r\n\r\n"),
+            "the answer is compressed, although that was not requested");
   EXPECT_EQ(problem_of(head + "no colon\r\n\r\n"), "the answer has a header line without a colon");
   EXPECT_EQ(problem_of(head + std::string(70000, 'x')), "the answer's header is larger than 64 KiB");
   EXPECT_EQ(problem_of(head + "\r\n" + std::string(kMaxHttpBody + 1, 'x')), "the answer is larger than 64 MiB");

@@ -26,7 +26,7 @@ Sample sample_of(std::vector<TypeRow> types, std::int64_t second = 1) {
   return sample;
 }
 
-/// Names of the rows on the screen, from above.
+/// Names of the rows on the screen, from top to bottom.
 std::vector<std::string> names(TopModel& model) {
   std::vector<std::string> found;
   bool is_row = false;
@@ -98,7 +98,7 @@ TEST(TopModel, AFailureFromBeforeLeadsNoOrder) {
     EXPECT_THAT(names(model), ElementsAre("big", "old")) << key;
   }
   type_keys(model, "!");
-  EXPECT_THAT(names(model), ElementsAre("old")) << "and is found by its key";
+  EXPECT_THAT(names(model), ElementsAre("old")) << "its key selects it";
 }
 
 TEST(TopModel, HasWhatSlabtopHas) {
@@ -199,7 +199,7 @@ TEST(TopModel, TheMostUrgentFindingIsAboveTheTypes) {
   heading.finding = Finding{.cause = "ptys_full", .severity = Severity::kNow, .headline = "Terminals\x1B are gone"};
   EXPECT_EQ(urgent_line().substr(0, 14), "now: Terminals");
   heading.finding->headline = std::string(100, 'x');
-  EXPECT_EQ(urgent_line(), "now: " + std::string(74, 'x') + "\u2026") << "shows that it is cut";
+  EXPECT_EQ(urgent_line(), "now: " + std::string(74, 'x') + "\u2026") << "marks that it is truncated";
   heading.finding->severity = Severity::kNotable;
   EXPECT_EQ(urgent_line(), "") << "no alarm";
 }

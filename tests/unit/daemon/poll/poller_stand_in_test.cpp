@@ -227,7 +227,7 @@ TEST_F(PollerGivenTest, IsReadAfterTheOtherOneFailed) {
   view().set(kStandInFile, "a 90\nb 180\n");
   daemon_->poll();
   daemon_->poll();
-  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced) << "that it was up before is not a failure now";
+  EXPECT_EQ(state(sources_.contributor.name), SourceState::kReplaced) << "its previous state does not make this a failure";
 }
 
 TEST(ReadingOrder, HasThoseThatStandInBeforeRostersAndTheseBeforeOthers) {

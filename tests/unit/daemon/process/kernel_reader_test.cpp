@@ -41,7 +41,8 @@ TEST(KernelReader, PollsThisLiveKernelAndReportsWhenItIsGone) {
   ASSERT_TRUE(poller.poll(clock.monotonic_ns()));
   for (const SourceStatus& source : poller.statuses()) EXPECT_FALSE(is_down_for_good(source)) << source.name << source.error;
   EXPECT_NE(metrics.text().find("memstat_helper_up 1\n"), std::string::npos);
-  EXPECT_EQ(metrics.text().find("process_resident_memory_bytes 0\n"), std::string::npos) << "it is asked of the reader";
+  EXPECT_EQ(metrics.text().find("process_resident_memory_bytes 0\n"), std::string::npos)
+      << "the figure comes from the reader";
   EXPECT_EQ(metrics.text().find("process_start_time_seconds 0\n"), std::string::npos);
   Buffer out;
   EXPECT_EQ(reader.view()->read_file("/etc/passwd", out).error().system_errno, EPERM);

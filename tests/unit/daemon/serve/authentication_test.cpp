@@ -77,7 +77,7 @@ TEST_F(AuthenticationTest, AnUnknownNameIsAsMuchWorkAsAWrongPassword) {
   EXPECT_EQ(last_hash_.substr(0, 7), "$2b$10$");
   EXPECT_EQ(last_hash_.size(), 60U);
   Authentication always_right(users_, [](const std::string&, const std::string&) { return true; });
-  EXPECT_EQ(status(always_right, kYouSecret), 401) << "whatever the hash says";
+  EXPECT_EQ(status(always_right, kYouSecret), 401) << "regardless of the hash";
 }
 
 TEST_F(AuthenticationTest, MalformedCredentialsAreRefusedWithoutWork) {

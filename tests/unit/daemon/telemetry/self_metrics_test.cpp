@@ -167,7 +167,7 @@ TEST_F(SelfMetricsTest, ProcessFiguresAreAsOfNow) {
   EXPECT_NE(value("process_start_time_seconds"), "0");
   EXPECT_NE(value("process_open_fds"), "0");
 #else
-  GTEST_SKIP() << "what a process can know of itself differs from system to system";
+  GTEST_SKIP() << "systems differ in what a process can find out about itself";
 #endif
 }
 

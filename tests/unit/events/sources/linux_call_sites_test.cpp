@@ -454,7 +454,7 @@ TEST_F(LiveCallSites, NameTheCallTheProgramAndTheGroupAndCountExactly) {
 TEST_F(LiveCallSites, KeepCountingWithoutPrivileges) { expect_counts_without_privileges(*table_, 1000); }
 
 TEST_F(LiveCallSites, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
-  events::EventBudget budget(0);  // nothing to begin with
+  events::EventBudget budget(0);  // nothing at the start
   const auto table = events::make_call_sites("full 100", {}, budget);
   ASSERT_TRUE(table->open());
   for (int i = 0; i < 20'000; ++i) ::close(::open("/", O_RDONLY));

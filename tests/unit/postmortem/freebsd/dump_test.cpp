@@ -176,9 +176,9 @@ TEST_F(FreeBsdDump, ListsThatAreTornOrGoInACircleEndWithANote) {
   circle.poke(circle.address("next keg 2"), circle.address("keg 0"));
   const auto round = open(circle);
   ASSERT_TRUE(round) << to_string(round.error());
-  EXPECT_THAT(round->notes, ElementsAre("malloc types: the list of types: 3 were read, then: it goes in a circle",
-                                        "zones: the zones of a keg: 2 were read, then: it goes in a circle",
-                                        "zones: the list of kegs: 3 were read, then: it goes in a circle"));
+  EXPECT_THAT(round->notes, ElementsAre("malloc types: the list of types: 3 were read, then: the list is circular",
+                                        "zones: the zones of a keg: 2 were read, then: the list is circular",
+                                        "zones: the list of kegs: 3 were read, then: the list is circular"));
   EXPECT_TRUE(sysctl_of(*round->view, "kern.malloc_stats") == circle.malloc_stream());
   EXPECT_TRUE(sysctl_of(*round->view, "vm.zone_stats") == circle.zone_stream());
 

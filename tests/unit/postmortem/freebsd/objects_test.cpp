@@ -121,7 +121,7 @@ TEST(FreeBsdObjects, OfSlabsInACircleEndWithANote) {
   fake.poke(fake.address("slab tidhash 1"), fake.address("slab tidhash 1"));
   const auto found = objects_of(fake, "tidhash");
   ASSERT_TRUE(found);
-  EXPECT_THAT(found->notes, Contains(HasSubstr("the slabs of domain 0: it goes in a circle")));
+  EXPECT_THAT(found->notes, Contains(HasSubstr("the slabs of domain 0: the list is circular")));
 }
 
 TEST(FreeBsdObjects, OfSlabsAndBucketsThatAreNowhereEndWithANote) {
