@@ -207,7 +207,7 @@ Result<void> CounterTable::read(Buffer& out) {
     if (const int error = place.bound->sample_unscaled(place.now, ticks); error != 0) {
       last_errno = error;  // the events of a CPU that goes offline leave their group
       place.bound.reset();
-      place.refused = "its counters went with the CPU; restart memstatd to count it again";
+      place.refused = "the kernel released its counters with the CPU; restart memstatd to count it again";
       continue;
     }
     count(place);

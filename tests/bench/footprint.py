@@ -8,8 +8,8 @@ row that says so. The parts, one after the other, so that none disturbs the next
 
   process   threads with their names, descriptors, resident memory after --warm seconds with default sources, and what grows of
             the kernel's memory for open files (kmalloc-cg-4k of /proc/slabinfo, which other processes share)
-  poll      poll_cost.py: CPU and switches of a poll beside a plain C program that reads the same files
-  bare      scrape_server_bench: a scrape on a connection of its own beside the same civetweb with a bare handler
+  poll      poll_cost.py: CPU and switches of a poll compared with a plain C program that reads the same files
+  bare      scrape_server_bench: a scrape on its own connection compared with the same civetweb with a bare handler
   scrape    scrape_bench.py: a scrape on a new and on a kept connection beside node_exporter
   attack    front_attack.py: each attack over IPv4, IPv6 and a unix socket
 
@@ -87,7 +87,7 @@ def poll(build, options):
 
 def bare(build, _options):
     # Client and server on one processor, as tests/bench/run has them: waking another processor takes longer than a scrape.
-    text = output_of("scrapes beside a bare civetweb", "taskset", "-c", str(min(os.sched_getaffinity(0))), str(build / "bin/scrape_server_bench"), "--benchmark_filter=_fresh", "--benchmark_repetitions=9", "--benchmark_min_time=0.1",
+    text = output_of("scrapes compared with a bare civetweb", "taskset", "-c", str(min(os.sched_getaffinity(0))), str(build / "bin/scrape_server_bench"), "--benchmark_filter=_fresh", "--benchmark_repetitions=9", "--benchmark_min_time=0.1",
                      "--benchmark_enable_random_interleaving=true", "--benchmark_format=json")
     if text is None:
         return
@@ -100,7 +100,7 @@ def bare(build, _options):
 
 
 def scrape(build, _options):
-    text = output_of("scrapes beside node_exporter", sys.executable, str(HERE / "scrape_bench.py"), str(build / "bin/memstatd"), str(build / "bin/polling_server_bench"))
+    text = output_of("scrapes compared with node_exporter", sys.executable, str(HERE / "scrape_bench.py"), str(build / "bin/memstatd"), str(build / "bin/polling_server_bench"))
     if text is None:
         return
     cpu = json.loads(text)["cpu_us_per_scrape"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPU of a poll with the default configuration, beside a plain C program that reads the same files: poll_cost.py [--seconds N]
+"""CPU of a poll with the default configuration, compared with a plain C program that reads the same files: poll_cost.py [--seconds N]
 [--interval S] [--configuration TEXT] NAME=MEMSTATD... Needs root, cc and strace.
 
 All memstatds and the plain program run at the same time, so that the machine's other work is the same for all. The CPU of a poll

@@ -147,7 +147,7 @@ def decode(message, content):
         if repeated:
             found[name].append(value)
         elif name in found:
-            raise AssertionError(f"{message}.{name} stands twice")
+            raise AssertionError(f"{message}.{name} appears twice")
         else:
             found[name] = value
     return found
@@ -168,7 +168,7 @@ def read_protobuf(content):
         family = decode("MetricFamily", message)
         name, kind = family["name"], family["type"].lower()
         if name in document.families or not family["metric"]:
-            raise AssertionError(f"family {name} stands twice or is empty")
+            raise AssertionError(f"family {name} appears twice or is empty")
         document.families[name] = kind, family["help"]
         for metric in family["metric"]:
             labels = {pair["name"]: pair["value"] for pair in metric["label"]}
@@ -212,7 +212,7 @@ def without_age(form, content):
         return content[:tag] + content[tag + 8:]
     stripped, count = re.subn(rb"\n%s [^\n]+\n" % AGE.encode(), b"\n", content)
     if count != 1:
-        raise AssertionError(f"{AGE} stands {count} times")
+        raise AssertionError(f"{AGE} appears {count} times")
     return stripped
 
 

@@ -80,7 +80,7 @@ def _parse_labels(text):
         if not name:
             raise ValueError("expected a label name")
         if name.group() in labels:
-            raise ValueError(f"label {name.group()} stands twice")
+            raise ValueError(f"label {name.group()} appears twice")
         if name.group().startswith("__"):
             raise ValueError(f"label {name.group()}: names with two underscores in front are reserved")
         at = name.end()

@@ -17,7 +17,7 @@ namespace memstat::postmortem {
 struct ObjectOrigin {
   std::uint64_t caller = 0;          ///< Return address of the allocator.
   std::vector<std::uint64_t> stack;  ///< Return addresses, innermost first; empty if unreadable.
-  std::uint64_t pid = 0;             ///< Of the thread.
+  std::uint64_t pid = 0;             ///< Number of the thread.
   std::uint64_t cpu = 0;
   std::optional<std::uint64_t> age_ns;  ///< From jiffies; empty if the length of a jiffy is unknown.
 };
