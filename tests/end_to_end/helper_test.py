@@ -91,7 +91,7 @@ class Helper(unittest.TestCase):
 
     def wait_detached(self, daemon):
         with Busy():
-            daemon.wait_page(lambda now: now.number(COUNTED, source=SOURCE) == 0, "that the load is too much")
+            daemon.wait_page(lambda now: now.number(COUNTED, source=SOURCE) == 0, "detaching because of the load")
 
     def test_what_took_too_much_is_attached_again(self):
         if not has_cache():
@@ -103,13 +103,13 @@ class Helper(unittest.TestCase):
             self.wait_detached(daemon)
             detached = time.monotonic()
             self.assertEqual(links_of(daemon.process.pid), set(), "detached means detached")
-            program.wait_until(lambda: not attached & links_of_kernel(), "the kernel to let go of them")
+            program.wait_until(lambda: not attached & links_of_kernel(), "the kernel to release them")
             self.assertIn("tries again", self.note(daemon))
-            program.wait_until(lambda: daemon.page().number(COUNTED, source=SOURCE) > 0, "that it is attached again",
+            program.wait_until(lambda: daemon.page().number(COUNTED, source=SOURCE) > 0, "attaching again",
                                FIRST_DELAY + program.PATIENCE)
             self.assertGreater(time.monotonic() - detached, FIRST_DELAY - 10)
             self.assertEqual(len(links_of(daemon.process.pid)), len(attached))
-            page = daemon.wait_page(lambda now: now.number(COUNTED, source=SOURCE) == 1, "that all is counted")
+            page = daemon.wait_page(lambda now: now.number(COUNTED, source=SOURCE) == 1, "complete counts")
             before = int(page.text(ALLOCATIONS, allocator="slab", type=CACHE) or 0)
             os.close(watch_directory(TIMES))
             after = daemon.wait_page(
@@ -137,11 +137,11 @@ class Helper(unittest.TestCase):
             helper = self.helper_of(daemon)
             attached = links_of(daemon.process.pid)
             os.kill(helper, signal.SIGKILL)
-            page = daemon.wait_page(lambda now: now.text(UP) == "0", "that it is gone")
+            page = daemon.wait_page(lambda now: now.text(UP) == "0", "the end of the helper")
             daemon.wait_log("the helper process is gone: .*restart memstatd to count events again")
-            self.assertEqual(page.text("memstat_source_up", source=SOURCE), "1", "what is attached stays so")
+            self.assertEqual(page.text("memstat_source_up", source=SOURCE), "1", "attached programs stay attached")
             self.assertEqual(links_of(daemon.process.pid), attached)
-            program.wait_until(lambda: children(daemon.process.pid) == [], "that no zombie stays")
+            program.wait_until(lambda: children(daemon.process.pid) == [], "the zombie to be reaped")
             self.wait_detached(daemon)
             self.assertEqual(links_of(daemon.process.pid), set())
             self.assertIn("restart memstatd to count events again", self.note(daemon))
@@ -158,7 +158,7 @@ class Helper(unittest.TestCase):
             finally:
                 daemon.kill()
             program.wait_until(lambda: is_gone(helper), "the end of the helper")
-            program.wait_until(lambda: not attached & links_of_kernel(), "that nothing is attached")
+            program.wait_until(lambda: not attached & links_of_kernel(), "everything to be detached")
 
     def test_there_is_none_where_nothing_would_be_attached_again(self):
         for mode in ("off", "failures"):

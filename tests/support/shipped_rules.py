@@ -23,7 +23,7 @@ def hurried(rules, minute):
 
 
 def write(directory, minute=1):
-    """Writes them to a directory; the configuration of Prometheus names them by this list of paths."""
+    """Writes them to a directory. Returns their paths as a list for the configuration of Prometheus."""
     for name in NAMES:
         with open(os.path.join(DIRECTORY, name), encoding="utf-8") as file:
             captures.write_file(os.path.join(directory, name), hurried(file.read(), minute))
