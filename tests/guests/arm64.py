@@ -49,7 +49,7 @@ def packages():
 
 
 def note_package(package, new, root):
-    """Writes what dpkg would of an unpacked package, for dpkg-shlibdeps to find a library's package: it is in `new`, and will be in `root`."""
+    """Writes dpkg's records of a package unpacked in `new`, which will be in `root`, so that dpkg-shlibdeps finds a library's package."""
     fields = kernels.run("dpkg-deb", "-f", str(package))
     name, architecture = (re.search(rf"^{field}: (.*)$", fields, re.M)[1] for field in ("Package", "Architecture"))
     stem = new / "var/lib/dpkg/info" / (f"{name}:{architecture}" if "\nMulti-Arch: same" in fields else name)
@@ -83,7 +83,7 @@ def unpack_root(architecture, names, root, suite="bookworm"):
 
 
 def configure(build, processor, root, *options):
-    """Lets CMake make a tree for a processor, as Debian calls it, of the libraries in `root`."""
+    """Makes CMake configure a tree for a processor, named as in Debian, with the libraries in `root`."""
     toolchain = build.with_suffix(".toolchain.cmake")
     toolchain.write_text(TOOLCHAIN.format(root=root, processor=processor), encoding="utf-8")
     subprocess.run(["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DCMAKE_BUILD_TYPE=Release",

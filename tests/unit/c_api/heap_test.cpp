@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A list is small although the kernel's stream is large, and stays so.
+// A list remains small although the kernel's stream is large.
 
 #define MEMSTAT_REPLACE_MALLOC  // in this program, for the header below
 #include "tests/support/c_list.h"
@@ -12,7 +12,8 @@ namespace memstat {
 namespace {
 
 TEST(CApiHeap, OfTheRealStreamsOf21MBIsBelow2MB) {
-  if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc";
+  if (!kCountsAllocations)
+    GTEST_SKIP() << "allocations cannot be counted here: malloc is a sanitizer's, or the C library is not glibc";
   const auto view = std::make_shared<PreparedKernelView>(OperatingSystem::kFreeBsd, 4);
   {
     const auto captured = open_fixture("freebsd-15.0-amd64-4cpu.tar.zst");
@@ -27,7 +28,7 @@ TEST(CApiHeap, OfTheRealStreamsOf21MBIsBelow2MB) {
     ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
     const std::int64_t used = live_bytes.load() - before;
     EXPECT_LT(used, 2'000'000) << "after query " << i;
-    EXPECT_GT(used, 300 * 4 * 5 * 8) << "the figures must be somewhere";
+    EXPECT_GT(used, 300 * 4 * 5 * 8) << "the figures need some memory";
     RecordProperty("bytes_in_use", std::to_string(used));
   }
   EXPECT_GT(memstat_mtl_get_count(list.get()), 400U);
@@ -36,7 +37,8 @@ TEST(CApiHeap, OfTheRealStreamsOf21MBIsBelow2MB) {
 }
 
 TEST(CApiHeap, IsGivenBackWhole) {
-  if (!kCountsAllocations) GTEST_SKIP() << "allocations cannot be counted here: a sanitizer, or no glibc, has malloc";
+  if (!kCountsAllocations)
+    GTEST_SKIP() << "allocations cannot be counted here: malloc is a sanitizer's, or the C library is not glibc";
   const auto kernel = make_kernel(MallocStream(64).add("m").bytes(), UmaStream(64).add({.name = "z"}).bytes(), 64);
   ASSERT_EQ(memstat_sysctl_all(make_list(kernel).get(), 0), 0);
   const std::int64_t before = live_bytes.load();

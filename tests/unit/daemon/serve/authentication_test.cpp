@@ -65,7 +65,7 @@ TEST_F(AuthenticationTest, ARightPasswordIsVerifiedOnceAndAWrongOneEachTime) {
   EXPECT_EQ(verified_, 1);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(status(authentication, kMeWrong), 401);
   EXPECT_EQ(verified_, 4);
-  EXPECT_EQ(status(authentication, kMeSecret), 200) << "and takes nothing from the right one";
+  EXPECT_EQ(status(authentication, kMeSecret), 200) << "and does not affect the right one";
   EXPECT_EQ(verified_, 4);
   EXPECT_EQ(status(authentication, kMeSecretNul), 401);
 }
