@@ -8,7 +8,6 @@
 namespace memstat {
 namespace {
 
-constexpr double kMiB = EvidenceOfMachine::kMiB;
 constexpr double kGiB = EvidenceOfMachine::kGiB;
 
 void add_stalls(EvidenceOfMachine& machine) {
@@ -18,10 +17,10 @@ void add_stalls(EvidenceOfMachine& machine) {
 void add_direct(EvidenceOfMachine& machine) { machine.moved("memstat_allocation_stalls_total", 90000); }
 void add_group(EvidenceOfMachine& machine) {
   TypeEvidence& group = machine.type(Allocator::kMemcg, "/app");
-  group.bytes = 99 * kMiB;
-  group.limit_bytes = 100 * kMiB;
+  group.bytes = 99 * EvidenceOfMachine::kMiB;
+  group.limit_bytes = 100 * EvidenceOfMachine::kMiB;
   group.sleeps.recent = 50;
-  machine.metric(kGroupAnonymous, 97 * kMiB, {"/app"}).change.recent = 40 * kMiB;
+  machine.metric(kGroupAnonymous, 97 * EvidenceOfMachine::kMiB, {"/app"}).change.recent = 40 * EvidenceOfMachine::kMiB;
 }
 void add_group_stalls(EvidenceOfMachine& machine) {
   for (const char* const kind : {"some", "full"}) {
@@ -57,7 +56,7 @@ constexpr Trouble kTroubles[] = {
      [](EvidenceOfMachine& machine) { machine.growing("account", "anonymous", 9 * kGiB, kGiB, 300).memory_seconds = 300; }},
     {"cgroup_throttled",
      [](EvidenceOfMachine& machine) {
-       machine.metric("memstat_memcg_high_bytes", 90 * kMiB, {"/app"});
+       machine.metric("memstat_memcg_high_bytes", 90 * EvidenceOfMachine::kMiB, {"/app"});
        machine.moved("memstat_memcg_events_total", 50, {"/app", "high"});
        add_group_stalls(machine);
      }},
@@ -68,8 +67,8 @@ constexpr Trouble kTroubles[] = {
      }},
     {"cgroup_swap_full",
      [](EvidenceOfMachine& machine) {
-       machine.metric("memstat_memcg_swap_limit_bytes", 10 * kMiB, {"/app"});
-       machine.metric("memstat_memcg_swap_bytes", 10 * kMiB, {"/app"});
+       machine.metric("memstat_memcg_swap_limit_bytes", 10 * EvidenceOfMachine::kMiB, {"/app"});
+       machine.metric("memstat_memcg_swap_bytes", 10 * EvidenceOfMachine::kMiB, {"/app"});
        machine.moved("memstat_memcg_swap_events_total", 9, {"/app", "max"});
      }},
     {"cgroup_full", [](EvidenceOfMachine&) {}},
