@@ -491,11 +491,8 @@ void Poller::note_unread_sources() {
     const SourceStatus& status = entry->status;
     const bool is_down = status.state == SourceState::kDown;
     if (!is_down && status.state != SourceState::kNotPermitted) continue;
-    unread_.push_back({.name = status.name,
-                       .error = status.error,
-                       .needs = status.needs,
-                       .is_down = is_down,
-                       .allocator = entry->descriptor->allocator});
+    unread_.push_back({.name = status.name, .error = status.error, .needs = status.needs, .is_down = is_down});
+    unread_.back().allocator = entry->descriptor->allocator;
     for (const MetricOrigin& origin : entry->descriptor->origins) {
       if (origin.of == MetricOrigin::Of::kSystem) unread_.back().metrics.push_back(origin.metric->facts.name);
     }
