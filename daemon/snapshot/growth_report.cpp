@@ -18,9 +18,8 @@ constexpr std::size_t kMaxPoints = 240;
 constexpr double kMinBytes = 65536;
 constexpr double kMinShareOfMemory = 1e-4;
 constexpr double kMinObjects = 32;
-/// Programs use more memory while they work, so growth over a shorter time says nothing about a control group or about the
-/// memory of all programs.
-constexpr double kMinWorkSeconds = 60;
+/// Programs use more memory while they work, so growth over a shorter time says nothing about a control group.
+constexpr double kMinGroupSeconds = 60;
 
 /// Non-cache bytes of each control group: program memory, and kernel memory that cannot be reclaimed.
 std::map<std::string, double> fixed_bytes_of_groups(const Snapshot& snapshot) {
@@ -124,13 +123,10 @@ class Collector {
 };
 
 bool is_at_work(const GrowthReport& report, const Growth& row) {
-  const GrowthSeries& series = report.series[row.series];
-  const bool is_of_programs = series.allocator == to_string(Allocator::kMemcg) ||
-                              (series.allocator == kAccountAllocator && series.name == "anonymous");
-  return report.seconds < kMinWorkSeconds && is_of_programs;
+  return report.seconds < kMinGroupSeconds && report.series[row.series].allocator == to_string(Allocator::kMemcg);
 }
 
-/// Sets aside control groups and program memory whose growth may only be work.
+/// Sets aside the control groups whose growth may only be work.
 void set_aside_work(GrowthReport& report) {
   std::vector<Growth>& growing = report.ranking.growing;
   const auto work =
