@@ -179,7 +179,8 @@ constexpr std::array kParts{
          .needs_short = 1,
          .severity = Severity::kNotable,
          .headline = "Defective memory: the kernel set aside ",
-         .effect = "A memory module is defective. Programs that used these pages were killed.",
+         .effect =
+             "A memory module is defective, or a program gave up pages. Programs that used defective pages were killed.",
          .next = "journalctl -k --grep 'Memory failure'",
          .needs = {"account/hardware_corrupted"}},
     Part{.name = "laundry_large",
@@ -334,9 +335,13 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);
   if (!is_short && !gained && !is_of_files && share <= part.most_share) return;
+  const bool is_sure = part.share == 0;  // 0 on any other machine
+  const bool is_likely = gained || (is_short && part.needs_short < 1);
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
-                  gained || (is_short && part.needs_short < 1) ? Certainty::kLikely : Certainty::kPossible,
+                  is_sure     ? Certainty::kConfirmed
+                  : is_likely ? Certainty::kLikely
+                              : Certainty::kPossible,
                   std::string(part.headline) + bytes_text(*bytes) + ", " + percent_text(share) + " of all memory");
   finding.fact({.text = bytes_text(*bytes) + " of " + bytes_text(*bytes / share),
                 .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),

@@ -138,11 +138,12 @@ void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found)
 void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto total = evidence.value("memstat_swap_total_bytes");
   const auto free = evidence.value("memstat_swap_free_bytes");
-  if (!total || !free || *total <= 0 || *free > 0.05 * *total || !evidence.available_bytes) return;
+  if (!total || !free || *total <= 0 || *free > 0.1 * *total || !evidence.available_bytes) return;
   const double available = evidence.share(*evidence.available_bytes);
   if (available > 0.1) return;  // cold pages that no program needs
-  Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
-                                 "Swap is full (" + bytes_text(*total) + ") and memory is short");
+  Finding& finding =
+      add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+                  percent_text(1 - *free / *total) + " of swap (" + bytes_text(*total) + ") is in use, and memory is short");
   finding.fact({.text = bytes_text(*free) + " of " + bytes_text(*total) + " free",
                 .source = "memstat_swap_free_bytes",
                 .value = free,

@@ -71,6 +71,9 @@ void look_elsewhere(const Evidence& evidence, const Cause& cause, Findings& foun
 
 constexpr std::string_view kDropNeeds[] = {kDropped};
 constexpr std::string_view kQueueNeeds[] = {kQueued};
+/// Data and heads of the packets that wait.
+constexpr std::string_view kQueueSymptoms[] = {"packets_held", "kmalloc_leak", "kmalloc_large", "unaccounted_growth",
+                                               "unaccounted_large"};
 constexpr std::string_view kAllocatedNeeds[] = {kAllocated};
 constexpr std::array kCauses{Cause{.name = "netlink_queue",
                                    .looks_for = "A program does not read its netlink socket, and messages are lost.",
@@ -82,6 +85,7 @@ constexpr std::array kCauses{Cause{.name = "netlink_queue",
                                    .looks_for = "Much memory waits unread in packet or netlink sockets.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kQueueNeeds,
+                                   .explains = kQueueSymptoms,
                                    .look = look_at_queues},
                              Cause{.name = "sockets_elsewhere",
                                    .looks_for = "Most TCP sockets are in other network namespaces.",
