@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Character classes of ASCII, independent of the locale.
+// Character classes of ASCII, and numbers as digits, independent of the locale.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,5 +31,21 @@ constexpr int hex_digit(char c) {
   c = ascii_lower(c);
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
+
+/// The digits of a number, on the stack.
+class NumberDigits {
+ public:
+  explicit NumberDigits(std::uint64_t number, int base = 10)
+      : size_(static_cast<std::size_t>(std::to_chars(room_.data(), room_.data() + room_.size(), number, base).ptr -
+                                       room_.data())) {}
+  [[nodiscard]] std::string_view view() const { return {room_.data(), size_}; }
+
+ private:
+  std::array<char, 20> room_{};
+  std::size_t size_;
+};
+
+/// "0xffff888000001000"
+inline std::string hex(std::uint64_t number) { return std::string("0x").append(NumberDigits(number, 16).view()); }
 
 }  // namespace memstat

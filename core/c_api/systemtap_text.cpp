@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/c_api/systemtap_text.h"
 
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 
 namespace memstat {
 namespace {

@@ -41,8 +41,8 @@ int errno_of(const Error& error) {
 }
 
 PollRecord::Kind error_kind_of(PollRecord::Kind kind) {
-  using Kind = PollRecord::Kind;
-  return kind == Kind::kSysctl ? Kind::kSysctlError : kind == Kind::kTable ? Kind::kTableError : Kind::kFileError;
+  if (kind == PollRecord::Kind::kSysctl) return PollRecord::Kind::kSysctlError;
+  return kind == PollRecord::Kind::kTable ? PollRecord::Kind::kTableError : PollRecord::Kind::kFileError;
 }
 
 std::uint32_t count_nodes(KernelView& view) {

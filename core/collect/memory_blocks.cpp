@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "core/parse/zoneinfo.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 
 namespace memstat {

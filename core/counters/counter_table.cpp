@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <initializer_list>
 
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 
 namespace memstat::counters {

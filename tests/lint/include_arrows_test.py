@@ -70,6 +70,7 @@ LAYERS = [
 THIRD_PARTIES = [
     (r"bpf/.*", r"core/events/(bpf/[a-z_]+\.bpf\.c|[a-z]+/[a-z_]+_linux\.cpp|attach/bpf_kernel\.h)"),
     (r"perfmon/.*", r"core/counters/libpfm_linux\.cpp"),
+    (r"elf\.h", r"core/postmortem/(container/elf_core|kernel/kernel_file)\.cpp"),
     (r"zlib\.h|lzo/lzo1x\.h", r"core/postmortem/container/packed_(file|page)\.cpp"),
     (r"zstd\.h", r"core/postmortem/container/packed_(file|page)\.cpp|core/capture/archive_stream\.cpp"),
     (r"yaml-cpp/.*", r"config/.*\.cpp"),

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/events/table/event_metrics.h"

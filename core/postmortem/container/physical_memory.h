@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 #include "core/base/result.h"
 
 namespace memstat::postmortem {

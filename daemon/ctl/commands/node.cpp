@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "core/base/digits.h"
+#include "core/base/ascii.h"
 #include "daemon/ctl/commands/kernel_list.h"
 #include "daemon/ctl/commands/shared_options.h"
 
