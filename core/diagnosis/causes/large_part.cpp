@@ -320,6 +320,11 @@ bool has_gained(const Evidence& evidence, const Part& part) {
   return amount != nullptr && evidence.share(amount->change.since_start) >= part.gained_share;
 }
 
+bool grows(const Evidence& evidence, const Part& part) {
+  const MetricEvidence* const amount = evidence.sample("memstat_accounted_bytes", part.part);
+  return amount != nullptr && amount->change.recent > 0;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Part& part = kParts[cause.row];
   const auto bytes = bytes_of(evidence, part);
@@ -335,7 +340,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_short = available < part.needs_short;
   const bool gained = has_gained(evidence, part);
   if (!is_short && !gained && !is_of_files && share <= part.most_share) return;
-  const bool is_sure = part.share == 0;  // 0 on any other machine
+  const bool is_sure = part.share == 0 && grows(evidence, part);  // such a part is 0 on a healthy machine
   const bool is_likely = gained || (is_short && part.needs_short < 1);
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,

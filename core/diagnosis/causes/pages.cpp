@@ -140,8 +140,9 @@ double huge_pages_refused_for_pieces(const Evidence& evidence) {
 void look_at_compaction(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double failed = evidence.moved(kCompaction);
   const double succeeded = evidence.moved(kSuccesses);
-  if (evidence.rate(failed) < 1 || failed < 2 * succeeded) return;
   const double refused = huge_pages_refused_for_pieces(evidence);
+  const bool is_why_refused = refused > 0 && failed >= refused;
+  if ((evidence.rate(failed) < 1 && !is_why_refused) || failed < 2 * succeeded) return;
   std::string headline = "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts";
   if (refused > 0) headline += ", and " + counted(refused, "huge page") + " could not be allocated";
   Finding& finding =

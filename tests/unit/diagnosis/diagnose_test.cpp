@@ -86,6 +86,19 @@ TEST(Diagnose, ALevelThatExplainsTheGrowthStaysFirst) {
   EXPECT_EQ(machine.words(), "notable kmalloc_large");
 }
 
+TEST(Diagnose, APartWithANameOfItsOwnComesBeforeGrowthInGeneral) {
+  EvidenceOfMachine machine;
+  machine.part("zsmalloc", 0.4 * machine.evidence.total_bytes);
+  machine.evidence.available_bytes = 0.02 * machine.evidence.total_bytes;
+  machine.growing("account", "zsmalloc", 0.4 * machine.evidence.total_bytes, 2e9, 300);
+  const Findings found = machine.find();
+  const auto place_of = [&](std::string_view cause) {
+    return std::find_if(found.begin(), found.end(), [&](const Finding& one) { return one.cause == cause; });
+  };
+  EXPECT_NE(place_of("compressed_large"), found.end());
+  EXPECT_EQ(place_of("memory_growth"), found.end()) << "which compressed_large explains";
+}
+
 TEST(Words, AreForPeople) {
   EXPECT_EQ(bytes_text(0), "0 B");
   EXPECT_EQ(bytes_text(1536 * 1024), "1.5 MiB");

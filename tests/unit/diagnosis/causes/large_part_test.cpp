@@ -28,6 +28,14 @@ constexpr LargePart kWhenShort[] = {{"wasteful shared_memory_large", "shared", 0
                                     {"notable laundry_large", "laundry", 0.1, 0.3, EvidenceSystem::kFreeBsd},
                                     {"wasteful kernel_memory_large", "kmem", 0.5, 0.9, EvidenceSystem::kFreeBsd}};
 
+TEST(LargePart, PagesThatTheKernelSetsAsideNowAreConfirmed) {
+  EvidenceOfMachine machine;
+  MetricEvidence& part = machine.part("hardware_corrupted", 4e5);
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible) << "perhaps years ago";
+  part.change.recent = 4e5;
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kConfirmed);
+}
+
 TEST(LargePart, EachIsSilentBelowItsShare) {
   for (const LargePart& one : kAlways) {
     EvidenceOfMachine machine(one.system);

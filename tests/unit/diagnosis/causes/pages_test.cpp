@@ -33,6 +33,16 @@ TEST(Pages, CompactionInVain) {
   EXPECT_EQ(machine.words(), "wasteful compaction_fails");
 }
 
+TEST(Pages, AFewRefusedHugeOnesNeedOnlyAsManyFailuresOfCompaction) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_compaction_failures_total", 9);
+  EXPECT_EQ(machine.words(), "") << "nothing was refused";
+  MetricEvidence& refused = machine.moved("memstat_page_allocation_failures_total", 9, {"hugetlb"});
+  EXPECT_EQ(machine.words(), "now compaction_fails");
+  refused.change.recent = 10;
+  EXPECT_EQ(machine.words(), "now hugetlb_exhausted");
+}
+
 TEST(Pages, HugeOnesAreRefusedSinceMemoryIsInPieces) {
   EvidenceOfMachine machine;
   machine.moved("memstat_page_allocation_failures_total", 9, {"hugetlb"});

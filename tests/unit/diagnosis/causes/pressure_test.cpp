@@ -82,10 +82,15 @@ TEST(Pressure, SwapThatComesBackIsThrashingAndColdPagesAreNot) {
 TEST(Pressure, FullSwapMattersWhileMemoryIsShort) {
   EvidenceOfMachine machine;
   machine.metric("memstat_swap_total_bytes", 2 * kGiB);
-  machine.metric("memstat_swap_free_bytes", 0);
+  MetricEvidence& free = machine.metric("memstat_swap_free_bytes", 0);
   EXPECT_EQ(machine.words(), "");
   machine.evidence.available_bytes = kGiB;
   EXPECT_EQ(machine.words(), "wasteful swap_full");
+  free.value = 0.09 * 2 * kGiB;
+  EXPECT_EQ(machine.words(), "wasteful swap_full");
+  EXPECT_THAT(machine.find()[0].headline, testing::StartsWith("91 % of swap (2 GiB) is in use"));
+  free.value = 0.11 * 2 * kGiB;
+  EXPECT_EQ(machine.words(), "");
 }
 
 TEST(Pressure, AZoneBelowItsReserveAndOneThatKeepsItForOthers) {

@@ -24,6 +24,14 @@ TEST(Queues, UnreadBytesAreNotableFromAHundredthOfMemoryOn) {
   EXPECT_EQ(machine.words(), "notable unread_queues");
 }
 
+TEST(Queues, UnreadPacketsAreTheCauseOfTheCachesThatTheyFill) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_socket_queued_bytes", 200 * kMiB, {"PACKET"});
+  machine.growing("slab", "kmalloc-2k", 4e8, 3e8, 300);
+  ASSERT_EQ(machine.words(), "notable unread_queues");
+  EXPECT_EQ(machine.find()[0].explains.size(), 1U);
+}
+
 TEST(Queues, SocketsOfOtherNamespacesAreNamedWhereTheyHoldMemory) {
   EvidenceOfMachine machine;
   machine.metric("memstat_socket_allocated_objects", 900, {"TCP"});
