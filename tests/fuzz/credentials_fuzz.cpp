@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "daemon/serve/authentication.h"
+#include "tests/fuzz/fuzz_target.h"
 
 void memstat::fuzz(std::string_view value) {
   const auto credentials = parse_basic_credentials(value);
