@@ -172,6 +172,8 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
 #define PROVOKE_DECLARE(name, make) int make(long i);
 PROVOKE_KINDS(PROVOKE_DECLARE)
 
+// Makes a BPF map with keys of 4 bytes; returns 0 or an errno.
+int make_map(int type, uint32_t value_size, uint32_t entries);
 // A connected pair of TCP sockets that do not block.
 int tcp_pair(int pair[2]);
 // Ends that many of the last threads and processes, so that others can start.

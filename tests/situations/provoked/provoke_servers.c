@@ -48,17 +48,13 @@ int lock_segment(long i) {  // as SHM_LOCK does for a database
   return errno_of(shmctl(id, SHM_LOCK, NULL));
 }
 
-static int make_bpf(int type, uint32_t value_size, uint32_t entries) {
-  union bpf_attr attributes = {.map_type = (uint32_t)type, .key_size = 4, .value_size = value_size, .max_entries = entries};
-  return errno_of(syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof attributes));
-}
 int bpf_lru(long i) {
   (void)i;
-  return make_bpf(BPF_MAP_TYPE_LRU_HASH, 64, 32768);
+  return make_map(BPF_MAP_TYPE_LRU_HASH, 64, 32768);
 }
 int bpf_percpu_hash(long i) {
   (void)i;
-  return make_bpf(BPF_MAP_TYPE_PERCPU_HASH, 256, 2048);
+  return make_map(BPF_MAP_TYPE_PERCPU_HASH, 256, 2048);
 }
 int make_large_set(long i) {  // 500 semaphores: a block of more than 8 KiB
   (void)i;

@@ -133,7 +133,7 @@ int lock_byte(long i) {
   struct flock lock = {.l_type = F_WRLCK, .l_start = 2 * i, .l_len = 1};
   return errno_of(fcntl(file, F_SETLK, &lock));
 }
-static int make_map(int type, uint32_t value_size, uint32_t entries) {
+int make_map(int type, uint32_t value_size, uint32_t entries) {
   union bpf_attr attributes = {.map_type = (uint32_t)type, .key_size = 4, .value_size = value_size, .max_entries = entries};
   return errno_of(syscall(SYS_bpf, BPF_MAP_CREATE, &attributes, sizeof attributes));
 }
