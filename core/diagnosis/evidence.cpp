@@ -23,6 +23,15 @@ const InspectionAnswer* Evidence::inspection(std::string_view question) const {
   return found == inspections.end() ? nullptr : &*found;
 }
 
+std::optional<double> Evidence::inspected_count(std::string_view question, std::string_view name) const {
+  const InspectionAnswer* const answer = inspection(question);
+  if (answer == nullptr || answer->is_partial()) return std::nullopt;
+  for (const Holder& holder : answer->holders) {
+    if (holder.name == name) return static_cast<double>(holder.count.value_or(0));
+  }
+  return 0;
+}
+
 std::span<const MetricEvidence> Evidence::samples(std::string_view metric) const {
   const auto first = std::lower_bound(metrics.begin(), metrics.end(), metric,
                                       [](const MetricEvidence& one, std::string_view name) { return one.metric < name; });

@@ -7,11 +7,19 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/diagnosis/diagnose.h"
 
 namespace memstat {
+
+inline InspectionAnswer answer_to(std::string_view question, std::vector<Holder> holders) {
+  InspectionAnswer answer;
+  answer.question = question;
+  answer.holders = std::move(holders);
+  return answer;
+}
 
 /// A healthy machine with 16 GiB, watched for five minutes in 31 polls, to which a test adds its problem.
 class EvidenceOfMachine {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The ARC, the cache of ZFS, that does not give memory back while memory is short. A large ARC by itself is healthy.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/cause.h"

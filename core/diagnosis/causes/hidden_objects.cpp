@@ -42,19 +42,9 @@ void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found
       .then("memstatctl who queues");
 }
 
-/// Namespaces that a process is in, has open, or that are mounted; nothing: unknown.
-std::optional<double> shown_namespaces(const Evidence& evidence) {
-  const InspectionAnswer* const answer = evidence.inspection("quotas");
-  if (answer == nullptr || answer->is_partial()) return std::nullopt;
-  for (const Holder& holder : answer->holders) {
-    if (holder.name == "net namespaces") return static_cast<double>(holder.count.value_or(0));
-  }
-  return 0;
-}
-
 void look_at_namespaces(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const spaces = evidence.type(Allocator::kSlab, "net_namespace");
-  const auto shown = shown_namespaces(evidence);
+  const auto shown = evidence.inspected_count("quotas", "net namespaces");  // with a process, open or mounted
   if (spaces == nullptr || !spaces->objects || !shown) return;
   const double hidden = *spaces->objects - *shown;
   constexpr double kSome = 32;  // others are being removed, or places in a slab

@@ -184,12 +184,8 @@ std::string at_limit(std::string_view effect) {
 
 /// Each IPC namespace has an inode for the directory of its queues; nothing: it is not known how many there are.
 std::optional<double> queue_directories(const Evidence& evidence) {
-  const InspectionAnswer* const answer = evidence.inspection("quotas");
-  if (answer == nullptr || answer->is_partial()) return std::nullopt;
-  for (const Holder& holder : answer->holders) {
-    if (holder.name == "ipc namespaces") return 1 + static_cast<double>(holder.count.value_or(0));  // less that of boot
-  }
-  return 1;
+  const auto namespaces = evidence.inspected_count("quotas", "ipc namespaces");  // without that of boot
+  return namespaces ? std::optional(1 + *namespaces) : std::nullopt;
 }
 
 /// All users or namespaces together have as much as one may have, and the answer does not say whose it is: it did not reach

@@ -7,13 +7,6 @@
 namespace memstat::causes::hidden_objects {
 namespace {
 
-InspectionAnswer answer(std::string_view question, std::vector<Holder> holders) {
-  InspectionAnswer answer;
-  answer.question = question;
-  answer.holders = std::move(holders);
-  return answer;
-}
-
 Holder holder(const char* name, std::uint64_t count) {
   return {.pid = 7, .command = "proxy", .user = {}, .group = {}, .name = name, .count = count, .bytes = {}};
 }
@@ -23,7 +16,7 @@ TEST(HiddenObjects, FilesThatNoProcessHasAreFound) {
   machine.type(Allocator::kTable, "files").objects = 9000;
   machine.metric(kGroupKernel, 4e6, {"/docker"});
   EXPECT_EQ(machine.words(), "") << "nobody asked";
-  machine.evidence.inspections = {answer("files", {holder("", 400), holder("", 100)})};
+  machine.evidence.inspections = {answer_to("files", {holder("", 400), holder("", 100)})};
   ASSERT_EQ(machine.words(), "notable files_without_descriptor");
   EXPECT_EQ(machine.find()[0].headline, "8500 of 9000 open files are in no descriptor of a process");
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/docker");
@@ -34,7 +27,7 @@ TEST(HiddenObjects, FilesThatNoProcessHasAreFound) {
 TEST(HiddenObjects, FilesThatProcessesMapAreUsual) {
   EvidenceOfMachine machine;
   machine.type(Allocator::kTable, "files").objects = 9000;
-  machine.evidence.inspections = {answer("files", std::vector<Holder>(150, holder("", 10)))};
+  machine.evidence.inspections = {answer_to("files", std::vector<Holder>(150, holder("", 10)))};
   EXPECT_EQ(machine.words(), "") << "fifty of each process";
   machine.evidence.types[0].objects = 20000;
   EXPECT_EQ(machine.words(), "notable files_without_descriptor");
@@ -51,7 +44,7 @@ TEST(HiddenObjects, NamespacesWithoutAProcessExplainWhatGrowsInTheirGroup) {
   machine.moved(kGroupKernel, 40e6, {"/docker"});
   machine.growing("slab", "kmalloc-cg-4k", 90e6, 60e6, 300);
   EXPECT_EQ(machine.words(), "notable kmalloc_leak") << "nobody asked";
-  machine.evidence.inspections = {answer("quotas", {holder("mnt namespaces", 3), holder("net namespaces", 12)})};
+  machine.evidence.inspections = {answer_to("quotas", {holder("mnt namespaces", 3), holder("net namespaces", 12)})};
   EXPECT_EQ(machine.words(), "notable kmalloc_leak") << "thirty are too few";
   machine.evidence.inspections[0].holders.pop_back();
   ASSERT_EQ(machine.words(), "notable namespaces_left");

@@ -7,13 +7,6 @@
 namespace memstat::causes::own_limits {
 namespace {
 
-InspectionAnswer answer(std::string_view question, std::vector<Holder> holders) {
-  InspectionAnswer answer;
-  answer.question = question;
-  answer.holders = std::move(holders);
-  return answer;
-}
-
 Holder holder(const char* name, std::uint64_t count, std::optional<std::uint64_t> limit) {
   return {.pid = 7,
           .command = "proxy",
@@ -40,7 +33,7 @@ TEST(OwnLimits, EachIsFoundWhereItsRowIsFull) {
         Row{"quotas", "net namespaces", "now namespaces_full"}, Row{"mounts", "", "now mounts_full"},
         Row{"message-queues", "/dev/mqueue", "now mqueue_full"}}) {
     EvidenceOfMachine machine;
-    machine.evidence.inspections = {answer(row.question, {holder(row.name, 3000, 3000)})};
+    machine.evidence.inspections = {answer_to(row.question, {holder(row.name, 3000, 3000)})};
     EXPECT_EQ(machine.words(), row.cause);
     EXPECT_FALSE(machine.find().at(0).who.empty()) << row.cause;
     machine.evidence.inspections[0].holders[0].count = 1500;
@@ -50,7 +43,7 @@ TEST(OwnLimits, EachIsFoundWhereItsRowIsFull) {
 
 TEST(OwnLimits, TheFullestIsNamedAndNotTheLargest) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("files", {holder("", 90000, 1048576), holder("", 1000, 1024)})};
+  machine.evidence.inspections = {answer_to("files", {holder("", 90000, 1048576), holder("", 1000, 1024)})};
   machine.evidence.inspections[0].holders[1].command = "mail";
   ASSERT_EQ(machine.words(), "notable process_files_full");
   EXPECT_EQ(machine.find()[0].headline, "mail (pid 7) has 1000 of 1024 open files");
@@ -58,33 +51,33 @@ TEST(OwnLimits, TheFullestIsNamedAndNotTheLargest) {
 
 TEST(OwnLimits, AProgramThatLoweredItsLimitBelowWhatItHasIsNotAtIt) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("files", {holder("", 200, 64)})};
+  machine.evidence.inspections = {answer_to("files", {holder("", 200, 64)})};
   EXPECT_EQ(machine.words(), "");
-  machine.evidence.inspections = {answer("user-tasks", {holder("tasks", 200, 16)})};
+  machine.evidence.inspections = {answer_to("user-tasks", {holder("tasks", 200, 16)})};
   EXPECT_EQ(machine.words(), "");
 }
 
 TEST(OwnLimits, HalfOfAUsersLimitIsWorthAWordWhereNotAllProcessesWereReached) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("quotas", {holder("epoll watches", 1700, 3000)})};
+  machine.evidence.inspections = {answer_to("quotas", {holder("epoll watches", 1700, 3000)})};
   EXPECT_EQ(machine.words(), "");
   machine.evidence.inspections[0].is_cut = true;
   ASSERT_EQ(machine.words(), "notable epoll_watches_full");
   EXPECT_EQ(machine.find()[0].headline, "User web has at least 1700 of 3000 epoll watches");
-  machine.evidence.inspections = {answer("files", {holder("", 700, 1024)})};
+  machine.evidence.inspections = {answer_to("files", {holder("", 700, 1024)})};
   machine.evidence.inspections[0].is_cut = true;
   EXPECT_EQ(machine.words(), "") << "a process is counted whole";
 }
 
 TEST(OwnLimits, WithoutALimitNothingIsFull) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("files", {holder("", 1024, {})})};
+  machine.evidence.inspections = {answer_to("files", {holder("", 1024, {})})};
   EXPECT_EQ(machine.words(), "");
 }
 
 TEST(OwnLimits, ZombiesAreTheirParents) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("zombies", {holder("", 49, {})})};
+  machine.evidence.inspections = {answer_to("zombies", {holder("", 49, {})})};
   EXPECT_EQ(machine.words(), "");
   machine.evidence.inspections[0].holders[0].count = 300;
   ASSERT_EQ(machine.words(), "notable zombies");
@@ -95,7 +88,7 @@ TEST(OwnLimits, ZombiesAreTheirParents) {
 
 TEST(OwnLimits, NearALimitWhatHappensAtItIsStillToCome) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("user-tasks", {holder("tasks", 19, 20)})};
+  machine.evidence.inspections = {answer_to("user-tasks", {holder("tasks", 19, 20)})};
   EXPECT_EQ(machine.find().at(0).effect,
             "When the limit is reached, its programs cannot start threads or processes: EAGAIN.");
   machine.evidence.inspections[0].holders[0].count = 20;
@@ -104,7 +97,7 @@ TEST(OwnLimits, NearALimitWhatHappensAtItIsStillToCome) {
 
 TEST(OwnLimits, TheProcessIsInTheNextStepAndAlmostAllIsNotAll) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("files", {holder("", 1023, 1024)})};
+  machine.evidence.inspections = {answer_to("files", {holder("", 1023, 1024)})};
   const Finding finding = diagnose(machine.evidence).findings.at(0);
   EXPECT_EQ(finding.next.back(), "prlimit --nofile --pid 7");
   EXPECT_EQ(finding.facts.at(0).text, "99 % of its limit");
@@ -112,7 +105,7 @@ TEST(OwnLimits, TheProcessIsInTheNextStepAndAlmostAllIsNotAll) {
 
 TEST(OwnLimits, PipesThatMayBeLargerAreNotRuledOut) {
   EvidenceOfMachine machine;
-  machine.evidence.inspections = {answer("quotas", {holder("pages of pipes, at least", 1056, 16384)})};
+  machine.evidence.inspections = {answer_to("quotas", {holder("pages of pipes, at least", 1056, 16384)})};
   EXPECT_FALSE(is_ruled_out(machine.evidence, "pipe_quota"));
   EXPECT_TRUE(is_ruled_out(machine.evidence, "epoll_watches_full"));
   machine.evidence.inspections[0].holders[0].count = 16384;
@@ -123,7 +116,7 @@ TEST(OwnLimits, WhatAllUsersHaveTogetherIsWorthAWordWhereTheAnswerIsCut) {
   EvidenceOfMachine machine;
   machine.type(Allocator::kSlab, "eventpoll_epi").objects = 4020;
   machine.metric("memstat_table_user_limit_objects", 4000, {"epoll_watches"});
-  machine.evidence.inspections = {answer("quotas", {holder("epoll watches", 800, 4000)})};
+  machine.evidence.inspections = {answer_to("quotas", {holder("epoll watches", 800, 4000)})};
   EXPECT_EQ(machine.words(), "") << "all processes were reached: they are of several users";
   machine.evidence.inspections[0].is_cut = true;
   ASSERT_EQ(machine.words(), "notable epoll_watches_full");
@@ -137,9 +130,9 @@ TEST(OwnLimits, QueuesOfOtherNamespacesAreCountedInTheirCache) {
   EvidenceOfMachine machine;
   machine.type(Allocator::kSlab, "mqueue_inode_cache").objects = 240;
   machine.metric("memstat_table_user_limit_objects", 400000, {"epoll_watches"});
-  machine.evidence.inspections = {answer("message-queues", {})};
+  machine.evidence.inspections = {answer_to("message-queues", {})};
   EXPECT_EQ(machine.words(), "") << "they may be directories";
-  machine.evidence.inspections.push_back(answer("quotas", {holder("ipc namespaces", 1, 4000)}));
+  machine.evidence.inspections.push_back(answer_to("quotas", {holder("ipc namespaces", 1, 4000)}));
   ASSERT_EQ(machine.words(), "notable mqueue_full");
   EXPECT_EQ(machine.find()[0].headline, "238 POSIX message queues in all, one namespace may have 256");
   machine.evidence.inspections[1].holders[0].count = 100;
