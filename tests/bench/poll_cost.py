@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """CPU of a poll with the default configuration, compared with a plain C program that reads the same files: poll_cost.py [--seconds N]
-[--interval S] [--configuration TEXT] NAME=MEMSTATD... Needs root, cc and strace.
+[--interval S] [--configuration TEXT] [--slabinfo] NAME=MEMSTATD... Needs root, cc and strace.
 
 All memstatds and the plain program run at the same time, so that the machine's other work is the same for all. The CPU of a poll
 is the run time of its two threads between two sleeps (/proc/PID/task/*/schedstat), so scrapes are not included. The plain program reads
 the same files as the first memstatd, as observed by strace, and keeps them open or reopens them as memstatd does. It cannot use memstatd's BPF
-programs; with `+slabinfo` it reads /proc/slabinfo instead, which has less. Prints a line for each: minimum CPU time of a poll, quartiles,
-mean, and voluntary context switches per poll."""
+programs; with `+slabinfo` it reads /proc/slabinfo instead, which has less. With --slabinfo no memstatd has BPF programs (events.mode off), so
+both read /proc/slabinfo and nothing differs. Prints a line for each: minimum CPU time of a poll, quartiles, mean, and voluntary context
+switches per poll."""
 import argparse
 import os
 import pathlib
@@ -21,26 +22,27 @@ import tempfile
 import time
 
 THREADS = ("memstatd-poll", "memstatd-read")
-POLLS_SEEN = 9  # settings are read at every fourth
+POLLS_SEEN = 12  # settings are read at every fourth
 CALL = re.compile(r"^\d+\s+(?:\+\S+ )?(openat|read|pread64|bpf|close)\((.*)")
 
 
 def start(memstatd, directory, options, interval, prefix=()):
     path = os.path.join(directory, f"{os.path.basename(memstatd)}-{time.monotonic_ns()}.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'poll: {{interval: {interval:g}s}}\n{options.configuration}\n')
+        events = "events: {mode: off}\n" if options.slabinfo else ""
+        file.write(f'poll: {{interval: {interval:g}s}}\n{events}{options.configuration}\n')
     return subprocess.Popen([*prefix, memstatd, "--config", path, "--listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def reads_of(lines):
-    """What each steady poll reads, as lines for plain_poll: the bpf call begins a poll."""
+def reads_of(lines, slabinfo):
+    """What each steady poll reads, as lines for plain_poll. A poll begins with the pass over the slab caches: the bpf call, or /proc/slabinfo."""
     polls, poll, opened = [], None, False
     for line in lines:
         call = CALL.match(line)
         if not call:
             continue
         name, rest = call.groups()
-        if name == "bpf" and "ITER_CREATE" in rest:
+        if re.search(r"</proc/slabinfo>.*, 0\)\s+=", rest) if slabinfo else name == "bpf" and "ITER_CREATE" in rest:
             poll = []
             polls.append(poll)
         if poll is None:
@@ -58,21 +60,21 @@ def reads_of(lines):
     # Any process can read its own /proc/PID/net instead of the daemon's. The daemon's BPF programs have no files that
     # another program could read.
     polls = [[re.sub(r"/proc/\d+/net/", "/proc/self/net/", line) for line in poll if "/fdinfo/" not in line] for poll in polls]
-    return [poll for poll in polls[2:-1] if poll]
+    return [poll for poll in polls[-POLLS_SEEN - 1:-1] if poll]
 
 
 def see_reads(memstatd, directory, options):
     trace = os.path.join(directory, "strace")
     process = start(memstatd, directory, options, 1, ("strace", "-f", "-y", "-s", "0", "-e", "trace=openat,read,pread64,bpf,close", "-o", trace))
-    time.sleep(POLLS_SEEN + 8)
+    time.sleep(POLLS_SEEN + 6)
     traced = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
     for pid in traced:
         os.kill(int(pid), signal.SIGTERM)
     process.wait()
     with open(trace, encoding="utf-8", errors="replace") as file:
-        polls = reads_of(file)
+        polls = reads_of(file, options.slabinfo)
     if not polls:
-        sys.exit("poll_cost: strace shows no poll; is linux_slab_bpf up?")
+        sys.exit("poll_cost: strace shows no poll; is linux_slab_bpf up? (--slabinfo: linux_slabinfo)")
     return polls
 
 
@@ -114,6 +116,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--interval", type=float, default=1)
     parser.add_argument("--configuration", default="")
+    parser.add_argument("--slabinfo", action="store_true")
     parser.add_argument("memstatd", nargs="+")
     options = parser.parse_args()
     binaries = [(name, os.path.abspath(path)) for name, path in (each.split("=", 1) for each in options.memstatd)]
@@ -125,7 +128,7 @@ def main():
         polls = see_reads(binaries[0][1], directory, options)
         print(f"files a poll: {statistics.mean(map(len, polls)):.0f}, of which opened by name {statistics.mean(sum(line[0] == 'o' for line in poll) for poll in polls):.0f}")
         outputs = {}
-        for name, more in (("plain", []), ("plain +slabinfo", ["k /proc/slabinfo"])):
+        for name, more in [("plain", [])] + ([] if options.slabinfo else [("plain +slabinfo", ["k /proc/slabinfo"])]):
             listed = os.path.join(directory, name)
             pathlib.Path(listed).write_text("".join("".join(line + "\n" for line in poll + more) + "\n" for poll in polls), encoding="utf-8")
             outputs[name] = os.path.join(directory, name + ".out")
