@@ -11,7 +11,6 @@
 #include <sys/sysctl.h>
 #include <sys/time.h>
 #include <sys/user.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
-#include "core/kernel/posix_files.h"
+#include "core/kernel/live_view.h"
 #include "core/kernel/reader_process.h"
 #include "core/kernel/sysctl_mib_cache.h"
 #include "core/kernel/sysctl_read.h"
@@ -91,11 +90,6 @@ int numbers_of(std::string_view name, Mib& path) {
   return 0;
 }
 
-std::uint64_t system_page_size() {
-  const long size = ::sysconf(_SC_PAGESIZE);
-  return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
-}
-
 std::uint32_t count_cpus() {
   int highest = 0;
   std::size_t bytes = sizeof highest;
@@ -106,33 +100,14 @@ std::uint32_t count_cpus() {
   return configured > 0 ? static_cast<std::uint32_t>(configured) : 1;
 }
 
-std::string release_of_kernel() {
-  utsname names{};
-  return ::uname(&names) >= 0 ? names.release : "";
-}
-
-class FreeBsdKernelView final : public KernelView {
+class FreeBsdKernelView final : public LiveKernelView {
  public:
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kFreeBsd; }
-  [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
-  [[nodiscard]] std::string os_release() const override { return release_of_kernel(); }
-  [[nodiscard]] bool reads_this_machine() const override { return true; }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, ReadManner::kToTheEnd);
   }
-  Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return files_.list_directory(path, names);
-  }
-  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open_on(*this); }
-  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override {
-    return table.read_on(*this, out);
-  }
-  Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
-  [[nodiscard]] std::size_t kept_count() const override { return files_.kept_count(); }
-  void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override {
     const auto look_up = [name](Mib& path) { return numbers_of(name, path); };
@@ -176,13 +151,9 @@ class FreeBsdKernelView final : public KernelView {
   }
 
  private:
-  PosixFiles files_;
   KeptSysctlNumbers numbers_;
-  std::uint64_t page_size_ = system_page_size();
   std::uint32_t cpu_count_ = count_cpus();
 };
-
-double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
 
 class FreeBsdProcessStatsReader final : public ProcessStatsReader {
  public:
@@ -190,8 +161,7 @@ class FreeBsdProcessStatsReader final : public ProcessStatsReader {
 
   ProcessStats read() override {
     ProcessStats usage;
-    rusage times{};
-    if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
+    usage.cpu_seconds = own_cpu_seconds();
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_files = static_cast<std::uint64_t>(limit.rlim_cur);
     std::array<int, 4> self = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(process_)};
@@ -201,7 +171,7 @@ class FreeBsdProcessStatsReader final : public ProcessStatsReader {
         bytes == sizeof process) {
       usage.resident_bytes = static_cast<std::uint64_t>(process.ki_rssize) * page_size_;
       usage.virtual_bytes = static_cast<std::uint64_t>(process.ki_size);
-      usage.start_time_seconds = seconds(process.ki_start);
+      usage.start_time_seconds = seconds_of(process.ki_start);
     }
     usage.open_files = count_descriptors();
     return usage;

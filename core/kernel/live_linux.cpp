@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,32 +19,17 @@
 #include "core/base/fixed_path.h"
 #include "core/base/open_directory.h"
 #include "core/base/text.h"
-#include "core/kernel/posix_files.h"
+#include "core/kernel/live_view.h"
 #include "core/kernel/reader_process.h"
 #include "core/kernel/subdirectories_linux.h"
 
 namespace memstat {
 namespace {
 
-std::uint64_t system_page_size() {
-  const long size = ::sysconf(_SC_PAGESIZE);
-  return size > 0 ? static_cast<std::uint64_t>(size) : 4096;
-}
-
-std::string release_of_kernel() {
-  utsname names{};
-  return ::uname(&names) >= 0 ? names.release : "";
-}
-
-class LinuxKernelView final : public KernelView {
+class LinuxKernelView final : public LiveKernelView {
  public:
-  LinuxKernelView() : page_size_(system_page_size()), cpu_count_(count_cpus()) {}
-
   [[nodiscard]] OperatingSystem os() const override { return OperatingSystem::kLinux; }
-  [[nodiscard]] std::uint64_t page_size() const override { return page_size_; }
   [[nodiscard]] std::uint32_t cpu_count() const override { return cpu_count_; }
-  [[nodiscard]] std::string os_release() const override { return release_of_kernel(); }
-  [[nodiscard]] bool reads_this_machine() const override { return true; }
 
   Result<void> read_file(std::string_view path, Buffer& out) override {
     return files_.read_file(path, out, manner_of(path));
@@ -60,10 +44,6 @@ class LinuxKernelView final : public KernelView {
     return files_.read_file_in(directory, path, out, manner_of(path));
   }
   [[nodiscard]] bool may_read(std::string_view path) override { return files_.may_read(path); }
-  Result<std::string> read_link(std::string_view path) override { return files_.read_link(path); }
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override {
-    return files_.list_directory(path, names);
-  }
   Result<void> list_directories(std::string_view path, Buffer& names) override {
     return list_kernel_directories(path, names);
   }
@@ -72,13 +52,6 @@ class LinuxKernelView final : public KernelView {
     names.clear();
     return no_sysctls(prefix);
   }
-  Result<void> open_table(std::string_view, TextTableSource& table) override { return table.open_on(*this); }
-  Result<void> read_table(std::string_view, TextTableSource& table, Buffer& out) override {
-    return table.read_on(*this, out);
-  }
-  Result<void> keep_open(std::string_view path) override { return files_.keep_open(path); }
-  [[nodiscard]] std::size_t kept_count() const override { return files_.kept_count(); }
-  void close_kept_after(std::size_t count) override { files_.close_kept_after(count); }
 
  private:
   /// Files of sysfs and control groups (fs/kernfs/file.c) return everything in one read, or pages of whole records. No
@@ -112,12 +85,8 @@ class LinuxKernelView final : public KernelView {
     return configured > 0 ? static_cast<std::uint32_t>(configured) : 1;
   }
 
-  PosixFiles files_;
-  std::uint64_t page_size_;
-  std::uint32_t cpu_count_;
+  std::uint32_t cpu_count_ = count_cpus();
 };
-
-double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
 
 class LinuxProcessStatsReader final : public ProcessStatsReader {
  public:
@@ -129,8 +98,7 @@ class LinuxProcessStatsReader final : public ProcessStatsReader {
 
   ProcessStats read() override {
     ProcessStats usage;
-    rusage times{};
-    if (::getrusage(RUSAGE_SELF, &times) == 0) usage.cpu_seconds = seconds(times.ru_utime) + seconds(times.ru_stime);
+    usage.cpu_seconds = own_cpu_seconds();
     std::array<char, 256> text;
     const ssize_t length = ::pread(statm_.get(), text.data(), text.size(), 0);
     if (length > 0) {
