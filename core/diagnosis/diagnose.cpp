@@ -75,8 +75,8 @@ bool is_of_group(const Finding& root, const Finding& symptom) {
 
 bool watches(const Finding& finding, Watches what) { return finding.rule != nullptr && finding.rule->watches == what; }
 
-/// Whether a part of memory is large because it grows. Growth of any part has no name for it, so the level's name comes
-/// first.
+/// Whether a part of memory is large because it grows. The general cause, memory_growth, does not name the part, so the
+/// level's finding comes first.
 bool has_grown_to(const Finding& growth, const Finding& level) {
   return watches(growth, Watches::kGrowth) && growth.cause != "memory_growth" && watches(level, Watches::kLevel) &&
          !growth.about.empty() && !level.about.empty() && growth.about.front().allocator == kAccountAllocator &&

@@ -20,7 +20,8 @@ enum class Severity : std::uint8_t { kNow, kSoon, kWasteful, kNotable };
 std::string_view to_string(Severity severity);
 inline constexpr std::size_t kSeverityCount = 4;
 
-/// kConfirmed: a counter or a line of the kernel says so. kLikely: two independent values agree. kPossible: one value.
+/// kConfirmed: a counter or a line of the kernel's log shows it. kLikely: two independent values agree. kPossible: one
+/// value.
 enum class Certainty : std::uint8_t { kConfirmed, kLikely, kPossible };
 /// "confirmed", "likely", "possible".
 std::string_view to_string(Certainty certainty);

@@ -51,8 +51,8 @@ bool is_child(std::string_view inner, std::string_view group) {
   return is_below(inner, group) && inner.find('/', group.size() + 1) == std::string_view::npos;
 }
 
-/// The largest children of a group that together have more than half of it, at most three; empty: it has more, of which none
-/// is large, or none.
+/// The largest children of a group, at most three and none with less than half of the first one's charge. Empty unless they
+/// have more than half of the group's charge together.
 std::vector<const MetricEvidence*> largest_children(const Evidence& evidence, const Charge& charge, Holds holds,
                                                     std::string_view parent, double all) {
   constexpr std::size_t kMaxNamed = 3;

@@ -41,8 +41,8 @@ enum class Holds : std::uint8_t { kNow, kGainedLately };
 /// data does not name a holder.
 const MetricEvidence* holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least);
 
-/// Adds that group, if there is one, to the finding, with its charge as a fact. Where none of its children has more than
-/// half of it, adds up to three that together do.
+/// Adds that group, if there is one, to the finding, with its charge as a fact; then its largest children, at most three, if
+/// they have more than half of that charge together. Without such a group: the largest groups of the machine.
 void name_holder(const Evidence& evidence, const Charge& charge, Holds holds, double at_least, Finding& finding);
 
 /// A group's own charge; 0 if it has none.

@@ -11,9 +11,8 @@ namespace {
 void look_at_sources(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const SourceEvidence& source : evidence.sources) {
     if (!source.is_down) continue;
-    Finding& finding =
-        add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
-                    "memstatd does not see what " + short_name(source.name, 30) + " shows: it cannot be read");
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
+                                   "memstatd cannot read its source " + short_name(source.name, 30));
     finding.fact({.text = source.error, .source = source.name});
     finding.by("source", source.name).leads_to("Causes that need it are not found.").then("memstatctl doctor");
   }

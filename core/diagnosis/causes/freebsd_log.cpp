@@ -128,7 +128,7 @@ constexpr std::array kTcpRefusals{
                .severity = Severity::kNotable,
                .least_per_second = 1.0 / 60,
                .headline = " half-open connections dropped: the SYN cache is full",
-               .effect = "Cookies answer unless net.inet.tcp.syncookies is 0; it may be an attack.",
+               .effect = "New connections get SYN cookies, or fail if net.inet.tcp.syncookies is 0. It may be an attack.",
                .next = "netstat -s -p tcp | grep -A20 syncache"},
     TcpRefusal{.name = "syn_cache_no_memory",
                .kind = "tcps_sc_zonefail",

@@ -9,7 +9,7 @@
 namespace memstat::causes::hidden_objects {
 namespace {
 
-/// The descriptors of all processes. Those beyond the listed ones have at most as many as the last one of these.
+/// Upper bound of the descriptors of all processes: an unlisted process has at most as many as the last listed one.
 double descriptors_in(const InspectionAnswer& answer) {
   double sum = 0;
   for (const Holder& holder : answer.holders) sum += static_cast<double>(holder.count.value_or(0));
@@ -17,7 +17,7 @@ double descriptors_in(const InspectionAnswer& answer) {
   return sum + static_cast<double>(answer.unlisted) * static_cast<double>(answer.holders.back().count.value_or(0));
 }
 
-/// A descriptor that processes share counts more than once, so there are at least so many others.
+/// A descriptor that processes share counts more than once, so at least this many files are hidden.
 void look_at_files(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const files = evidence.type(Allocator::kTable, "files");
   const InspectionAnswer* const answer = evidence.inspection("files");

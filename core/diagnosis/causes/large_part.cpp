@@ -131,7 +131,7 @@ constexpr std::array kParts{
          .share = 0.02,  // tcp_mem begins at 4.7 %
          .needs_short = 1,
          .severity = Severity::kNotable,
-         .headline = "Buffers of sockets hold ",
+         .headline = "Socket buffers hold ",
          .effect = "Programs do not read received data, or peers do not accept sent data.",
          .next = "ss -tmpn | head -40",
          .asks = "queues",
@@ -154,7 +154,7 @@ constexpr std::array kParts{
          .share = 0.25,
          .needs_short = 0.1,
          .severity = Severity::kNotable,
-         .headline = "Buffers of graphics hold ",
+         .headline = "Graphics buffers hold ",
          .effect = "A program keeps them.",
          .next = "grep -l drm /proc/[0-9]*/fdinfo/* | head",
          .needs = {"account/gpu"}},

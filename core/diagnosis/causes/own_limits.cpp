@@ -188,8 +188,8 @@ std::optional<double> queue_directories(const Evidence& evidence) {
   return namespaces ? std::optional(1 + *namespaces) : std::nullopt;
 }
 
-/// All users or namespaces together have as much as one may have, and the answer does not say whose it is: it did not reach
-/// all processes, or its limit is of another namespace.
+/// All users or namespaces together have as much as one may have, but the answer does not attribute it: not all processes
+/// could be inspected, or the limit is that of another namespace.
 void look_at_cache(const Evidence& evidence, const Cause& cause, const Bound& bound, const Use& use, Findings& found) {
   const TypeEvidence* const cache = evidence.type(Allocator::kSlab, bound.cache);
   if (bound.cache.empty() || cache == nullptr || !cache->objects) return;
