@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that forwards every call to another one. Base of views that change one aspect of a kernel (recording.h,
-// once_per_poll.h, test doubles).
+// A kernel view that forwards every call to another one. Base of views that change one aspect of a kernel
+// (core/capture/recording_view.h, once_per_poll.h, test doubles).
 #pragma once
 
 #include <string>

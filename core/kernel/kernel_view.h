@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The only access to the operating system. Sources read kernel statistics only through a KernelView. So a FreeBSD
 // stream can be decoded on Linux, a bug report can be replayed, and a test can make the Nth read fail. Implementations:
-// live_linux.cpp, live_freebsd.cpp (this machine), captured.h (a recording), recording.h and once_per_poll.h, which
-// wrap another view (forwarding_view.h), and test doubles in tests/support. Programs get theirs from open_view.h.
+// live_linux.cpp, live_freebsd.cpp (this machine), core/capture/replay_view.h (a recording), core/capture/recording_view.h
+// and once_per_poll.h, which wrap another view (forwarding_view.h), and test doubles in tests/support. Programs get theirs
+// from open_view.h.
 #pragma once
 
 #include <cstddef>
