@@ -31,7 +31,7 @@ def comment_lines(path, text):
 def problems(path, text, files, rooms):
     for number, line in comment_lines(path, text):
         for name in NAME.findall(line):
-            directory, _, last = name.rpartition("/")
+            directory = name.rpartition("/")[0]
             if name.isupper() or "NAME" in name or ELSEWHERE.match(name):
                 continue
             first = directory.split("/")[0]
