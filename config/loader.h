@@ -21,7 +21,7 @@ namespace memstat {
 
 inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-/// What the loader needs from the rest of the program. The names must outlive the call.
+/// The loader's input from the rest of the program. The names must outlive the call.
 struct ConfigContext {
   std::span<const std::string_view> sources;  ///< names of the sources of this build
   /// The options of each source, by its index in `sources`; if shorter, the others have none.

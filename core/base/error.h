@@ -34,7 +34,7 @@ struct Error {
   std::string path = {};                     ///< File path or sysctl name, "" if none.
   int system_errno = 0;                      ///< errno of the failed call, 0 if none failed.
   std::optional<std::uint64_t> offset = {};  ///< Byte offset in the data read from `path`.
-  std::string detail = {};                   ///< What is wrong and, if known, what to do.
+  std::string detail = {};                   ///< The problem and, if known, its remedy.
 };
 
 /// Short stable word for a code, used as the label `reason`: "permission", "timeout", ... Not used in messages.

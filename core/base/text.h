@@ -91,7 +91,7 @@ std::optional<std::uint32_t> highest_of_list(std::string_view list);
 /// The number of CPUs or nodes in such a list. Nothing if it is malformed or empty.
 std::optional<std::uint32_t> count_of_list(std::string_view list);
 
-/// Such a list of ascending numbers.
+/// Formats ascending numbers as such a list.
 std::string format_list(std::span<const std::uint32_t> numbers);
 
 /// Whether such a list contains `number`. False if the list is malformed or empty.

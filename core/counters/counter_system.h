@@ -83,7 +83,7 @@ struct Request {
   EventCode code;
 };
 
-/// What to count.
+/// The threads or the CPU whose events are counted.
 struct Target {
   enum class Kind : std::uint8_t { kCurrentThread, kThread, kProcess, kCpu };
   Kind kind = Kind::kCurrentThread;
@@ -129,7 +129,7 @@ struct EventInfo {
   bool needs_counter = false;
 };
 
-/// What a machine can count.
+/// The counters and events of a machine.
 struct CounterFacts {
   unsigned counters = 0;    ///< Of the CPU.
   bool can_notify = false;  ///< Of overflows.

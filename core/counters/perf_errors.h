@@ -10,7 +10,7 @@
 
 namespace memstat::counters {
 
-/// What determines whether this process may count.
+/// The settings and privileges that determine whether this process may count.
 struct PerfPermissions {
   std::optional<std::int64_t> paranoid;  ///< /proc/sys/kernel/perf_event_paranoid; empty: unreadable.
   bool is_capable = false;               ///< CAP_PERFMON or CAP_SYS_ADMIN is effective (CapEff of /proc/self/status).

@@ -111,7 +111,7 @@ CPC_EXPORT int cpc_close(cpc_t* cpc);
 CPC_EXPORT uint_t cpc_npic(cpc_t* cpc);
 /* CPC_CAP_ bits. */
 CPC_EXPORT uint_t cpc_caps(cpc_t* cpc);
-/* What counts, for people: the CPU's counters, or the kernel's. */
+/* The name of the counters, for people: the CPU's, or the kernel's. */
 CPC_EXPORT const char* cpc_cciname(cpc_t* cpc);
 /* The documentation of the events, for people. */
 CPC_EXPORT const char* cpc_cpuref(cpc_t* cpc);
@@ -230,7 +230,7 @@ CPC_EXPORT int cpc_access(void);
 
 /* Why this thread's last cpc_open() failed; "" if it succeeded. Valid until its next call. */
 CPC_EXPORT const char* cpc_open_message(void);
-/* What an event from cpc_walk_events_all() counts; "" if unknown. */
+/* A description of an event from cpc_walk_events_all(); "" if unknown. */
 CPC_EXPORT const char* cpc_event_description(cpc_t* cpc, const char* event);
 /* Whether an event needs a physical counter: 1 (yes), 0 (the kernel counts it), -1 (no such event). */
 CPC_EXPORT int cpc_event_needs_pic(cpc_t* cpc, const char* event);

@@ -19,7 +19,7 @@ struct Holder {
   std::string name;       ///< the part of the process that holds it, or the thing if it is not a process
   std::optional<std::uint64_t> count;
   std::optional<std::uint64_t> bytes;
-  std::optional<std::uint64_t> limit = {};  ///< What `count` may reach, where a limit is known.
+  std::optional<std::uint64_t> limit = {};  ///< Maximum of `count`; empty: unknown.
 
   bool operator==(const Holder&) const = default;
 };

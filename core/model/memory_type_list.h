@@ -110,7 +110,7 @@ class MemoryTypeList {
     bool has_details = false;                 // it has given a detail before, so some type may still have it
     std::optional<Allocator> roster_of = {};  // the allocator whose roster it is; an allocator may have two that alternate
   };
-  /// What a type takes over from a commit, allocated before the type is changed: figures with more room, or a detail.
+  /// A part of a type that a commit replaces, allocated before the type is changed: figures with more room, or a detail.
   template <typename Value>
   struct Change {
     MemoryType* type;

@@ -18,7 +18,7 @@ namespace memstat::postmortem {
 struct DumpType {
   std::string name;
   std::uint64_t object_size = 0;  ///< B usable by the caller.
-  std::string damage = {};        ///< What could not be read, for display; usually "".
+  std::string damage = {};        ///< Unreadable parts, for display; usually "".
 };
 
 /// The allocated objects in a dump.

@@ -71,7 +71,7 @@ struct PlannedZone {
   std::vector<PlannedLeaf> leaves = {};
 };
 
-/// Which leaves a poll reads.
+/// The leaves that a poll reads.
 enum class Extent : std::uint8_t {
   kLive,      ///< kRead only.
   kTurn,      ///< also kSeldom

@@ -15,7 +15,7 @@ struct Explanation {
   std::string name;
   std::string what;                     ///< A sentence or two; for an alert, its section of the runbooks.
   std::vector<std::string> where = {};  ///< Where the kernel counts it, one entry per source; empty for alerts.
-  std::string growth = {};              ///< What to do when it grows; "" for nothing.
+  std::string growth = {};              ///< Advice for when it grows; "" for none.
 };
 
 /// All meanings of the word: metrics with or without "memstat_", alerts, figures as in --list-sources ("held_bytes"),

@@ -18,8 +18,8 @@ namespace memstat {
 struct KnownType {
   std::string_view allocator;  ///< "slab", "uma", ...
   std::string_view pattern;    ///< The name; '*' matches any characters.
-  std::string_view what;       ///< What one object is.
-  std::string_view growth;     ///< What to check when it grows.
+  std::string_view what;       ///< Description of one object.
+  std::string_view growth;     ///< Advice for when it grows.
 };
 
 /// known_types.txt, embedded when it is built.
@@ -40,7 +40,7 @@ struct LimitWord {
   std::string_view type = {};       ///< The name; '*' stands for any characters.
   std::string_view tunable;         ///< "kern.ipc.nmbclusters"
   std::string_view where;           ///< Where it is set: "sysctl", "loader.conf", ...
-  std::string_view note;            ///< What else applies, for the end of a line; "" for nothing.
+  std::string_view note;            ///< A remark for the end of a line; "" for none.
 };
 
 /// limit_words.txt, embedded.

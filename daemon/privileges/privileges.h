@@ -17,7 +17,7 @@ enum class SystemCalls {
   kAttaching,  ///< For the helper process that attaches programs to events: nothing that opens or connects.
 };
 
-/// Which privileges to drop.
+/// The privileges to drop.
 struct PrivilegeOptions {
   /// Account to become (key `user`), with its primary group and no others. "" keeps the current one. Only root can
   /// change accounts; otherwise a note is added.
@@ -26,7 +26,7 @@ struct PrivilegeOptions {
   bool sandbox = true;
   /// Key `lock_memory`: keep the daemon's pages out of swap, as far as RLIMIT_MEMLOCK permits.
   bool lock_memory = true;
-  /// What stays readable under Landlock: files, or directories with everything below them. A file is identified by its
+  /// Files that stay readable under Landlock, or directories with everything below them. A file is identified by its
   /// inode. So for a configuration file, name the *directory*: editors replace files by renaming. The daemon's own
   /// statistics need "/proc/self". Missing paths are noted and will not be accessible. Open descriptors are not
   /// affected.
@@ -43,7 +43,7 @@ struct PrivilegeOptions {
   pid_t reader = 0;
 };
 
-/// What was done. Each `false` has a line in `notes`.
+/// The steps that were done. Each `false` has a line in `notes`.
 struct PrivilegeReport {
   bool user_changed = false;       ///< User and group are permanently those of the key `user`.
   bool no_new_privileges = false;  ///< Linux: exec can no longer gain privileges.

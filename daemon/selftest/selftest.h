@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which sources work, which this kernel lacks, and which permissions are missing: tested here once, or as reported by a
+// The state of each source: working, missing from this kernel, or without permission. Tested here once, or reported by a
 // running memstatd. memstatd --selftest and memstatctl doctor show the same.
 #pragma once
 
@@ -43,7 +43,7 @@ struct SourceTrial {
   std::size_t types = 0;    ///< Number of types; 0 also for a source with statistics of the machine only.
   std::string needs = {};   ///< The missing privilege, if known and the cause; otherwise "".
   std::string reason = {};  ///< Why it does not work, on one line; "" if it works.
-  std::string advice = {};  ///< What to do, on one line; "" if nothing.
+  std::string advice = {};  ///< A remedy, on one line; "" for none.
 
   [[nodiscard]] bool is_failure() const;
 };
@@ -56,7 +56,7 @@ struct SelfTest {
   std::string account = {};  ///< "root", or "user 1000, not root: ..." with the consequences.
   std::vector<SourceTrial> trials = {};
   std::vector<std::string> mounts = {};  ///< File systems that are not mounted, with what to do.
-  std::string warning = {};              ///< Which clients cannot reach that memstatd, and what to do; "" for none.
+  std::string warning = {};              ///< The clients that cannot reach that memstatd, with a remedy; "" for none.
 
   /// Whether every source of this kernel works or is not permitted, and no client is blocked. Sources that are off by
   /// default are reported but do not count.

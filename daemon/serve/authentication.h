@@ -19,7 +19,7 @@
 
 namespace memstat {
 
-/// What a client claims to be. Not verified.
+/// A client's name and password. Not verified.
 struct Credentials {
   std::string name;
   std::string password;

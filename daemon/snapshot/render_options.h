@@ -6,7 +6,7 @@
 
 namespace memstat {
 
-/// Which metrics are rendered, and how.
+/// Selects the metrics to render, and their form.
 struct RenderOptions {
   Tier tier = Tier::kDefault;
   bool types = true;          ///< Metrics of the selected tier. False for the page /metrics/percpu.

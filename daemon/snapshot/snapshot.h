@@ -155,7 +155,7 @@ class Snapshot {
     return &node_values_[block.offset + static_cast<std::size_t>(field) * block.count];
   }
 
-  /// Labels in more_labels() of a sample that is not a row's.
+  /// The place in more_labels_ of the labels of a sample that is not a row's.
   struct LabelPlace {
     std::uint32_t offset = 0;
     std::uint32_t size = 0;

@@ -39,7 +39,7 @@ struct SourceStatus {
   SourceState state = SourceState::kUnknown;
   std::string error;             ///< Why it is down, absent, not permitted or replaced; otherwise "".
   std::string needs;             ///< The missing privilege if it is not permitted; otherwise "".
-  std::string note;              ///< What it omitted while up, and why; "" for nothing.
+  std::string note;              ///< Figures that it omitted while up, and why; "" for none.
   std::size_t types = 0;         ///< In the last successful read.
   double read_seconds = 0;       ///< Duration of the last successful read; 0: none.
   std::uint64_t read_bytes = 0;  ///< Size of the last successful read.

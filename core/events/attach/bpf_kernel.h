@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all BPF programs need from the kernel: its types (BTF), maps shared with it, and the meaning of its errors. Only
+// Common code of all BPF programs' loaders: the kernel's types (BTF), maps shared with it, and its errors' meaning. Only
 // with libbpf (MEMSTAT_HAVE_LIBBPF).
 #pragma once
 
@@ -80,7 +80,7 @@ class SharedMap {
   std::size_t size_ = 0;
 };
 
-/// What the kernel reports on programs, summed.
+/// The kernel's statistics of programs, summed.
 struct ProgramFacts {
   std::uint64_t missed_events = 0;  ///< Events missed because the program was already running on that CPU.
   std::uint64_t run_ns = 0;         ///< Time spent in the programs while kernel.bpf_stats_enabled is 1.
@@ -108,7 +108,7 @@ class AttachedPrograms {
   /// Attaches the detached programs through the helper. Returns false with nothing attached if one is rejected. If this
   /// kernel will always reject it, the programs leave the helper.
   bool attach_again();
-  /// What the kernel reports on the programs. The figures continue across detach(). Takes one pread() per program; the
+  /// The kernel's statistics of the programs. They continue across detach(). Takes one pread() per program; the
   /// programs' descriptors must stay open.
   [[nodiscard]] ProgramFacts facts() const;
 

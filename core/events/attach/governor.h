@@ -56,7 +56,7 @@ EventBudget& process_budget();
 
 /// The state of a table's governor, for its text.
 struct GovernorFacts {
-  /// What happens after detaching: nothing; a retry; no retry because the helper process is gone.
+  /// The plan after detaching: nothing; a retry; no retry because the helper process is gone.
   enum Again : std::uint8_t { kNever, kLater, kLost };
   bool is_attached = true;       ///< False: detached by the governor.
   std::uint64_t weight = 1;      ///< Sampling weight: each counted event represents this many. 1: all are counted. Never 0.

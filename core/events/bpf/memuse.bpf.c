@@ -80,7 +80,7 @@ struct {
 // Programs interrupt each other on a CPU, but never themselves. So each has its own memory to write to.
 enum { kCacheAlloc, kKmalloc, kCacheFree, kKfree };
 
-// What does not fit on a BPF program's 512 B stack.
+// Data too large for a BPF program's stack of 512 B.
 struct scratch {
   __u64 raw[64];
   struct memstat_memuse_stack stack;

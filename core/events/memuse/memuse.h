@@ -13,7 +13,7 @@
 
 namespace memstat::events {
 
-/// What to watch.
+/// The blocks to watch, and how.
 struct MemuseRequest {
   std::size_t frames = 8;  ///< Maximum number of frames kept of a stack, from the allocator's caller on; up to 32.
   std::int64_t older_ns = 10'000'000'000;     ///< Minimum age of an old block.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all dumps in one file have in common.
+// The common code of dumps in one file.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,7 @@
 
 namespace memstat::postmortem {
 
-/// What the first page says of the kernel's addresses.
+/// The kernel's addresses, from the first page.
 struct MinidumpLayout {
   std::uint32_t version = 0;
   std::uint64_t page_bytes = 4096;

@@ -34,7 +34,7 @@ class PhysicalMemory {
   [[nodiscard]] virtual std::string_view vmcoreinfo() const = 0;
   /// Modification time of the dump, in ns since 1970.
   [[nodiscard]] virtual std::int64_t changed_ns() const = 0;
-  /// What is missing from the dump, for display; usually "".
+  /// Parts missing from the dump, for display; usually "".
   [[nodiscard]] virtual std::string damage() const { return {}; }
 
   /// Reads exactly `size` bytes at a physical address. On error the content of `to` is unspecified. Errors:

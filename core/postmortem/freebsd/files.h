@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a crashed FreeBSD kernel would have answered: its sysctls, byte for byte.
+// The sysctls of a crashed FreeBSD kernel, byte for byte.
 #pragma once
 
 #include <memory>

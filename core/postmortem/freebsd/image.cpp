@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::string_view kFreeBsdSymbols[] = {"KPML4phys", "KPML5phys", "pagetable_l0_ttbr1", "osrelease", "time_second",
                                                 "__pcpu", "pcpu0", "mp_maxid", "all_cpus", "vm_ndomains",
-                                                // freebsd_malloc
+                                                // malloc.cpp
                                                 "kmemstatistics", "kmemzones", "vm_malloc_zone_count",
-                                                // freebsd_zones
+                                                // zones.cpp
                                                 "uma_kegs", "uma_cachezones", "uma_kmem_total",
-                                                // freebsd_pages
+                                                // pages.cpp
                                                 "vm_cnt", "vm_dom", "vm_user_wire_count"};
 
 class MinidumpImage final : public FreeBsdKernel {

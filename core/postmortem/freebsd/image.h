@@ -28,7 +28,7 @@ class FreeBsdKernel : public KernelMemory {
   [[nodiscard]] std::int64_t changed_ns() const { return changed_ns_; }
   /// Page size in bytes; 4096 except on some arm64.
   [[nodiscard]] std::uint64_t page_bytes() const { return page_bytes_; }
-  /// What is missing from the kernel as a whole, for display; usually "".
+  /// Parts missing from the kernel as a whole, for display; usually "".
   [[nodiscard]] const std::string& damage() const { return damage_; }
   /// Reads a global variable. Errors: kKvmNoSymbol, those of read().
   template <typename Number>

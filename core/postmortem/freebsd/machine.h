@@ -18,7 +18,7 @@ struct FreeBsdMachine {
   std::uint64_t page_bytes = 4096;  ///< Also the distance between the per-CPU areas of two CPUs.
   /// Added to the kernel's per-CPU pointers; on amd64 they are offsets from the array of struct pcpu.
   std::uint64_t per_cpu_base = 0;
-  /// What counters point to before the kernel has initialized them; 0: unknown.
+  /// The target of counters that the kernel has not initialized yet; 0: unknown.
   std::uint64_t early_counter = 0;
   std::string damage;  ///< For display; usually "".
 

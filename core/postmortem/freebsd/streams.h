@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What kern.malloc_stats and vm.zone_stats of a FreeBSD kernel in a dump would have returned, byte for byte, and the values
+// The content of kern.malloc_stats and vm.zone_stats of a FreeBSD kernel in a dump, byte for byte, and the values
 // of its integer sysctls.
 #pragma once
 
@@ -54,7 +54,7 @@ class StreamBytes {
 struct FreeBsdStream {
   std::string bytes;
   std::uint32_t count = 0;          ///< Number of records.
-  std::vector<std::string> damage;  ///< What is missing or too low, one line each; usually none.
+  std::vector<std::string> damage;  ///< Figures that are missing or too low, one line each; usually none.
 };
 
 /// Reads the malloc(9) types, newest first as in the kernel. Errors: kKvmNoSymbol if the kernel file lacks the list or

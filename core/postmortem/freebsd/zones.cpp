@@ -65,7 +65,7 @@ class ZoneReader {
   }
 
  private:
-  /// What is not in the keg itself, which stays loaded for its zones.
+  /// Figures of a keg that are not in its struct, which stays loaded for its zones.
   struct Keg {
     bool exists = false;
     std::uint64_t pages = 0;

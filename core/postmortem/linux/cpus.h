@@ -19,7 +19,7 @@ struct LinuxMachine {
   };
   std::vector<Cpu> cpus;    ///< Present CPUs, at least one.
   std::uint32_t nodes = 1;  ///< nr_node_ids: the highest node plus one.
-  std::string damage;       ///< What could not be read, for display; usually "".
+  std::string damage;       ///< Unreadable parts, for display; usually "".
 
   /// "0-3,6"
   [[nodiscard]] std::string cpu_list() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a crashed Linux kernel would have answered: its files, in the kernel's own format.
+// The files of a crashed Linux kernel, in the kernel's own format.
 #pragma once
 
 #include <memory>

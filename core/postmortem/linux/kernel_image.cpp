@@ -14,16 +14,16 @@ namespace {
 /// All symbols that any reader here looks up.
 constexpr std::string_view kWantedSymbols[] = {
     "__start_BTF", "__stop_BTF", "_stext", "_end",
-    // linux_cpus, linux_slab
+    // cpus.cpp, slab.cpp
     "nr_node_ids", "nr_cpu_ids", "__per_cpu_offset", "__cpu_present_mask", "__cpu_online_mask", "slab_caches",
-    // linux_statistics, linux_zones, linux_meminfo
+    // statistics.cpp, zones.cpp, meminfo.cpp
     "vmstat_text", "vm_zone_stat", "vm_numa_event", "vm_numa_stat", "vm_node_stat", "vm_event_states", "nr_memmap_pages",
     "nr_memmap_boot_pages", "node_data", "contig_page_data", "_totalram_pages", "blockdev_superblock", "nr_vmalloc_pages",
     "pcpu_nr_units", "pcpu_nr_populated", "num_poisoned_pages", "totalcma_pages", "cma_areas", "hstates",
     "hugetlb_max_hstate", "default_hstate_idx",
-    // linux_vmalloc, symbolizer
+    // vmalloc.cpp, symbolizer.cpp
     "vmap_area_list", "purge_vmap_area_list", "vmap_nodes", "nr_vmap_nodes", "modules",
-    // page_map, object_origins
+    // page_map.cpp, object_origins.cpp
     "page_offset_base", "jiffies", "clocksource_jiffies", "stack_slabs", "stack_pools"};
 
 constexpr std::size_t kMaxNameTable = 64U << 20U;   // B of kallsyms_names; Debian's kernels have 3 MiB

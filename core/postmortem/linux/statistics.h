@@ -28,7 +28,7 @@ struct LinuxStatistics {
   std::vector<NamedCount> nodes;   ///< vm_node_stat, sums over nodes.
   std::vector<NamedCount> others;  ///< Counters in variables of their own.
   std::vector<NamedCount> events;  ///< vm_event_states, sums over CPUs; empty without CONFIG_VM_EVENT_COUNTERS.
-  std::string damage;              ///< What could not be read, for display; usually "".
+  std::string damage;              ///< Unreadable parts, for display; usually "".
 
   /// The value of a counter, searched in zones, nodes and others.
   [[nodiscard]] std::optional<std::uint64_t> find(std::string_view name) const;

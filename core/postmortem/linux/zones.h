@@ -41,7 +41,7 @@ struct LinuxNode {
 
 struct LinuxNodes {
   std::vector<LinuxNode> nodes;
-  std::string damage;  ///< What could not be read, for display; usually "".
+  std::string damage;  ///< Unreadable parts, for display; usually "".
 };
 
 /// Omits what cannot be read, and reports it in `damage`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which sources work, as in memstatd --selftest: those of the running memstatd, or of this process if none runs.
+// The state of the sources, as in memstatd --selftest: those of the running memstatd, or of this process if none runs.
 #include <algorithm>
 #include <array>
 

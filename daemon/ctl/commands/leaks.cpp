@@ -16,7 +16,7 @@
 namespace memstat::ctl {
 namespace {
 
-/// Maximum number of lines about what has grown but does not leak.
+/// Maximum number of lines about rows that have grown but do not leak.
 constexpr std::size_t kMaxAside = 5;
 
 constexpr std::array<ReportColumn, 12> kLeaksColumns{
@@ -33,7 +33,7 @@ constexpr std::array<ReportColumn, 12> kLeaksColumns{
      {.key = "memory_gone_in_seconds", .title = "MEMORY GONE IN", .unit = Unit::kSeconds, .rank = 1},
      {.key = "with", .title = "WITH", .rank = 5}}};
 
-/// What has grown but does not leak, with the reasons.
+/// Rows that have grown but do not leak, with the reasons.
 std::string aside_text(const GrowthAnswer& answer, bool is_human) {
   if (answer.set_aside.empty()) return {};
   std::string text = "larger than before, but not a leak:\n";

@@ -142,7 +142,7 @@ std::string unknown_option(std::span<const char* const> arguments, const Command
   return {};
 }
 
-/// What is wrong before CLI11 parses: no command, or an unknown one.
+/// The error to report before CLI11 parses: no command, or an unknown one.
 std::string unknown_command(std::string_view word) {
   if (word == "-h" || word == "--help" || word == "--version" || find_command(word) != nullptr) return {};
   if (word.starts_with('-')) {

@@ -37,7 +37,7 @@ std::string check_output(const std::string& path) {
   return {};
 }
 
-/// What the recording's first poll lacks, for display.
+/// The missing parts of the recording's first poll, for display.
 std::vector<std::string> missing_of(const std::string& output) {
   const OpenedSource opened = open_source(output);
   if (opened.source == nullptr || !opened.source->select_poll(0).empty()) return {};

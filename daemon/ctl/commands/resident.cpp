@@ -198,7 +198,7 @@ class Files {
            ") in " + std::to_string(count_) + " files\n";
   }
 
-  /// What the answer lacks for lack of permission; "" for nothing.
+  /// The parts of the answer that are missing for lack of permission; "" for none.
   [[nodiscard]] std::string missing_line() const {
     std::string line;
     if (refused_ == 1) line = "not in this answer: " + first_refused_;

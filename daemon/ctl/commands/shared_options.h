@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every command includes: the options that several share, and the values of options.
+// Included by every command: the options that several share, and the values of options.
 #pragma once
 
 #include <array>

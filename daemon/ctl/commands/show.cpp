@@ -128,7 +128,7 @@ std::vector<TypeRow> copies_of(const std::vector<const TypeRow*>& types) {
   return rows;
 }
 
-/// What sets a limit, and how the kernel applies it.
+/// The setting of a type's limit, and how the kernel applies it.
 std::string limit_text(const TypeRow& type) {
   const LimitWord* const word = limit_word(type.os, type.allocator, type.name);
   if (word == nullptr) return {};

@@ -94,7 +94,7 @@ std::string paragraph(const MemuseFindings& findings, const MemuseGroup& group, 
   return text + "\n";
 }
 
-/// What makes the figures incomplete; "" if nothing does.
+/// The reasons why the figures are incomplete; "" if they are complete.
 std::string losses_text(const MemuseCounts& counts) {
   std::string text;
   if (counts.lost_blocks != 0) {

@@ -23,7 +23,7 @@ struct Report {
   std::string output = {};                ///< For standard output.
   std::string problem = {};               ///< Why it failed; "": it did not.
   std::vector<std::string> notes = {};    ///< Damage in the source, for standard error; not a failure.
-  std::vector<std::string> missing = {};  ///< What the answer lacks, for standard error: kExitPartial.
+  std::vector<std::string> missing = {};  ///< Missing parts of the answer, for standard error: kExitPartial.
   /// Status after the report was written. Unless it is kExitDone, it takes precedence over kExitPartial. With a problem, the
   /// status is kExitUsage if this is kExitUsage, and otherwise kExitFailed.
   int status = kExitDone;

@@ -44,7 +44,7 @@ bool is_refused(const SourceStatus& source) {
   return source.state == SourceState::kNotPermitted || (source.state == SourceState::kDown && !source.needs.empty());
 }
 
-/// What an answer lacks, for display: one line for all sources without permission, and one for each that fails.
+/// The missing parts of an answer, for display: one line for all sources without permission, and one for each that fails.
 /// `is_replay`: the source is a capture, whose content is fixed.
 std::vector<std::string> missing_sources(std::span<const SourceStatus> sources, bool is_replay) {
   std::vector<std::string> lines;

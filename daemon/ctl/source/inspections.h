@@ -28,7 +28,7 @@ class AnswerFinder {
   std::map<const Inspection*, Known> known_;
 };
 
-/// What the answer lacks, in one line for display; "": nothing.
+/// The missing parts of the answer, in one line for display; "": none.
 std::string missing_of(const InspectionAnswer& answer, const Inspection& inspection, bool is_replay);
 
 }  // namespace memstat::ctl

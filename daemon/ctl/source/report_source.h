@@ -43,7 +43,7 @@ struct Sample {
   std::vector<TypeRow> types;
   std::optional<MachineMemory> memory;  ///< Empty: unknown.
   std::string problem;                  ///< Why there are no types at all; "" if there are.
-  std::vector<std::string> missing;     ///< What could not be read, and the missing permissions, for display.
+  std::vector<std::string> missing;     ///< Unreadable parts, and the missing permissions, for display.
   std::vector<std::string> notes;       ///< Damage in the capture, for display.
 
   /// Whether there is only an error.
@@ -148,7 +148,7 @@ class ReportSource {
   /// in the order of the last read()'s types, empty for a type without. Empty if there is no history.
   virtual std::vector<AmountHistory> history(unsigned /*seconds*/, unsigned /*points*/) { return {}; }
 
-  /// What has grown within the last `seconds`, in the polls of read() or those that a memstatd remembers.
+  /// Growth within the last `seconds`, in the polls of read() or those that a memstatd remembers.
   virtual GrowthAnswer growth(std::int64_t /*seconds*/) { return {}; }
   /// The events in the kernel's log as of the last read().
   virtual EventsAnswer events() { return {}; }
