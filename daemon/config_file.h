@@ -13,7 +13,7 @@
 
 namespace memstat {
 
-/// How long a load waits for the file system.
+/// Time for which a load waits for the file system.
 struct ConfigPatience {
   std::chrono::milliseconds deadline{5000};
   /// Called several times a second while waiting; true stops the wait. May be empty.

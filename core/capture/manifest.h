@@ -24,7 +24,7 @@ struct CaptureManifest {
   std::string cpus_present;     ///< "0-3,6"
   std::uint32_t cpu_count = 0;  ///< One more than the highest in cpus_present; parsing ensures that it is at least 1.
   std::uint32_t nodes = 1;      ///< NUMA nodes (Linux) or domains (FreeBSD).
-  std::string how;              ///< How the capture was made, for people.
+  std::string how;              ///< A description of how the capture was made.
   std::string edits;            ///< Manual edits, for people.
 };
 

@@ -18,7 +18,7 @@ namespace memstat {
 
 using FileList = std::vector<std::string>;
 
-/// When files are looked up. Only a source that is being opened keeps them open.
+/// The time at which files are looked up. Only a source that is being opened keeps them open.
 enum class ListTime { kWhenOpened, kWhenRead };
 
 /// Appends `path` to `list`. While the source is being opened, also keeps the file open, and returns the error if it

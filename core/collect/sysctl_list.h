@@ -38,7 +38,7 @@ struct SysctlListState {
 /// the list and are attributed to `origin`.
 Result<void> list_sysctl(KernelView& view, std::string_view origin, std::string_view name, SysctlListState& state);
 
-/// How the list is built, and which sysctls are settings or required. The last two may be called for any name.
+/// Builds the list, and determines which sysctls are settings or required. The last two may be called for any name.
 struct SysctlRules {
   Result<void> (*find)(KernelView& view, SysctlListState& state);
   bool (*is_needed)(std::string_view name) = [](std::string_view) { return false; };  ///< without it the source fails

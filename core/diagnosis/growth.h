@@ -16,7 +16,7 @@ struct GrowthPoint {
   double amount = 0;   ///< bytes or objects; negative for unaccounted memory if its parts changed while they were read
 };
 
-/// How an amount moved within a window.
+/// The course of an amount within a window.
 enum class GrowthShape : std::uint8_t {
   kTooShort,   ///< fewer than kMinGrowthPoints
   kStill,      ///< no larger at the end than at the start

@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// How a kernel file must be read; see read_all.h.
+/// The way to read a kernel file; see read_all.h.
 enum class ReadManner {
   kToTheEnd,  ///< until a read returns nothing
   kToAShort,  ///< the same, or until a read returns less than half a page

@@ -16,7 +16,7 @@
 
 namespace memstat {
 
-/// How to read a file. All in bytes; only the last may be 0.
+/// Sizes for reading a file, in bytes. Only the last may be 0.
 struct ReadLimits {
   std::size_t first_capacity = 64UL << 10;  ///< Initial capacity of an empty buffer.
   std::size_t max_chunk = 1UL << 20;        ///< Maximum size of a read call.

@@ -7,15 +7,15 @@
 
 namespace memstat {
 
-/// How much is exported: each tier includes the smaller ones.
+/// The extent of a page: each tier includes the smaller ones.
 enum class Tier : std::uint8_t { kMinimal, kDefault, kFull };
 
 enum class MetricKind : std::uint8_t { kGauge, kCounter, kHistogram };
 
-/// How the 64 bits of a value are interpreted.
+/// The type of a value in 64 bits.
 enum class ValueFormat : std::uint8_t { kUnsigned, kSigned, kDouble };
 
-/// How the values of types with the same name are merged into one sample.
+/// The rule that merges the values of types with the same name into one sample.
 enum class DuplicateRule : std::uint8_t {
   kSum,
   kSumOfAll,   ///< absent if one of them has none (a limit: a type without one is unlimited)

@@ -47,7 +47,7 @@ constexpr std::string_view kPrefix = "vm.uma.";
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kStreamPart = 1;  // vm.zone_stats
 
-/// How to get one figure of a zone.
+/// The way to get one figure of a zone.
 struct PlannedLeaf {
   enum class Kind : std::uint8_t {
     kRead,      ///< Read it at every poll.
@@ -81,7 +81,7 @@ enum class Extent : std::uint8_t {
 
 struct State final : ReaderState {
   std::uint32_t zone_count = 0;   ///< Zones in vm.zone_stats when the plan was made.
-  std::vector<PlannedZone> plan;  ///< How to read the figures, in the order of vm.zone_stats; empty until made.
+  std::vector<PlannedZone> plan;  ///< Reads the figures in the order of vm.zone_stats; empty until made.
   /// The sysctls to read by extent, in the order of the plan; empty until listed.
   std::array<SysctlList, static_cast<std::size_t>(Extent::kAll) + 1> reads;
   std::uint32_t turns = 0;      ///< Reads since the plan was made.

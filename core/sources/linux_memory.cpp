@@ -115,7 +115,7 @@ constexpr std::size_t kVmstatPart = 1;
 constexpr std::size_t kFilesPart = 2;  // the files of the list
 constexpr std::size_t kSeldomPart = 3;
 
-/// Where the kernel allocates thread stacks.
+/// The kind of memory from which the kernel allocates thread stacks.
 enum class Stacks : std::uint8_t {
   kNotAsked,
   kUnknown,  ///< /proc/vmallocinfo cannot be read.

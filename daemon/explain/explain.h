@@ -14,7 +14,7 @@ struct Explanation {
   std::string kind;  ///< "allocator", "metric", "value", "alert", "cause", "source", "type" or "column".
   std::string name;
   std::string what;                     ///< A sentence or two; for an alert, its section of the runbooks.
-  std::vector<std::string> where = {};  ///< Where the kernel counts it, one entry per source; empty for alerts.
+  std::vector<std::string> where = {};  ///< Its origins in the kernel, one entry per source; empty for alerts.
   std::string growth = {};              ///< Advice for when it grows; "" for none.
 };
 

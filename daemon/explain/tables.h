@@ -39,7 +39,7 @@ struct LimitWord {
   std::string_view allocator = {};  ///< "uma"
   std::string_view type = {};       ///< The name; '*' stands for any characters.
   std::string_view tunable;         ///< "kern.ipc.nmbclusters"
-  std::string_view where;           ///< Where it is set: "sysctl", "loader.conf", ...
+  std::string_view where;           ///< The place of the setting: "sysctl", "loader.conf", ...
   std::string_view note;            ///< A remark for the end of a line; "" for none.
 };
 

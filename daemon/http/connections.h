@@ -35,7 +35,7 @@ struct HttpConnection {
   Endpoint peer;
   IpAddress client;          ///< Determines its share of the table.
   std::size_t listener = 0;  ///< Index of the listener that accepted it.
-  TimePoint since;           ///< When `state` began.
+  TimePoint since;           ///< Beginning of `state`.
   ConnectionState state = ConnectionState::kReading;
   bool is_own = false;     ///< Made by this process itself.
   bool closes = false;     ///< The current response is the last.

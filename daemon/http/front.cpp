@@ -331,7 +331,7 @@ void HttpFront::examine(HttpConnection& connection, std::size_t seen) {
   ++new_requests_;
 }
 
-// Without holding the mutex, which the worker needs next.
+// Called without the mutex, which the worker needs next.
 void HttpFront::call_workers() {
   for (unsigned count = new_requests_.exchange(0); count > 0; --count) request_ready_.notify_one();
 }

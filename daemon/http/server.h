@@ -40,7 +40,7 @@ struct HttpServerOptions {
   /// Maximum of response bytes in memory for slow clients. Above it, the oldest response of the client with the most
   /// bytes is evicted.
   std::size_t unsent_bytes = 16 << 20;
-  /// How long an idle connection is kept open. Longer than Prometheus's five minutes, so that the client closes it:
+  /// Time for which an idle connection is kept open. Longer than Prometheus's five minutes, so that the client closes it:
   /// only the client knows whether it is about to send a request. 0: none is kept.
   std::chrono::milliseconds keep_alive_idle{360'000};
   /// Receives errors, one line per call, on any thread. May be empty. Unauthorized clients can cause lines, so limit

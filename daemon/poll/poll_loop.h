@@ -36,7 +36,7 @@ class PollSchedule {
 class PollPacer {
  public:
   virtual ~PollPacer() = default;
-  /// When the next poll is due (monotonic time of this process); empty after the last one.
+  /// Due time of the next poll (monotonic time of this process); empty after the last one.
   virtual std::optional<std::int64_t> next_due_ns() = 0;
   /// Prepares the poll that is due. Returns the monotonic time of its figures.
   virtual std::int64_t begin() = 0;

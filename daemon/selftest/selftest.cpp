@@ -247,7 +247,7 @@ SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const S
 
 namespace {
 
-/// Where this program's installation has examples for the service, below any prefix.
+/// The directory of this installation, below any prefix, that has examples for the service.
 std::string examples_directory() {
   constexpr std::string_view kExamples = "share/doc/memstatd/examples";
   std::error_code error;

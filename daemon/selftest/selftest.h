@@ -71,8 +71,8 @@ using SelfTestProgress = std::function<void(std::string_view source)>;
 SelfTest run_selftest(const std::shared_ptr<KernelView>& view, std::span<const SourceDescriptor* const> sources,
                       std::chrono::nanoseconds patience, unsigned user, const SelfTestProgress& progress = {});
 
-/// How to let a running memstatd read a source. `needs` is the privilege, "CAP_BPF,CAP_PERFMON" or "root". `opened_as` is
-/// the identity with which it opened the kernel's files, "root with all capabilities that memstatd uses".
+/// Advice that lets a running memstatd read a source. `needs` is the privilege, "CAP_BPF,CAP_PERFMON" or "root". `opened_as`
+/// is the identity with which it opened the kernel's files, "root with all capabilities that memstatd uses".
 std::string service_advice(std::string_view needs, std::string_view opened_as);
 
 /// The table for people, followed by the advice.

@@ -144,7 +144,7 @@ std::optional<int> read_parameters(Scanner& scanner, Other other) {
   }
 }
 
-/// How an entry's parameter relates to ours.
+/// The relation of an entry's parameter to ours.
 enum class ParameterMatch : std::uint8_t { kNothing, kOurs, kOlder, kOther };
 
 /// A parameter with two different meanings matches nothing.
@@ -177,7 +177,7 @@ constexpr int kAnyType = 1;
 constexpr int kAnySubtype = 2;
 constexpr int kNamed = 16;  // plus the weights of parameters
 
-/// How specifically the range names `type/subtype`, ignoring parameters; 0: not at all.
+/// Specificity with which the range names `type/subtype`, ignoring parameters; 0: not at all.
 int type_specificity(const MediaRange& range, std::string_view type, std::string_view subtype) {
   const bool any_subtype = range.subtype == "*";
   if (range.type == "*") return any_subtype ? kAnyType : 0;

@@ -45,7 +45,7 @@ struct ApiRequest {
 
   std::optional<std::string> allocator;
   std::optional<std::string> type;
-  std::int64_t seconds = 60 * 60;  ///< how far to look back, 1 to kMaxSeconds
+  std::int64_t seconds = 60 * 60;  ///< time to look back, 1 to kMaxSeconds
   std::size_t points = 30;         ///< 2 to kMaxPoints
 };
 

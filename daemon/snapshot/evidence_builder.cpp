@@ -17,7 +17,7 @@ namespace {
 
 /// Types with a smaller share of memory are evidence only if they have a limit or failures.
 constexpr double kSmallShare = 5e-4;
-/// How far back to search for growth.
+/// The time over which to search for growth.
 constexpr std::int64_t kGrowthSeconds = 7200;
 
 std::optional<double> figure_of(const Snapshot& snapshot, Figure figure, std::size_t row) {

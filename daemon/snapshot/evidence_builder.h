@@ -48,7 +48,7 @@ class CounterMemory {
     double middle = 0;
     double last = 0;
     std::uint32_t window = 0;  ///< Window of the last value, from 1; 0: none.
-    std::uint32_t moved = 0;   ///< When it last moved, in tenths of a second.
+    std::uint32_t moved = 0;   ///< Time at which it last moved, in tenths of a second.
   };
   std::vector<Series> series_;
   std::int64_t now_ns_ = 0;

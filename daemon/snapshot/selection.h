@@ -49,7 +49,7 @@ class Selection {
     std::array<AllocatorBounds, kAllocatorCount> allocators{};
   };
 
-  /// How long a type remains listed after it last had half of min_bytes.
+  /// Time for which a type remains listed after it last had half of min_bytes.
   static constexpr std::int64_t kStayNs = 3'600'000'000'000;
 
   /// Takes effect at the next apply(). A different min_bytes re-evaluates every type that it applies to.

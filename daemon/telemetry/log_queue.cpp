@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 // A writable pipe accepts at least this many bytes without blocking.
 constexpr std::size_t kPieceBytes = PIPE_BUF;
-// How often a thread that waits for the descriptor checks whether to stop.
+// Interval at which a thread that waits for the descriptor checks whether to stop.
 constexpr milliseconds kBetweenLooks{50};
 
 /// Whether the descriptor accepts a piece, or fails at once, within `longest`.

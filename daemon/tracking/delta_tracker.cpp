@@ -20,7 +20,7 @@ constexpr FieldMask kLimitFields(Field::kBytes, Field::kCount, Field::kFree, Fie
 
 enum class Step { kForward, kSkew, kReset };
 
-/// How a counter moved: what to add to the total, and the next value to compare with.
+/// The movement of a counter: what to add to the total, and the next value to compare with.
 struct CounterStep {
   Step step;
   std::uint64_t added;

@@ -19,7 +19,7 @@
 
 namespace memstat::events {
 
-/// Where a program is attached.
+/// The place at which a program is attached.
 struct AttachPoint {
   enum Kind : std::uint32_t {
     kRawTracepoint = 1,  ///< `name`

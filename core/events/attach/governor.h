@@ -105,7 +105,7 @@ class Governor {
   double rate_ = 0;            // events per ns, averaged
 };
 
-/// When to retry what exceeded the budget: exponential back-off from 1 minute to 1 hour; reset after an hour without
+/// Schedule for retrying what exceeded the budget: exponential back-off from 1 minute to 1 hour; reset after an hour without
 /// failure. Thread safety: none.
 class RetryBackoff {
  public:

@@ -191,7 +191,7 @@ static __always_inline __u64 at_most(__u64 number, __u64 most) {
   return number < most ? number : most;
 }
 
-// Where a row of this size goes: the end of the record so far. All sizes are multiples of 8, for machines that need
+// The place for a row of this size: the end of the record so far. All sizes are multiples of 8, for machines that need
 // aligned addresses.
 static __always_inline void* next_row(__u64 size) {
   char* row = (char*)&record + (at_most(now.size, kMaxBytes - 8) & ~7ULL);

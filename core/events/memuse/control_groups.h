@@ -12,7 +12,7 @@
 
 namespace memstat::events {
 
-/// Where the hierarchies are mounted.
+/// The directory with the mounted hierarchies.
 inline constexpr std::string_view kControlGroups = "/sys/fs/cgroup";
 
 /// A control group.

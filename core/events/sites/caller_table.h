@@ -80,7 +80,7 @@ class CallerTable {
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
   static constexpr std::uint32_t kIdleLooks = 6;
-  /// How long a reclaimed slot keeps its rows, since a program may still be writing to them.
+  /// Time for which a reclaimed slot keeps its rows, since a program may still be writing to them.
   static constexpr std::int64_t kRetiredNs = 1'000'000'000;
 
  private:

@@ -6,7 +6,7 @@
 namespace memstat::inspections::message_queues {
 namespace {
 
-/// Where mqueue is mounted; "": nowhere. "36 35 0:20 / /dev/mqueue rw - mqueue mqueue rw".
+/// The mount point of mqueue; "": none. "36 35 0:20 / /dev/mqueue rw - mqueue mqueue rw".
 std::string mount_point(std::string_view mountinfo) {
   std::string_view line;
   while (next_line(mountinfo, line)) {

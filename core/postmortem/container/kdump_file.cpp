@@ -52,7 +52,7 @@ class KdumpFile final : public FileMemory {
     if (auto known = take_sizes(*header, *more); !known) return known;
     cached_.resize(kCacheBytes / block_bytes_);
     cached_pages_.resize(kCacheBytes);
-    // Where the file does not have the last page's descriptor, it ends there at the earliest.
+    // If the last page's descriptor is missing, the complete file extends at least to the end of that descriptor.
     const std::uint64_t last_at = descriptor_at(bitmap_.count() - 1);
     const auto last = file_.read_record<PageDescriptor>(last_at);
     check_end(last ? last->at + last->size : last_at + sizeof(PageDescriptor), "at least ");

@@ -40,7 +40,7 @@ class SymbolNames {
   std::string_view index_;
 };
 
-/// How addresses are encoded in the 32-bit numbers of kallsyms_offsets.
+/// The encoding of addresses in the 32-bit numbers of kallsyms_offsets.
 enum class SymbolAddresses : std::uint8_t {
   kPerCpuAbsolute,  ///< x86 SMP until Linux 6.14: numbers >= 0 are per-CPU offsets, others are base - 1 - number.
   kRelative,        ///< base + number, unsigned.

@@ -66,8 +66,8 @@ Result<SlabWalk> walk_slab_caches(KernelImage& image, const LinuxMachine& machin
 /// Smaller values are not kernel addresses on either machine, whose addresses have up to 57 or 52 bits.
 inline constexpr std::uint64_t kFirstKernelAddress = 0xff00'0000'0000'0000;
 
-/// How a cache links its free objects: each holds the address of the next. With CONFIG_SLAB_FREELIST_HARDENED the
-/// address is XORed with a random number and with its location (freelist_ptr_decode), byte-swapped since Linux commit
+/// The format of a cache's list of free objects: each contains the address of the next. With CONFIG_SLAB_FREELIST_HARDENED
+/// the address is XORed with a random number and with its location (freelist_ptr_decode), byte-swapped since Linux commit
 /// 1ad53d9fa3f6 ("slub: improve bit diffusion for freelist ptr obfuscation") (v5.7).
 struct FreeListFormat {
   std::uint64_t offset = 0;             ///< Offset of the next address within an object, in B.

@@ -33,7 +33,7 @@ class Symbolizer {
     std::uint32_t number = 0;
     std::string name;
   };
-  // Where struct module describes its memory.
+  // The members of struct module that describe its memory.
   struct Regions {
     std::uint64_t at = 0;
     std::uint32_t count = 0;

@@ -58,7 +58,7 @@ std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
   return found;
 }
 
-/// Where the limit is set, and how the kernel applies it; empty if unknown.
+/// The setting of the limit, and how the kernel applies it; empty if unknown.
 LimitWord word_of(const Limited& one) {
   if (one.is_of_tasks) {
     return {.tunable = "pids.max", .where = "file of the control group", .note = "a parent's limit holds, too"};

@@ -75,7 +75,7 @@ struct CommandLine {
   CounterOptions counters;                       ///< For the command counters.
   MemuseOptions memuse;                          ///< For the command stacks.
   std::vector<std::string> states;               ///< For the command diff: two sources, or none: now, and after `window_ns`.
-  std::optional<std::int64_t> window_ns = {};    ///< How long to watch.
+  std::optional<std::int64_t> window_ns = {};    ///< Time to watch.
   std::string shell = {};                        ///< For the command completion: one of kShells.
   std::string type = {};                         ///< ALLOCATOR/TYPE or a name, for commands about one type.
   std::string word = {};                         ///< For the command explain.
@@ -103,7 +103,7 @@ struct Option {
   using Set = void (*)(CommandLine& line, const std::string& value);
   /// Checks a value. Returns "" or an error.
   using Check = std::string (*)(const std::string& value);
-  /// How many values an argument has.
+  /// The number of values that an argument has.
   struct Range {
     unsigned least = 0;
     unsigned most = 1;  ///< kAny: no limit.

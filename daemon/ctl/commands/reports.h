@@ -54,7 +54,7 @@ ReportTable leaks_table(const GrowthAnswer& answer);
 
 struct LeakOptions {
   WalkOptions walk;
-  std::int64_t remembered_seconds = 7200;  ///< How far back to query a memstatd.
+  std::int64_t remembered_seconds = 7200;  ///< Length of the history to query from a memstatd.
   ReportView view;
 };
 Report leaks_report(ReportSource& source, const LeakOptions& options);

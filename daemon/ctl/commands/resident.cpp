@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much of each file is in memory.
+// Resident memory of files.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -15,7 +15,7 @@
 
 namespace memstat::ctl {
 
-/// How a line looks.
+/// The style of a line.
 enum class Look { kPlain, kTitle, kHeading, kCritical, kWarning, kContainer, kProblem };
 
 struct TopLine {
@@ -44,7 +44,7 @@ class TopModel {
     Machine machine;
     std::string replay_position;
     std::optional<Finding> finding = {};  ///< The most urgent one.
-    std::string from = {};                ///< Where it is read, as a user wrote it; "" for this machine.
+    std::string from = {};                ///< The origin of the figures, as the user wrote it; "" for this machine.
   };
 
   /// Adds a sample; one with the time of the previous one replaces it.
