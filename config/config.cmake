@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The configuration: the one part that knows YAML.
+# The configuration: the only part that reads YAML.
 find_package(yaml-cpp REQUIRED)
 find_path(RE2_INCLUDE_DIRECTORY re2/re2.h REQUIRED)
 find_library(RE2_LIBRARY_FILE re2 REQUIRED)

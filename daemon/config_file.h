@@ -37,8 +37,8 @@ class ConfigFile {
   /// hangs: then the error is kTimeout, and no other read starts until that one returns.
   ///
   /// If the file can no longer be opened because privileges were dropped, it is opened through its directory, which is kept
-  /// open too. Otherwise the kept descriptor is read, if it is still the file of that name. Otherwise the error says what to
-  /// do.
+  /// open, too. If that fails, the kept descriptor is read, if it is still the file of that name. Otherwise the error has
+  /// advice.
   ConfigResult load();
 
   /// Whether a read has not returned. Its thread must not outlive the process's objects.

@@ -46,7 +46,7 @@ std::string to_string(const Error& error);
 /// to kIo.
 ErrorCode code_of_errno(int system_errno);
 
-/// Makes an error from a failed system call on `path`. `detail` may say what to do.
+/// Makes an error from a failed system call on `path`. `detail` may have advice.
 Error system_error(std::string_view path, int system_errno, std::string_view detail = {});
 
 /// Allocation failure in this process while reading `path`: code kNoMemory without an errno, unlike a call that failed with

@@ -405,7 +405,7 @@ bool QueriedList::end_recording() {
 bool QueriedList::read_sysctl(std::string_view name, char* to, std::size_t& size) {
   auto view = view_of(OperatingSystem::kFreeBsd);
   if (!view) return fail(std::move(view.error()));
-  constexpr std::size_t kMaxHinted = 4096;  // the caller's buffer size says little about the sysctl's size
+  constexpr std::size_t kMaxHinted = 4096;  // the caller's buffer may be much larger than the sysctl
   Buffer bytes;
   if (auto result = (*view)->read_sysctl(name, bytes, std::min(size, kMaxHinted)); !result)
     return fail(std::move(result.error()));

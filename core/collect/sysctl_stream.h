@@ -35,10 +35,10 @@ struct SysctlStream {
 inline constexpr SysctlStream kMallocStream{"kern.malloc_stats", "kern.malloc_count", "kern.smp.maxcpus", false, 32};
 inline constexpr SysctlStream kZoneStream{"vm.zone_stats", "vm.zone_count", "kern.smp.maxid", true, UmaRecord::kSize};
 
-/// Reads the stream into `out`, with room for one record more than the kernel counts. Asking for the size would make the
-/// kernel walk everything twice under the lock of its list. `size`: bytes of the stream at the previous read, 0 before the
-/// first; a live kernel uses it instead of the counts. Overwrites `scratch`. Errors: those of KernelView::read_sysctl for
-/// the stream itself. If the counts are missing, the kernel is asked for the size after all.
+/// Reads the stream into `out`, with room for one record more than the kernel counts. A request for the size would make the
+/// kernel walk everything twice under the lock of its list, so it is made only if the counts are missing. `size`: bytes of
+/// the stream at the previous read, 0 before the first; on a live kernel it replaces the counts. Overwrites `scratch`.
+/// Errors: those of KernelView::read_sysctl for the stream itself.
 inline Result<void> read_sysctl_stream(KernelView& view, const SysctlStream& stream, std::size_t& size, Buffer& out,
                                        Buffer& scratch) {
   constexpr std::uint64_t kMaxRoom = std::uint64_t{1} << 30;

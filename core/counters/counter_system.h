@@ -39,7 +39,7 @@ enum class Refusal : int {
   kNoHypervisor = 11,
 };
 
-/// A refusal with errno and a message that names the event and says what to do.
+/// A refusal with errno and a message that names the event and a remedy.
 struct Refused {
   Refusal refusal = Refusal::kNone;
   int system_errno = 0;

@@ -128,7 +128,7 @@ struct Evidence {
 
   /// nullptr: the inspection was not made, or has no answer.
   [[nodiscard]] const InspectionAnswer* inspection(std::string_view question) const;
-  /// The count in the answer's row of this name, 0 without such a row; nothing: not asked, or not all could be inspected.
+  /// The count in the answer's row of this name, 0 without such a row; nothing: not inspected, or only in part.
   [[nodiscard]] std::optional<double> inspected_count(std::string_view question, std::string_view name) const;
   [[nodiscard]] const TypeEvidence* type(Allocator allocator, std::string_view name) const;
   /// All samples of a metric; empty if the kernel or this memstatd does not have it.

@@ -40,7 +40,7 @@ Result<void> ModulesTable::read(Buffer& out) {
 
 Result<void> TmpfsMountsTable::read(Buffer& out) {
   out.clear();
-  const int count = ::getfsstat(nullptr, 0, MNT_NOWAIT);  // does not ask file systems, some of which may hang
+  const int count = ::getfsstat(nullptr, 0, MNT_NOWAIT);  // does not query the file systems, some of which may hang
   if (count < 0) return system_error("getfsstat", errno);
   std::vector<struct statfs> mounts(static_cast<std::size_t>(count) + 8);
   const int filled = ::getfsstat(mounts.data(), static_cast<long>(mounts.size() * sizeof mounts[0]), MNT_NOWAIT);

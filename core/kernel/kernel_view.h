@@ -128,7 +128,7 @@ class KernelView {
   virtual Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out);
 
   /// Whether each poll must be complete, because polls are being recorded and a replay may start with any of them.
-  /// Sources then read again even what they already know.
+  /// Sources then read even data that they have already.
   [[nodiscard]] virtual bool wants_whole_polls() const { return false; }
 
   /// Whether reads show this machine now, so that slowly changing data can be skipped. A capture shows another moment

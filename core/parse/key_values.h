@@ -15,7 +15,7 @@ namespace memstat {
 /// A wanted number and its value.
 struct KeyedNumber {
   std::string_view key;                ///< Without the colon.
-  std::optional<std::uint64_t> value;  ///< Nothing if the text has no such line. In bytes if the line says kB.
+  std::optional<std::uint64_t> value;  ///< Nothing if the text has no such line. In bytes if the line is in kB.
 };
 
 /// Makes numbers without values, in the order of `keys`.

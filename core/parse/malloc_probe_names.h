@@ -22,7 +22,7 @@ class MallocProbeNames {
   Result<void> take(const StatisticsStream& stream);
 
   /// The place of the type that a probe of this name belongs to. kUnknown if there is none. kShared if there are several:
-  /// the kernel gives only one of them a probe, and does not say which.
+  /// the kernel gives only one of them a probe, and does not report which.
   [[nodiscard]] std::size_t find(std::string_view probe) const;
   static constexpr std::size_t kUnknown = ~std::size_t{0};
   static constexpr std::size_t kShared = kUnknown - 1;

@@ -19,7 +19,7 @@ class StatisticsStream {
  public:
   /// Checks header and size. Extra bytes after the last record are accepted. `name` is the sysctl, for messages;
   /// `record_header` is the size of a record before its blocks. Errors, with the offset: kVersion; kData if there are no
-  /// records, fewer bytes than the header says, or an impossible number of CPUs.
+  /// records, fewer bytes than the header requires, or an impossible number of CPUs.
   static Result<StatisticsStream> open(std::string_view name, std::string_view bytes, std::size_t record_header);
 
   [[nodiscard]] std::uint32_t count() const { return count_; }

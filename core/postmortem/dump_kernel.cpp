@@ -34,7 +34,7 @@ Result<DumpKernel> open_dump_kernel(const DumpFile& dump) {
   if (dump.format == DumpFormat::kMinidump) return open_freebsd_kernel(dump);
   auto memory = open_dump_memory(dump);
   if (!memory) return std::move(memory.error());
-  // Without a kernel file, try Linux: its error says what is missing.
+  // Without a kernel file, try Linux: its error names what is missing.
   if ((*memory)->vmcoreinfo().empty() && !kernel_candidates(dump.file.name()).empty()) return open_freebsd_kernel(dump);
   auto image = KernelImage::open(*std::move(memory));
   if (!image) return std::move(image.error());

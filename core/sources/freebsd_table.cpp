@@ -334,8 +334,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// Limits; and kern.ipc.sfstat, which counts what this table has on few machines, and memstatctl mbufs needs it in
-/// recordings.
+/// Limits, and kern.ipc.sfstat. Few machines have sendfile buffers, but memstatctl mbufs needs that sysctl in recordings.
 bool is_setting(std::string_view name) {
   constexpr std::string_view kOthers[] = {"vm.kmem_size",    "vm.overcommit",   "kern.ipc.shmmni",
                                           "kern.ipc.shmall", "kern.ipc.semmni", "kern.ipc.semmns",

@@ -205,8 +205,8 @@ struct State final : ReaderState {
   Buffer scratch;           ///< content of the switch
 };
 
-/// Whether the kernel's switch says that it counts nothing. If the switch was unreadable at the start, it is not read again,
-/// because formatting an error for every failed read would be wasted work.
+/// Whether the kernel's switch is off, so that nothing is counted. If the switch was unreadable at the start, it is not read
+/// again, because formatting an error for every failed read would be wasted work.
 bool is_switched_off(KernelView& view, State& state) {
   return state.has_switch && view.read_file(kSwitch, state.scratch) && trim(state.scratch.view()) == "0";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A snapshot with its pages, each rendered for whoever asks first.
+// A snapshot with its pages, each rendered on first use.
 #pragma once
 
 #include <array>
@@ -49,8 +49,8 @@ class LazyPage {
   Buffer bytes_ MEMSTAT_GUARDED_BY(mutex_);  // constant once rendered
 };
 
-/// page_of() in exposition.h renders a page in the first thread that asks, since most polls come between two scrapes. Thread
-/// safety: immutable once published, except that lazy pages lock themselves; until then it belongs to its builder.
+/// page_of() in exposition.h renders a page in the first thread that needs it, since most polls come between two scrapes.
+/// Thread safety: immutable once published, except that lazy pages lock themselves; until then it belongs to its builder.
 class RenderedSnapshot : public Snapshot {
  public:
   std::size_t series = 0;  ///< Number of series on its pages.

@@ -41,7 +41,7 @@ struct HttpServerOptions {
   /// bytes is evicted.
   std::size_t unsent_bytes = 16 << 20;
   /// Time for which an idle connection is kept open. Longer than Prometheus's five minutes, so that the client closes it:
-  /// only the client knows whether it is about to send a request. 0: none is kept.
+  /// a server that closes it might lose a request that is on its way. 0: none is kept.
   std::chrono::milliseconds keep_alive_idle{360'000};
   /// Receives errors, one line per call, on any thread. May be empty. Unauthorized clients can cause lines, so limit
   /// their rate.

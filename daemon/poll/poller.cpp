@@ -331,7 +331,7 @@ void Poller::failed(Entry& entry, const Error& error, double seconds, std::int64
     return;
   }
   entry.refusal.clear();
-  // Keep the error from open(). It was made with privileges and says what to do; losing privileges afterwards is
+  // Keep the error from open(). It was made with privileges and has a remedy; losing privileges afterwards is
   // expected.
   const bool is_old = entry.open_failure == error.code || (entry.open_failure && error.code == ErrorCode::kPermission);
   if (entry.status.state == SourceState::kDown && is_old) return;
@@ -415,7 +415,7 @@ void Poller::commit(Entry& entry, std::int64_t now_ns) {
   } else if (is_not_due(entry, result.error(), now_ns)) {  // keeps its previous values
   } else if (result.error().code == ErrorCode::kNotPresent && entry.has_giver()) {
     set_needless(entry);
-  } else if (reader_.is_cancelled()) {  // Cut short by the stop, so it says nothing about the source.
+  } else if (reader_.is_cancelled()) {  // Cut short by the stop, which is not a failure of the source.
     was_cut_ = true;
   } else {
     failed(entry, result.error(), seconds, now_ns);

@@ -56,7 +56,7 @@ class ServiceWatch {
 
   /// Call after each poll.
   void polled();
-  /// Start and end of a reload; see Reloading. Sent only to a manager that knows that memstatd is ready.
+  /// Start and end of a reload; see Reloading. Sent only after READY.
   void reloading();
   void reloaded();
 

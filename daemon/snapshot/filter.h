@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Selects the part of a page that one request wants: allocators, types and metrics by exact name.
+// Selects the requested part of a page: allocators, types and metrics by exact name.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxPoints = 240;
 constexpr double kMinBytes = 65536;
 constexpr double kMinShareOfMemory = 1e-4;
 constexpr double kMinObjects = 32;
-/// Programs use more memory while they work, so growth over a shorter time says nothing about a control group.
+/// Programs use more memory while they work, so growth of a control group over a shorter time is not evidence.
 constexpr double kMinGroupSeconds = 60;
 
 /// Non-cache bytes of each control group: program memory, and kernel memory that cannot be reclaimed.

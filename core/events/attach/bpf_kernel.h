@@ -31,7 +31,7 @@ using BtfPointer = std::unique_ptr<btf, ClosedBy<btf__free>>;
 using ObjectPointer = std::unique_ptr<bpf_object, ClosedBy<bpf_object__close>>;
 using LinkPointer = std::unique_ptr<bpf_link, ClosedBy<bpf_link__destroy>>;
 
-/// An error for an errno of the kernel, positive or negative. kPermission says which privileges are needed.
+/// An error for an errno of the kernel, positive or negative. kPermission names the missing privileges.
 Error refused(std::string_view what, int number);
 Error not_present(std::string_view what, std::string_view why);
 /// The first bytes of a file of the kernel; "" when it cannot be read.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Classes of GFP flags. The flags say what the kernel may do to find memory. C, for BPF programs and memstatd.
+/* Classes of GFP flags. The flags limit what the kernel may do to find memory. C, for BPF programs and memstatd.
  * Thread safety: types and a pure function. */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Groups blocks in use by who allocated them, and decides which groups look like leaks.
+// Groups blocks in use by call stack, and decides which groups look like leaks.
 #pragma once
 
 #include <cstddef>

@@ -143,7 +143,7 @@ Result<void> look(Inspector& inspector) {
   for (const auto& [uid, use] : machine.watches) add_use(inspector, use, "epoll watches", use.count, watches);
   const auto marks = setting(inspector, "/proc/sys/fs/fanotify/max_user_marks");
   for (const auto& [uid, use] : machine.marks) {
-    if (uid != "0") add_use(inspector, use, "fanotify marks", use.count, marks);  // root may ask for no limit
+    if (uid != "0") add_use(inspector, use, "fanotify marks", use.count, marks);  // root may choose to have no limit
   }
   for (std::size_t i = 0; i < kSpaces.size(); ++i) {
     const std::uint64_t made = machine.spaces[i].count - std::min<std::uint64_t>(machine.spaces[i].count, 1);  // at boot

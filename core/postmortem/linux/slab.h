@@ -5,9 +5,9 @@
 //                             -> cpu_slab of each CPU: a slab, and a list of partial ones (until 6.19)
 //                             -> cpu_sheaves of each CPU: arrays of free objects (since 6.18); the node's barn has more
 //
-// The crash may have happened anywhere, and because of this memory: lists may be torn, pointers poisoned. Each list is
-// followed only while its back pointers are right, and problems are reported for the cache that they belong to. SLAB, an
-// alternative until Linux 6.7, and SLOB (until 6.3) are not supported.
+// The crash may have happened at any point, and corrupt memory may have caused it: lists may be torn, pointers poisoned.
+// Each list is followed only while its back pointers are right, and problems are reported for the cache that they belong to.
+// SLAB, an alternative until Linux 6.7, and SLOB (until 6.3) are not supported.
 #pragma once
 
 #include <array>

@@ -214,8 +214,8 @@ class EngineSource final : public ReportSource {
     return options;
   }
 
-  /// Asks who is responsible for the findings, if their causes name a question. Failures are ignored: each finding has
-  /// the command as its next step.
+  /// Runs the inspections that the causes of the findings name. Failures are ignored: each finding has the command as its
+  /// next step.
   std::vector<InspectionAnswer> ask_for(const Findings& findings) {
     std::vector<InspectionAnswer> answers;
     const bool is_linux = view_->os() == OperatingSystem::kLinux;

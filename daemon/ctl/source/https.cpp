@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// https through libcurl, which is loaded on demand: memstatd itself speaks plain HTTP, so few users need it.
+// https through libcurl, which is loaded on demand: memstatd itself serves plain HTTP, so few users need it.
 #include <dlfcn.h>
 
 #include <array>
