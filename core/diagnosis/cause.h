@@ -87,6 +87,12 @@ void for_each_cause(Visit visit) {
     for (const Cause& cause : *family) visit(cause);
   }
 }
+/// The command of a table's row for this system.
+template <typename Row>
+std::string_view next_step(const Evidence& evidence, const Row& row) {
+  return evidence.system == EvidenceSystem::kFreeBsd && !row.next_on_freebsd.empty() ? row.next_on_freebsd : row.next;
+}
+
 constexpr bool is_of_system(const Cause& cause, EvidenceSystem system) {
   return cause.system == CauseSystem::kBoth || (cause.system == CauseSystem::kLinux) == (system == EvidenceSystem::kLinux);
 }

@@ -19,7 +19,8 @@ struct Kind {
   std::string_view what;                  ///< for the headline; "": the type's own name
   std::string_view effect;
   std::string_view next;
-  std::string_view asks = {};  ///< the inspection that names the holder
+  std::string_view next_on_freebsd = {};  ///< "": the same command
+  std::string_view asks = {};             ///< the inspection that names the holder
   std::string_view runbook;
   double brings = 1;  ///< all memory that each object needs, as a multiple of its own size
 };
@@ -50,6 +51,7 @@ constexpr std::array kKinds{
          .what = "Open files",
          .effect = "A program opens files or sockets without closing them.",
          .next = "for p in /proc/[0-9]*; do echo $(ls $p/fd 2>/dev/null | wc -l) $p $(cat $p/comm); done | sort -rn | head",
+         .next_on_freebsd = "fstat | awk '{print $2, $3}' | sort | uniq -c | sort -rn | head",
          .asks = "files",
          .runbook = "MemstatFileHandles"},
     Kind{.name = "file_leak",
@@ -65,6 +67,7 @@ constexpr std::array kKinds{
          .what = "Threads",
          .effect = "A program starts threads or processes without ending them.",
          .next = "ps -eo nlwp,pid,user,comm --sort=-nlwp | head",
+         .next_on_freebsd = "ps -axo nlwp,pid,user,comm | sort -rn | head",
          .asks = "threads",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "thread_growth",
@@ -128,6 +131,7 @@ constexpr std::array kKinds{
          .next = "memstatctl origins --limit 10",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "notify_queue",
+         .system = CauseSystem::kLinux,
          .allocator = "slab",
          .types = {"fanotify_path_event", "fanotify_fid_event", "fanotify_fh_event", "fanotify_event*",
                    "fanotify_perm_event"},
@@ -187,6 +191,7 @@ constexpr std::array kKinds{
          .what = "Program memory",
          .effect = "A program uses more and more memory.",
          .next = "ps -eo rss,pid,user,comm --sort=-rss | head",
+         .next_on_freebsd = "ps -axo rss,pid,user,comm | sort -rn | head",
          .asks = "anonymous",
          .runbook = "MemstatKernelMemoryGoneInADay"},
     Kind{.name = "shared_memory_growth",
@@ -221,6 +226,7 @@ constexpr std::array kKinds{
          .what = "Unaccounted memory",
          .effect = "A driver, a pipe, a ring buffer or a hypervisor holds whole pages.",
          .next = "memstatctl origins --limit 10; lsmod | head -40",
+         .next_on_freebsd = "kldstat; memstatctl types --sort bytes --limit 15",
          .asks = "rings",
          .runbook = "MemstatUnaccountedGrowth"},
     Kind{.name = "page_table_growth",
@@ -229,6 +235,7 @@ constexpr std::array kKinds{
          .what = "Page tables",
          .effect = "Processes map more and more memory.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+         .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
          .asks = "page-tables",
          .runbook = "MemstatLeakSuspected"},
     Kind{.name = "memory_growth",
@@ -409,7 +416,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                     .value = finding.seconds_left});
     }
     add_subjects(evidence, growth, finding);
-    finding.leads_to(kind.effect).then(kind.next);
+    finding.leads_to(kind.effect).then(next_step(evidence, kind));
     if (!kind.what.empty()) merge_last(found, begin);
   }
   if (found.size() == begin && cause.name == "vfs_pinned") look_at_pinned_names(evidence, cause, found);

@@ -19,8 +19,9 @@ struct Part {
   std::string_view headline;  ///< precedes the amount
   std::string_view effect;
   std::string_view next;
-  std::string_view asks = {};    ///< the inspection that names the holder
-  std::string_view metric = {};  ///< the metric with the bytes; "": the account
+  std::string_view next_on_freebsd = {};  ///< "": the same command
+  std::string_view asks = {};             ///< the inspection that names the holder
+  std::string_view metric = {};           ///< the metric with the bytes; "": the account
   std::array<std::string_view, 1> needs;
   double most_share = 1;            ///< above this share it is notable even if memory is available
   const Charge* charged = nullptr;  ///< to control groups
@@ -48,6 +49,7 @@ constexpr std::array kParts{
          .headline = "Page tables take ",
          .effect = "Many processes map the same memory in small pages; huge pages would need a fraction.",
          .next = "grep VmPTE /proc/[0-9]*/status | sort -k2 -rn | head",
+         .next_on_freebsd = "ps -axo vsz,pid,user,comm | sort -rn | head",
          .asks = "page-tables",
          .needs = {"account/page_tables"},
          .charged = &kKernelMemory,
@@ -362,7 +364,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                   .value = evidence.available_bytes});
   }
   finding.bytes = *bytes;
-  finding.is_about("account", part.part).leads_to(part.effect).then(part.next);
+  finding.is_about("account", part.part).leads_to(part.effect);
+  finding.then(next_step(evidence, part));
   if (caller != nullptr) name_caller(*caller, finding);
   if (mount != nullptr) name_mount(*mount, finding);
   if (part.charged != nullptr) name_holder(evidence, *part.charged, Holds::kNow, *bytes / 3, finding);

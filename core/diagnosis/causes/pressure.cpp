@@ -151,7 +151,8 @@ void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& 
   finding.fact(available_fact(evidence));
   name_holder(evidence, kSwapSpace, Holds::kNow, *total / 3, finding);
   finding.leads_to("At the next shortage the kernel will kill a process.")
-      .then("grep VmSwap /proc/[0-9]*/status | sort -k2 -rn | head");
+      .then(evidence.system == EvidenceSystem::kFreeBsd ? "swapinfo -h"
+                                                        : "grep VmSwap /proc/[0-9]*/status | sort -k2 -rn | head");
 }
 
 /// A zone of Linux below `min` while the machine has memory: requests that can use no other zone fail.

@@ -61,6 +61,34 @@ TEST(Growth, OfAnotherSystemIsNeitherFoundNorMissed) {
   for (const NotChecked& one : diagnosis.not_checked) EXPECT_NE(one.cause, "slab_leak");
 }
 
+constexpr Grower kFreeBsdGrowers[] = {
+    {"file_leak", "table", "files"},       {"thread_growth", "table", "threads"},
+    {"table_growth", "table", "sysv_shm"}, {"anonymous_growth", "account", "active"},
+    {"memory_growth", "account", "kmem"},  {"unaccounted_growth", "account", "unaccounted"},
+    {"malloc_growth", "malloc", "devbuf"}, {"page_table_growth", "account", "page_tables"},
+    {"zone_growth", "uma", "NAMEI"},       {"other_growth", "page", "wired"}};
+
+TEST(Growth, OnFreeBsdTheNextStepIsACommandOfFreeBsd) {
+  std::vector<std::string> shown;
+  for (const Grower& one : kFreeBsdGrowers) {
+    EvidenceOfMachine machine(EvidenceSystem::kFreeBsd);
+    machine.growing(one.allocator, one.name, 500 * kMiB, 200 * kMiB, 7000);
+    const Findings found = machine.find();
+    ASSERT_EQ(found.size(), 1U) << one.cause;
+    ASSERT_FALSE(found[0].next.empty()) << one.cause;
+    shown.push_back(found[0].cause);
+    for (const std::string& command : found[0].next) {
+      for (const std::string_view of_linux : {"/proc/", "/sys/", "--sort=", "lsmod", "ss -"}) {
+        EXPECT_EQ(command.find(of_linux), std::string::npos) << one.cause << ": " << command;
+      }
+    }
+  }
+  for_each_cause([&](const Cause& cause) {
+    if (cause.watches != Watches::kGrowth || cause.system == CauseSystem::kLinux) return;
+    EXPECT_EQ(std::count(shown.begin(), shown.end(), cause.name), 1) << cause.name;
+  });
+}
+
 TEST(Growth, SaysWhenMemoryIsGoneWithinWhatWasWatched) {
   EvidenceOfMachine machine;
   GrowthEvidence& growth = machine.growing("account", "anonymous", 500 * kMiB, 200 * kMiB, 7000);

@@ -134,6 +134,10 @@ TEST(LargePart, HalfAsManyPageTablesAreMuchForMemoryThatNeedsFew) {
   machine.part("anonymous", 40 * EvidenceOfMachine::kGiB);
   machine.part("page_tables", 0.03 * machine.evidence.total_bytes);
   EXPECT_EQ(machine.words(), "notable page_tables_large");
+  EXPECT_THAT(machine.find()[0].next, testing::ElementsAre(testing::StartsWith("grep VmPTE /proc/")));
+  machine.evidence.system = EvidenceSystem::kFreeBsd;
+  EXPECT_THAT(machine.find()[0].next, testing::ElementsAre(testing::StartsWith("ps -axo vsz")));
+  machine.evidence.system = EvidenceSystem::kLinux;
   machine.evidence.metrics[0].value = 400 * EvidenceOfMachine::kGiB;
   EXPECT_EQ(machine.words(), "") << "each page is mapped once";
 }

@@ -89,6 +89,8 @@ TEST(Pressure, FullSwapMattersWhileMemoryIsShort) {
   free.value = 0.09 * 2 * kGiB;
   EXPECT_EQ(machine.words(), "wasteful swap_full");
   EXPECT_THAT(machine.find()[0].headline, testing::StartsWith("91 % of swap (2 GiB) is in use"));
+  machine.evidence.system = EvidenceSystem::kFreeBsd;
+  EXPECT_THAT(machine.find()[0].next, testing::ElementsAre("swapinfo -h"));
   free.value = 0.11 * 2 * kGiB;
   EXPECT_EQ(machine.words(), "");
 }
