@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """memstatctl watch, leaks, show, record, replay and explain as used by people and scripts."""
 import csv
+import glob
 import io
 import json
 import os
@@ -242,6 +243,17 @@ class Explain(unittest.TestCase):
         self.assertIn("Quiet it", output("explain", alerts[0]))
         for alert in alerts[::7]:
             self.assertIn("Quiet it", output("explain", alert))
+
+    def test_every_column_of_a_report_is_known(self):
+        titles = set()
+        for path in glob.glob(os.path.join(program.SOURCE_DIR, "daemon", "ctl", "commands", "*.cpp")):
+            with open(path, encoding="utf-8") as file:
+                titles.update(title for title in re.findall(r'\.title = "([^"]+)"', file.read()) if title.strip())
+        self.assertGreaterEqual(titles, {"ALLOCATOR", "TYPE", "COMMAND", "GROUP", "PID"})
+        for title in sorted(titles):
+            done = run("explain", title, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("column", {row["kind"] for row in json.loads(done.stdout)["explanations"]}, title)
 
     def test_unknown_words_name_the_nearest(self):
         done = run("explain", "dentrys")
