@@ -112,6 +112,15 @@ std::string join_words(std::span<const std::string_view> words, std::string_view
   return text;
 }
 
+std::string in_quotes(std::string_view text, std::string_view special) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) out += '\\';
+    out += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return out + "'";
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto fold = [](char c) { return c == '-' ? '_' : ascii_lower(c); };
   std::vector<std::size_t> row(b.size() + 1);

@@ -69,6 +69,9 @@ std::string separated(const Range& range, std::string_view separator, TextOf tex
   return text;
 }
 
+/// `text` in single quotes, as one word of a shell. Characters in `special` are escaped with a backslash.
+std::string in_quotes(std::string_view text, std::string_view special = {});
+
 /// Edit distance (insert, delete, replace) between `a` and `b`, ignoring case and treating '-' and '_' as equal. Both texts
 /// must be short.
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/text.h"
+
 namespace memstat {
 namespace {
 
@@ -87,10 +89,7 @@ std::string shell_word(std::string_view text) {
     return (c < 0x80 && std::isalnum(c) != 0) ||
            std::string_view("/._-:@%+,=").find(static_cast<char>(c)) != std::string_view::npos;
   });
-  if (is_plain) return std::string(text);
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
+  return is_plain ? std::string(text) : in_quotes(text);
 }
 
 }  // namespace memstat

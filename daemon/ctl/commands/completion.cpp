@@ -46,16 +46,6 @@ bool takes_argument(const Command& command, std::string_view name) {
                      [name](const Option& option) { return option.name == name; });
 }
 
-/// Single-quotes a text for a shell. Characters in `special` are escaped with a backslash.
-std::string in_quotes(const std::string& text, std::string_view special = {}) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (special.find(c) != std::string_view::npos) out += '\\';
-    out += c == '\'' ? "'\\''" : std::string(1, c);
-  }
-  return out + "'";
-}
-
 std::string shell_names() { return separated(kShells, " "); }
 
 /// The commands that take a type, as a bash pattern: "watch|cpu".

@@ -176,6 +176,12 @@ TEST(JoinWords, PutsTheLastWordBeforeTheLastOne) {
   EXPECT_EQ(join_words(words, " and "), "a, b and c");
 }
 
+TEST(InQuotes, MakesOneWordOfAShell) {
+  EXPECT_EQ(in_quotes(""), "''");
+  EXPECT_EQ(in_quotes("$(a) 'b'"), R"('$(a) '\''b'\''')");
+  EXPECT_EQ(in_quotes("a:b", ":"), R"('a\:b')");
+}
+
 TEST(EditDistance, CountsEditsAndIsBlindToCasesAndDashes) {
   EXPECT_EQ(edit_distance("", ""), 0U);
   EXPECT_EQ(edit_distance("", "abc"), 3U);
