@@ -201,7 +201,7 @@ MEMSTAT_EXPORT uint64_t memstat_get_count(const struct memory_type* mtp);
 /* Objects cached for reuse, an amount. UMA: all CPUs' caches + zonefree + kegfree. slab: num_objs - active_objs. vmalloc:
  * freed areas that are not yet unmapped, in the type "unknown (unpurged)" only. */
 MEMSTAT_EXPORT uint64_t memstat_get_free(const struct memory_type* mtp);
-/* Failed allocations, a counter. UMA (uth_fails); the bucket zones fail routinely. */
+/* Failed allocations, a counter. UMA (uth_fails); some zones fail routinely. */
 MEMSTAT_EXPORT uint64_t memstat_get_failures(const struct memory_type* mtp);
 /* Allocations that waited at the limit, a counter. UMA (uth_sleeps). */
 MEMSTAT_EXPORT uint64_t memstat_get_sleeps(const struct memory_type* mtp);

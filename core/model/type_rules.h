@@ -10,10 +10,11 @@
 
 namespace memstat {
 
-/// Whether failures of the type are routine. They are for uma(9)'s bucket zones: a bucket is allocated without waiting, and
-/// the zone works without it (sys/vm/uma_core.c, bucket_alloc).
+/// Whether failures of the type are routine, because the kernel allocates without waiting and has a second way: without a
+/// bucket a zone works, too (sys/vm/uma_core.c, bucket_alloc), pages also come from the free lists (sys/vm/vm_page.c,
+/// vm_page_alloc_domain_after), and boundary tags from a reserve (sys/kern/subr_vmem.c, bt_fill).
 constexpr bool fails_routinely(Allocator allocator, std::string_view type) {
-  return allocator == Allocator::kUma && type.ends_with(" Bucket");
+  return allocator == Allocator::kUma && (type.ends_with(" Bucket") || type == "vm pgcache" || type == "vmem btag");
 }
 
 /// Whether the type's memory also appears, in parts, under other types: page zones, control groups, processes, address

@@ -94,8 +94,8 @@
     // Pools that are meant to be full, so that their limit raises no alert.
     fullByDesign: 'memcg|hugetlb|zswap',
     fullByDesignTypes: 'buffer_(space|headers)|tcp_time_wait',
-    // uma(9)'s bucket zones: an allocation without a bucket still succeeds.
-    failsRoutinely: '[0-9]+ Bucket',
+    // Zones of uma(9) without which an allocation still succeeds: buckets, the cache of pages, tags that have a reserve.
+    failsRoutinely: '[0-9]+ Bucket|vm pgcache|vmem btag',
     // Caches that the kernel reclaims on demand. They leak only if they grow although memory is short.
     reclaimable: 'dentry|buffer_head|radix_tree_node|xarray_node|ext4_extent_status|xfs_(buf|ili)|.*inode.*|.*[vz]node.*|VNODE.*|.*VFS Cache|vm_page.*|vm pgcache|BUF TRIE|solaris|abd_chunk.*|arc_.*|dbuf.*|dmu_.*|dnode.*|sa_cache|zio_.*',
     // Parts of the memory account that do not belong to the kernel, and parts of the kernel's that it can reclaim.

@@ -23,9 +23,8 @@ PROBLEMS = {
     "freebsd-15.0-amd64-2cpu-files-full": {"MemstatFileHandles", "MemstatNearLimit", "MemstatSoftLimit"},
     "freebsd-15.0-amd64-2cpu-pipes-full": {"MemstatNearLimit"},
     "freebsd-15.0-amd64-2cpu-tables-full": {"MemstatLimitHit", "MemstatNearLimit"},
-    "freebsd-15.0-amd64-2cpu-arc-large": {"MemstatAllocationFailures"},  # of per-CPU caches of pages, while the ARC filled memory
     "freebsd-15.0-amd64-2cpu-dtmalloc-live": {"MemstatLimitHit", "MemstatNearLimit"},  # segments and semaphores as in tables-full
-    "freebsd-15.0-amd64-2cpu-killed": {"MemstatAllocationFailures", "MemstatMemoryShortfall", "MemstatOutOfMemoryKill"},
+    "freebsd-15.0-amd64-2cpu-killed": {"MemstatMemoryShortfall", "MemstatOutOfMemoryKill"},
     "freebsd-15.0-amd64-2cpu-scattered": {"MemstatAllocationFailures", "MemstatMemoryShortfall"},
     "linux-6.1-evidence": {"MemstatControlGroupTasks"},  # a group was refused a fork
     "linux-6.12-evidence": {"MemstatControlGroupTasks"},

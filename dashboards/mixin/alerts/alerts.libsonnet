@@ -3,7 +3,7 @@
 // how to silence it.
 //
 // Deliberately without an alert:
-// - uma(9)'s bucket zones, which fail routinely; pools of huge pages, zswap, the buffer cache and TIME-WAIT sockets at their
+// - zones of uma(9) that fail routinely; pools of huge pages, zswap, the buffer cache and TIME-WAIT sockets at their
 // limit, because they are meant to be full;
 // - control groups near a limit, because page cache fills a group up to its limit on healthy hosts;
 // - failures of kmalloc_site, because each is also a failure of a slab cache;

@@ -93,7 +93,7 @@ function(c, g)
                 empty: 'this host shows no types',
                 queries: [['topk(10, %s)' % type('memstat_type_bytes', ranked), host + ' {{allocator}} {{type}}']] },
         lines { title: 'Failures, limit hits and waits', unit: 'opm', to: 'type',
-                description: 'Times per minute that an allocation failed, waited, or hit a limit. Without control groups and the bucket zones of uma(9). Linux counts these of few allocators.',
+                description: 'Times per minute that an allocation failed, waited, or hit a limit. Without control groups and the zones of uma(9) that fail routinely. Linux counts these of few allocators.',
                 empty: 'nothing fails or waits',
                 queries: [['topk(10, 60 * rate(%s[$__rate_interval]) > 0)' % type('memstat_type_failures_total', 'type!~"%s",allocator!="memcg"' % c.failsRoutinely), host + ' {{allocator}} {{type}}: failed'],
                           ['topk(10, 60 * rate(%s[$__rate_interval]) > 0)' % type('memstat_type_limit_hits_total', 'allocator!="memcg"'), host + ' {{allocator}} {{type}}: limit hit'],
