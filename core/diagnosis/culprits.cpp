@@ -40,6 +40,9 @@ std::string_view named(const Finding& finding, std::string_view kind) {
   return found == finding.who.end() ? std::string_view() : std::string_view(found->name);
 }
 
+/// memstat's own processes, which examine the others.
+bool is_own(const Holder& holder) { return holder.command == "memstatctl" || holder.command == "memstatd"; }
+
 /// Whether the holder may be the cause. A quota belongs to one user. Growth belongs to the group that was charged for it: a
 /// larger holder elsewhere had its memory before.
 bool is_suspect(const Finding& finding, const Holder& holder) {
@@ -50,14 +53,17 @@ bool is_suspect(const Finding& finding, const Holder& holder) {
   return !has_grown || group.empty() || is_within(holder.group, group);
 }
 
-/// The largest suspects, or the largest of all of their kind if no suspect could be inspected.
+/// The largest suspects, or the largest of all of their kind if no suspect could be inspected. memstat's own processes are
+/// named only if nobody else holds anything.
 std::vector<const Holder*> largest_holders(const InspectionAnswer& answer, const Finding& finding) {
-  const bool has_suspect =
-      std::any_of(answer.holders.begin(), answer.holders.end(), [&](const Holder& one) { return is_suspect(finding, one); });
+  const auto has_any = [&](auto is_wanted) { return std::any_of(answer.holders.begin(), answer.holders.end(), is_wanted); };
+  const bool has_suspect = has_any([&](const Holder& one) { return is_suspect(finding, one); });
+  const bool has_others = has_any([](const Holder& one) { return one.pid != 0 && !is_own(one); });
   const std::string_view holds_as = finding.rule == nullptr ? std::string_view() : finding.rule->holds_as;
   std::vector<const Holder*> largest;
   for (const Holder& holder : answer.holders) {
     if (largest.size() == kMaxNamed) break;
+    if (has_others && is_own(holder)) continue;
     if ((has_suspect || !holds_as.empty()) && !is_suspect(finding, holder)) continue;
     if (held_by(holder) <= 0 || (!largest.empty() && held_by(holder) < kLeastShare * held_by(*largest.front()))) break;
     largest.push_back(&holder);
@@ -127,7 +133,11 @@ std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSys
     if (question.empty() || std::find(questions.begin(), questions.end(), question) != questions.end()) return;
     questions.push_back(question);
   };
-  for (const Finding& finding : findings) ask(finding.asks);
+  for (const Finding& finding : findings) {
+    ask(finding.asks);
+    // The groups of all processes show which group below the named one has any.
+    if (!named(finding, "group").empty()) ask("anonymous");
+  }
   constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {
     if (!is_of_system(cause, system)) return;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/diagnosis/culprits.h"
+#include "core/diagnosis/deeper_group.h"
 #include "core/diagnosis/growth_ranking.h"
 #include "core/diagnosis/words.h"
 
@@ -237,6 +238,7 @@ Diagnosis diagnose(const Evidence& evidence) {
   std::erase_if(diagnosis.ruled_out, is_found);
   std::erase_if(diagnosis.not_checked, [&](const NotChecked& one) { return is_found(one.cause); });
   name_culprits(evidence, diagnosis.findings);
+  if (evidence.system == EvidenceSystem::kLinux) name_deeper_groups(evidence, diagnosis.findings);
   return diagnosis;
 }
 

@@ -239,6 +239,14 @@ bool has_outgrown(const MetricEvidence& part, const KillEvidence* victim) {
   return victim != nullptr && part.labels[0] != "anonymous" && part.change.recent > victim->program_bytes;
 }
 
+/// Whether only the last of several kills helped: its victim was small, but with it something else was freed, such as pipes.
+bool has_freed_other_memory(const Evidence& evidence) {
+  constexpr double kMuch = 0.25;
+  const auto kills = std::count_if(evidence.kills.begin(), evidence.kills.end(),
+                                   [&](const KillEvidence& kill) { return !kill.is_of_group && is_recent(evidence, kill); });
+  return kills >= 2 && evidence.available_bytes && evidence.share(*evidence.available_bytes) >= kMuch;
+}
+
 /// Finds what took the memory. If killing freed much memory, it was program memory, of the victim or of its kind, unless
 /// another part has grown by more. Otherwise it is the largest part now.
 void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
@@ -255,7 +263,7 @@ void add_cause_of_kill(const Evidence& evidence, Finding& finding) {
     return;
   }
   finding.is_about(kAccountAllocator, "anonymous");
-  if (victim == nullptr || evidence.share(victim->program_bytes) < 0.25) return;
+  if (victim == nullptr || (evidence.share(victim->program_bytes) < 0.25 && !has_freed_other_memory(evidence))) return;
   finding.by("process", short_name(victim->command) + " (pid " + std::to_string(victim->pid) + ")");
   if (victim->group.size() > 1) finding.by("group", victim->group);
 }

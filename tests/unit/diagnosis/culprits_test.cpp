@@ -187,5 +187,17 @@ TEST(Culprits, TheGroupOfEachIsNamed) {
   EXPECT_EQ(finding.who[2].name + finding.who[3].name, "/a.service/b.service");
 }
 
+TEST(Culprits, MemstatItselfIsNamedOnlyIfNobodyElseHoldsAny) {
+  EvidenceOfMachine machine;
+  machine.limited(Allocator::kTable, "files", 9900, 10000);
+  machine.evidence.inspections = {
+      answer("files", "process", "open files", {process(1, "memstatctl", 234), process(2, "nginx", 90)})};
+  Finding finding = diagnose(machine.evidence).findings.at(0);
+  ASSERT_EQ(finding.who.size(), 1U);
+  EXPECT_EQ(finding.who[0].name, "nginx (pid 2)");
+  machine.evidence.inspections[0].holders.pop_back();
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).who.at(0).name, "memstatctl (pid 1)");
+}
+
 }  // namespace
 }  // namespace memstat

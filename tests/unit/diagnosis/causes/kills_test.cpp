@@ -275,5 +275,18 @@ TEST(Kills, ThatEndedAreBelowWhatStillFails) {
   EXPECT_EQ(machine.find()[1].facts[0].text, "2 kills in 5 min, the last one 3 min ago");
 }
 
+TEST(Kills, TheLastOfSeveralSmallVictimsThatFreedMemoryIsNamed) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_oom_kills_total", 2);
+  machine.part("anonymous", EvidenceOfMachine::kGiB);
+  machine.evidence.kills = {{.command = "db", .constraint = "none", .group = "/db", .pid = 6, .program_bytes = 6e6}};
+  EXPECT_TRUE(machine.find().at(0).who.empty()) << "one kill says nothing";
+  machine.evidence.kills.push_back(
+      {.command = "node", .constraint = "none", .group = "/user.slice/a", .pid = 7, .program_bytes = 1e5});
+  const Finding finding = machine.find().at(0);
+  ASSERT_EQ(finding.who.size(), 2U);
+  EXPECT_EQ(finding.who[0].name + " " + finding.who[1].name, "node (pid 7) /user.slice/a");
+}
+
 }  // namespace
 }  // namespace memstat::causes::kills

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/diagnosis/deeper_group.h"
+
+#include <gtest/gtest.h>
+
+#include "core/diagnosis/culprits.h"
+#include "core/diagnosis/holder.h"
+#include "tests/support/evidence.h"
+
+namespace memstat {
+namespace {
+
+Holder in_pod(std::string group, std::uint64_t bytes) {
+  return {.pid = 7, .command = "java", .user = {}, .group = std::move(group), .name = {}, .count = {}, .bytes = bytes};
+}
+
+/// A leak that is charged to a group of which nothing deeper is read.
+EvidenceOfMachine leaking_pods(std::vector<Holder> processes) {
+  EvidenceOfMachine machine;
+  machine.growing("slab", "kmalloc-cg-512", 9e7, 8e7, 300);
+  machine.metric(kGroupKernel, 9e7, {"/kubepods/besteffort"}).change.recent = 8e7;
+  machine.evidence.inspections = {answer_to("anonymous", std::move(processes))};
+  machine.evidence.inspections[0].things = "of anonymous memory";
+  return machine;
+}
+
+std::string groups_of(const Finding& finding) {
+  std::string groups;
+  for (const Finding::Who& one : finding.who) groups += (groups.empty() ? "" : " ") + one.name;
+  return groups;
+}
+
+TEST(DeeperGroup, TheOnlyContainerIsNamed) {
+  const EvidenceOfMachine machine =
+      leaking_pods({in_pod("/kubepods/besteffort/pod1/a", 10), in_pod("/kubepods/besteffort/pod1/a", 20),
+                    in_pod("/kubepods/burstable/pod2/b", 10), in_pod("/system.slice", 500)});
+  EXPECT_EQ(groups_of(diagnose(machine.evidence).findings.at(0)), "/kubepods/besteffort /kubepods/besteffort/pod1/a");
+}
+
+TEST(DeeperGroup, ManyOfWhichNoneStandsOutAreNotNamed) {
+  std::vector<Holder> processes;
+  for (const char* pod : {"1", "2", "3", "4"})
+    processes.push_back(in_pod("/kubepods/besteffort/pod" + std::string(pod), 10));
+  EXPECT_EQ(groups_of(diagnose(leaking_pods(processes).evidence).findings.at(0)), "/kubepods/besteffort");
+  processes.pop_back();
+  EXPECT_EQ(diagnose(leaking_pods(processes).evidence).findings.at(0).who.size(), 4U) << "three are few";
+}
+
+TEST(DeeperGroup, TheContainerThatHoldsMostIsNamedAmongMany) {
+  EvidenceOfMachine machine;
+  machine.metric(kGroupEvents, 200, {"/kubepods/burstable", "high"}).change.recent = 100;
+  machine.metric(kGroupStalls, 90, {"/kubepods/burstable", "full"}).change = {.recent = 90, .last = 9};
+  machine.evidence.poll_seconds = 10;
+  machine.evidence.inspections = {
+      answer_to("anonymous", {in_pod("/kubepods/burstable/pod2/b", 900), in_pod("/kubepods/burstable/pod1/a", 100),
+                              in_pod("/kubepods/burstable/pod3/c", 90), in_pod("/kubepods/burstable/pod4/d", 80)})};
+  machine.evidence.inspections[0].things = "of anonymous memory";
+  const Finding finding = diagnose(machine.evidence).findings.at(0);
+  ASSERT_EQ(finding.cause, "cgroup_throttled");
+  EXPECT_EQ(groups_of(finding), "/kubepods/burstable /kubepods/burstable/pod2/b");
+}
+
+TEST(DeeperGroup, AFindingThatNamesAGroupAsksForTheProcesses) {
+  const EvidenceOfMachine machine = leaking_pods({});
+  const std::vector<std::string_view> questions = questions_of(diagnose(machine.evidence).findings);
+  EXPECT_NE(std::find(questions.begin(), questions.end(), "anonymous"), questions.end());
+}
+
+}  // namespace
+}  // namespace memstat
