@@ -25,7 +25,8 @@ struct Part {
   std::array<std::string_view, 1> needs;
   double most_share = 1;            ///< above this share it is notable even if memory is available
   const Charge* charged = nullptr;  ///< to control groups
-  /// Growth since the start, as a share of all memory, that is notable even if memory is available; 0: not examined.
+  /// Growth since the start, as a share of all memory, that is notable even if memory is available or the part is not large
+  /// yet; 0: not examined.
   double gained_share = 0;
   /// Share of all memory that is large if it is also a multiple of what the mapped memory needs; 0: not examined.
   double wasteful_share = 0;
@@ -53,6 +54,7 @@ constexpr std::array kParts{
          .asks = "page-tables",
          .needs = {"account/page_tables"},
          .charged = &kKernelMemory,
+         .gained_share = 0.02,
          .wasteful_share = 0.02},
     Part{.name = "kernel_stacks_large",
          .part = "kernel_stacks",
@@ -76,7 +78,8 @@ constexpr std::array kParts{
          .effect = "Usually removed control groups, BPF maps or network namespaces hold it.",
          .next = "memstatctl types --allocator percpu",
          .needs = {"account/percpu"},
-         .charged = &kKernelMemory},
+         .charged = &kKernelMemory,
+         .gained_share = 0.02},
     Part{.name = "vmalloc_large",
          .part = "vmalloc",
          .system = CauseSystem::kLinux,
@@ -87,7 +90,8 @@ constexpr std::array kParts{
          .effect = "A driver or BPF program holds it.",
          .next = "memstatctl types --allocator vmalloc --limit 10",
          .needs = {"account/vmalloc"},
-         .charged = &kKernelMemory},
+         .charged = &kKernelMemory,
+         .gained_share = 0.03},
     Part{.name = "shared_memory_large",
          .part = "shared",
          .system = CauseSystem::kLinux,
@@ -100,7 +104,8 @@ constexpr std::array kParts{
          .asks = "tmpfs",
          .needs = {"account/shared"},
          .most_share = 0.5,
-         .charged = &kSharedMemory},
+         .charged = &kSharedMemory,
+         .gained_share = 0.15},
     Part{.name = "sysv_shm_unattached",
          .part = "shared",
          .system = CauseSystem::kBoth,
@@ -139,6 +144,7 @@ constexpr std::array kParts{
          .asks = "queues",
          .needs = {"account/sockets"},
          .charged = &kSocketMemory,
+         .gained_share = 0.01,
          .explains = kQueueSymptoms},
     Part{.name = "tracing_large",
          .part = "tracing",
@@ -281,13 +287,14 @@ const MetricEvidence* largest_mount(const Evidence& evidence, double shared) {
   return evidence.share(std::min(all, shared)) >= kShare ? most : nullptr;
 }
 
-/// Whether files in mounts of all mount namespaces are as large a part.
-bool is_of_mounts_elsewhere(const Evidence& evidence, double shared) {
+/// Whether files in mounts of all mount namespaces ("tmpfs"), or memory that no process has mapped ("unmapped"), are as
+/// large a part.
+bool is_much_of(const Evidence& evidence, std::string_view question, double shared) {
   constexpr double kShare = 0.2;
-  const InspectionAnswer* const answer = evidence.inspection("tmpfs");
+  const InspectionAnswer* const answer = evidence.inspection(question);
   if (answer == nullptr) return false;
   double all = 0;
-  for (const Holder& mount : answer->holders) all += static_cast<double>(mount.bytes.value_or(0));
+  for (const Holder& one : answer->holders) all += static_cast<double>(one.bytes.value_or(0));
   return evidence.share(std::min(all, shared)) >= kShare;
 }
 
@@ -317,8 +324,12 @@ double share_of(const Evidence& evidence, const Part& part, double bytes) {
   return is_outside ? bytes / (evidence.total_bytes + bytes) : evidence.share(bytes);
 }
 
+const MetricEvidence* amount_of_part(const Evidence& evidence, const Part& part) {
+  return part.metric.empty() ? evidence.sample("memstat_accounted_bytes", part.part) : evidence.sample(part.metric);
+}
+
 bool has_gained(const Evidence& evidence, const Part& part) {
-  const MetricEvidence* const amount = part.gained_share > 0 ? evidence.sample(part.metric) : nullptr;
+  const MetricEvidence* const amount = part.gained_share > 0 ? amount_of_part(evidence, part) : nullptr;
   return amount != nullptr && evidence.share(amount->change.since_start) >= part.gained_share;
 }
 
@@ -333,17 +344,18 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!bytes || *bytes <= 0) return;
   const TypeEvidence* const caller = part.name == "vmalloc_large" ? largest_caller(evidence) : nullptr;
   const MetricEvidence* const mount = part.name == "shared_memory_large" ? largest_mount(evidence, *bytes) : nullptr;
-  const bool is_elsewhere = part.name == "shared_memory_large" && is_of_mounts_elsewhere(evidence, *bytes);
+  const bool is_elsewhere = part.name == "shared_memory_large" &&
+                            (is_much_of(evidence, "tmpfs", *bytes) || is_much_of(evidence, "unmapped", *bytes));
   const bool is_of_files = mount != nullptr || is_elsewhere;
   const bool stands_out = caller != nullptr || is_of_files;
   const double share = share_of(evidence, part, *bytes);
-  if (share <= part.share && !stands_out && !is_multiple(evidence, part, *bytes)) return;
+  const bool gained = has_gained(evidence, part);
+  if (share <= part.share && !stands_out && !gained && !is_multiple(evidence, part, *bytes)) return;
   const double available = evidence.available_bytes ? evidence.share(*evidence.available_bytes) : 1;
   const bool is_short = available < part.needs_short;
-  const bool gained = has_gained(evidence, part);
   if (!is_short && !gained && !is_of_files && share <= part.most_share) return;
   const bool is_sure = part.share == 0 && grows(evidence, part);  // such a part is 0 on a healthy machine
-  const bool is_likely = gained || (is_short && part.needs_short < 1);
+  const bool is_likely = part.needs_short < 1 && (gained || is_short);
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
                   is_sure     ? Certainty::kConfirmed
@@ -357,6 +369,13 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (const double maps = percpu_maps(evidence); part.name == "percpu_large" && maps > 0) {
     finding.fact(
         {.text = bytes_text(maps) + " of vmalloc for its maps", .source = "vmalloc/pcpu_create_chunk", .value = maps});
+  }
+  if (gained) {
+    const double gain = amount_of_part(evidence, part)->change.since_start;
+    finding.fact({.text = bytes_text(gain) + " more than " + duration_words(evidence.watched_seconds) + " ago",
+                  .source = std::string(part.metric.empty() ? "memstat_accounted_bytes" : part.metric),
+                  .value = gain,
+                  .window_seconds = evidence.watched_seconds});
   }
   if (part.needs_short < 1) {
     finding.fact({.text = percent_text(available) + " of memory is available",
@@ -372,7 +391,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kUses[] = {kGroupKernel, kGroupAnonymous, kGroupParts, kMountBytes};
-constexpr std::string_view kSharedUses[] = {kGroupParts, kMountBytes, "who/tmpfs"};
+constexpr std::string_view kSharedUses[] = {kGroupParts, kMountBytes, "who/tmpfs", "who/unmapped"};
 
 constexpr auto kCauses = causes_of<kParts>([](const Part& part) {
   return Cause{.name = part.name,

@@ -191,5 +191,32 @@ TEST(LargePart, FilesInTmpfsOfContainersCountLikeThoseOfThisNamespace) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(LargePart, WhatHasGainedMuchIsNotableBeforeItIsLarge) {
+  struct Gain {
+    const char* part;
+    double gained;  // shares of memory
+  };
+  for (const Gain& one : {Gain{"page_tables", 0.021}, Gain{"percpu", 0.021}, Gain{"vmalloc", 0.031}, Gain{"sockets", 0.011},
+                          Gain{"shared", 0.16}}) {
+    EvidenceOfMachine machine;
+    MetricEvidence& part = machine.part(one.part, one.gained * machine.evidence.total_bytes);
+    EXPECT_EQ(machine.words(), "") << one.part;
+    part.change.since_start = one.gained * machine.evidence.total_bytes;
+    EXPECT_TRUE(machine.words().starts_with("notable ")) << one.part;
+  }
+}
+
+TEST(LargePart, SharedMemoryThatNoProcessHasMappedIsNotOfADatabase) {
+  EvidenceOfMachine machine;
+  const double bytes = 0.37 * machine.evidence.total_bytes;
+  machine.part("shared", bytes);
+  machine.metric("memstat_memcg_part_bytes", bytes, {"/docker", "shmem"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.inspections = {answer_to("unmapped", {Holder{}})};
+  machine.evidence.inspections[0].holders[0].bytes = static_cast<std::uint64_t>(bytes);
+  EXPECT_EQ(machine.words(), "notable shared_memory_large");
+  EXPECT_EQ(machine.find()[0].who.at(0).name, "/docker");
+}
+
 }  // namespace
 }  // namespace memstat::causes::large_part
