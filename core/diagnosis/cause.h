@@ -41,6 +41,7 @@ struct Cause {
   std::string_view asks = {};      ///< the inspection that names the holder: "files"; "": none
   std::string_view holds_as = {};  ///< part of the names of that inspection's holders that matter: "accept"; "": any
   std::string_view blind_to = {};  ///< why its evidence cannot rule it out; "": it can
+  bool is_general = false;         ///< applies to any type: ranked last, and only if nothing else is about its allocator
   /// Adds findings. Pure; allocates only for a finding.
   void (*look)(const Evidence& evidence, const Cause& cause, Findings& found) = nullptr;
   std::size_t row = 0;  ///< index in its family

@@ -98,15 +98,25 @@ bool is_root_of(const Finding& root, const Finding& symptom) {
   return lists(root, symptom) || (has_grown_to(root, symptom) && !lists(symptom, root));
 }
 
+bool is_general(const Finding& finding) { return finding.rule != nullptr && finding.rule->is_general; }
+
+/// Whether a finding about an allocator says more than what applies to any type of it.
+bool is_more_specific(const Finding& root, const Finding& symptom) {
+  return is_general(symptom) && !symptom.about.empty() &&
+         std::any_of(root.about.begin(), root.about.end(),
+                     [&](const Finding::About& one) { return one.allocator == symptom.about.front().allocator; });
+}
+
 /// Whether `root` makes `symptom` redundant. `root` precedes it in the ranking.
 bool explains(const Finding& root, const Finding& symptom) {
-  return shares_subject(root, symptom) || is_root_of(root, symptom);
+  return shares_subject(root, symptom) || is_root_of(root, symptom) || is_more_specific(root, symptom);
 }
 
 auto rank_of(const Finding& finding) {
   const double left =
       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(std::numeric_limits<double>::max()) : 0;
-  return std::tuple(finding.severity, finding.is_past, left, finding.certainty, -finding.bytes, -finding.refused);
+  return std::tuple(is_general(finding), finding.severity, finding.is_past, left, finding.certainty, -finding.bytes,
+                    -finding.refused);
 }
 
 /// Growth is as urgent as what it leads to, and is the cause: of its group's limit, or of how large a part of memory is.
@@ -164,7 +174,7 @@ void leave_out_symptoms(Findings& found) {
 /// Among findings of equal urgency and certainty, puts those first that concern the most memory, including symptoms.
 void put_largest_first(Findings& found) {
   const auto kind = [](const Finding& finding) {
-    return std::tuple(finding.severity, finding.is_past,
+    return std::tuple(is_general(finding), finding.severity, finding.is_past,
                       finding.severity == Severity::kSoon ? finding.seconds_left.value_or(0) : 0, finding.certainty);
   };
   for (auto begin = found.begin(); begin != found.end();) {

@@ -329,7 +329,8 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 
 constexpr std::string_view kUses[] = {kGroupTasks, kGroupKernel, kGroupParts, kSoftLimit, kLogEvents};
 /// Unsent data of orphans is TCP memory.
-constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full"};
+constexpr std::string_view kOrphanSymptoms[] = {"tcp_receive_dropped", "tcp_pressure", "tcp_memory_full",
+                                                "requests_refused"};
 /// A table without room evicts entries.
 constexpr std::string_view kConntrackSymptoms[] = {"conntrack_evicts"};
 constexpr std::string_view kNeighbourSymptoms[] = {"neighbours_collected"};

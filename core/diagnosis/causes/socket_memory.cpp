@@ -106,7 +106,8 @@ struct Drops {
   std::string_view effect;
   std::string_view who;
   std::array<std::string_view, 1> needs;
-  std::string_view holds_as = {};  ///< the holders of `memstatctl who queues` that matter; "": none
+  std::string_view holds_as = {};                      ///< the holders of `memstatctl who queues` that matter; "": none
+  std::array<std::string_view, 3> further_kinds = {};  ///< counters of similar losses, which are only possible ones
 };
 constexpr std::array kDrops{
     Drops{.name = "udp_buffer_full",
@@ -128,7 +129,8 @@ constexpr std::array kDrops{
           .effect = "Data is sent again, and connections stall.",
           .who = "ss -tmpn | head -40",
           .needs = {kEvents},
-          .holds_as = "receive"},
+          .holds_as = "receive",
+          .further_kinds = {"RcvPruned", "TCPBacklogDrop"}},
     Drops{.name = "listen_overflow",
           .metric = kEvents,
           .type = "TCP",
@@ -189,10 +191,14 @@ constexpr std::array kDrops{
 /// Healthy machines drop a few. Rejected clients retry at ever longer intervals, so their rate is lower.
 constexpr double kMinDropsPerSecond = 1;
 constexpr double kMinRefusedPerSecond = 0.1;
+/// Connections of clients that wait long before they retry.
+constexpr double kMinNotablePerSecond = 1.0 / 120;
+
+bool is_of_connections(const Drops& drops) { return drops.kind == "ListenOverflows" || drops.kind == "TCPReqQFullDrop"; }
 
 double least_rate(const Drops& drops) {
   if (drops.severity != Severity::kNow) return 1.0 / 60;
-  return drops.kind == "ListenOverflows" || drops.kind == "TCPReqQFullDrop" ? kMinRefusedPerSecond : kMinDropsPerSecond;
+  return is_of_connections(drops) ? kMinRefusedPerSecond : kMinDropsPerSecond;
 }
 
 bool is_tcp_short(const Evidence& evidence) {
@@ -232,23 +238,34 @@ void look_at_other_namespaces(const Evidence& evidence, const Cause& cause, cons
   }
 }
 
+bool is_further_kind(const Drops& drops, std::string_view kind) {
+  return std::find(drops.further_kinds.begin(), drops.further_kinds.end(), kind) != drops.further_kinds.end();
+}
+
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Drops& drops = kDrops[cause.row];
   const auto is_counted = [&](const MetricEvidence& one) {
-    return one.labels[0].starts_with(drops.type) && one.labels[1] == drops.kind;
+    return one.labels[0].starts_with(drops.type) && (one.labels[1] == drops.kind || is_further_kind(drops, one.labels[1]));
   };
   double moved = 0;
-  for (const MetricEvidence& one : evidence.samples(drops.metric)) moved += is_counted(one) ? one.change.recent : 0;
+  double further = 0;
+  for (const MetricEvidence& one : evidence.samples(drops.metric)) {
+    if (is_counted(one)) (one.labels[1] == drops.kind ? moved : further) += one.change.recent;
+  }
+  const bool is_similar = moved <= 0 && further > 0;
+  if (is_similar) moved = further;
   const bool is_often = evidence.rate(moved) >= least_rate(drops);
-  constexpr double kFew = 5;
   if (moved <= 0) look_at_other_namespaces(evidence, cause, drops, found);
-  if (moved <= 0 || (!is_often && (moved < kFew || evidence.rate(moved) < kMinRefusedPerSecond))) return;
+  constexpr double kFew = 5;
+  const double least = is_of_connections(drops) ? kMinNotablePerSecond : kMinRefusedPerSecond;
+  if (moved <= 0 || (!is_often && (moved < kFew || evidence.rate(moved) < least))) return;
   // A receive queue may also be full at its socket's own limit, because its program does not read.
-  const bool is_own_limit = drops.kind == "TCPRcvQDrop" && !is_tcp_short(evidence);
-  Finding& finding =
-      add_finding(found, cause, is_own_limit || !is_often ? Severity::kNotable : drops.severity, Certainty::kConfirmed,
-                  count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
-  finding.fact(moved_fact(evidence, moved, drops.kind, drops.metric));
+  const bool is_own_limit = drops.holds_as == "receive" && !is_tcp_short(evidence);
+  Finding& finding = add_finding(found, cause, is_own_limit || !is_often || is_similar ? Severity::kNotable : drops.severity,
+                                 is_similar ? Certainty::kPossible : Certainty::kConfirmed,
+                                 count_text(moved) + std::string(is_own_limit ? kUnread : drops.headline));
+  finding.fact(moved_fact(evidence, moved, is_similar ? drops.further_kinds[0] : drops.kind, drops.metric));
+  if (drops.kind == "ListenOverflows") finding.is_about("table", "accept_queues");
   finding.leads_to(drops.effect).then(drops.who);
   tell_as_ended(ended(evidence, drops.metric, is_counted), finding);
 }

@@ -120,5 +120,21 @@ TEST(SocketMemory, FullQueuesOfOtherNamespacesAreFoundInWhatWaits) {
   EXPECT_EQ(machine.words(), "notable udp_buffer_full");
 }
 
+TEST(SocketMemory, AFewLostRequestsOfSlowClientsStayForMinutes) {
+  EvidenceOfMachine machine;
+  MetricEvidence& event = machine.moved("memstat_socket_events_total", 4, {"TCP", "ListenOverflows"});
+  EXPECT_EQ(machine.words(), "");
+  event.change.recent = 9;
+  ASSERT_EQ(machine.words(), "notable listen_overflow") << "9 in 5 min";
+  EXPECT_EQ(diagnose(machine.evidence).findings.at(0).next.at(0), "memstatctl who queues");
+}
+
+TEST(SocketMemory, SimilarLossesArePossible) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_socket_events_total", 3000, {"TCP", "TCPBacklogDrop"});
+  ASSERT_EQ(machine.words(), "notable tcp_receive_dropped");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+}
+
 }  // namespace
 }  // namespace memstat::causes::socket_memory
