@@ -16,6 +16,13 @@ constexpr double kStrict = 2;
 /// vm.admin_reserve_kbytes at its default.
 constexpr double kDefaultReserve = 8.0 * (1U << 20U);
 
+/// Whether a request that memory has room for may be refused. How much is reserved for root and for the user's own recovery
+/// (vm.admin_reserve_kbytes, vm.user_reserve_kbytes) is not read.
+bool is_tight(const Evidence& evidence, double committed, double limit) {
+  const bool is_strict = evidence.value(kMode).value_or(0) == kStrict;
+  return is_strict && committed >= 0.6 * limit && evidence.available_bytes.value_or(0) > 2 * (limit - committed);
+}
+
 /// The limit is enforced only with vm.overcommit_memory=2. Old recordings do not contain that setting.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto committed = evidence.value(kCommitted);
@@ -24,11 +31,12 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!committed || !limit || *limit <= 0) return;
   // Only root may use the last part, the reserve (mm/util.c, __vm_enough_memory).
   const double usable = *limit - std::min(kDefaultReserve, evidence.total_bytes / 32);
-  if (*committed < kNearShare * *limit && *committed < 0.97 * usable) return;
+  const bool is_near = *committed >= kNearShare * *limit || *committed >= 0.97 * usable;
+  if (!is_near && !is_tight(evidence, *committed, *limit)) return;
   if (mode ? *mode != kStrict : *committed > *limit) return;
   const bool is_full = mode && *committed >= 0.97 * usable;
   Finding& finding = add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
-                                 mode ? Certainty::kLikely : Certainty::kPossible,
+                                 mode && is_near ? Certainty::kLikely : Certainty::kPossible,
                                  "Programs have reserved " + bytes_text(*committed) + " of " + bytes_text(*limit) +
                                      (mode ? " that they may reserve" : ", which may be enforced"));
   finding.fact({.text = percent_text(*committed / *limit) + (mode ? " of CommitLimit, which vm.overcommit_memory=2 enforces"

@@ -141,7 +141,8 @@ void look_at_compaction(const Evidence& evidence, const Cause& cause, Findings& 
   const double failed = evidence.moved(kCompaction);
   const double succeeded = evidence.moved(kSuccesses);
   const double refused = huge_pages_refused_for_pieces(evidence);
-  const bool is_why_refused = refused > 0 && failed >= refused;
+  // After failures the kernel tries less often.
+  const bool is_why_refused = refused > 0 && failed > 0 && (failed >= refused || succeeded == 0);
   if ((evidence.rate(failed) < 1 && !is_why_refused) || failed < 2 * succeeded) return;
   std::string headline = "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts";
   if (refused > 0) headline += ", and " + counted(refused, "huge page") + " could not be allocated";
@@ -249,15 +250,19 @@ void look_at_pool_failures(const Evidence& evidence, const Cause& cause, Finding
 void look_at_full_zswap(const Evidence& evidence, const Cause& cause, Findings& found) {
   const TypeEvidence* const pool = evidence.type(Allocator::kZswap, "zswap");
   if (pool == nullptr || pool->failures.recent > 0 || !pool->limit_bytes || !pool->bytes) return;
-  if (*pool->bytes < kNearShare * *pool->limit_bytes) return;
+  constexpr double kGained = 0.25;
+  const bool is_filling =
+      *pool->bytes >= kFillingShare * *pool->limit_bytes && pool->bytes_change.recent >= kGained * *pool->limit_bytes;
+  if (*pool->bytes < kNearShare * *pool->limit_bytes && !is_filling) return;
   double written = 0;
   for (const MetricEvidence& one : evidence.samples(kPaged)) {
     if (one.labels[0] == "swap" && one.labels[1] == "out") written += one.change.recent;
   }
-  Finding& finding =
-      add_finding(found, cause, written > 0 ? Severity::kWasteful : Severity::kNotable,
-                  written > 0 ? Certainty::kLikely : Certainty::kPossible,
-                  "Compressed swap (zswap) is full: " + bytes_text(*pool->bytes) + " of " + bytes_text(*pool->limit_bytes));
+  Finding& finding = add_finding(found, cause, written > 0 ? Severity::kWasteful : Severity::kNotable,
+                                 written > 0 ? Certainty::kLikely : Certainty::kPossible,
+                                 std::string("Compressed swap (zswap) is ") +
+                                     (*pool->bytes < kNearShare * *pool->limit_bytes ? "nearly " : "") +
+                                     "full: " + bytes_text(*pool->bytes) + " of " + bytes_text(*pool->limit_bytes));
   finding.fact(
       {.text = percent_text(*pool->bytes / *pool->limit_bytes) + " of max_pool_percent; below 90 % it accepts pages",
        .source = "zswap/zswap",
@@ -313,6 +318,7 @@ constexpr std::string_view kEmptyUses[] = {kFailures, kReserved};
 constexpr std::string_view kCmaNeeds[] = {"cma/*"};
 constexpr std::string_view kZswapNeeds[] = {"zswap/*"};
 constexpr std::string_view kZswapUses[] = {kPaged};
+constexpr std::string_view kZswapExplains[] = {"memory_growth"};
 constexpr std::string_view kNumaNeeds[] = {kNuma};
 constexpr std::string_view kNumaUses[] = {kWatermark};
 constexpr std::string_view kOrderUses[] = {kIndex};
@@ -374,6 +380,7 @@ constexpr std::array kCauses{
           .watches = Watches::kChange,
           .needs = kZswapNeeds,
           .uses = kZswapUses,
+          .explains = kZswapExplains,
           .look = look_at_zswap,
           .row = 1},
     Cause{.name = "numa_node_full",

@@ -55,8 +55,11 @@ void look_at_stalls(const Evidence& evidence, const Cause& cause, Findings& foun
 
 void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double rate = evidence.rate(evidence.moved(kDirect));
-  if (rate < 10 || stalled_share(evidence, "some") < 0.05) return;
-  Finding& finding = add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+  const double some = stalled_share(evidence, "some");
+  const bool is_much = rate >= 10 && some >= 0.05;
+  if (!is_much && (rate < 2 || some < 0.02)) return;
+  Finding& finding = add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable,
+                                 is_much ? Certainty::kLikely : Certainty::kPossible,
                                  "Programs reclaim memory themselves: " + count_text(rate) + " times a second");
   finding.fact(
       {.text = count_text(evidence.moved(kDirect)) + " allocations stalled in " + duration_words(evidence.recent_seconds),
@@ -92,9 +95,23 @@ void add_largest(const Evidence& evidence, Finding& finding) {
 /// A twentieth of a large machine is enough.
 constexpr double kPlenty = 4.0 * (1U << 30U);
 
+/// A machine that may be doing well with so little, so nothing else is ranked below it.
+void add_small_reserve(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const double share = evidence.share(*evidence.available_bytes);
+  if (*evidence.available_bytes >= kPlenty / 8 || evidence.system != EvidenceSystem::kLinux) return;
+  Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                 "Little memory is left: " + percent_text(share) + " is available");
+  finding.fact(available_fact(evidence));
+  add_largest(evidence, finding);
+  finding.leads_to("A larger load makes the kernel reclaim memory all the time, or kill a process.")
+      .then("memstatctl types --sort bytes --limit 15");
+}
+
 void look_at_available(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (!evidence.available_bytes || evidence.total_bytes <= 0) return;
   const double share = evidence.share(*evidence.available_bytes);
+  constexpr double kSmallReserve = 0.1;
+  if (share >= 0.05 && share < kSmallReserve) add_small_reserve(evidence, cause, found);
   if (share >= 0.05) return;
   const bool is_little = *evidence.available_bytes < kPlenty;
   const bool is_felt = stalled_share(evidence, "full") > 0.05 || evidence.rate(evidence.moved(kDirect)) > 1;
@@ -138,12 +155,15 @@ void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found)
 void look_at_swap_space(const Evidence& evidence, const Cause& cause, Findings& found) {
   const auto total = evidence.value("memstat_swap_total_bytes");
   const auto free = evidence.value("memstat_swap_free_bytes");
-  if (!total || !free || *total <= 0 || *free > 0.1 * *total || !evidence.available_bytes) return;
+  if (!total || !free || *total <= 0 || *free > 0.15 * *total || !evidence.available_bytes) return;
   const double available = evidence.share(*evidence.available_bytes);
-  if (available > 0.1) return;  // cold pages that no program needs
+  if (available > (*free <= 0.02 * *total ? 0.2 : 0.1)) return;  // cold pages that no program needs
+  const bool is_short = available <= 0.1 && *free <= 0.1 * *total;
   Finding& finding =
-      add_finding(found, cause, Severity::kWasteful, Certainty::kLikely,
+      add_finding(found, cause, is_short ? Severity::kWasteful : Severity::kNotable,
+                  is_short ? Certainty::kLikely : Certainty::kPossible,
                   percent_text(1 - *free / *total) + " of swap (" + bytes_text(*total) + ") is in use, and memory is short");
+  if (!is_short) finding.bytes = *total - *free;
   finding.fact({.text = bytes_text(*free) + " of " + bytes_text(*total) + " free",
                 .source = "memstat_swap_free_bytes",
                 .value = free,

@@ -38,6 +38,8 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
 }
 
 constexpr double kLargeCache = 0.05;
+/// Of a cache that has gained as much within minutes.
+constexpr double kSuddenlyLargeCache = 0.02;
 
 /// Caches that reclaim cannot shrink, including those that grew before memstatd started.
 void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -46,7 +48,10 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
     if (cache.allocator != Allocator::kSlab || !cache.bytes || is_cache(cache.allocator, cache.name)) continue;
     if (most == nullptr || *cache.bytes > *most->bytes) most = &cache;
   }
-  if (most == nullptr || evidence.share(*most->bytes) < kLargeCache) return;
+  if (most == nullptr) return;
+  const double gained = most->bytes_change.recent;
+  const bool is_sudden = evidence.share(gained) >= kSuddenlyLargeCache;
+  if (evidence.share(*most->bytes) < kLargeCache && !is_sudden) return;
   Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
                                  "Slab cache " + short_name(most->name, 30) + " takes " + bytes_text(*most->bytes) + ", " +
                                      percent_text(evidence.share(*most->bytes)) + " of all memory");
@@ -54,6 +59,12 @@ void look_at_large_cache(const Evidence& evidence, const Cause& cause, Findings&
                 .source = "slab/" + std::string(most->name),
                 .value = most->bytes,
                 .limit = kLargeCache * evidence.total_bytes});
+  if (is_sudden) {
+    finding.fact({.text = bytes_text(gained) + " more than " + duration_words(evidence.recent_seconds) + " ago",
+                  .source = "slab/" + std::string(most->name),
+                  .value = gained,
+                  .window_seconds = evidence.recent_seconds});
+  }
   finding.bytes = *most->bytes;
   finding.is_about("slab", most->name)
       .leads_to("Its objects were allocated and not freed: a leak that has ended, or a very large load.")

@@ -32,11 +32,26 @@ TEST(CommitLimit, LeavesOutWhatOnlyRootMayReserve) {
   MetricEvidence& committed = machine.metric("memstat_committed_bytes", 80 * EvidenceOfMachine::kMiB);
   committed.value = 80 * EvidenceOfMachine::kMiB;
   machine.metric("memstat_overcommit_mode", 2);
+  machine.evidence.available_bytes = 30 * EvidenceOfMachine::kMiB;
+  machine.evidence.total_bytes = 0;
   EXPECT_EQ(machine.words(), "");
+  machine.evidence.total_bytes = 16 * EvidenceOfMachine::kGiB;
+  machine.evidence.available_bytes = 8 * EvidenceOfMachine::kGiB;
   for (MetricEvidence& one : machine.evidence.metrics) {
     if (one.metric == "memstat_committed_bytes") one.value = 90 * EvidenceOfMachine::kMiB;
   }
   EXPECT_EQ(machine.words(), "now commit_limit_full");
+}
+
+TEST(CommitLimit, ThatLeavesMostOfMemoryUnusedMayRefuse) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_commit_limit_bytes", 1000 * kMiB);
+  machine.metric("memstat_committed_bytes", 680 * kMiB);
+  machine.metric("memstat_overcommit_mode", 2);
+  EXPECT_EQ(machine.words(), "notable commit_limit_full") << "8 GiB are available";
+  machine.evidence.available_bytes = 600 * kMiB;
+  machine.evidence.total_bytes = 4000 * kMiB;
+  EXPECT_EQ(machine.words(), "");
 }
 
 }  // namespace

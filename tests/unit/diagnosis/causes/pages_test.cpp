@@ -40,6 +40,8 @@ TEST(Pages, AFewRefusedHugeOnesNeedOnlyAsManyFailuresOfCompaction) {
   MetricEvidence& refused = machine.moved("memstat_page_allocation_failures_total", 9, {"hugetlb"});
   EXPECT_EQ(machine.words(), "now compaction_fails");
   refused.change.recent = 10;
+  EXPECT_EQ(machine.words(), "now compaction_fails") << "after failures it is not always tried";
+  machine.moved("memstat_compaction_successes_total", 1);
   EXPECT_EQ(machine.words(), "now hugetlb_exhausted");
 }
 
@@ -174,6 +176,12 @@ TEST(Pages, AFullPoolOfZswapRefusesWithoutBeingCounted) {
   pool.limit_bytes = 100 * EvidenceOfMachine::kMiB;
   pool.bytes = 85 * EvidenceOfMachine::kMiB;
   EXPECT_EQ(machine.words(), "");
+  pool.bytes_change.recent = 30 * EvidenceOfMachine::kMiB;
+  machine.growing("account", "zswap", 85 * EvidenceOfMachine::kMiB, 30 * EvidenceOfMachine::kMiB, 300);
+  EXPECT_EQ(machine.words(), "notable zswap_full") << "its growth has that cause";
+  EXPECT_EQ(machine.find()[0].headline, "Compressed swap (zswap) is nearly full: 85 MiB of 100 MiB");
+  pool.bytes_change = {};
+  machine.evidence.growing.clear();
   pool.bytes = 91 * EvidenceOfMachine::kMiB;
   EXPECT_EQ(machine.words(), "notable zswap_full");
   machine.moved("memstat_paged_pages_total", 300, {"swap", "in"});

@@ -92,6 +92,8 @@ TEST(Pressure, FullSwapMattersWhileMemoryIsShort) {
   machine.evidence.system = EvidenceSystem::kFreeBsd;
   EXPECT_THAT(machine.find()[0].next, testing::ElementsAre("swapinfo -h"));
   free.value = 0.11 * 2 * kGiB;
+  EXPECT_EQ(machine.words(), "notable swap_full");
+  free.value = 0.16 * 2 * kGiB;
   EXPECT_EQ(machine.words(), "");
 }
 
@@ -199,6 +201,26 @@ TEST(Pressure, WritersOfAGroupWaitAtItsOwnShareOfDirtyPages) {
     if (one.metric == "memstat_memcg_part_bytes") one.value = EvidenceOfMachine::kMiB;
   }
   EXPECT_EQ(machine.words(), "") << "hardly anything is dirty";
+}
+
+TEST(Pressure, LittleIsLeftOfASmallMachine) {
+  EvidenceOfMachine machine;
+  machine.evidence.total_bytes = 4 * kGiB;
+  machine.part("anonymous", 3 * kGiB);
+  machine.evidence.available_bytes = 0.5 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.available_bytes = 0.3 * kGiB;
+  EXPECT_EQ(machine.words(), "notable memory_low");
+  machine.metric("memstat_sysv_shm_unattached_bytes", 0.1 * kGiB);
+  EXPECT_EQ(machine.words(), "wasteful sysv_shm_unattached, notable memory_low") << "which may be well";
+}
+
+TEST(Pressure, AFewStallsOfAllocationsAreNotable) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_allocation_stalls_total", 900, {"Normal"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 9, {"some"});
+  EXPECT_EQ(machine.words(), "notable direct_reclaim");
 }
 
 }  // namespace

@@ -123,5 +123,15 @@ TEST(Slab, FiveMillionNamesOfMissingFilesAreManyOnAnyMachine) {
   EXPECT_EQ(machine.words(), "notable negative_dentries");
 }
 
+TEST(Slab, ACacheThatGainedMuchIsLargeBeforeItIsATwentieth) {
+  EvidenceOfMachine machine;
+  TypeEvidence& cache = machine.type(Allocator::kSlab, "kmalloc-512");
+  cache.bytes = 0.5 * kGiB;
+  cache.bytes_change.recent = 0.1 * kGiB;
+  EXPECT_EQ(machine.words(), "");
+  cache.bytes_change.recent = 0.4 * kGiB;
+  EXPECT_EQ(machine.words(), "notable slab_large");
+}
+
 }  // namespace
 }  // namespace memstat::causes::slab
