@@ -46,8 +46,39 @@ void look_at_filling(const Evidence& evidence, const Cause& cause, const TypeEvi
   finding.then("cat " + group_file(evidence, group.name, "/memory.stat") + " | head");
 }
 
+/// A group that is not read is often at its limit. Its share of reclaimable memory is unknown, but hardly less than that of
+/// all groups beside it.
+void look_at_limits_below(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto events = evidence.samples(kGroupEvents);
+  const auto is_pressed = [&](const MetricEvidence& one) {
+    return one.labels[1] == "max" && one.change.recent > 0 && !ended(evidence, one.change);
+  };
+  for (const MetricEvidence& one : events) {
+    const std::string_view group = one.labels[0];
+    const TypeEvidence* const type = evidence.type(Allocator::kMemcg, group);
+    if (!is_pressed(one) || group == "/" || type == nullptr || type->limit_bytes || !type->bytes) continue;
+    const bool is_read = std::any_of(events.begin(), events.end(), [&](const MetricEvidence& other) {
+      return is_pressed(other) && is_below(other.labels[0], group);
+    });
+    if (is_read || fixed_bytes(evidence, group).value_or(0) < kNearShare * *type->bytes) continue;
+    Finding& finding =
+        add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                    "A group below " + short_name(group, 36) + " is at its limit, and little can be reclaimed");
+    finding.fact(
+        {.text = "at the limit " + count_text(one.change.recent) + " times in " + duration_words(evidence.recent_seconds),
+         .source = std::string(kGroupEvents),
+         .value = one.change.recent,
+         .window_seconds = evidence.recent_seconds});
+    finding.bytes = *type->bytes;
+    finding.is_about("memcg", group).by("group", group);
+    finding.leads_to("When it is used up, the kernel kills a process of the group.");
+    finding.then("grep . $(find " + group_file(evidence, group, "") + " -name memory.max) | grep -v max$");
+  }
+}
+
 /// A group full of page cache is healthy, because the cache is reclaimed on demand.
 void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
+  look_at_limits_below(evidence, cause, found);
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
     if (*group.bytes < kFillingShare * *group.limit_bytes) continue;
@@ -167,7 +198,7 @@ void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found
 
 void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& one : evidence.samples(kGroupEvents)) {
-    if (one.labels[1] != "sock_throttled" || evidence.rate(one.change.recent) < 1) continue;
+    if (one.labels[1] != "sock_throttled" || evidence.rate(one.change.recent) < 0.1) continue;
     Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                                    "Control group " + short_name(one.labels[0], 36) + ": reclaim slows its sockets");
     finding.fact({.text = count_text(one.change.recent) + " times in " + duration_words(evidence.recent_seconds),
@@ -179,8 +210,8 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 }
 
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
-constexpr std::string_view kLimitUses[] = {"memstat_memcg_kernel_bytes", "memstat_memcg_reclaimable_kernel_bytes",
-                                           kGroupParts};
+constexpr std::string_view kLimitUses[] = {kGroupEvents, "memstat_memcg_kernel_bytes",
+                                           "memstat_memcg_reclaimable_kernel_bytes", kGroupParts};
 constexpr std::string_view kHighUses[] = {kHigh,        kGroupStalls, kGroupAnonymous,
                                           kGroupKernel, kGroupParts,  "memstat_memcg_reclaimable_kernel_bytes"};
 constexpr std::string_view kHighNeeds[] = {kGroupEvents};

@@ -15,7 +15,7 @@ constexpr double kMany = 2000;
 /// Including its per-CPU counters. A small machine suffers from fewer groups.
 constexpr double kBytesOfGroup = 40960;
 constexpr double kManyShare = 0.02;
-constexpr double kSome = 100;
+constexpr double kSome = 64;
 
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const MetricEvidence* most = nullptr;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups of Linux at their swap limit.
+#include <algorithm>
 #include <array>
 
+#include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
 #include "core/diagnosis/words.h"
@@ -12,8 +14,34 @@ namespace {
 constexpr std::string_view kLimit = "memstat_memcg_swap_limit_bytes";
 constexpr std::string_view kEvents = "memstat_memcg_swap_events_total";
 
+/// Events of a group include those of all groups below it, even of groups too deep to be read.
+void look_below(const Evidence& evidence, const Cause& cause, Findings& found) {
+  const auto events = evidence.samples(kEvents);
+  const auto is_refused = [](const MetricEvidence& one) { return one.labels[1] == "max" && one.change.recent > 0; };
+  for (const MetricEvidence& one : events) {
+    const std::string_view group = one.labels[0];
+    if (!is_refused(one) || evidence.value(kLimit, group)) continue;
+    if (evidence.value(kGroupSwap, group).value_or(0) <= 0) continue;  // swap is disabled for them
+    const bool is_read = std::any_of(events.begin(), events.end(), [&](const MetricEvidence& other) {
+      return is_refused(other) && is_below(other.labels[0], group);
+    });
+    if (is_read || ended(evidence, one.change)) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kLikely,
+                                   "A group below " + short_name(group, 36) + " has used up its swap limit");
+    finding.fact({.text = counted(one.change.recent, "page") + " could not be swapped out within the limit in " +
+                          duration_words(evidence.recent_seconds),
+                  .source = std::string(kEvents),
+                  .value = one.change.recent,
+                  .window_seconds = evidence.recent_seconds});
+    finding.is_about("memcg", group).by("group", group);
+    finding.leads_to("At its memory limit the kernel will kill one of its processes.");
+    finding.then("grep . $(find " + group_file(evidence, group, "") + " -name memory.swap.max) | grep -v max$");
+  }
+}
+
 /// A limit of 0 means that the administrator disabled swap for the group.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
+  look_below(evidence, cause, found);
   for (const MetricEvidence& limit : evidence.samples(kLimit)) {
     if (limit.value <= 0) continue;
     const std::string_view group = limit.labels[0];

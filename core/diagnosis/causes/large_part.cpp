@@ -31,6 +31,7 @@ struct Part {
   /// Share of all memory that is large if it is also a multiple of what the mapped memory needs; 0: not examined.
   double wasteful_share = 0;
   std::span<const std::string_view> explains = {};
+  bool is_usual = false;  ///< it may be as large on healthy machines: possible, and ranked last
 };
 
 constexpr std::string_view kMountBytes = "memstat_tmpfs_bytes";
@@ -131,7 +132,22 @@ constexpr std::array kParts{
          .asks = "locked",
          .metric = "memstat_locked_bytes",
          .needs = {"memstat_locked_bytes"},
-         .charged = &kProgramMemory},
+         .charged = &kProgramMemory,
+         .gained_share = 0.05},
+    Part{.name = "thp_bloat",
+         .part = "anonymous",
+         .system = CauseSystem::kLinux,
+         .share = 0.25,
+         .needs_short = 0.2,
+         .severity = Severity::kNotable,
+         .headline = "Transparent huge pages take ",
+         .effect = "Parts of them that no program has used take memory, too. Which parts is not known.",
+         .next = "cat /sys/kernel/mm/transparent_hugepage/enabled",
+         .asks = "anonymous",
+         .metric = "memstat_anonymous_huge_bytes",
+         .needs = {"memstat_anonymous_huge_bytes"},
+         .charged = &kProgramMemory,
+         .is_usual = true},
     Part{.name = "sockets_large",
          .part = "sockets",
          .system = CauseSystem::kLinux,
@@ -355,7 +371,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const bool is_short = available < part.needs_short;
   if (!is_short && !gained && !is_of_files && share <= part.most_share) return;
   const bool is_sure = part.share == 0 && grows(evidence, part);  // such a part is 0 on a healthy machine
-  const bool is_likely = part.needs_short < 1 && (gained || is_short);
+  const bool is_likely = part.needs_short < 1 && !part.is_usual && (gained || is_short);
   Finding& finding =
       add_finding(found, cause, is_short ? part.severity : Severity::kNotable,
                   is_sure     ? Certainty::kConfirmed
@@ -382,7 +398,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
                   .source = "memstat_memory_available_bytes",
                   .value = evidence.available_bytes});
   }
-  finding.bytes = *bytes;
+  if (!part.is_usual) finding.bytes = *bytes;
   finding.is_about("account", part.part).leads_to(part.effect);
   finding.then(next_step(evidence, part));
   if (caller != nullptr) name_caller(*caller, finding);

@@ -258,14 +258,18 @@ void look_at_zombies(const Evidence& evidence, const Cause& cause, Findings& fou
   if (answer == nullptr || answer->holders.empty()) return;
   const Holder& parent = answer->holders.front();
   const double count = static_cast<double>(parent.count.value_or(0));
+  double all = 0;
+  for (const Holder& one : answer->holders) all += static_cast<double>(one.count.value_or(0));
   constexpr double kMany = 50;
-  if (count < kMany) return;
+  if (count < kMany && all < 2 * kMany) return;
   const TypeEvidence* const threads = evidence.type(Allocator::kTable, "threads");
   const bool is_much = threads != nullptr && threads->limit_objects && count >= 0.25 * *threads->limit_objects;
   const std::string process = short_name(parent.command, 24) + " (pid " + std::to_string(parent.pid) + ")";
-  Finding& finding = add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kLikely,
-                                 process + " does not wait for " + count_text(count) + " children that have ended");
-  finding.fact({.text = count_text(count) + " zombies", .source = "who/zombies", .value = count, .limit = kMany});
+  Finding& finding =
+      add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kLikely,
+                  count >= kMany ? process + " does not wait for " + count_text(count) + " children that have ended"
+                                 : count_text(all) + " children have ended, and " + process + " and others do not wait");
+  finding.fact({.text = count_text(all) + " zombies", .source = "who/zombies", .value = all, .limit = kMany});
   finding.by("process", process).is_about("table", "threads");
   if (parent.group.size() > 1) finding.by("group", parent.group);
   finding.leads_to("Each keeps a thread of the table and a process number until its parent ends.")

@@ -143,11 +143,15 @@ void look_at_compaction(const Evidence& evidence, const Cause& cause, Findings& 
   const double refused = huge_pages_refused_for_pieces(evidence);
   // After failures the kernel tries less often.
   const bool is_why_refused = refused > 0 && failed > 0 && (failed >= refused || succeeded == 0);
-  if ((evidence.rate(failed) < 1 && !is_why_refused) || failed < 2 * succeeded) return;
+  const bool is_often = evidence.rate(failed) >= 1;
+  if ((evidence.rate(failed) < 0.2 && !is_why_refused) || failed < 2 * succeeded) return;
   std::string headline = "Compaction fails: " + count_text(failed) + " of " + count_text(failed + succeeded) + " attempts";
   if (refused > 0) headline += ", and " + counted(refused, "huge page") + " could not be allocated";
-  Finding& finding =
-      add_finding(found, cause, refused > 0 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely, std::move(headline));
+  Finding& finding = add_finding(found, cause,
+                                 refused > 0 ? Severity::kNow
+                                 : is_often  ? Severity::kWasteful
+                                             : Severity::kNotable,
+                                 refused > 0 || is_often ? Certainty::kLikely : Certainty::kPossible, std::move(headline));
   with_count(finding, evidence, failed, "failed", kCompaction);
   finding.leads_to("Large allocations stall and then use small pages.").then("cat /proc/buddyinfo");
 }

@@ -38,9 +38,14 @@ Fact available_fact(const Evidence& evidence) {
 void look_at_stalls(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double full = stalled_share(evidence, "full");
   const double some = stalled_share(evidence, "some");
-  if (full < 0.1 && some < 0.2) return;
   const bool is_bad = full >= 0.1;
-  Finding& finding = add_finding(found, cause, is_bad ? Severity::kNow : Severity::kWasteful, Certainty::kConfirmed,
+  const bool is_much = is_bad || some >= 0.2;
+  // Shorter stalls are often those of a group at its limit.
+  const bool is_short = evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.15;
+  if (!is_much && (!is_short || (full < 0.05 && some < 0.1))) return;
+  const Severity severity = is_bad ? Severity::kNow : Severity::kWasteful;
+  Finding& finding = add_finding(found, cause, is_much ? severity : Severity::kNotable,
+                                 is_much ? Certainty::kConfirmed : Certainty::kPossible,
                                  "Programs stall for memory " + percent_text(is_bad ? full : some) + " of the time");
   finding.fact({.text = percent_text(some) + " of the time some program, " + percent_text(full) + " all of them, in " +
                         duration_words(evidence.recent_seconds),
@@ -139,9 +144,12 @@ void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found)
   const double out = evidence.rate(swapped(evidence, "out"));
   // A slow disk bounds the rate, and not the time for which programs wait.
   const bool is_fast = evidence.recent_seconds >= kMinWindow && in >= 500 && out >= 100;
-  const bool is_felt = in >= 50 && out >= 50 && stalled_share(evidence, "some") >= 0.2;
-  if (!is_fast && !is_felt) return;
-  Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
+  const double some = stalled_share(evidence, "some");
+  const bool is_felt = in >= 50 && out >= 50 && some >= 0.2;
+  if (!is_fast && !is_felt && (in < 50 || some < 0.1)) return;
+  const bool is_sure = is_fast || is_felt;
+  Finding& finding = add_finding(found, cause, is_sure ? Severity::kNow : Severity::kNotable,
+                                 is_sure ? Certainty::kLikely : Certainty::kPossible,
                                  "Memory thrashes: " + count_text(in) + " pages a second come back from swap");
   finding.fact({.text = count_text(in) + " pages/s in, " + count_text(out) + " pages/s out",
                 .source = std::string(kPaged),
@@ -272,7 +280,8 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
       2;
   const MetricEvidence* const stalls = evidence.sample(kIoStalls, "some");
   const double waiting = stalls == nullptr ? 0 : evidence.time_share(stalls->change.recent);
-  const bool waits_in_write = limit > 0 && dirty > limit && waiting > 0.2;
+  const bool is_near_limit = limit > 0 && dirty > 0.6 * limit && dirty <= limit;
+  const bool waits_in_write = limit > 0 && dirty > 0.6 * limit && waiting > 0.2;
   if (!waits_in_reclaim && !waits_in_write) {
     if (waiting > 0.2) look_at_writers_of_groups(evidence, cause, waiting, found);
     return;
@@ -280,8 +289,10 @@ void look_at_throttling(const Evidence& evidence, const Cause& cause, Findings& 
   constexpr double kBurst = 30;  // such as copying files
   const bool is_long = waits_in_reclaim || evidence.recent_seconds >= kBurst;
   Finding& finding = add_finding(
-      found, cause, is_long ? Severity::kWasteful : Severity::kNotable,
-      waits_in_reclaim ? Certainty::kConfirmed : Certainty::kLikely,
+      found, cause, is_long && (waits_in_reclaim || !is_near_limit) ? Severity::kWasteful : Severity::kNotable,
+      waits_in_reclaim ? Certainty::kConfirmed
+      : is_near_limit  ? Certainty::kPossible
+                       : Certainty::kLikely,
       waits_in_reclaim ? "Reclaim waits for the disk: " + count_text(evidence.rate(pages)) + " dirty pages a second"
                        : "Writers wait for the disk: " + bytes_text(dirty) + " of files are not written yet");
   finding.fact(

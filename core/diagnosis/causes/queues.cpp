@@ -12,6 +12,23 @@ constexpr std::string_view kQueued = "memstat_socket_queued_bytes";
 constexpr std::string_view kDropped = "memstat_socket_dropped_messages";
 constexpr std::string_view kAllocated = "memstat_socket_allocated_objects";
 
+/// A queue that was full before the first poll, and whose sender has given up.
+void look_at_full_queues(const Evidence& evidence, const Cause& cause, Findings& found) {
+  constexpr double kNearlyFull = 0.7 * 212992;  // net.core.rmem_default
+  for (const MetricEvidence& one : evidence.samples(kQueued)) {
+    const MetricEvidence* const dropped = evidence.sample(kDropped, one.labels[0]);
+    if (one.value < kNearlyFull || dropped == nullptr || dropped->value <= 0 || dropped->change.recent > 0) continue;
+    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                                   "A program may not read its " + std::string(one.labels[0]) +
+                                       " socket: " + bytes_text(one.value) + " wait, and messages were lost");
+    finding.fact({.text = counted(dropped->value, "message") + " lost, none lately",
+                  .source = std::string(kDropped),
+                  .value = dropped->value});
+    finding.is_about("socket", one.labels[0]).leads_to("It misses events of the network, devices or audit.");
+    finding.then("ss -f netlink -p").then("awk '$9 > 0' /proc/net/netlink");
+  }
+}
+
 void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& one : evidence.samples(kDropped)) {
     constexpr double kFew = 5;
@@ -28,6 +45,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
     finding.then("ss -f netlink -p").then("awk '$9 > 0' /proc/net/netlink");
     tell_as_ended(ended(evidence, one.change), finding);
   }
+  look_at_full_queues(evidence, cause, found);
 }
 
 void look_at_queues(const Evidence& evidence, const Cause& cause, Findings& found) {
@@ -70,6 +88,7 @@ void look_elsewhere(const Evidence& evidence, const Cause& cause, Findings& foun
 }
 
 constexpr std::string_view kDropNeeds[] = {kDropped};
+constexpr std::string_view kFullQueueUses[] = {kQueued};
 constexpr std::string_view kQueueNeeds[] = {kQueued};
 /// Data and heads of the packets that wait.
 constexpr std::string_view kQueueSymptoms[] = {"packets_held", "kmalloc_leak", "kmalloc_large", "unaccounted_growth",
@@ -80,6 +99,7 @@ constexpr std::array kCauses{Cause{.name = "netlink_queue",
                                    .system = CauseSystem::kLinux,
                                    .watches = Watches::kChange,
                                    .needs = kDropNeeds,
+                                   .uses = kFullQueueUses,
                                    .look = look_at_drops},
                              Cause{.name = "unread_queues",
                                    .looks_for = "Much memory waits unread in packet or netlink sockets.",

@@ -218,22 +218,25 @@ bool may_be_full(const Holder& holder, std::string_view kind) {
          static_cast<double>(holder.bytes.value_or(0)) >= kNearShare * kBufferBytes * std::max(count, 1.0);
 }
 
-/// The counters are of this network namespace. What waits in sockets of others is in `memstatctl who queues`.
-void look_at_other_namespaces(const Evidence& evidence, const Cause& cause, const Drops& drops, Findings& found) {
+/// The counters are of this network namespace, and count only what arrives. What waits in sockets of any namespace is in
+/// `memstatctl who queues`.
+void look_at_waiting(const Evidence& evidence, const Cause& cause, const Drops& drops, Findings& found) {
   const InspectionAnswer* const answer = evidence.inspection("queues");
   const bool is_accepted = drops.holds_as == "accept";
   if (answer == nullptr || (!is_accepted && drops.holds_as != "udp")) return;
   for (const Holder& holder : answer->holders) {
-    const bool is_wanted = holder.name.find(drops.holds_as) != std::string::npos && holder.name.ends_with(']');
+    const bool is_wanted = holder.name.find(drops.holds_as) != std::string::npos;
     if (!is_wanted || !may_be_full(holder, drops.holds_as)) continue;
+    const bool is_elsewhere = holder.name.ends_with(']');
     const std::string amount =
         is_accepted ? count_text(static_cast<double>(holder.count.value_or(0))) + " connections wait to be accepted"
                     : bytes_text(static_cast<double>(holder.bytes.value_or(0))) + " of datagrams wait to be read";
-    Finding& finding = add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
-                                   amount + " in another network namespace, perhaps a full queue");
+    Finding& finding =
+        add_finding(found, cause, Severity::kNotable, Certainty::kPossible,
+                    amount + (is_elsewhere ? " in another network namespace" : "") + ", perhaps a full queue");
     finding.fact(
         {.text = short_name(holder.name), .source = "who/queues", .value = static_cast<double>(holder.count.value_or(0))});
-    finding.leads_to(drops.effect).then("nsenter -n -t PID " + std::string(drops.who));
+    finding.leads_to(drops.effect).then((is_elsewhere ? "nsenter -n -t PID " : "") + std::string(drops.who));
     return;
   }
 }
@@ -255,7 +258,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
   const bool is_similar = moved <= 0 && further > 0;
   if (is_similar) moved = further;
   const bool is_often = evidence.rate(moved) >= least_rate(drops);
-  if (moved <= 0) look_at_other_namespaces(evidence, cause, drops, found);
+  if (moved <= 0) look_at_waiting(evidence, cause, drops, found);
   constexpr double kFew = 5;
   const double least = is_of_connections(drops) ? kMinNotablePerSecond : kMinRefusedPerSecond;
   if (moved <= 0 || (!is_often && (moved < kFew || evidence.rate(moved) < least))) return;

@@ -35,10 +35,13 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double some = stalled("some");
   // A slow disk limits the rate, but not the time for which programs wait.
   const double least = full >= 0.1 || some >= 0.3 ? 100 : 1000;
-  if (pages < least || (full < 0.05 && some < 0.2)) return;
+  const bool is_sure = pages >= least && (full >= 0.05 || some >= 0.2);
+  if (!is_sure && (pages < 100 || some < 0.1)) return;
   if (is_of_groups(evidence, evidence.moved(kRefaults))) return;
-  Finding& finding = add_finding(found, cause, full >= 0.05 ? Severity::kNow : Severity::kWasteful, Certainty::kLikely,
-                                 "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
+  const Severity severity = full >= 0.05 ? Severity::kNow : Severity::kWasteful;
+  Finding& finding =
+      add_finding(found, cause, is_sure ? severity : Severity::kNotable, is_sure ? Certainty::kLikely : Certainty::kPossible,
+                  "Too little memory: " + count_text(pages) + " reclaimed pages a second are read again");
   finding.fact(
       {.text = percent_text(some) + " of the time some program waited for memory, " + percent_text(full) + " all of them",
        .source = std::string(kRefaults),

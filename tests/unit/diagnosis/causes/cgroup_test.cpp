@@ -154,5 +154,20 @@ TEST(Cgroup, ThatWasRefusedATaskHadNoneLeft) {
   EXPECT_EQ(machine.words(), "now cgroup_tasks_full");
 }
 
+TEST(Cgroup, ALimitThatIsNotReadIsCountedAbove) {
+  EvidenceOfMachine machine;
+  for (const char* group : {"/kubepods", "/kubepods/burstable"}) {
+    machine.type(Allocator::kMemcg, group).bytes = 1e9;
+    machine.moved("memstat_memcg_events_total", 40, {group, "max"});
+    machine.metric("memstat_memcg_anonymous_bytes", 5e8, {group});
+  }
+  EXPECT_EQ(machine.words(), "") << "half of it may be page cache";
+  for (MetricEvidence& one : machine.evidence.metrics) {
+    if (one.metric == "memstat_memcg_anonymous_bytes") one.value = 9.5e8;
+  }
+  ASSERT_EQ(machine.words(), "notable cgroup_full");
+  EXPECT_EQ(machine.find()[0].headline, "A group below /kubepods/burstable is at its limit, and little can be reclaimed");
+}
+
 }  // namespace
 }  // namespace memstat::causes::cgroup

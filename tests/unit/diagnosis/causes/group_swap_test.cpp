@@ -28,5 +28,16 @@ TEST(GroupSwap, ThatIsForbiddenIsNotUsedUp) {
   EXPECT_EQ(machine.words(), "");
 }
 
+TEST(GroupSwap, OfAGroupThatIsNotReadIsCountedAbove) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_memcg_swap_events_total", 30, {"/kubepods/burstable", "max"});
+  machine.moved("memstat_memcg_swap_events_total", 30, {"/kubepods", "max"});
+  EXPECT_EQ(machine.words(), "") << "swap may be disabled for its pods";
+  machine.metric("memstat_memcg_swap_bytes", kMiB, {"/kubepods/burstable"});
+  machine.metric("memstat_memcg_swap_bytes", kMiB, {"/kubepods"});
+  ASSERT_EQ(machine.words(), "notable cgroup_swap_full");
+  EXPECT_EQ(machine.find()[0].headline, "A group below /kubepods/burstable has used up its swap limit");
+}
+
 }  // namespace
 }  // namespace memstat::causes::group_swap

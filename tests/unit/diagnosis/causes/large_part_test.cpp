@@ -218,5 +218,15 @@ TEST(LargePart, SharedMemoryThatNoProcessHasMappedIsNotOfADatabase) {
   EXPECT_EQ(machine.find()[0].who.at(0).name, "/docker");
 }
 
+TEST(LargePart, HugePagesOfProgramsMatterWhileMemoryIsShort) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_anonymous_huge_bytes", 0.6 * machine.evidence.total_bytes);
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.available_bytes = 0.15 * machine.evidence.total_bytes;
+  ASSERT_EQ(machine.words(), "notable thp_bloat");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible) << "they may all be used";
+  EXPECT_EQ(machine.find()[0].bytes, 0);
+}
+
 }  // namespace
 }  // namespace memstat::causes::large_part

@@ -139,5 +139,14 @@ TEST(OwnLimits, QueuesOfOtherNamespacesAreCountedInTheirCache) {
   EXPECT_EQ(machine.words(), "") << "each namespace has an inode for its directory";
 }
 
+TEST(OwnLimits, AFewZombiesEachOfManyParentsAreManyInAll) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer_to("zombies", std::vector<Holder>(3, holder("", 30, {})))};
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.inspections[0].holders.push_back(holder("", 20, {}));
+  ASSERT_EQ(machine.words(), "notable zombies");
+  EXPECT_EQ(machine.find()[0].headline, "110 children have ended, and proxy (pid 7) and others do not wait");
+}
+
 }  // namespace
 }  // namespace memstat::causes::own_limits

@@ -205,5 +205,13 @@ TEST(Pages, RingsThatProcessesMapExplainWhatNoAccountHas) {
   EXPECT_EQ(diagnose(machine.evidence).findings[0].who.at(0).name, "tcpdump (pid 812)");
 }
 
+TEST(Pages, CompactionThatFailsNowAndThenIsNotable) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_compaction_failures_total", 50);
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_compaction_failures_total", 30);
+  EXPECT_EQ(machine.words(), "notable compaction_fails");
+}
+
 }  // namespace
 }  // namespace memstat::causes::pages

@@ -223,5 +223,13 @@ TEST(Pressure, AFewStallsOfAllocationsAreNotable) {
   EXPECT_EQ(machine.words(), "notable direct_reclaim");
 }
 
+TEST(Pressure, ShorterStallsMatterOnlyWhileTheMachineIsShort) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_pressure_stall_seconds_total", 35, {"some"});
+  EXPECT_EQ(machine.words(), "") << "perhaps of a group at its limit";
+  machine.evidence.available_bytes = 2 * kGiB;
+  EXPECT_EQ(machine.words(), "notable memory_stalls");
+}
+
 }  // namespace
 }  // namespace memstat::causes::pressure

@@ -61,5 +61,15 @@ TEST(Queues, LostMessagesOfBeforeAreNotable) {
   EXPECT_EQ(machine.find()[0].headline, "3000 kernel messages lost, the last one 2 min ago");
 }
 
+TEST(Queues, AFullQueueWhoseSenderGaveUpIsPossible) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_socket_dropped_messages", 90, {"NETLINK"});
+  machine.metric("memstat_socket_queued_bytes", 1e5, {"NETLINK"});
+  EXPECT_EQ(machine.words(), "");
+  machine.evidence.metrics[1].value = 2e5;
+  ASSERT_EQ(machine.words(), "notable netlink_queue");
+  EXPECT_EQ(machine.find()[0].certainty, Certainty::kPossible);
+}
+
 }  // namespace
 }  // namespace memstat::causes::queues

@@ -93,14 +93,14 @@ TEST(SocketMemory, ReportsDropsThatEnded) {
   EXPECT_EQ(machine.words(), "now udp_buffer_full") << "another sample moves";
 }
 
-TEST(SocketMemory, FullQueuesOfOtherNamespacesAreFoundInWhatWaits) {
+TEST(SocketMemory, FullQueuesOfAnyNamespaceAreFoundInWhatWaits) {
   EvidenceOfMachine machine;
   machine.moved("memstat_socket_events_total", 0, {"TCP", "ListenOverflows"});
   machine.moved("memstat_socket_events_total", 0, {"UDP", "RcvbufErrors"});
   InspectionAnswer queues;
   queues.question = "queues";
   queues.holders = {
-      {.pid = 7, .command = "python3", .user = {}, .group = "/pod", .name = "tcp accept", .count = 100, .bytes = {}},
+      {.pid = 7, .command = "python3", .user = {}, .group = "/pod", .name = "tcp accept", .count = 60, .bytes = {}},
       {.pid = 8,
        .command = "dns",
        .user = {},
@@ -109,7 +109,10 @@ TEST(SocketMemory, FullQueuesOfOtherNamespacesAreFoundInWhatWaits) {
        .count = 2,
        .bytes = 200000}};
   machine.evidence.inspections = {queues};
-  EXPECT_EQ(machine.words(), "") << "the counters of this namespace have not moved, and the buffers are half full";
+  EXPECT_EQ(machine.words(), "") << "the queues are half full";
+  machine.evidence.inspections[0].holders[0].count = 100;
+  ASSERT_EQ(machine.words(), "notable listen_overflow") << "nobody connects any more";
+  EXPECT_EQ(machine.find()[0].headline, "100 connections wait to be accepted, perhaps a full queue");
   machine.evidence.inspections[0].holders[0].name = "tcp accept in net:[9]";
   ASSERT_EQ(machine.words(), "notable listen_overflow");
   EXPECT_EQ(machine.find()[0].headline,

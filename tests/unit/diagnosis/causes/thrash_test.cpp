@@ -45,5 +45,15 @@ TEST(Thrash, OfAGroupAtItsLimitIsNotTheMachines) {
   EXPECT_EQ(machine.words(), "") << "no allocation waited: the pages are those of groups";
 }
 
+TEST(Thrash, ShorterWaitsArePossible) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_refaulted_pages_total", 300 * 300, {"file"});
+  machine.moved("memstat_pressure_stall_seconds_total", 25, {"some"});
+  EXPECT_EQ(machine.words(), "");
+  machine.moved("memstat_pressure_stall_seconds_total", 35, {"some"});
+  machine.evidence.metrics.erase(machine.evidence.metrics.begin());
+  EXPECT_EQ(machine.words(), "notable reclaim_thrash");
+}
+
 }  // namespace
 }  // namespace memstat::causes::thrash
