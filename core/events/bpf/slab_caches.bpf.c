@@ -25,8 +25,8 @@ struct bpf_iter_meta {
 struct list_head {
   struct list_head *next, *prev;
 } KERNEL_TYPE;
-struct llist_node {
-  struct llist_node* next;
+struct rb_node {
+  unsigned long __rb_parent_color;
 } KERNEL_TYPE;
 typedef struct {
   __s64 counter;
@@ -115,7 +115,8 @@ struct {
   __u64 number;    // index of the cache in this pass
   __u64 cpu_slab;  // the cache's per-CPU pointer; a CPU's offset is added to it
   __u64 cpu_sheaves;
-  __u64 random, offset;
+  __u64 capacity;  // objects in a full sheaf
+  __u64 offset;    // of the link in a free object
   __u64 slab_bytes;
   __u64 at;        // current position in a list or chain
   __u64 back;      // position in a list from its end
@@ -182,7 +183,8 @@ static __always_inline __u64 number_of(const volatile void* pointer) {
   return *(volatile __u64*)&now.scratch;
 }
 
-static __always_inline __u64 word_at(__u64 address) { return number_of(AT(llist_node, address)->next); }
+// Any struct will do that begins with a number.
+static __always_inline __u64 word_at(__u64 address) { return AT(rb_node, address)->__rb_parent_color; }
 
 // The minimum of both, in a form that the verifier follows. The compiler must not read `number` from memory a second
 // time.
@@ -207,6 +209,59 @@ static __always_inline __u64 free_of(struct slab* slab) {
   return inuse < objects ? objects - inuse : 0;
 }
 
+// Offsets of what only some kernels have, noted at the beginning of a pass. Each return from a function costs 8 ns where
+// the kernel guards returns (AMD), and stops the processor from reading ahead. So nearly everything is inline. But code that
+// is inlined cannot name a missing member, not even behind bpf_core_field_exists(): clang may move its offset out of the
+// condition, and then libbpf rejects the program.
+struct {
+  __u64 cpu_slab, cpu_sheaves, random, capacity;  // in struct kmem_cache
+  __u64 node, node_stride, barn;                  // in struct kmem_cache, but before 6.19 the barn is in the node
+  __u64 freelist, tid, slab, partial;             // in struct kmem_cache_cpu, before 6.19
+  __u64 next;                                     // in struct slab, of the partial slabs of a CPU
+} places;
+
+#define HAS(type, member) bpf_core_field_exists(struct type, member)
+#define PLACE(function, type, member) \
+  static __noinline __u64 function(void) { return bpf_core_field_offset(struct type, member); }
+PLACE(place_of_cpu_slab, kmem_cache, cpu_slab)
+PLACE(place_of_cpu_sheaves, kmem_cache, cpu_sheaves)
+PLACE(place_of_random, kmem_cache, random)
+PLACE(place_of_capacity, kmem_cache, sheaf_capacity)
+PLACE(place_of_node, kmem_cache, node)
+PLACE(place_of_barn, kmem_cache_node, barn)
+PLACE(place_of_freelist, kmem_cache_cpu, freelist)
+PLACE(place_of_tid, kmem_cache_cpu, tid)
+PLACE(place_of_slab, kmem_cache_cpu, slab)
+PLACE(place_of_partial, kmem_cache_cpu, partial)
+PLACE(place_of_next, slab, next)
+static __noinline void note_pairs(void) {
+  const __u64 pairs = bpf_core_field_offset(struct kmem_cache, per_node);
+  places.node = pairs + bpf_core_field_offset(struct kmem_cache_per_node_ptrs, node);
+  places.barn = pairs + bpf_core_field_offset(struct kmem_cache_per_node_ptrs, barn);
+  places.node_stride = bpf_core_type_size(struct kmem_cache_per_node_ptrs);
+}
+
+static __always_inline void note_places(void) {
+  if (HAS(kmem_cache, cpu_slab)) {
+    places.cpu_slab = place_of_cpu_slab();
+    places.freelist = place_of_freelist();
+    places.tid = place_of_tid();
+    places.slab = place_of_slab();
+  }
+  if (HAS(kmem_cache, cpu_sheaves)) places.cpu_sheaves = place_of_cpu_sheaves();
+  if (HAS(kmem_cache, random)) places.random = place_of_random();
+  if (HAS(kmem_cache, sheaf_capacity)) places.capacity = place_of_capacity();
+  if (HAS(kmem_cache_cpu, partial)) places.partial = place_of_partial();
+  if (HAS(slab, next)) places.next = place_of_next();
+  if (HAS(kmem_cache_node, barn)) places.barn = place_of_barn();
+  if (HAS(kmem_cache, per_node)) {
+    note_pairs();
+  } else {
+    places.node = place_of_node();
+    places.node_stride = 8;
+  }
+}
+
 static __always_inline int is_of_cache(struct slab* slab) { return (__u64)slab->slab_cache == now.cache; }
 
 enum { kAtOnce = 8 };  // pairs of slabs or objects per callback; a call costs more than a pair
@@ -214,7 +269,7 @@ enum { kAtOnce = 8 };  // pairs of slabs or objects per callback; a call costs m
 #define SLAB_OF(list) AT(slab, (const char*)(list)-bpf_core_field_offset(struct slab, slab_list))
 
 // Walks a list from both ends. The cost is waiting for uncached memory, and this way two reads wait at the same time.
-static long next_on_list(__u64 index, void* unused) {
+static __always_inline long walk_on(void) {
   const struct list_head* const head = AT(list_head, now.list);
   const struct list_head* front = AT(list_head, now.at);
   const struct list_head* back = AT(list_head, now.back);
@@ -244,6 +299,8 @@ static long next_on_list(__u64 index, void* unused) {
   return i < kAtOnce;
 }
 
+static long next_on_list(__u64 index, void* unused) { return walk_on(); }
+
 // For a list longer than a walk, looks at both ends: slabs with recent frees are at one of them.
 static __noinline __u64 walk_list(struct kmem_cache_node* node, __u64 slabs) {
   now.list = number_of(node) + bpf_core_field_offset(struct kmem_cache_node, partial);
@@ -253,7 +310,7 @@ static __noinline __u64 walk_list(struct kmem_cache_node* node, __u64 slabs) {
   now.free = 0;
   now.is_whole = now.at == now.list;
   const __u64 most = slabs > MEMSTAT_CACHE_LONGEST_LIST ? MEMSTAT_CACHE_LONGEST_LIST : slabs + 64;
-  bpf_loop((__u32)most / (2 * kAtOnce) + 1, next_on_list, 0, 0);
+  if (!walk_on()) bpf_loop((__u32)most / (2 * kAtOnce) + 1, next_on_list, 0, 0);
   if (now.is_whole) return now.free;
   ++record.cache.estimated;
   return now.steps == 0 ? 0 : now.free * slabs / now.steps;
@@ -290,27 +347,11 @@ static __noinline __u64 free_on_list(struct kmem_cache_node* node, __u64 slabs) 
 
 // ---- nodes ---------------------------------------------------------------------------------------------------------------
 
-static __noinline __u64 node_in_array(__u64 i) {
-  return word_at(now.cache + bpf_core_field_offset(struct kmem_cache, node) + 8 * i);
-}
-static __noinline __u64 node_in_pairs(__u64 i, int is_barn) {
-  const __u64 offset = is_barn ? bpf_core_field_offset(struct kmem_cache_per_node_ptrs, barn)
-                               : bpf_core_field_offset(struct kmem_cache_per_node_ptrs, node);
-  return word_at(now.cache + bpf_core_field_offset(struct kmem_cache, per_node) +
-                 i * bpf_core_type_size(struct kmem_cache_per_node_ptrs) + offset);
-}
-static __noinline __u64 barn_of_node(struct kmem_cache_node* node) { return number_of(node->barn); }
-
-static __noinline __u64 capacity_of_sheaf(struct kmem_cache* s) { return s->sheaf_capacity; }
-
-static __always_inline __u64 barn_of(struct kmem_cache_node* node, __u64 i) {
-  if (bpf_core_field_exists(struct kmem_cache, per_node)) return node_in_pairs(i, 1);
-  if (bpf_core_field_exists(struct kmem_cache_node, barn)) return barn_of_node(node);
-  return 0;
-}
+static __noinline __u64 full_sheaves_in(__u64 barn) { return AT(node_barn, barn)->nr_full; }
 
 static long look_at_node(__u64 i, void* unused) {
-  const __u64 address = bpf_core_field_exists(struct kmem_cache, per_node) ? node_in_pairs(i, 0) : node_in_array(i);
+  const __u64 pair = now.cache + i * places.node_stride;
+  const __u64 address = word_at(pair + places.node);
   if (address == 0) return 0;
   struct kmem_cache_node* node = AT(kmem_cache_node, address);
   const __u64 slabs = (__u64)node->nr_slabs.counter;
@@ -318,10 +359,10 @@ static long look_at_node(__u64 i, void* unused) {
   const __u64 objects = (__u64)node->total_objects.counter;
   const __u64 partial_slabs = node->nr_partial;
   const __u64 free = partial_slabs == 0 ? 0 : free_on_list(node, partial_slabs);
-  const __u64 barn = barn_of(node, i);
   __u64 in_barn = 0;
-  if (barn != 0 && bpf_core_field_exists(struct kmem_cache, sheaf_capacity)) {
-    in_barn = (__u64)AT(node_barn, barn)->nr_full * capacity_of_sheaf(AT(kmem_cache, now.cache));
+  if (now.capacity != 0) {
+    const __u64 barn = word_at((HAS(kmem_cache, per_node) ? pair : address) + places.barn);
+    if (barn != 0) in_barn = full_sheaves_in(barn) * now.capacity;
   }
   record.cache.slabs += slabs;
   record.cache.objects += objects;
@@ -343,65 +384,71 @@ static long look_at_node(__u64 i, void* unused) {
 
 // ---- CPUs ----------------------------------------------------------------------------------------------------------------
 
-static __noinline __u64 random_of(struct kmem_cache* s) { return s->random; }
-
 // mm/slub.c, freelist_ptr_decode(): the free objects of a slab are linked. With CONFIG_SLAB_FREELIST_HARDENED each
 // pointer is obfuscated.
-static long next_free_object(__u64 index, void* unused) {
+static __always_inline __u64 after_free_object(__u64 object, __u64 offset, __u64 random) {
+  const __u64 place = object + offset;
+  const __u64 next = word_at(place);
+  return HAS(kmem_cache, random) ? next ^ random ^ __builtin_bswap64(place) : next;
+}
+
+static __always_inline long count_free_objects(void) {
+  const __u64 random = HAS(kmem_cache, random) ? word_at(now.cache + places.random) : 0;
   __u64 at = now.at;
   __u64 free = 0;
   for (int i = 0; i < kAtOnce; ++i) {
     if (at == 0 || (at ^ now.first) >= now.slab_bytes) break;
     ++free;
-    const __u64 place = at + now.offset;
-    at = word_at(place);
-    if (bpf_core_field_exists(struct kmem_cache, random)) at ^= now.random ^ __builtin_bswap64(place);
+    at = after_free_object(at, now.offset, random);
   }
   now.at = at;
   now.free += free;
   return free < kAtOnce;
 }
+static long next_free_object(__u64 index, void* unused) { return count_free_objects(); }
 
-static long next_of_cpu(__u64 index, void* unused) {
-  if (now.at == 0) return 1;
-  struct slab* slab = AT(slab, now.at);
-  if (!is_of_cache(slab)) return 1;
-  now.free += free_of(slab);
-  ++now.steps;
-  now.at = number_of(slab->next);
-  return 0;
+static __always_inline long count_slabs_of_cpu(void) {
+  __u64 at = now.at;
+  __u64 free = 0;
+  int i = 0;
+  for (; i < kAtOnce && at != 0; ++i) {
+    struct slab* slab = AT(slab, at);
+    if (!is_of_cache(slab)) break;
+    free += free_of(slab);
+    at = word_at(at + places.next);
+  }
+  now.at = at;
+  now.free += free;
+  now.steps += i;
+  return i < kAtOnce;
 }
+static long next_of_cpu(__u64 index, void* unused) { return count_slabs_of_cpu(); }
 
 enum { kMaxSlabsOfCpu = 1024 };
 
 // Free objects in the slab that a CPU allocates from. The slab itself counts them as used.
-static __always_inline __u64 free_of_cpu(struct kmem_cache_cpu* own, __u64 objects, __u32 cpu) {
-  const __u64 tid = own->tid;
-  const __u64 freelist = number_of(own->freelist);
+static __always_inline __u64 free_of_cpu(__u64 own, __u64 objects, __u32 cpu) {
+  const __u64 tid = word_at(own + places.tid);
+  const __u64 freelist = word_at(own + places.freelist);
   __u32 key = cpu * MEMSTAT_CACHE_KNOWN_LISTS + (__u32)now.number;
   if (now.number >= MEMSTAT_CACHE_KNOWN_LISTS) key = ~0U;
   struct known_list* list = bpf_map_lookup_elem(&known_lists, &key);
   if (list && list->freelist == freelist && list->tid == tid) return list->free;
   const __u64 before = now.free;
   now.at = now.first = freelist;
-  bpf_loop((__u32)objects / kAtOnce + 1, next_free_object, 0, 0);
+  if (!count_free_objects()) bpf_loop((__u32)objects / kAtOnce + 1, next_free_object, 0, 0);
   const __u64 free = now.free - before;
   now.free = before;
-  if (list && own->tid == tid) *list = (struct known_list){.freelist = freelist, .tid = tid, .free = free};
+  if (list && word_at(own + places.tid) == tid) *list = (struct known_list){.freelist = freelist, .tid = tid, .free = free};
   return free;
 }
 
-static __noinline void look_at_store(struct kmem_cache_cpu* own) {
-  now.at = number_of(own->partial);
-  bpf_loop(kMaxSlabsOfCpu, next_of_cpu, 0, 0);
-}
-
 // The slabs that a CPU holds: the one that it allocates from, and its partial slabs.
-static __noinline void look_at_slabs(struct memstat_cache_cpu* cpu, __u64 offset) {
-  struct kmem_cache_cpu* own = AT(kmem_cache_cpu, now.cpu_slab + offset);
+static __always_inline void look_at_slabs(struct memstat_cache_cpu* cpu, __u64 offset) {
+  const __u64 own = now.cpu_slab + offset;
   now.free = 0;
   now.steps = 0;
-  now.at = number_of(own->slab);
+  now.at = word_at(own + places.slab);
   if (now.at != 0) {
     struct slab* slab = AT(slab, now.at);
     const __u64 objects = BPF_CORE_READ_BITFIELD(slab, objects);
@@ -410,7 +457,10 @@ static __noinline void look_at_slabs(struct memstat_cache_cpu* cpu, __u64 offset
       ++now.steps;
     }
   }
-  if (bpf_core_field_exists(struct kmem_cache_cpu, partial)) look_at_store(own);
+  if (HAS(kmem_cache_cpu, partial)) {
+    now.at = word_at(own + places.partial);
+    if (!count_slabs_of_cpu()) bpf_loop(kMaxSlabsOfCpu / kAtOnce, next_of_cpu, 0, 0);
+  }
   cpu->slabs = (__u32)now.steps;
   cpu->free = (__u32)now.free;
 }
@@ -422,15 +472,21 @@ static __noinline void look_at_sheaves(struct memstat_cache_cpu* cpu, __u64 offs
   cpu->in_sheaves = size_of(own->main) + size_of(own->spare) + size_of(own->rcu_free);
 }
 
-static long look_at_cpu(__u64 i, void* unused) {
-  const __u32 key = (__u32)i;
+enum { kOrderShift = 16 };  // mm/slub.c, OO_SHIFT
+
+static __always_inline __u32 order_of(const struct kmem_cache* s) { return s->oo.x >> kOrderShift; }
+static __always_inline __u64 slab_bytes_of(const struct kmem_cache* s) {
+  return (__u64)limits.page_size << (order_of(s) & 31);
+}
+
+static __always_inline long look_at_cpu(__u32 key) {
   const __u64* offset = bpf_map_lookup_elem(&offset_of_cpu, &key);
   if (!offset) return 1;
   struct memstat_cache_cpu row = {.cpu = key};
   // Whether this kernel has a feature must be a constant here, so that the verifier removes the code that reads a missing
   // one.
-  if (bpf_core_field_exists(struct kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
-  if (bpf_core_field_exists(struct kmem_cache, cpu_sheaves) && now.cpu_sheaves != 0) look_at_sheaves(&row, *offset);
+  if (HAS(kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
+  if (HAS(kmem_cache, cpu_sheaves) && now.cpu_sheaves != 0) look_at_sheaves(&row, *offset);
   if (row.slabs == 0 && row.in_sheaves == 0) return 0;
   record.cache.free.in_slabs += row.free;
   record.cache.free.in_sheaves += row.in_sheaves;
@@ -438,6 +494,17 @@ static long look_at_cpu(__u64 i, void* unused) {
   if (at >= MEMSTAT_CACHE_CPUS) return 0;
   *(struct memstat_cache_cpu*)next_row(sizeof row) = row;
   record.cache.cpu_count = at + 1;
+  return 0;
+}
+
+enum { kCpusAtOnce = 4 };
+
+static long look_at_cpus(__u64 index, void* unused) {
+#pragma nounroll
+  for (__u32 i = 0; i < kCpusAtOnce; ++i) {
+    const __u32 cpu = (__u32)index * kCpusAtOnce + i;
+    if (cpu >= limits.cpu_count || look_at_cpu(cpu)) return 1;
+  }
   return 0;
 }
 
@@ -453,9 +520,6 @@ static long note_offset(__u64 i, void* unused) {
 
 // ---- one cache -----------------------------------------------------------------------------------------------------------
 
-static __noinline __u64 slabs_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_slab); }
-static __noinline __u64 sheaves_of_cpus(struct kmem_cache* s) { return number_of(s->cpu_sheaves); }
-
 enum { kSmallestPage = 4096 };
 enum { kMaxWords = 8 };  // words; copying a name by words takes a third of the kernel's byte-by-byte time
 
@@ -464,7 +528,7 @@ static __always_inline int has_zero_byte(__u64 word) {
 }
 
 // Returns the name's size, rounded up to a word. No read may cross into the next page, which may be unmapped.
-static __noinline __u32 copy_name(const char* name) {
+static __always_inline __u32 copy_name(const char* name) {
   const __u64 address = number_of(name);
   if (address % kSmallestPage <= kSmallestPage - kMaxWords * 8) {
     for (__u32 i = 0; i < kMaxWords; ++i) {
@@ -477,28 +541,29 @@ static __noinline __u32 copy_name(const char* name) {
   return length > 0 ? ((__u32)length + 7) & ~7U : 0;
 }
 
-enum { kOrderShift = 16 };  // mm/slub.c, OO_SHIFT
-
 SEC("iter/kmem_cache")
 int look_at_cache(struct bpf_iter__kmem_cache* context) {
   struct kmem_cache* s = context->s;
   if (!s) return 0;
-  if (context->meta->seq_num == 0) bpf_loop(limits.cpu_count, note_offset, 0, 0);
+  if (context->meta->seq_num == 0) {
+    note_places();
+    bpf_loop(limits.cpu_count, note_offset, 0, 0);
+  }
   now.cache = number_of(s);
   now.number = context->meta->seq_num;
   now.offset = s->offset;
-  now.cpu_slab = bpf_core_field_exists(struct kmem_cache, cpu_slab) ? slabs_of_cpus(s) : 0;
-  now.cpu_sheaves = bpf_core_field_exists(struct kmem_cache, cpu_sheaves) ? sheaves_of_cpus(s) : 0;
-  now.random = bpf_core_field_exists(struct kmem_cache, random) ? random_of(s) : 0;
+  now.cpu_slab = HAS(kmem_cache, cpu_slab) ? word_at(now.cache + places.cpu_slab) : 0;
+  now.cpu_sheaves = HAS(kmem_cache, cpu_sheaves) ? word_at(now.cache + places.cpu_sheaves) : 0;
+  now.capacity = HAS(kmem_cache, sheaf_capacity) ? (__u32)word_at(now.cache + places.capacity) : 0;
   __builtin_memset(&record.cache, 0, __builtin_offsetof(struct memstat_cache, name));
   record.cache.size = s->size;
   record.cache.object_size = s->object_size;
-  record.cache.order = s->oo.x >> kOrderShift;
-  now.slab_bytes = (__u64)limits.page_size << (record.cache.order & 31);
+  record.cache.order = order_of(s);
+  now.slab_bytes = slab_bytes_of(s);
   record.cache.name_size = copy_name(s->name);
   now.size = __builtin_offsetof(struct memstat_cache, name) + record.cache.name_size;
   bpf_loop(limits.node_count, look_at_node, 0, 0);
-  if (record.cache.slabs != 0) bpf_loop(limits.cpu_count, look_at_cpu, 0, 0);
+  if (record.cache.slabs != 0) bpf_loop(limits.cpu_count / kCpusAtOnce + 1, look_at_cpus, 0, 0);
   // If the kernel's buffer is full, it calls the program again for this cache.
   bpf_seq_write(context->meta->seq, &record, (__u32)at_most(now.size, kMaxBytes));
   return 0;
