@@ -84,6 +84,7 @@ struct kmem_cache {
   unsigned int sheaf_capacity;
   struct kmem_cache_order_objects oo;
   const char* name;
+  struct list_head list;
   unsigned long random;             // with CONFIG_SLAB_FREELIST_HARDENED
   struct kmem_cache_node* node[1];  // before 6.19
   struct kmem_cache_per_node_ptrs per_node[1];
@@ -479,10 +480,13 @@ static __always_inline __u64 slab_bytes_of(const struct kmem_cache* s) {
   return (__u64)limits.page_size << (order_of(s) & 31);
 }
 
+#include "core/events/bpf/slab_ahead.h"
+
 static __always_inline long look_at_cpu(__u32 key) {
   const __u64* offset = bpf_map_lookup_elem(&offset_of_cpu, &key);
   if (!offset) return 1;
   struct memstat_cache_cpu row = {.cpu = key};
+  if (now.number * limits.cpu_count + key >= ahead.end) look_ahead(key);
   // Whether this kernel has a feature must be a constant here, so that the verifier removes the code that reads a missing
   // one.
   if (HAS(kmem_cache, cpu_slab) && now.cpu_slab != 0) look_at_slabs(&row, *offset);
@@ -547,6 +551,7 @@ int look_at_cache(struct bpf_iter__kmem_cache* context) {
   if (!s) return 0;
   if (context->meta->seq_num == 0) {
     note_places();
+    ahead.end = 0;
     bpf_loop(limits.cpu_count, note_offset, 0, 0);
   }
   now.cache = number_of(s);
@@ -564,6 +569,7 @@ int look_at_cache(struct bpf_iter__kmem_cache* context) {
   now.size = __builtin_offsetof(struct memstat_cache, name) + record.cache.name_size;
   bpf_loop(limits.node_count, look_at_node, 0, 0);
   if (record.cache.slabs != 0) bpf_loop(limits.cpu_count / kCpusAtOnce + 1, look_at_cpus, 0, 0);
+  note_for_next_pass(now.number, record.cache.slabs != 0);
   // If the kernel's buffer is full, it calls the program again for this cache.
   bpf_seq_write(context->meta->seq, &record, (__u32)at_most(now.size, kMaxBytes));
   return 0;
