@@ -19,6 +19,7 @@
 #include "core/base/fixed_path.h"
 #include "core/base/open_directory.h"
 #include "core/base/text.h"
+#include "core/kernel/group_files.h"
 #include "core/kernel/live_view.h"
 #include "core/kernel/reader_process.h"
 #include "core/kernel/subdirectories_linux.h"
@@ -40,8 +41,10 @@ class LinuxKernelView final : public LiveKernelView {
     return {.path_size = directory.size(), .descriptor = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))};
   }
   Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out) override {
-    if (!directory.descriptor) return read_file(path, out);
-    return files_.read_file_in(directory, path, out, manner_of(path));
+    if (group_files_.answer(path, out, clock().monotonic_ns())) return {};
+    auto result = directory.descriptor ? files_.read_file_in(directory, path, out, manner_of(path)) : read_file(path, out);
+    if (result) group_files_.learn(path, clock().monotonic_ns());
+    return result;
   }
   [[nodiscard]] bool may_read(std::string_view path) override { return files_.may_read(path); }
   Result<void> list_directories(std::string_view path, Buffer& names) override {
@@ -86,6 +89,7 @@ class LinuxKernelView final : public LiveKernelView {
   }
 
   std::uint32_t cpu_count_ = count_cpus();
+  GroupFiles group_files_{system_page_size()};
 };
 
 class LinuxProcessStatsReader final : public ProcessStatsReader {

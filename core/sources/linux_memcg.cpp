@@ -564,8 +564,9 @@ const SourceDescriptor descriptor{
         "every eighth if the group has no limit, (v1) limits and hits of memory and swap, and hits of kernel memory, at "
         "every eighth, (v1) kills at every fourth and if /proc/vmstat has counted one; if a group has no limit and its "
         "usage was the same for eight reads, its usage is read at every second read, and the rest at every sixteenth, "
-        "until it changes or a kill is counted; a read takes about 15 us per group, and with hundreds of CPUs "
-        "memory.stat (option parts) can take milliseconds",
+        "until it changes or a kill is counted; while linux_slab_bpf is up, its pass reads the usage, limits and (v1) hits "
+        "of the first 256 groups, too, and their files are not opened; a read takes about 15 us per group, and with "
+        "hundreds of CPUs memory.stat (option parts) can take milliseconds",
     .steps = source_steps<State, open, read, parse>(),
 };
 

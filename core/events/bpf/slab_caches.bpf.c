@@ -545,6 +545,8 @@ static __always_inline __u32 copy_name(const char* name) {
   return length > 0 ? ((__u32)length + 7) & ~7U : 0;
 }
 
+#include "core/events/bpf/groups.h"
+
 SEC("iter/kmem_cache")
 int look_at_cache(struct bpf_iter__kmem_cache* context) {
   struct kmem_cache* s = context->s;
@@ -553,6 +555,7 @@ int look_at_cache(struct bpf_iter__kmem_cache* context) {
     note_places();
     ahead.end = 0;
     bpf_loop(limits.cpu_count, note_offset, 0, 0);
+    if (HAS(mem_cgroup, memory)) look_at_groups();
   }
   now.cache = number_of(s);
   now.number = context->meta->seq_num;

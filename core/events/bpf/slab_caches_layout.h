@@ -56,6 +56,20 @@ struct memstat_cache_cpu {
   unsigned int in_sheaves; /* objects */
 };
 
+#define MEMSTAT_GROUPS 256 /* control groups whose counters a pass reads, the first of the kernel's tree */
+
+struct memstat_page_counter {
+  unsigned long long usage, failures, limit; /* pages, times, pages */
+};
+struct memstat_group {
+  unsigned long long id; /* inode of its directory */
+  struct memstat_page_counter memory, both, kernel, tcp;
+};
+struct memstat_groups {
+  unsigned long long count;
+  struct memstat_group groups[MEMSTAT_GROUPS];
+};
+
 /* Set by memstatd before the programs are loaded. */
 struct memstat_cache_limits {
   unsigned int node_count; /* the highest possible node plus one */

@@ -11,13 +11,16 @@
 #include <cerrno>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/base/unique_fd.h"
 #include "core/events/attach/attached_table.h"
 #include "core/events/attach/embedded_programs.h"
 #include "core/events/bpf/slab_caches_layout.h"
 #include "core/events/caches/slab_caches_rows.h"
+#include "core/kernel/group_files.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat::events {
@@ -57,7 +60,11 @@ class SlabCaches final : public AttachedTable {
   Result<void> attach(const btf& types) override;
   void detach() override { link_.reset(); }
 
+  void publish_groups();
+
   LinkPointer link_;
+  SharedMap groups_;
+  std::vector<GroupCounters> group_counters_;
   Buffer records_;
 };
 
@@ -96,10 +103,12 @@ Result<void> SlabCaches::load(const btf& types) {
     error = bpf_map__set_max_entries(known, limits.cpu_count * MEMSTAT_CACHE_KNOWN_LISTS);
   }
   if (error != 0) return refused("the maps of the program", error);
+  const bpf_map* groups = bpf_object__find_map_by_name(object_.get(), "groups");
+  if (groups == nullptr) return refused("the maps of the program", EINVAL);
   error = bpf_object__load(object_.get());
   // The verifier's errors on a kernel that keeps its slabs in a way unknown to this program.
   if (error == -EINVAL || error == -EACCES || error == -E2BIG) return not_present(kIterator, kUnknownSlabs);
-  return error == 0 ? Result<void>() : refused("BPF_PROG_LOAD", error);
+  return error == 0 ? groups_.open(groups, sizeof(memstat_groups)) : refused("BPF_PROG_LOAD", error);
 }
 
 Result<void> SlabCaches::attach(const btf& /*types*/) {
@@ -117,7 +126,25 @@ Result<void> SlabCaches::read(Buffer& out) {
   if (!pass) return refused("BPF_ITER_CREATE", errno);
   const auto read_more = [&pass](char* to, std::size_t room) { return static_cast<long>(::read(pass.get(), to, room)); };
   auto result = read_all(kIterator, records_, {}, read_more);
+  if (result) publish_groups();
   return result ? write_slab_caches_rows(records_.view(), out) : result;
+}
+
+/// For the files of groups that linux_memcg reads next.
+void SlabCaches::publish_groups() {
+  const auto& all = *static_cast<const memstat_groups*>(groups_.get());
+  group_counters_.resize(std::min<std::size_t>(all.count, MEMSTAT_GROUPS));
+  std::transform(all.groups, all.groups + group_counters_.size(), group_counters_.begin(), [](const memstat_group& group) {
+    const auto counter = [](const memstat_page_counter& pages) {
+      return PageCounter{.usage = pages.usage, .failures = pages.failures, .limit = pages.limit};
+    };
+    return GroupCounters{.inode = group.id,
+                         .memory = counter(group.memory),
+                         .both = counter(group.both),
+                         .kernel = counter(group.kernel),
+                         .sockets = counter(group.tcp)};
+  });
+  publish_group_counters(group_counters_, system_clock().monotonic_ns());
 }
 
 }  // namespace

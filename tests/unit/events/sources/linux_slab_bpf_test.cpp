@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/unique_fd.h"
 #include "core/events/attach/live_tables.h"
 #include "core/events/bpf/slab_caches_layout.h"
 #include "core/events/caches/slab_caches_rows.h"
+#include "core/kernel/group_files.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/live_group.h"
 #include "tests/support/live_table.h"
 #include "tests/support/partial_slabs.h"
 #include "tests/support/source_reading.h"
@@ -429,6 +432,44 @@ TEST_F(LiveSlabBpf, CountsExactlyTheObjectsInUse) {
   EXPECT_EQ(pass()[cache].in_use(), before + kTimes / 3);
   watching.clear();
   EXPECT_EQ(pass()[cache].in_use(), before);
+}
+
+TEST_F(LiveSlabBpf, ReadsTheCountersOfGroupsAsTheirFilesHaveThem) {
+  const auto mounted = mounted_hierarchy();
+  if (!mounted) GTEST_SKIP() << "no hierarchy has the memory controller";
+  const std::string path = mounted->root + "/memstat-test-counters-" + std::to_string(::getpid());
+  const LiveGroup group(path);
+  if (!group.is_made()) GTEST_SKIP() << "no group can be made: " << group.why_not();
+  std::vector<std::string> files{"memory.current", "memory.max"};
+  if (mounted->is_version_1) {
+    files = {"memory.usage_in_bytes",       "memory.limit_in_bytes",       "memory.failcnt",
+             "memory.memsw.usage_in_bytes", "memory.memsw.limit_in_bytes", "memory.memsw.failcnt",
+             "memory.kmem.usage_in_bytes",  "memory.kmem.failcnt",         "memory.kmem.tcp.usage_in_bytes"};
+  }
+  ASSERT_TRUE(group.write(files[1], "33554432"));
+  Eater eater(group, 64UL << 20);  // twice the limit, so that it fails
+  ASSERT_TRUE(eater.is_in_group());
+  eater.wait();
+  Eater other(group, 8UL << 20);
+  ASSERT_TRUE(other.has_eaten());
+  const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  GroupFiles known(page_size);
+  std::string differing;
+  const bool agree = comes_true([&] {
+    pass();
+    differing.clear();
+    for (const std::string& file : files) {
+      const std::int64_t now = system_clock().monotonic_ns();
+      known.learn(path + "/" + file, now);
+      Buffer out;
+      const std::string read = known.answer(path + "/" + file, out, now) ? std::string(out.view()) : "no answer";
+      const std::string expected = group.text(file);
+      if (!expected.empty() && read != expected) differing += file + ": " + read + " and " + expected;
+    }
+    return differing.empty();
+  });
+  EXPECT_TRUE(agree) << differing;
+  EXPECT_NE(group.text(files[0]), "0\n");
 }
 
 TEST_F(LiveSlabBpf, CountsTheCachesAmongTheObjectsOfTheirCache) {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kernel/group_files.h"
+
+#if defined(__linux__)
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "core/base/fixed_path.h"
+
+namespace memstat {
+namespace {
+
+constexpr std::size_t kMostKnown = 1024;
+constexpr std::uint64_t kUnknown = 0;  // no directory has this inode
+
+struct PublishedCounters {
+  Mutex mutex;
+  std::vector<GroupCounters> groups MEMSTAT_GUARDED_BY(mutex);
+  std::int64_t read_at_ns MEMSTAT_GUARDED_BY(mutex) = -kCountersLastNs;
+};
+PublishedCounters& published() {
+  static PublishedCounters counters;
+  return counters;
+}
+
+struct CounterFile {
+  std::string_view name;
+  PageCounter GroupCounters::*counter;
+  std::uint64_t PageCounter::*figure;
+};
+constexpr auto kCounterFiles = std::to_array<CounterFile>({
+    {"memory.current", &GroupCounters::memory, &PageCounter::usage},
+    {"memory.max", &GroupCounters::memory, &PageCounter::limit},
+    {"memory.usage_in_bytes", &GroupCounters::memory, &PageCounter::usage},
+    {"memory.limit_in_bytes", &GroupCounters::memory, &PageCounter::limit},
+    {"memory.failcnt", &GroupCounters::memory, &PageCounter::failures},
+    {"memory.memsw.usage_in_bytes", &GroupCounters::both, &PageCounter::usage},
+    {"memory.memsw.limit_in_bytes", &GroupCounters::both, &PageCounter::limit},
+    {"memory.memsw.failcnt", &GroupCounters::both, &PageCounter::failures},
+    {"memory.kmem.usage_in_bytes", &GroupCounters::kernel, &PageCounter::usage},
+    {"memory.kmem.failcnt", &GroupCounters::kernel, &PageCounter::failures},
+    {"memory.kmem.tcp.usage_in_bytes", &GroupCounters::sockets, &PageCounter::usage},
+});
+
+const CounterFile* file_of(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const auto found = std::find_if(kCounterFiles.begin(), kCounterFiles.end(),
+                                  [name](const CounterFile& file) { return file.name == name; });
+  return found == kCounterFiles.end() ? nullptr : found;
+}
+
+std::string_view directory_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
+
+bool are_fresh(std::int64_t now_ns) {
+  PublishedCounters& all = published();
+  const MutexLock lock(all.mutex);
+  return now_ns - all.read_at_ns < kCountersLastNs;
+}
+
+std::optional<GroupCounters> counters_of(std::uint64_t inode) {
+  PublishedCounters& all = published();
+  const MutexLock lock(all.mutex);
+  const auto found = std::find_if(all.groups.begin(), all.groups.end(),
+                                  [inode](const GroupCounters& group) { return group.inode == inode; });
+  return found == all.groups.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+void publish_group_counters(std::span<const GroupCounters> groups, std::int64_t now_ns) {
+  PublishedCounters& all = published();
+  const MutexLock lock(all.mutex);
+  all.groups.assign(groups.begin(), groups.end());
+  all.read_at_ns = now_ns;
+}
+
+bool GroupFiles::answer(std::string_view path, Buffer& out, std::int64_t now_ns) {
+  const CounterFile* const file = file_of(path);
+  if (file == nullptr || !are_fresh(now_ns)) return false;
+  const MutexLock lock(mutex_);
+  const auto known = inodes_.find(directory_of(path));
+  if (known == inodes_.end()) return false;
+  const auto counters = counters_of(known->second);
+  if (!counters) {
+    known->second = kUnknown;
+    return false;
+  }
+  const std::uint64_t figure = (*counters).*(file->counter).*(file->figure);
+  // mm/page_counter.h: the limit of a counter without one. Version 1 prints it as any other.
+  const std::uint64_t no_limit = (~std::uint64_t{0} >> 1U) / page_size_;
+  if (file->name == "memory.max" && figure == no_limit) {
+    out.assign("max\n");
+    return true;
+  }
+  const bool is_in_pages = file->figure != &PageCounter::failures;
+  std::array<char, 24> text;
+  char* const end = std::to_chars(text.begin(), text.end() - 1, is_in_pages ? figure * page_size_ : figure).ptr;
+  *end = '\n';
+  out.assign(std::string_view(text.data(), static_cast<std::size_t>(end + 1 - text.data())));
+  return true;
+}
+
+void GroupFiles::learn(std::string_view path, std::int64_t now_ns) {
+  if (file_of(path) == nullptr || !are_fresh(now_ns)) return;
+  const std::string_view directory = directory_of(path);
+  FixedPath terminated;
+  const MutexLock lock(mutex_);
+  auto known = inodes_.find(directory);
+  if ((known != inodes_.end() && known->second != kUnknown) || !terminated.assign(directory)) return;
+  struct stat status {};
+  if (::stat(terminated.c_str(), &status) != 0) return;
+  if (known == inodes_.end()) {
+    if (inodes_.size() >= kMostKnown) inodes_.clear();
+    known = inodes_.emplace(directory, kUnknown).first;
+  }
+  known->second = status.st_ino;
+}
+
+}  // namespace memstat
+
+#endif
