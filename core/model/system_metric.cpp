@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/system_metric.h"
 
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <functional>
@@ -45,7 +46,21 @@ std::string_view LabelValue::view(std::array<char, 20>& room) const {
   return {room.data(), static_cast<std::size_t>(end - room.data())};
 }
 
-void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels) {
+bool StagedStatistics::is_next(const SystemMetric& metric, std::initializer_list<LabelValue> labels) const {
+  if (count_ == entries_.size()) return false;
+  const Entry& entry = entries_[count_];
+  if (entry.metric != &metric || labels.size() > kMaxSystemMetricLabels) return false;
+  std::uint32_t end = entry.labels_begin;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::array<char, 20> room;
+    if (label(entry, i) != labels.begin()[i].view(room)) return false;
+    end = entry.label_ends[i];
+  }
+  return end == entry.label_ends.back();
+}
+
+StagedStatistics::Entry StagedStatistics::make_entry(const SystemMetric& metric, std::uint64_t bits,
+                                                     std::initializer_list<LabelValue> labels) {
   Entry entry{.metric = &metric, .bits = bits, .labels_begin = static_cast<std::uint32_t>(texts_.size())};
   std::size_t index = 0;
   for (const LabelValue& label : labels) {
@@ -58,11 +73,28 @@ void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::
     entry.label_ends[index++] = static_cast<std::uint32_t>(texts_.size());
   }
   for (; index < kMaxSystemMetricLabels; ++index) entry.label_ends[index] = static_cast<std::uint32_t>(texts_.size());
-  entries_.push_back(entry);
+  return entry;
+}
+
+void StagedStatistics::remove_after(std::size_t count) {
+  entries_.resize(count);
+  texts_.resize(count == 0 ? 0 : entries_.back().label_ends.back());
+}
+
+void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels) {
+  if (is_next(metric, labels)) {
+    entries_[count_++].bits = bits;
+    return;
+  }
+  static std::atomic<std::uint64_t> last_version{0};
+  version_ = ++last_version;
+  remove_after(count_);
+  entries_.push_back(make_entry(metric, bits, labels));
+  ++count_;
 }
 
 bool StagedStatistics::has(const SystemMetric& metric, std::string_view first_label) const {
-  return std::any_of(entries_.begin(), entries_.end(),
+  return std::any_of(entries().begin(), entries().end(),
                      [&](const Entry& entry) { return entry.metric == &metric && label(entry, 0) == first_label; });
 }
 
@@ -95,16 +127,15 @@ void StagedStatistics::grow_places() {
 StagedStatistics::Entry* StagedStatistics::add_or_find(const SystemMetric& metric, std::uint64_t bits,
                                                        std::initializer_list<LabelValue> labels) {
   if (2 * (placed_ + 1) > places_.size()) grow_places();
+  const bool is_stored = is_next(metric, labels);
+  const Entry entry = is_stored ? entries_[count_] : make_entry(metric, bits, labels);
+  std::uint32_t& place = places_[place_of(entry)];
+  if (!is_stored) texts_.resize(entry.labels_begin);
+  if (place != 0) return &entries_[place - 1];
   add(metric, bits, labels);
-  std::uint32_t& place = places_[place_of(entries_.back())];
-  if (place == 0) {
-    place = static_cast<std::uint32_t>(entries_.size());
-    ++placed_;
-    return nullptr;
-  }
-  texts_.resize(entries_.back().labels_begin);
-  entries_.pop_back();
-  return &entries_[place - 1];
+  place = static_cast<std::uint32_t>(count_);
+  ++placed_;
+  return nullptr;
 }
 
 void StagedStatistics::merge(const SystemMetric& metric, std::uint64_t number, std::initializer_list<LabelValue> labels) {
@@ -121,7 +152,7 @@ void StagedStatistics::add_histogram(const SystemMetric& metric, const Histogram
   histograms_.push_back({.begin = bucket_counts_.size(), .size = histogram.counts.size(), .sum = histogram.sum});
   bucket_counts_.insert(bucket_counts_.end(), histogram.counts.begin(), histogram.counts.end());
   add(metric, histograms_.size() - 1, labels);
-  entries_.back().is_histogram = true;
+  entries_[count_ - 1].is_histogram = true;
 }
 
 void StagedStatistics::add_signed(const SystemMetric& metric, std::int64_t value, std::initializer_list<LabelValue> labels) {

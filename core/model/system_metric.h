@@ -84,7 +84,8 @@ class LabelValue {
   std::uint64_t number_ = 0;
 };
 
-/// The values of such metrics from one parse. Storage is reused between polls, so that refilling allocates nothing.
+/// The values of such metrics from one parse. Storage is reused between polls, so that refilling allocates nothing. Metrics
+/// and labels usually are those of the poll before, so they are compared with what is stored, and only values are written.
 class StagedStatistics {
  public:
   struct Entry {
@@ -96,8 +97,8 @@ class StagedStatistics {
   };
 
   void clear() {
-    entries_.clear();
-    texts_.clear();
+    remove_after(count_);
+    count_ = 0;
     histograms_.clear();
     bucket_counts_.clear();
     std::fill(places_.begin(), places_.end(), 0);
@@ -128,7 +129,14 @@ class StagedStatistics {
   /// Whether a value of this metric has this first label. Linear search.
   [[nodiscard]] bool has(const SystemMetric& metric, std::string_view first_label) const;
   /// In insertion order.
-  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  [[nodiscard]] std::span<const Entry> entries() const { return std::span(entries_).first(count_); }
+  /// Metrics and labels of all entries, but not their values: two objects of the same shape have the same.
+  struct Shape {
+    std::uint64_t version = 0;
+    std::size_t count = 0;
+    friend bool operator==(const Shape& a, const Shape& b) = default;
+  };
+  [[nodiscard]] Shape shape() const { return {.version = version_, .count = count_}; }
   /// Label `index` of an entry, valid UTF-8. Valid until the next change.
   [[nodiscard]] std::string_view label(const Entry& entry, std::size_t index) const {
     const std::uint32_t begin = index == 0 ? entry.labels_begin : entry.label_ends[index - 1];
@@ -150,11 +158,18 @@ class StagedStatistics {
     return std::string_view(texts_).substr(entry.labels_begin, entry.label_ends.back() - entry.labels_begin);
   }
   [[nodiscard]] bool is_same(const Entry& a, const Entry& b) const;
+  /// Whether the entry of the poll before, in the place of the next one, has this metric and these labels.
+  [[nodiscard]] bool is_next(const SystemMetric& metric, std::initializer_list<LabelValue> labels) const;
+  /// An entry whose labels are behind all others in the texts.
+  Entry make_entry(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
+  void remove_after(std::size_t count);
   [[nodiscard]] std::size_t place_of(const Entry& entry) const;
   void grow_places();
   Entry* add_or_find(const SystemMetric& metric, std::uint64_t bits, std::initializer_list<LabelValue> labels);
 
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  // those from count_ on are of the poll before
+  std::size_t count_ = 0;
+  std::uint64_t version_ = 0;  // changes with each entry that is not as stored; unique in the process
   std::string texts_;
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;

@@ -357,7 +357,10 @@ bool append_labels(const StagedStatistics& staged, const StagedStatistics::Entry
 
 }  // namespace
 
-void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
+/// Sets the labels of all samples, and which entry belongs to which sample. Values come later.
+void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
+  snapshot.shapes_.clear();  // set last, in case that memory runs out
+  snapshot.sample_of_entry_.clear();
   // Entries of one metric are usually consecutive.
   const SystemMetric* last_metric = nullptr;
   std::size_t last_number = 0;
@@ -381,12 +384,11 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
     begin += samples;
   }
   snapshot.machine_samples_.resize(count);
-  snapshot.histograms_.clear();
-  snapshot.bucket_counts_.clear();
   if (2 * count > places_.size()) places_.resize(std::max<std::size_t>(64, std::bit_ceil(2 * count)));
   std::fill(places_.begin(), places_.end(), 0);
   const std::size_t mask = places_.size() - 1;
   Buffer& out = snapshot.more_labels_;
+  out.clear();
   for (const StagedStatistics* staged : all) {
     for (const StagedStatistics::Entry& entry : staged->entries()) {
       const std::size_t label_begin = out.size();
@@ -401,15 +403,35 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
         const Snapshot::LabelPlace& other = snapshot.machine_samples_[index].labels;
         if (out.view().substr(other.offset, other.size) == labels) break;
       }
-      if (places_[place] != 0) {  // a duplicate of these labels
+      if (places_[place] != 0) {
         out.resize(label_begin);
+        snapshot.sample_of_entry_.push_back(Snapshot::kDuplicate);
         continue;
       }
-      snapshot.machine_samples_[range.end] = {.bits = bits_of(*staged, entry, snapshot),
-                                              .labels = {.offset = static_cast<std::uint32_t>(label_begin),
-                                                         .size = static_cast<std::uint32_t>(out.size() - label_begin),
-                                                         .is_escaped = is_escaped}};
+      snapshot.machine_samples_[range.end].labels = {.offset = static_cast<std::uint32_t>(label_begin),
+                                                     .size = static_cast<std::uint32_t>(out.size() - label_begin),
+                                                     .is_escaped = is_escaped};
+      snapshot.sample_of_entry_.push_back(range.end);
       places_[place] = ++range.end;
+    }
+  }
+  snapshot.sample_labels_size_ = out.size();
+  for (const StagedStatistics* staged : all) snapshot.shapes_.push_back(staged->shape());
+}
+
+void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
+  const bool is_same =
+      std::equal(all.begin(), all.end(), snapshot.shapes_.begin(), snapshot.shapes_.end(),
+                 [](const StagedStatistics* staged, const auto& shape) { return staged->shape() == shape; });
+  if (!is_same) place_samples(all, snapshot);
+  snapshot.more_labels_.resize(snapshot.sample_labels_size_);  // without the details of an earlier poll
+  snapshot.histograms_.clear();
+  snapshot.bucket_counts_.clear();
+  auto sample = snapshot.sample_of_entry_.begin();
+  for (const StagedStatistics* staged : all) {
+    for (const StagedStatistics::Entry& entry : staged->entries()) {
+      const std::uint32_t index = *sample++;
+      if (index != Snapshot::kDuplicate) snapshot.machine_samples_[index].bits = bits_of(*staged, entry, snapshot);
     }
   }
 }
@@ -427,7 +449,6 @@ void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
   snapshot.node_blocks_.clear();
   snapshot.node_values_.clear();
   snapshot.details_.clear();
-  snapshot.more_labels_.clear();
   suppressed_.clear();
   if (snapshot.stride_ < list.size()) {
     snapshot.stride_ = list.size() + list.size() / 8 + kSpareRows;
@@ -495,6 +516,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
                             const std::vector<std::uint64_t>& size_classes, Snapshot& snapshot, const SnapshotTimes& times,
                             const SnapshotExtras& extras) {
   begin(list, snapshot);
+  add_statistics(extras.statistics, snapshot);
   snapshot.generation_ = generation;
   snapshot.boot_time_ns_ = times.boot_ns;
   snapshot.size_classes_.assign(size_classes.begin(), size_classes.end());
@@ -531,7 +553,6 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
   for (const Suppressed& suppressed : suppressed_) snapshot.rows_[suppressed.row].figures &= ~suppressed.figures;
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
   std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
-  add_statistics(extras.statistics, snapshot);
   snapshot.kernel_log.assign(extras.kernel_log);
   snapshot.more_labels_.append({kPadding.data(), kPadding.size()});
 }

@@ -246,6 +246,8 @@ class Snapshot {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
   };
+  /// In sample_of_entry_: of samples with the same labels the first counts.
+  static constexpr std::uint32_t kDuplicate = ~std::uint32_t{0};
 
   std::vector<std::uint64_t> values_;                 // [column][row]
   std::size_t stride_ = 0;                            // capacity in rows
@@ -265,7 +267,11 @@ class Snapshot {
   std::vector<HistogramPlace> histograms_;
   std::vector<std::uint64_t> bucket_counts_;
   std::vector<SampleRange> sample_ranges_;  // by metric number
-  Buffer more_labels_;
+  // While the statistics have the same shapes, only the values of samples are written.
+  std::vector<StagedStatistics::Shape> shapes_;  // those of the samples, by source
+  std::vector<std::uint32_t> sample_of_entry_;   // the sample of each entry of all statistics, in order
+  std::size_t sample_labels_size_ = 0;           // bytes of more_labels_
+  Buffer more_labels_;                           // of samples, then of details
   std::vector<std::uint64_t> size_classes_;
   std::array<std::uint32_t, kAllocatorCount> unlisted_types_{};
   std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // bit sets of AllocatorFigure
@@ -325,6 +331,7 @@ class SnapshotBuilder {
   static void add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot);
   static std::uint64_t bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry, Snapshot& snapshot);
   void add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
+  void place_samples(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
 
   TypeSlot<Label, kLabelPointerSlot> labels_;
   std::vector<std::uint32_t> free_numbers_;

@@ -37,6 +37,45 @@ TEST(Statistics, KeepValueAndLabelsInOrder) {
   EXPECT_EQ(statistics.label(statistics.entries()[0], 0), "") << "a label that was not given";
 }
 
+TEST(Statistics, HaveTheShapeOfTheirMetricsAndLabels) {
+  StagedStatistics statistics;
+  const auto shape_of = [&statistics](std::initializer_list<std::string_view> parts) {
+    statistics.clear();
+    for (const std::string_view part : parts) statistics.add(kAccountedBytes, part.size(), {part});
+    return statistics.shape();
+  };
+  const StagedStatistics::Shape two = shape_of({"slab", "free"});
+  const StagedStatistics copy = statistics;
+  EXPECT_EQ(shape_of({"slab", "free"}), two);
+  EXPECT_NE(shape_of({"slab"}), two);
+  EXPECT_NE(shape_of({"slab", "free"}), two) << "what the poll between did not have is new";
+  const StagedStatistics::Shape again = statistics.shape();
+  EXPECT_EQ(shape_of({"slab", "free"}), again);
+  EXPECT_NE(shape_of({"slab", "freed"}), again);
+  EXPECT_EQ(statistics.label(statistics.entries()[1], 0), "freed");
+  EXPECT_EQ(statistics.entries()[1].bits, 5U);
+  EXPECT_NE(shape_of({"slab", "fre"}), again);
+  statistics.clear();
+  statistics.add(kUnaccountedBytes, 1);
+  EXPECT_NE(statistics.shape(), two);
+  EXPECT_EQ(copy.shape(), two);
+  EXPECT_EQ(StagedStatistics().shape(), StagedStatistics().shape());
+}
+
+TEST(Statistics, KeepTheirShapeWhileTheSameIsMerged) {
+  StagedStatistics statistics;
+  const auto merge = [&statistics](std::initializer_list<std::string_view> parts) {
+    statistics.clear();
+    for (const std::string_view part : parts) statistics.merge(kAccountedBytes, 1, {part});
+    return statistics.shape();
+  };
+  const StagedStatistics::Shape shape = merge({"a", "b", "a", "c"});
+  EXPECT_EQ(merge({"a", "b", "a", "c"}), shape);
+  EXPECT_EQ(merge({"a", "b", "c", "a"}), shape) << "the same three";
+  EXPECT_EQ(statistics.entries()[0].bits, 2U);
+  EXPECT_NE(merge({"b", "a", "c"}), shape);
+}
+
 TEST(Statistics, TakeHostileLabels) {
   StagedStatistics statistics;
   statistics.add(kAccountedBytes, 1, {std::string_view("a\0b\xff\"\n", 6)});

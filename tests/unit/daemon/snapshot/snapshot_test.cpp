@@ -368,6 +368,21 @@ TEST_F(SnapshotTest, OfStatisticsWithTheSameLabelsTheFirstCounts) {
   EXPECT_EQ(samples(kTotalBytes), Texts({"=3"}));
 }
 
+TEST_F(SnapshotTest, StatisticsMayChangeTheirValuesAndTheirLabels) {
+  StagedStatistics statistics;
+  const StagedStatistics* all[] = {&statistics};
+  const auto poll = [&](std::initializer_list<std::string_view> parts, std::uint64_t value) {
+    statistics.clear();
+    for (const std::string_view part : parts) statistics.add(kAccountedBytes, value++, {part});
+    types_.builder.build(types_.list, types_.live, types_.live_cpu, 1, {}, types_.snapshot, {}, {.statistics = all});
+    return samples(kAccountedBytes);
+  };
+  EXPECT_EQ(poll({"a", "b", "a"}, 1), Texts({"{part=\"a\"|part|a=1", "{part=\"b\"|part|b=2"}));
+  EXPECT_EQ(poll({"a", "b", "a"}, 5), Texts({"{part=\"a\"|part|a=5", "{part=\"b\"|part|b=6"}));
+  EXPECT_EQ(poll({"a", "c"}, 7), Texts({"{part=\"a\"|part|a=7", "{part=\"c\"|part|c=8"}));
+  EXPECT_EQ(poll({"c"}, 9), Texts({"{part=\"c\"|part|c=9"}));
+}
+
 TEST_F(SnapshotTest, ManyStatisticsAreAllThereOnce) {
   StagingBuilder staging;
   for (std::uint64_t i = 0; i < 3000; ++i) staging.statistic(kAccountedBytes, i, {i % 1000});
