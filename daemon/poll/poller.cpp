@@ -541,12 +541,16 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
                                  .per_cpu = true,
                                  .size_classes = options_.everything,
                                  .created = config_.created_series};
+    evidence_.let_go(*snapshot);
     builder_->build(*list_, live, live_cpu, generation_, size_classes_, *snapshot,
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
     snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();
     remember(*snapshot, now_ns);
     note_evidence(*snapshot, now_ns);
-    selection_.apply(rendered, now_ns, builder_->listings(), *snapshot);
+    if (selection_.choose(rendered, now_ns, builder_->listings(), *snapshot)) {
+      (void)evidence_.current();  // while the snapshot still has all types
+      snapshot->keep_rows(selection_.kept());
+    }
     if (options_.renders) prepare_pages(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
     polling_ns_ += clock_.monotonic_ns() - begin_ns;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/model/accounts.h"
@@ -25,8 +26,8 @@ std::optional<double> figure_of(const Snapshot& snapshot, Figure figure, std::si
   return static_cast<double>(snapshot.value(figure, row));
 }
 
-double value_of(const SystemMetric& metric, std::uint64_t bits) {
-  switch (metric.facts.format) {
+double value_of(ValueFormat format, std::uint64_t bits) {
+  switch (format) {
     case ValueFormat::kDouble: return std::bit_cast<double>(bits);
     case ValueFormat::kSigned: return static_cast<double>(static_cast<std::int64_t>(bits));
     case ValueFormat::kUnsigned: break;
@@ -36,7 +37,7 @@ double value_of(const SystemMetric& metric, std::uint64_t bits) {
 
 std::optional<double> first_value(const Snapshot& snapshot, const SystemMetric& metric) {
   const auto samples = snapshot.samples(metric);
-  return samples.empty() ? std::nullopt : std::optional(value_of(metric, samples[0].bits));
+  return samples.empty() ? std::nullopt : std::optional(value_of(metric.facts.format, samples[0].bits));
 }
 
 /// Appends the text with label escapes removed. Requires room. The view lives as long as `texts`.
@@ -71,6 +72,7 @@ void CounterMemory::begin(std::int64_t now_ns) {
     window_ = 1;
     now_ns_ = now_ns;
   }
+  ++poll_;
   last_ns_ = now_ns_;
   now_ns_ = now_ns;
   now_tenths_ = static_cast<std::uint32_t>(now_ns / 100'000'000);
@@ -80,146 +82,232 @@ void CounterMemory::begin(std::int64_t now_ns) {
   ++window_;
 }
 
-Count CounterMemory::change(std::uint64_t number, double value, bool is_counter) {
-  if (number >= series_.size()) series_.resize(number + 1 + number / 8);
+void CounterMemory::resize(std::size_t size) {
+  series_.resize(size);
+  last_.resize(size);
+  windows_.resize(size);
+}
+
+void CounterMemory::update(std::uint64_t number, double value, bool is_counter) {
+  if (number >= windows_.size()) resize(number + 1 + number / 8);
+  double& last = last_[number];
+  std::uint32_t& window = windows_[number];
+  if (window == window_ && last == value) return;
   Series& series = series_[number];
-  if (series.window == 0 || series.window + 1 < window_) {  // new, or absent for longer than the memory reaches
-    if (series.window == 0) series.first = value;
-    series.old = series.middle = series.last = value;
-  } else if (series.window < window_) {
+  const bool is_new = window == 0;
+  if (is_new || window + 1 < window_) {  // new, or absent for longer than the memory reaches
+    if (is_new) series.first = value;
+    series.old = series.middle = last = value;
+  } else if (window < window_) {
     series.old = series.middle;
     series.middle = value;
   }
-  if (series.window == 0 || series.last != value) series.moved = now_tenths_;
-  series.window = window_;
-  Count count{.total = value,
-              .since_start = value - series.first,
-              .recent = value - series.old,
-              .last = value - series.last,
-              .still = (now_tenths_ - series.moved) / 10.0};
-  series.last = value;
-  if (is_counter && count.recent < 0) {  // reset
-    series.first = series.old = series.middle = value;
-    count.since_start = count.recent = count.last = 0;
-  }
-  return count;
+  if (is_new || last != value) series.moved = now_tenths_;
+  window = window_;
+  series.before = std::exchange(last, value);
+  series.poll = poll_;
+  if (is_counter && value < series.old) series.first = series.old = series.middle = series.before = value;  // reset
+}
+
+Count CounterMemory::count(std::uint64_t number) const {
+  const double value = last_[number];
+  const Series& series = series_[number];
+  return {.total = value,
+          .since_start = value - series.first,
+          .recent = value - series.old,
+          .last = series.poll == poll_ ? value - series.before : 0,
+          .still = (now_tenths_ - series.moved) / 10.0};
 }
 
 void CounterMemory::forget(std::uint64_t number) {
-  if (number < series_.size()) series_[number] = {};
+  if (number < windows_.size()) windows_[number] = 0;
 }
 
 void CounterMemory::shrink() {
-  while (!series_.empty() && series_.back().window == 0) series_.pop_back();
+  std::size_t size = windows_.size();
+  while (size != 0 && windows_[size - 1] == 0) --size;
+  resize(size);
   series_.shrink_to_fit();
+  last_.shrink_to_fit();
+  windows_.shrink_to_fit();
 }
 
 void CounterMemory::keep(std::span<const std::uint32_t> numbers) {
-  std::vector<Series> kept;
-  kept.reserve(numbers.size());
-  for (const std::uint32_t number : numbers) kept.push_back(series_[number]);
-  series_ = std::move(kept);
+  CounterMemory kept;
+  for (const std::uint32_t number : numbers) {
+    kept.series_.push_back(series_[number]);
+    kept.last_.push_back(last_[number]);
+    kept.windows_.push_back(windows_[number]);
+  }
+  series_ = std::move(kept.series_);
+  last_ = std::move(kept.last_);
+  windows_ = std::move(kept.windows_);
 }
 
 void EvidenceBuilder::forget(std::uint32_t number) {
-  for (std::uint64_t i = 0; i < kCountsOfType; ++i) types_.forget(number * kCountsOfType + i);
+  const MutexLock lock(mutex_);
+  for (CounterMemory& memory : types_) memory.forget(number);
 }
 
 void EvidenceBuilder::clear() {
-  types_.clear();
+  const MutexLock lock(mutex_);
+  for (CounterMemory& memory : types_) memory.clear();
   samples_.clear();
   sample_numbers_.clear();
-  last_order_.clear();
+  numbers_.clear();
+  shapes_.clear();
+  snapshot_ = nullptr;
   polls_ = 0;
 }
 
 void EvidenceBuilder::shrink() {
-  types_.shrink();
+  const MutexLock lock(mutex_);
+  for (CounterMemory& memory : types_) memory.shrink();
   forget_absent_samples();
-  rooms_ = {};
+  is_spacious_ = true;
+}
+
+void EvidenceBuilder::let_go(const Snapshot& snapshot) {
+  const MutexLock lock(mutex_);
+  if (snapshot_ == &snapshot) snapshot_ = nullptr;
 }
 
 std::shared_ptr<const PollEvidence> EvidenceBuilder::current() const {
   const MutexLock lock(mutex_);
+  if (snapshot_ != nullptr) {
+    if (current_.use_count() != 1) current_ = std::make_shared<PollEvidence>();  // a reader has the other
+    build(*snapshot_, *current_);
+    snapshot_ = nullptr;
+  }
   return current_;
 }
 
-/// A PollEvidence that no reader holds.
-std::shared_ptr<PollEvidence> EvidenceBuilder::free_evidence() {
-  for (std::shared_ptr<PollEvidence>& room : rooms_) {
-    if (room == nullptr) room = std::make_shared<PollEvidence>();
-    if (room.use_count() == 1) return room;
+void EvidenceBuilder::find_metrics() {
+  for (std::uint32_t name = 0; name < metrics_of_causes().size(); ++name) {
+    for (std::uint32_t number = 0; number < system_metrics().size(); ++number) {
+      const MetricFacts& facts = system_metrics()[number]->facts;
+      if (facts.name != metrics_of_causes()[name]) continue;
+      wanted_.push_back(
+          {.name = name, .number = number, .is_counter = facts.kind == MetricKind::kCounter, .format = facts.format});
+    }
   }
-  return std::make_shared<PollEvidence>();
 }
 
-std::uint64_t EvidenceBuilder::number_of_sample(std::size_t metric, std::string_view labels) {
-  const std::uint64_t hash = std::hash<std::string_view>{}(labels)*0x9e3779b97f4a7c15U + metric;
-  const std::size_t at = cursor_++;
-  if (at < last_order_.size() && last_order_[at].first == hash) return last_order_[at].second;
-  const auto number = sample_numbers_.try_emplace(hash, static_cast<std::uint32_t>(sample_numbers_.size())).first->second;
-  if (at >= last_order_.size()) last_order_.resize(at + 1);
-  last_order_[at] = {hash, number};
-  return number;
+/// Numbers the samples of causes, in the order of `wanted_`.
+void EvidenceBuilder::number_samples(const Snapshot& snapshot) {
+  shapes_.clear();  // set last, in case that memory runs out
+  numbers_.clear();
+  for (const Wanted& metric : wanted_) {
+    const auto names = system_metrics()[metric.number]->label_names();
+    for (const Snapshot::MachineSample& sample : snapshot.samples(metric.number)) {
+      const std::string_view labels = snapshot.labels_at(sample.labels, names).text;
+      const std::uint64_t hash = std::hash<std::string_view>{}(labels)*0x9e3779b97f4a7c15U + metric.name;
+      numbers_.push_back(
+          sample_numbers_.try_emplace(hash, static_cast<std::uint32_t>(sample_numbers_.size())).first->second);
+    }
+  }
+  shapes_.assign(snapshot.shapes().begin(), snapshot.shapes().end());
+  constexpr std::size_t kMaxForgotten = 4096;  // labels that users choose: control groups come and go
+  if (sample_numbers_.size() > 2 * numbers_.size() + kMaxForgotten) forget_absent_samples();
 }
 
 /// Forgets the samples that the last update did not have.
 void EvidenceBuilder::forget_absent_samples() {
-  last_order_.resize(std::min(last_order_.size(), cursor_));
-  last_order_.shrink_to_fit();
   std::vector<std::uint32_t> kept;
-  std::unordered_map<std::uint64_t, std::uint32_t> numbers;
-  for (auto& [hash, number] : last_order_) {
-    const auto [entry, is_new] = numbers.try_emplace(hash, static_cast<std::uint32_t>(kept.size()));
+  std::unordered_map<std::uint32_t, std::uint32_t> places;
+  for (std::uint32_t& number : numbers_) {
+    const auto [place, is_new] = places.try_emplace(number, static_cast<std::uint32_t>(kept.size()));
     if (is_new) kept.push_back(number);
-    number = entry->second;
+    number = place->second;
   }
   samples_.keep(kept);
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers;
+  for (const auto& [hash, number] : sample_numbers_) {
+    if (const auto place = places.find(number); place != places.end()) numbers.emplace(hash, place->second);
+  }
   sample_numbers_ = std::move(numbers);
+  numbers_.shrink_to_fit();
 }
 
-void EvidenceBuilder::add_samples(const Snapshot& snapshot, std::size_t wanted, PollEvidence& out) {
-  const std::size_t number = metric_numbers_[wanted];
-  const auto samples = snapshot.samples(number);
-  if (samples.empty()) return;
-  const SystemMetric& metric = *system_metrics()[number];
-  const bool is_counter = metric.facts.kind == MetricKind::kCounter;
-  for (const Snapshot::MachineSample& sample : samples) {
-    MetricEvidence one{.metric = metrics_of_causes()[wanted], .value = value_of(metric, sample.bits)};
-    const NamedLabels labels = snapshot.labels_at(sample.labels, metric.label_names());
-    std::size_t place = 0;
-    labels.for_each([&](std::string_view, std::string_view value) { one.labels[place++] = keep_text(out.texts, value); });
-    one.change = samples_.change(number_of_sample(wanted, labels.text), one.value, is_counter);
-    out.evidence.metrics.push_back(one);
+/// Of all types, so that a type that becomes evidence later has a history.
+void EvidenceBuilder::update_types(const Snapshot& snapshot) {
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) {
+    const Snapshot::Row& entry = snapshot.rows()[row];
+    const auto update = [&](CountOfType which, Field field, bool is_counter) MEMSTAT_REQUIRES(mutex_) {
+      if (const auto value = figure_of(snapshot, field, row)) types_[which].update(entry.number, *value, is_counter);
+    };
+    update(kFailed, Field::kFailures, true);
+    update(kSlept, Field::kSleeps, true);
+    update(kMoved, Field::kBytes, false);
+    if (entry.allocator == Allocator::kTable) update(kAdded, Field::kCount, false);
   }
 }
 
-void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) {
+void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns) {
+  if (wanted_.empty()) find_metrics();
+  const MutexLock lock(mutex_);
+  snapshot_ = nullptr;  // until all counters are of this poll
+  if (std::exchange(is_spacious_, false)) current_ = nullptr;
+  if (polls_++ == 0) first_ns_ = now_ns;
+  for (CounterMemory& memory : types_) memory.begin(now_ns);
+  samples_.begin(now_ns);
+  update_types(snapshot);
+  const bool is_same = std::equal(shapes_.begin(), shapes_.end(), snapshot.shapes().begin(), snapshot.shapes().end());
+  if (!is_same) number_samples(snapshot);
+  auto number = numbers_.begin();
+  for (const Wanted& metric : wanted_) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(metric.number))
+      samples_.update(*number++, value_of(metric.format, sample.bits), metric.is_counter);
+  }
+  beside_.system = beside.system;
+  beside_.polls = polls_;
+  beside_.watched_seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
+  beside_.recent_seconds = samples_.recent_seconds();
+  beside_.poll_seconds = samples_.poll_seconds();
+  beside_.growing.assign(beside.growing.begin(), beside.growing.end());
+  beside_.sources.assign(beside.sources.begin(), beside.sources.end());
+  is_filtered_ = beside.is_filtered;
+  snapshot_ = &snapshot;
+}
+
+void EvidenceBuilder::add_samples(const Snapshot& snapshot, PollEvidence& out) const {
+  auto number = numbers_.begin();
+  for (const Wanted& wanted : wanted_) {
+    const auto names = system_metrics()[wanted.number]->label_names();
+    for (const Snapshot::MachineSample& sample : snapshot.samples(wanted.number)) {
+      MetricEvidence one{.metric = metrics_of_causes()[wanted.name], .value = value_of(wanted.format, sample.bits)};
+      std::size_t place = 0;
+      snapshot.labels_at(sample.labels, names).for_each([&](std::string_view, std::string_view value) {
+        one.labels[place++] = keep_text(out.texts, value);
+      });
+      one.change = samples_.count(*number++);
+      out.evidence.metrics.push_back(one);
+    }
+  }
+}
+
+void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) const {
   const Snapshot::Row& entry = snapshot.rows()[row];
   const auto figure = [&](Figure which) { return figure_of(snapshot, which, row); };
-  const std::uint64_t number = entry.number * kCountsOfType;
-  const auto bytes = figure(Field::kBytes);
-  const auto held = figure(Field::kHeldBytes);
-  const auto failures = figure(Field::kFailures);
-  const auto sleeps = figure(Field::kSleeps);
-  // Tracked for all types, so that a type that becomes evidence later has a history.
-  const Count failed = failures ? types_.change(number, *failures, true) : Count();
-  const Count slept = sleeps ? types_.change(number + 1, *sleeps, true) : Count();
-  const Count moved = bytes ? types_.change(number + 2, *bytes, false) : Count();
-  const auto entries = entry.allocator == Allocator::kTable ? figure(Field::kCount) : std::nullopt;
-  const Count added = entries ? types_.change(number + 3, *entries, false) : Count();
-  if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += held.value_or(bytes.value_or(0));
-  const bool is_large = std::max(bytes.value_or(0), held.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
+  const auto count = [&](CountOfType which, bool has_count)
+                         MEMSTAT_REQUIRES(mutex_) { return has_count ? types_[which].count(entry.number) : Count(); };
+  TypeEvidence type;
+  type.allocator = entry.allocator;
+  type.bytes = figure(Field::kBytes);
+  type.held_bytes = figure(Field::kHeldBytes);
+  type.objects = figure(Field::kCount);
+  type.failures = count(kFailed, snapshot.has(Field::kFailures, row));
+  type.sleeps = count(kSlept, snapshot.has(Field::kSleeps, row));
+  type.bytes_change = count(kMoved, type.bytes.has_value());
+  type.objects_change = count(kAdded, entry.allocator == Allocator::kTable && type.objects);
+  const double bytes = type.bytes.value_or(0);
+  if (entry.allocator == Allocator::kSlab) out.evidence.slab_held_bytes += type.held_bytes.value_or(bytes);
+  const bool is_large = std::max(bytes, type.held_bytes.value_or(0)) >= kSmallShare * out.evidence.total_bytes;
   const bool has_limit = snapshot.has(TrackedFigure::kLimitUsed, row);
   const std::string_view name = entry.labels(snapshot.label_bytes().data()).escaped_type();
   const bool is_evidence = is_always_evidence(entry.allocator) || (entry.allocator == Allocator::kSlab && is_counted(name));
-  if (!is_large && !has_limit && failed.total + slept.total <= 0 && !is_evidence) return;
-  TypeEvidence type;
-  type.allocator = entry.allocator;
-  type.bytes = bytes;
-  type.held_bytes = held;
+  if (!is_large && !has_limit && type.failures.total + type.sleeps.total <= 0 && !is_evidence) return;
   type.name = keep_text(out.texts, name);
-  type.objects = figure(Field::kCount);
   type.free_objects = figure(Field::kFree);
   type.object_bytes = figure(Field::kRSize);
   if (!type.object_bytes) type.object_bytes = figure(Field::kSize);
@@ -228,55 +316,25 @@ void EvidenceBuilder::add_type(const Snapshot& snapshot, std::size_t row, PollEv
   if (has_limit) type.limit_used = std::bit_cast<double>(snapshot.value(TrackedFigure::kLimitUsed, row));
   type.sleepers = figure(Field::kSleepers).value_or(0);
   type.is_limit_configured = snapshot.has(TrackedFigure::kLimitConfigured, row);
-  type.failures = failed;
-  type.sleeps = slept;
-  type.bytes_change = moved;
-  type.objects_change = added;
   out.evidence.types.push_back(type);
 }
 
-void EvidenceBuilder::update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns) {
-  if (metric_numbers_.empty()) {
-    for (const std::string_view name : metrics_of_causes()) {
-      std::size_t number = 0;
-      while (number < system_metrics().size() && system_metrics()[number]->facts.name != name) ++number;
-      metric_numbers_.push_back(number);
-    }
-  }
-  const std::shared_ptr<PollEvidence> out = free_evidence();
-  Evidence& evidence = out->evidence;
-  if (polls_++ == 0) first_ns_ = now_ns;
-  types_.begin(now_ns);
-  samples_.begin(now_ns);
-  evidence.system = beside.system;
-  evidence.polls = polls_;
-  evidence.watched_seconds = static_cast<double>(now_ns - first_ns_) / 1e9;
-  evidence.recent_seconds = samples_.recent_seconds();
-  evidence.poll_seconds = samples_.poll_seconds();
+void EvidenceBuilder::build(const Snapshot& snapshot, PollEvidence& out) const {
+  Evidence& evidence = out.evidence;
+  evidence = beside_;
   const std::int64_t boot_ns = snapshot.boot_time_ns();
   evidence.uptime_seconds = boot_ns == 0 ? 0 : static_cast<double>(snapshot.realtime_ns - boot_ns) / 1e9;
   evidence.total_bytes = first_value(snapshot, kTotalBytes).value_or(0);
   evidence.available_bytes = first_value(snapshot, kAvailableBytes);
-  evidence.slab_held_bytes = 0;
-  evidence.types.clear();
-  evidence.metrics.clear();
-  evidence.growing.assign(beside.growing.begin(), beside.growing.end());
-  evidence.growth_polls = 0;
-  evidence.sources.assign(beside.sources.begin(), beside.sources.end());
-  out->texts.clear();
+  out.texts.clear();
   std::size_t room = snapshot.label_bytes().size();
-  for (const std::size_t number : metric_numbers_) {
-    for (const Snapshot::MachineSample& sample : snapshot.samples(number)) room += sample.labels.size;
+  for (const Wanted& metric : wanted_) {
+    for (const Snapshot::MachineSample& sample : snapshot.samples(metric.number)) room += sample.labels.size;
   }
-  out->texts.reserve(room);  // reserve first, so that views into it stay valid
-  for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, *out);
-  if (beside.is_filtered) evidence.slab_held_bytes = 0;
-  cursor_ = 0;
-  for (std::size_t wanted = 0; wanted < metric_numbers_.size(); ++wanted) add_samples(snapshot, wanted, *out);
-  constexpr std::size_t kMaxForgotten = 4096;  // labels that users choose: control groups come and go
-  if (sample_numbers_.size() > 2 * cursor_ + kMaxForgotten) forget_absent_samples();
-  const MutexLock lock(mutex_);
-  current_ = out;
+  out.texts.reserve(room);  // reserve first, so that views into it stay valid
+  for (std::size_t row = 0; row < snapshot.row_count(); ++row) add_type(snapshot, row, out);
+  if (is_filtered_) evidence.slab_held_bytes = 0;
+  add_samples(snapshot, out);
 }
 
 void add_growth(const Snapshot& snapshot, const History& history, Evidence& evidence) {

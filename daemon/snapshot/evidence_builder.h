@@ -28,8 +28,10 @@ class CounterMemory {
   static constexpr std::int64_t kWindowNs = 300'000'000'000;
 
   void begin(std::int64_t now_ns);
-  /// Records this poll's value of a counter and returns its change.
-  Count change(std::uint64_t number, double value, bool is_counter);
+  /// Records this poll's value of a counter.
+  void update(std::uint64_t number, double value, bool is_counter);
+  /// The change of a counter that this poll has updated.
+  [[nodiscard]] Count count(std::uint64_t number) const;
   void forget(std::uint64_t number);
   void clear() { *this = CounterMemory(); }
   /// Frees the storage of the forgotten counters with the highest numbers.
@@ -42,20 +44,26 @@ class CounterMemory {
   [[nodiscard]] double recent_seconds() const { return static_cast<double>(now_ns_ - old_ns_) / 1e9; }
 
  private:
+  /// What only a change or a new window touches.
   struct Series {
     double first = 0;
     double old = 0;
     double middle = 0;
-    double last = 0;
-    std::uint32_t window = 0;  ///< Window of the last value, from 1; 0: none.
-    std::uint32_t moved = 0;   ///< Time at which it last moved, in tenths of a second.
+    double before = 0;        ///< Value before the last move.
+    std::uint32_t moved = 0;  ///< Time at which it last moved, in tenths of a second.
+    std::uint32_t poll = 0;   ///< Poll at which it last moved.
   };
+  void resize(std::size_t size);
+
+  std::vector<double> last_;
+  std::vector<std::uint32_t> windows_;  // window of the last value, from 1; 0: none
   std::vector<Series> series_;
   std::int64_t now_ns_ = 0;
   std::int64_t last_ns_ = 0;
   std::int64_t old_ns_ = 0;
   std::int64_t middle_ns_ = 0;
   std::uint32_t window_ = 0;
+  std::uint32_t poll_ = 0;
   std::uint32_t now_tenths_ = 0;
 };
 
@@ -65,8 +73,8 @@ struct PollEvidence {
   std::string texts;
 };
 
-/// Builds the evidence of each poll. Allocates nothing in the steady state. Thread safety: current() is safe; the rest
-/// belongs to the poller's thread.
+/// Records each poll's counters, and builds the evidence when it is wanted, since most polls come between two scrapes. A
+/// poll allocates nothing in the steady state. Thread safety: current() is safe; the rest belongs to the poller's thread.
 class EvidenceBuilder {
  public:
   /// Input from outside the snapshot.
@@ -76,8 +84,11 @@ class EvidenceBuilder {
     std::span<const SourceEvidence> sources = {};
     std::span<const GrowthEvidence> growing = {};  ///< the last result
   };
-  /// `snapshot` contains all types, before any is omitted. `now_ns` is the monotonic time of the poll.
+  /// `snapshot` contains all types, before any is omitted, and must not change until the next update(), let_go() or
+  /// current(). `now_ns` is the monotonic time of the poll.
   void update(const Snapshot& snapshot, const Beside& beside, std::int64_t now_ns);
+  /// The snapshot is about to be built again.
+  void let_go(const Snapshot& snapshot);
   /// The row number is about to be reused for another type.
   void forget(std::uint32_t number);
   /// For a replay that starts over.
@@ -85,28 +96,42 @@ class EvidenceBuilder {
   /// Frees storage that the last update did not need. Throws std::bad_alloc.
   void shrink();
 
-  /// The evidence of the last poll; nullptr before the first.
+  /// The evidence of the last poll; nullptr before the first. Allocates for the first caller after a poll.
   [[nodiscard]] std::shared_ptr<const PollEvidence> current() const;
 
  private:
-  static constexpr std::uint64_t kCountsOfType = 4;
-  void forget_absent_samples();
-  std::uint64_t number_of_sample(std::size_t metric, std::string_view labels);
-  void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out);
-  void add_samples(const Snapshot& snapshot, std::size_t wanted, PollEvidence& out);
-  std::shared_ptr<PollEvidence> free_evidence();
+  /// A metric of causes that this build has.
+  struct Wanted {
+    std::uint32_t name = 0;    // index in metrics_of_causes()
+    std::uint32_t number = 0;  // index in system_metrics()
+    bool is_counter = false;
+    ValueFormat format = ValueFormat::kUnsigned;
+  };
+  enum CountOfType : std::uint8_t { kFailed, kSlept, kMoved, kAdded, kCountsOfType };
+  void find_metrics();
+  void number_samples(const Snapshot& snapshot) MEMSTAT_REQUIRES(mutex_);
+  void forget_absent_samples() MEMSTAT_REQUIRES(mutex_);
+  void update_types(const Snapshot& snapshot) MEMSTAT_REQUIRES(mutex_);
+  void add_type(const Snapshot& snapshot, std::size_t row, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
+  void add_samples(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
+  void build(const Snapshot& snapshot, PollEvidence& out) const MEMSTAT_REQUIRES(mutex_);
 
-  CounterMemory types_;
-  CounterMemory samples_;
-  std::unordered_map<std::uint64_t, std::uint32_t> sample_numbers_;  // by hash of metric and labels
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> last_order_;  // hash and number, in the order of the last poll
-  std::size_t cursor_ = 0;
-  std::vector<std::size_t> metric_numbers_;  // index in system_metrics() of each of metrics_of_causes()
+  std::vector<Wanted> wanted_;  // in the order of metrics_of_causes()
   std::size_t polls_ = 0;
   std::int64_t first_ns_ = 0;
   mutable Mutex mutex_;
-  std::array<std::shared_ptr<PollEvidence>, 3> rooms_;
-  std::shared_ptr<const PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
+  std::array<CounterMemory, kCountsOfType> types_ MEMSTAT_GUARDED_BY(mutex_);  // by row number
+  CounterMemory samples_ MEMSTAT_GUARDED_BY(mutex_);
+  // Numbers in samples_ of the last poll's samples, in order. They stay while the shapes of the statistics do.
+  std::vector<std::uint32_t> numbers_ MEMSTAT_GUARDED_BY(mutex_);
+  std::vector<StagedStatistics::Shape> shapes_ MEMSTAT_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, std::uint32_t> sample_numbers_
+      MEMSTAT_GUARDED_BY(mutex_);               // by hash of metric and labels
+  Evidence beside_ MEMSTAT_GUARDED_BY(mutex_);  // without types and metrics
+  bool is_filtered_ MEMSTAT_GUARDED_BY(mutex_) = false;
+  mutable const Snapshot* snapshot_ MEMSTAT_GUARDED_BY(mutex_) = nullptr;  // the last poll's, until its evidence is built
+  bool is_spacious_ MEMSTAT_GUARDED_BY(mutex_) = false;                    // current_ has the room of a peak
+  mutable std::shared_ptr<PollEvidence> current_ MEMSTAT_GUARDED_BY(mutex_);
 };
 
 /// Provides a diagnosis. Thread safety: safe.

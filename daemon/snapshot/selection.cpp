@@ -152,8 +152,8 @@ void Selection::take_what_fits(const Snapshot& snapshot, std::span<Candidate> ca
   take_what_fits(snapshot, candidates.subspan(half), room);
 }
 
-void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings,
-                      Snapshot& snapshot) {
+bool Selection::choose(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings,
+                       Snapshot& snapshot) {
   const std::size_t count = snapshot.row_count();
   keep_.assign(count, 1);
   series_.resize(count);
@@ -208,7 +208,7 @@ void Selection::apply(const RenderOptions& rendered, std::int64_t now_ns, std::s
     snapshot.set(AllocatorFigure::kUnlistedBytes, static_cast<Allocator>(i), unlisted[i]);
     --sums;
   }
-  if (hides_any) snapshot.keep_rows(keep_);
+  return hides_any;
 }
 
 }  // namespace memstat

@@ -52,14 +52,17 @@ class Selection {
   /// Time for which a type remains listed after it last had half of min_bytes.
   static constexpr std::int64_t kStayNs = 3'600'000'000'000;
 
-  /// Takes effect at the next apply(). A different min_bytes re-evaluates every type that it applies to.
+  /// Takes effect at the next choose(). A different min_bytes re-evaluates every type that it applies to.
   void configure(const Options& options);
 
-  /// Removes rows from a newly built snapshot and records the sums and counts of what it removed. `listings` are the
-  /// builder's, one per row. `rendered` are the page's options. `now_ns` is the monotonic time of the poll.
-  void apply(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings, Snapshot& snapshot);
+  /// Chooses rows of a newly built snapshot, and records there the sums and counts of the others. Returns whether there are
+  /// others, which Snapshot::keep_rows(kept()) removes. `listings` are the builder's, one per row. `rendered` are the page's
+  /// options. `now_ns` is the monotonic time of the poll.
+  [[nodiscard]] bool choose(const RenderOptions& rendered, std::int64_t now_ns, std::span<Listing* const> listings,
+                            Snapshot& snapshot);
+  [[nodiscard]] std::span<const std::uint8_t> kept() const { return keep_; }
 
-  /// Frees the storage, which apply() takes again.
+  /// Frees the storage, which choose() takes again.
   void shrink() {
     keep_ = std::vector<std::uint8_t>();
     series_ = std::vector<std::uint64_t>();

@@ -194,6 +194,9 @@ class Snapshot {
     return std::span(machine_samples_).subspan(range.begin, range.end - range.begin);
   }
 
+  /// Snapshots with the same shapes have the same samples in the same places, but other values.
+  [[nodiscard]] std::span<const StagedStatistics::Shape> shapes() const { return shapes_; }
+
   [[nodiscard]] bool has(AllocatorFigure figure, Allocator allocator) const {
     return (allocator_figures_[static_cast<std::size_t>(allocator)] >> static_cast<unsigned>(figure) & 1U) != 0;
   }

@@ -164,7 +164,8 @@ TEST(SteadyExtras, StatisticsNodesAndDetailsAllocateNothing) {
   for (int poll = 1; poll <= 12; ++poll) {
     const std::uint64_t count = allocations_of([&] {
       types.poll(staging);
-      selection.apply(kFull, types.now_ns, types.builder.listings(), types.snapshot);
+      if (selection.choose(kFull, types.now_ns, types.builder.listings(), types.snapshot))
+        types.snapshot.keep_rows(selection.kept());
       types.page(kFull);
       for (const ExpositionFormat format : {ExpositionFormat::kOpenMetrics, ExpositionFormat::kProtobuf}) {
         render(format, kFull, types.snapshot, page);

@@ -23,7 +23,8 @@ class SelectionTest : public testing::Test {
   }
   void poll(const StagingBuilder& staging, std::chrono::nanoseconds after = seconds(10)) {
     types_.poll(staging, after);
-    selection_.apply(rendered_, types_.now_ns, types_.builder.listings(), types_.snapshot);
+    if (selection_.choose(rendered_, types_.now_ns, types_.builder.listings(), types_.snapshot))
+      types_.snapshot.keep_rows(selection_.kept());
     types_.page(rendered_);
   }
   [[nodiscard]] std::vector<std::string> listed() const {
@@ -127,7 +128,8 @@ TEST(SelectionOfLimits, ACrossedLimitOfTheConfigurationCountsToo) {
   selection.configure({.min_bytes = 1000});
   for (const std::uint64_t bytes : {50U, 150U, 50U}) {
     types.poll(StagingBuilder().type("a", {{Field::kBytes, bytes}}));
-    selection.apply({}, types.now_ns, types.builder.listings(), types.snapshot);
+    if (selection.choose({}, types.now_ns, types.builder.listings(), types.snapshot))
+      types.snapshot.keep_rows(selection.kept());
   }
   EXPECT_EQ(types.snapshot.row_count(), 1U);
 }
@@ -392,7 +394,8 @@ TEST(SelectionProperty, TheLimitHoldsAndDroppedSeriesAreCounted) {
       const std::size_t rows_before = types.snapshot.row_count();
       types.page(rendered);
       ASSERT_EQ(types.snapshot.series, wanted) << "a type costs as many series as it writes";
-      selection.apply(rendered, types.now_ns, types.builder.listings(), types.snapshot);
+      if (selection.choose(rendered, types.now_ns, types.builder.listings(), types.snapshot))
+        types.snapshot.keep_rows(selection.kept());
       types.page(rendered);
       ASSERT_LE(types.snapshot.series, limit);
       std::uint64_t listed = 0;
@@ -429,7 +432,8 @@ TEST(SelectionProperty, FiguresThatJitterByAFewPerCentMoveNoSeries) {
         staging.type(name, {{Field::kBytes, usual - usual / 20 + random() % (usual / 10 + 1)}, {Field::kFree, 0}});
       }
       types.poll(staging);
-      selection.apply({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot);
+      if (selection.choose({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot))
+        types.snapshot.keep_rows(selection.kept());
       std::set<std::string> now;
       for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) now.emplace(types.snapshot.label(row));
       ASSERT_GT(types.snapshot.series_dropped, 0U);
@@ -457,7 +461,8 @@ TEST(SelectionProperty, TheTopOfJitteringTypesIsAlwaysTheSame) {
         staging.type(name, {{Field::kBytes, usual - usual / 20 + random() % (usual / 10 + 1)}});
       }
       types.poll(staging);
-      selection.apply({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot);
+      if (selection.choose({.tier = Tier::kDefault}, types.now_ns, types.builder.listings(), types.snapshot))
+        types.snapshot.keep_rows(selection.kept());
       std::set<std::string> now;
       for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) now.emplace(types.snapshot.label(row));
       ASSERT_EQ(now.size(), 50U);
@@ -506,7 +511,8 @@ TEST(SelectionProperty, TheSelectionEqualsThatOfASort) {
     }
     Selection selection;
     selection.configure({.series_limit = limit});
-    selection.apply(rendered, types.now_ns, types.builder.listings(), types.snapshot);
+    if (selection.choose(rendered, types.now_ns, types.builder.listings(), types.snapshot))
+      types.snapshot.keep_rows(selection.kept());
     std::set<std::string> kept;
     for (std::size_t row = 0; row < types.snapshot.row_count(); ++row) kept.emplace(types.snapshot.label(row));
     ASSERT_EQ(kept, expected) << kernel;
