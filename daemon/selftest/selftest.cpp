@@ -218,8 +218,12 @@ bool SourceTrial::is_failure() const {
          (health == SourceHealth::kNoPermission || health == SourceHealth::kFails || health == SourceHealth::kStuck);
 }
 
+bool SelfTest::lacks_proc() const {
+  return std::any_of(mounts.begin(), mounts.end(), [](const std::string& line) { return line.starts_with("proc "); });
+}
+
 bool SelfTest::is_healthy() const {
-  return warning.empty() &&
+  return warning.empty() && !lacks_proc() &&
          std::none_of(trials.begin(), trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
 }
 
@@ -340,6 +344,7 @@ std::string selftest_text(const SelfTest& test) {
     has_off |= trial.health == SourceHealth::kOff;
     has_bad_extra |= !trial.is_on_by_default && is_bad;
   }
+  if (test.lacks_proc()) return text + "\nWithout /proc, most sources of this kernel cannot be read.\n";
   if (has_failed) return text + "\nSome of the sources that this kernel has do not work.\n";
   if (has_bad_extra) return text + "\nEvery source that is on by default works; of those that are off, some do not.\n";
   return text + "\nEvery source that this kernel has works" +

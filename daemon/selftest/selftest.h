@@ -58,8 +58,11 @@ struct SelfTest {
   std::vector<std::string> mounts = {};  ///< File systems that are not mounted, with what to do.
   std::string warning = {};              ///< The clients that cannot reach that memstatd, with a remedy; "" for none.
 
-  /// Whether every source of this kernel works or is not permitted, and no client is blocked. Sources that are off by
-  /// default are reported but do not count.
+  /// Whether /proc is one of `mounts`.
+  [[nodiscard]] bool lacks_proc() const;
+
+  /// Whether every source of this kernel works or is not permitted, /proc is mounted, and no client is blocked. Sources that
+  /// are off by default are reported but do not count.
   [[nodiscard]] bool is_healthy() const;
 };
 

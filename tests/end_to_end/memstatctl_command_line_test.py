@@ -307,6 +307,12 @@ class CommandLine(unittest.TestCase):
                 done = run(*arguments, stdout=closed)
                 self.assertEqual((done.returncode, done.stderr), (1, ""), "a reader that closes the pipe has read enough")
 
+    def test_help_fits_the_terminal(self):
+        for arguments in [["--help"], *([command, "--help"] for command in command_names())]:
+            lines = on_terminal(*arguments, columns=80).splitlines()
+            long = [line for line in lines if len(line) > 80 and not line.startswith("  memstatctl ")]
+            self.assertEqual(long, [], arguments)
+
     def test_help_and_version(self):
         text = output("--help")
         for word in ("malloc", "zones", "mbufs", "types", "MEMSTAT_CAPTURE", "Exit status"):

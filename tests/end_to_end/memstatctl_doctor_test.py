@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import program  # noqa: E402
-from ctl import MEMSTATCTL, run  # noqa: E402
+from ctl import MEMSTATCTL, on_terminal, run  # noqa: E402
 
 
 def states(text):
@@ -61,6 +61,34 @@ class Doctor(unittest.TestCase):
         self.assertIn("account: user 65534, not root", done.stdout)
         self.assertRegex(done.stdout, r"linux_slabinfo: run it as root \(/proc/slabinfo: mode 04\d\d, owner root\)")
         self.assertIn("do not work", done.stderr)
+
+    @program.needs_root
+    @unittest.skipUnless(sys.platform == "linux", "mount namespaces are Linux")
+    def test_without_proc_nothing_is_said_to_work(self):
+        def inside(*command):
+            return subprocess.run(["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh", *command], capture_output=True,
+                                  text=True, timeout=program.PATIENCE, check=False)
+        probe = inside("true")
+        if probe.returncode != 0:
+            self.skipTest(f"no mount namespace here: {probe.stderr.strip()}")
+        remedy = "proc is not mounted at /proc, where most figures are; to get them, run as root: mount -t proc proc /proc"
+        done = inside(MEMSTATCTL, "doctor", "--from", "live")
+        self.assertEqual((done.returncode, done.stderr), (1, f"memstatctl: {remedy}\n"))
+        self.assertIn(f"  {remedy}\n", done.stdout)
+        self.assertTrue(done.stdout.endswith("\nWithout /proc, most sources of this kernel cannot be read.\n"), done.stdout)
+        document = json.loads(inside(MEMSTATCTL, "doctor", "--from", "live", "--json").stdout)
+        self.assertIs(document["healthy"], False)
+        selftest = inside(program.MEMSTATD, "--selftest")
+        self.assertEqual((selftest.returncode, states(selftest.stdout)), (1, states(done.stdout)))
+        report = inside(MEMSTATCTL, "types")
+        self.assertIn(report.returncode, (1, 3), "none or some of the types")
+        self.assertIn(remedy, report.stderr)
+
+    @program.needs_root
+    def test_lines_fit_the_terminal(self):
+        for columns in (80, 100):
+            lines = on_terminal("doctor", "--from", "live", columns=columns).splitlines()
+            self.assertLessEqual(max(map(len, lines)), columns, max(lines, key=len))
 
     @program.needs_root
     def test_a_running_service_is_examined_as_it_runs(self):

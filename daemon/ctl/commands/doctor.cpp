@@ -96,10 +96,11 @@ Report run_doctor(const CommandLine& options) {
   const auto [test, problem] = examine(options.from);
   if (!problem.empty()) return {.problem = problem};
   Report report;
-  report.output = layout == Layout::kText ? selftest_text(test) : doctor_table(test).print(options.view);
+  report.output = layout == Layout::kText ? fitted(selftest_text(test)) : doctor_table(test).print(options.view);
   const auto failed =
       std::count_if(test.trials.begin(), test.trials.end(), [](const SourceTrial& trial) { return trial.is_failure(); });
   if (failed != 0) report.problem = std::to_string(failed) + " of the sources that this kernel has do not work";
+  if (test.lacks_proc()) report.problem = test.mounts.front();
   if (!test.warning.empty()) report.problem += (report.problem.empty() ? "" : "; ") + test.warning;
   return report;
 }

@@ -171,7 +171,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
       if (named != nullptr) arguments[1] = named->name;  // not its alias
       app.parse(argc, arguments.data());
     } catch (const CLI::CallForHelp&) {
-      return {.options = {}, .exit_status = print(app.help())};
+      return {.options = {}, .exit_status = print(fitted(app.help()))};
     } catch (const CLI::CallForVersion& version) {
       return {.options = {}, .exit_status = print(version.what() + std::string("\n"))};
     } catch (const CLI::ExtrasError&) {

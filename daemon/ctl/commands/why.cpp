@@ -235,7 +235,9 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
   out += "Ruled out:\n";
   for (const std::string& cause : diagnosis.ruled_out) out += "  " + printable(cause) + "\n";
   out += "Not checked:\n";
-  for (const NotChecked& one : diagnosis.not_checked) out += "  " + printable(one.cause) + ": " + printable(one.why) + "\n";
+  for (const NotChecked& one : diagnosis.not_checked) {
+    out += fitted("  " + printable(one.cause) + ": " + printable(one.why) + "\n", width);
+  }
   return out;
 }
 

@@ -155,6 +155,45 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
 
 namespace {
 
+/// The column of a row's last text; of a line without columns, its indent.
+std::size_t last_column(std::string_view line) {
+  const std::size_t blanks = line.rfind("  ");
+  return blanks == std::string_view::npos ? 0 : std::min(line.find_first_not_of(' ', blanks), line.size());
+}
+
+bool is_indented(std::string_view line, std::size_t indent) { return line.find_first_not_of(' ') == indent; }
+
+}  // namespace
+
+std::string fitted(std::string_view text, std::size_t terminal) {
+  if (terminal == 0) return std::string(text);
+  constexpr std::size_t kMinColumn = 20;  // of descriptions, whose lines may be joined
+  std::string out;
+  std::string_view line;
+  while (next_line(text, line)) {
+    std::size_t column = last_column(line);
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    if (column + kMinColumn > terminal) column = begin;
+    std::string words(line.substr(column));
+    std::size_t longest = width_of(line);
+    std::string_view lines = line;
+    for (std::string_view rest = text, next; column >= kMinColumn && next_line(rest, next) && is_indented(next, column);) {
+      words.append(" ").append(next.substr(column));
+      longest = std::max(longest, width_of(next));
+      lines = {lines.data(), static_cast<std::size_t>(next.data() + next.size() - lines.data())};
+      text = rest;
+    }
+    if (longest <= terminal || line.substr(begin).starts_with("memstatctl ")) {
+      out.append(lines).append("\n");
+    } else {
+      out.append(wrapped(words, std::string(column, ' '), terminal).replace(0, column, line.substr(0, column)));
+    }
+  }
+  return out;
+}
+
+namespace {
+
 std::string humanize_magnitude(std::uint64_t value, Base base, bool has_decimal) {
   const std::uint64_t divisor = base == Base::k1000 ? 1000 : 1024;
   const std::string_view units = base == Base::k1000 ? "kMGTPE" : "KMGTPE";

@@ -44,6 +44,10 @@ std::string printable_bytes(std::string_view bytes);
 /// Existing line ends are kept.
 std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal = terminal_width());
 
+/// Wraps lines that are longer than the terminal (0: none) in the column of their last text, together with the lines that
+/// follow in that column. Commands are not wrapped, so that they can be copied.
+std::string fitted(std::string_view text, std::size_t terminal = terminal_width());
+
 // ---- short figures ----
 
 enum class Base { k1000, k1024 };

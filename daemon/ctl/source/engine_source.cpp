@@ -19,6 +19,7 @@
 #include "daemon/ctl/source/snapshot_rows.h"
 #include "daemon/poll/capture_bound.h"
 #include "daemon/poll/poller.h"
+#include "daemon/selftest/missing_mounts.h"
 #include "daemon/snapshot/growth_report.h"
 #include "daemon/snapshot/kernel_events.h"
 #include "daemon/telemetry/source_status.h"
@@ -121,6 +122,7 @@ class EngineSource final : public ReportSource {
     const std::vector<SourceStatus> sources = poller_.statuses();
     sample.missing = missing_sources(sources, !is_live());
     sample.problem = why_nothing(sources);
+    if (std::string proc = is_live() ? missing_proc(*view_) : ""; !proc.empty()) sample.missing.push_back(std::move(proc));
     sample.time_ns = snapshot_->realtime_ns;
     if (capture_ != nullptr) {
       sample.monotonic_ns = capture_->poll_info(wanted_).monotonic_ns;

@@ -60,6 +60,8 @@ TEST(Why, VerboseAddsWhatWasRuledOutAndWhatCouldNotBeChecked) {
   const std::string verbose = why_text(diagnosis_of_two(), true, 0);
   EXPECT_THAT(verbose, HasSubstr("Ruled out:\n  swap_full\n"));
   EXPECT_THAT(verbose, HasSubstr("Not checked:\n  zone_short: memstat_zone_watermark_bytes is not available\n"));
+  EXPECT_THAT(why_text(diagnosis_of_two(), true, 50),
+              HasSubstr("  zone_short: memstat_zone_watermark_bytes is not\n  available\n"));
 }
 
 TEST(Why, WrapsHeadlinesOnANarrowTerminal) {

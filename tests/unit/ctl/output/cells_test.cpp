@@ -44,6 +44,21 @@ TEST(Cells, TextIsWrappedAtTheTerminalOr100Columns) {
   EXPECT_EQ(wrapped(text, "  ", 1), "  " + text + "\n") << "words are never broken";
 }
 
+TEST(Cells, ColumnsOfTextAreFittedToTheTerminal) {
+  const std::string row = "  --from live|URL             The kernel of this machine, or a memstatd,\n";
+  const std::string text =
+      "Usage\n" + row + "                              as a URL\n\n  memstatctl types dentry --from 127.0.0.1:8947\n";
+  EXPECT_EQ(fitted(text, 0), text);
+  EXPECT_EQ(fitted(text, 80), text);
+  EXPECT_EQ(fitted(text, 60),
+            "Usage\n"
+            "  --from live|URL             The kernel of this machine, or\n"
+            "                              a memstatd, as a URL\n\n"
+            "  memstatctl types dentry --from 127.0.0.1:8947\n");
+  EXPECT_EQ(fitted("  1 x: a b", 8), "  1 x: a b\n") << "not narrower than 20 columns of text";
+  EXPECT_EQ(fitted("  long: " + std::string(30, 'a') + " b c\n", 40), "  long: " + std::string(30, 'a') + " b\n  c\n");
+}
+
 TEST(Cells, NamesCannotSteerTheTerminal) {
   EXPECT_EQ(printable("plain \xC3\xA4 name"), "plain \xC3\xA4 name");
   EXPECT_EQ(printable("a\x1B[2Jb\nc\x7F"), "a\\x1b[2Jb\\x0ac\\x7f");

@@ -8,10 +8,15 @@
 
 namespace memstat {
 namespace {
+
+constexpr const char* kFileOfProc = "/proc/sys/kernel/ostype";
+
 class MissingMountsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!RootedKernelView::has_live_view()) GTEST_SKIP() << "this system has no live view, which reads the tree";
+    make("/proc/sys/kernel");
+    std::ofstream(directory_.path() + kFileOfProc) << "Linux\n";
   }
 
   std::vector<std::string> missing() {
@@ -33,6 +38,14 @@ TEST_F(MissingMountsTest, WithoutSysfsItsSourcesAreNamedWithWhatToDo) {
     EXPECT_NE(lines[0].find(source), std::string::npos) << lines[0];
   }
   EXPECT_EQ(lines[0].find("linux_vmalloc"), std::string::npos) << lines[0];
+}
+
+TEST_F(MissingMountsTest, WithoutProcfsMostFiguresAreMissing) {
+  make("/sys/kernel/mm");
+  EXPECT_TRUE(missing().empty());
+  std::filesystem::remove(directory_.path() + kFileOfProc);
+  EXPECT_THAT(missing(), testing::ElementsAre("proc is not mounted at /proc, where most figures are; to get them, run as "
+                                              "root: mount -t proc proc /proc"));
 }
 
 TEST_F(MissingMountsTest, OfDebugfsThePlaceToMountItIsEmpty) {
@@ -57,6 +70,8 @@ TEST_F(MissingMountsTest, FilesThatOnlyRootMaySeeAreNotReportedMissing) {
     RootedKernelView view(directory_.path());
     view.failures[path] = EACCES;
     EXPECT_TRUE(missing_mounts(view, all_sources()).empty()) << path;
+    view.failures[kFileOfProc] = EACCES;
+    EXPECT_EQ(missing_proc(view), "");
   }
 }
 

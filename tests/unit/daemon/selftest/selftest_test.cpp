@@ -9,6 +9,7 @@ namespace memstat {
 namespace {
 
 constexpr std::chrono::seconds kLong{60};
+constexpr const char* kOfProc = "/proc/sys/kernel/ostype";
 
 class SelfTestTest : public testing::Test {
  protected:
@@ -16,6 +17,7 @@ class SelfTestTest : public testing::Test {
     view_->set(kFakeRosterFile, "one 1\ntwo 2\n");
     view_->set(kFakeContributorFile, "one 5\n");
     view_->set(kFakeSharedFile, "");
+    view_->set(kOfProc, "");
   }
   [[nodiscard]] SelfTest run(unsigned user = 0, std::chrono::nanoseconds patience = kLong) const {
     return run_selftest(view_, sources_, patience, user);
@@ -42,6 +44,14 @@ TEST_F(SelfTestTest, SourcesThatWorkSayHowManyTypesTheyHave) {
   EXPECT_THAT(selftest_text(test), HasSubstr("SOURCE         STATE          TYPES  FILES   WHERE, OR WHY NOT\n"));
   EXPECT_THAT(selftest_text(test), HasSubstr("z_roster       works          2      17      /fake/roster\n"));
   EXPECT_THAT(selftest_text(test), HasSubstr("Every source that this kernel has works."));
+}
+
+TEST_F(SelfTestTest, WithoutProcNothingIsSaidToWork) {
+  view_->fail(kOfProc, ENOENT);
+  const SelfTest test = run();
+  EXPECT_FALSE(test.is_healthy());
+  EXPECT_THAT(selftest_text(test), HasSubstr("\n  proc is not mounted at /proc, "));
+  EXPECT_THAT(selftest_text(test), testing::EndsWith("\nWithout /proc, most sources of this kernel cannot be read.\n"));
 }
 
 TEST_F(SelfTestTest, SaysWhatItTries) {
