@@ -101,6 +101,8 @@ Result<nanoseconds> parse_duration(std::string_view text) {
     const std::string_view name = cut_unit(rest);
     if (name.empty()) {
       if (digits.size() != text.size()) return wrong(text, "ends in a number without a unit; write it like 1m30s");
+      if (digits.find_first_not_of('0') == std::string_view::npos)
+        return wrong(text, "has no unit; write one with it, such as 10s");
       return wrong(text, "has no unit; write " + printable(text) + "s if seconds are meant");
     }
     if (name == ".") return wrong(text, "has a fraction; write whole numbers, such as 1s500ms");
@@ -160,6 +162,12 @@ Result<std::uint64_t> parse_size(std::string_view text) {
   const auto bytes = multiply(digits, unit->factor, std::numeric_limits<std::uint64_t>::max());
   if (!bytes) return wrong(text, "is more than 64 bits can count; write at most 16383PiB");
   return *bytes;
+}
+
+Result<std::uint64_t> parse_history_size(std::string_view text) {
+  auto size = parse_size(text);
+  if (size && *size > kMaxHistoryBytes) return wrong(text, "is more than any history needs; write at most 1GiB");
+  return size;
 }
 
 Result<Endpoint> parse_listen_address(std::string_view text) {

@@ -49,6 +49,12 @@ std::string duration_text(std::chrono::nanoseconds duration);
 /// (powers of 1024). Accepts 0; callers decide whether it is allowed.
 Result<std::uint64_t> parse_size(std::string_view text);
 
+/// Two hours of polls and a day of minutes take about 1 KiB a type, so no machine has types for more.
+inline constexpr std::uint64_t kMaxHistoryBytes = std::uint64_t{1} << 30U;
+
+/// A size up to kMaxHistoryBytes, for the key `history`.
+Result<std::uint64_t> parse_history_size(std::string_view text);
+
 /// "192.0.2.1:8947", "[2001:db8::1]:8947" or "unix:/PATH". Host names are errors, because they may resolve differently
 /// later.
 Result<Endpoint> parse_listen_address(std::string_view text);
