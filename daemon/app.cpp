@@ -266,8 +266,10 @@ bool App::finish_recording(PollRecorder& recorder, const std::function<bool()>& 
   const Result<void> packed = recording_hangs_ ? Result<void>() : recorder_->finish(must_stop);  // whatever was written
   if (!packed) finished = packed;
   if (!finished) log_.error("the recording is incomplete: " + to_string(finished.error()));
+  const bool is_empty = finished && pool_.current() == nullptr;
+  if (is_empty) log_.error(recorder_->path() + " has no poll: memstatd was stopped before the first one");
   is_recording_open_ = false;
-  return finished.has_value();
+  return finished && !is_empty;
 }
 
 HostInfo App::host() const {

@@ -44,7 +44,7 @@ class AsNobody(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
                     self.assertIn(unreadable, done.stderr)
             self.assertIn("slab caches could not be read", said["leaks"].stdout)
-            self.assertIn("without data that you may not read", said["record"].stdout)
+            self.assertIn("without data that could not be read", said["record"].stdout)
             self.assertIn('there is no type "dentry" in what could be read; ', said["show"].stderr)
             capture = os.path.join(directory, "kernel.tar")
             done = run("types", "--json", "--from", capture)

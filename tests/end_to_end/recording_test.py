@@ -186,6 +186,22 @@ class Disk(Recording):
             self.assertEqual(daemon.log.count("the recording is suspended"), 1, daemon.log)
             self.assertEqual(daemon.terminate(), 1)
 
+    def test_a_recording_that_ends_before_its_first_poll_is_status_1(self):
+        def stop_at_once():
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+            os.kill(os.getpid(), signal.SIGTERM)
+        path = self.path("a")
+        done = subprocess.run([program.MEMSTATD, *self.replay, "--record", path, "--listen", "127.0.0.1:0"], capture_output=True, text=True,
+                              timeout=program.PATIENCE, check=False, preexec_fn=stop_at_once)  # pylint: disable=subprocess-popen-preexec-fn
+        said = f"{path} has no poll: memstatd was stopped before the first one"
+        if done.returncode == 0:  # the first poll was faster
+            self.assertNotIn(said, done.stderr)
+            self.assert_recorded(path)
+        else:
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(program.run("--once", "--replay", path).returncode, 1)
+
     def wait_until_polls_are_dropped(self, daemon):
         """More of them than so far, because a busy machine drops some anyway."""
         before = daemon.page().number("memstat_recording_polls_total", result="dropped")

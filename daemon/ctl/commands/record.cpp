@@ -80,7 +80,7 @@ Report run_record(const CommandLine& options) {
   const std::vector<std::string> missing = missing_of(options.output);
   if (options.view.layout == Layout::kText) {
     return {.output = "recorded " + std::to_string(polls) + (polls == 1 ? " poll" : " polls") + " to " +
-                      printable_bytes(options.output) + (missing.empty() ? "\n" : ", without data that you may not read\n"),
+                      printable_bytes(options.output) + (missing.empty() ? "\n" : ", without data that could not be read\n"),
             .problem = problem,
             .missing = missing};
   }
