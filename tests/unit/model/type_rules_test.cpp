@@ -7,7 +7,8 @@ namespace memstat {
 namespace {
 
 TEST(TypeRules, ZonesOfUmaWithASecondWayFailRoutinely) {
-  for (const char* const zone : {"64 Bucket", "vm pgcache", "vmem btag"}) EXPECT_TRUE(fails_routinely(Allocator::kUma, zone));
+  for (const char* const zone : {"64 Bucket", "vm pgcache", "vmem btag"})
+    EXPECT_TRUE(fails_routinely(Allocator::kUma, zone));
   EXPECT_FALSE(fails_routinely(Allocator::kUma, "mbuf"));
   EXPECT_FALSE(fails_routinely(Allocator::kSlab, "64 Bucket"));
 }
