@@ -52,6 +52,17 @@ TEST(Explain, EveryAllocatorAndColumnIsExplained) {
   }
 }
 
+TEST(Explain, APatternHasOneStarAtMostBecauseMoreNeverMatch) {
+  EXPECT_FALSE(matches_pattern("*pbuf*", "vnpbuf"));
+  for (const KnownType& known : known_types()) {
+    EXPECT_LE(std::count(known.pattern.begin(), known.pattern.end(), '*'), 1) << known.pattern;
+  }
+  for (const LimitWord& word : rows_of<LimitWord>(limit_words_text())) {
+    EXPECT_LE(std::count(word.type.begin(), word.type.end(), '*'), 1) << word.type;
+  }
+  EXPECT_EQ(limit_word("freebsd", "uma", "vnpbuf")->tunable, "kern.nswbuf");
+}
+
 TEST(Explain, ARunbookIsTextAndNoMarkdown) {
   const std::string text = explained("MemstatLimitHit", ctl::Layout::kText).output;
   EXPECT_EQ(text.find_first_of("`["), std::string::npos) << text;
