@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/postmortem/container/bytes.h"
+#include "core/postmortem/kernel/struct_reader.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -35,12 +36,10 @@ std::uint64_t per_cpu_base_of(FreeBsdKernel& kernel) {
 }
 
 std::uint64_t early_counter_of(FreeBsdKernel& kernel, std::uint64_t per_cpu_base) {
-  const auto type = kernel.types().find_struct("pcpu");
-  const auto member = type ? kernel.types().find_member(*type, "pc_early_dummy_counter") : std::nullopt;
-  if (!member) return 0;
-  if (per_cpu_base != 0) return member->bit_offset / 8;
+  const auto offset = StructReader(kernel, "pcpu").offset_of("pc_early_dummy_counter");
+  if (!offset || per_cpu_base != 0) return offset.value_or(0);
   const auto first = kernel.file().symbol("pcpu0");
-  return first ? first->address + member->bit_offset / 8 : 0;
+  return first ? first->address + *offset : 0;
 }
 
 }  // namespace

@@ -77,9 +77,9 @@ class PageReader {
   }
 
   [[nodiscard]] bool is_counter(const char* name) const {
-    const auto type = kernel_.types().find_struct("vmmeter");
-    const auto member = type ? kernel_.types().find_member(*type, name) : std::nullopt;
-    return member && kernel_.types().target_of(member->type).has_value();
+    const Btf& types = kernel_.types();
+    const auto member = types.find_member(types.find_struct("vmmeter").value_or(0), name);
+    return member && types.target_of(member->type).has_value();
   }
 
   void read_domains() {

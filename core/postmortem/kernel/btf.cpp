@@ -217,8 +217,16 @@ std::optional<std::uint64_t> Btf::size_of(std::uint32_t type) const {
 std::optional<BtfArray> Btf::array_of(std::uint32_t type) const {
   const auto found = resolved(type);
   if (!found || found->kind != kArray) return std::nullopt;
-  return BtfArray{.element = number_at<std::uint32_t>(bytes_, found->at),
-                  .count = number_at<std::uint32_t>(bytes_, found->at + 8)};
+  const auto element = number_at<std::uint32_t>(bytes_, found->at);
+  return BtfArray{
+      .element = element, .count = number_at<std::uint32_t>(bytes_, found->at + 8), .stride = size_of(element).value_or(0)};
+}
+
+std::optional<BtfArray> Btf::array_member(std::string_view owner, std::string_view path) const {
+  const auto member = find_member(find_struct(owner).value_or(0), path);
+  auto array = member ? array_of(member->type) : std::nullopt;
+  if (array) array->offset = member->bit_offset / 8;
+  return array;
 }
 
 std::optional<std::uint32_t> Btf::target_of(std::uint32_t type) const {

@@ -22,6 +22,8 @@ struct BtfMember {
 struct BtfArray {
   std::uint32_t element = 0;  ///< Type of an element.
   std::uint32_t count = 0;
+  std::uint64_t stride = 0;  ///< Size of an element in B; 0: unknown.
+  std::uint64_t offset = 0;  ///< In its struct, in B.
 };
 
 /// Parsed BTF. Owns the bytes between __start_BTF and __stop_BTF, which are untrusted. Types are numbers; 0 is void.
@@ -42,6 +44,8 @@ class Btf {
   /// Size in B, after following typedefs and qualifiers. Empty for functions, void, and arrays of these.
   [[nodiscard]] std::optional<std::uint64_t> size_of(std::uint32_t type) const;
   [[nodiscard]] std::optional<BtfArray> array_of(std::uint32_t type) const;
+  /// A member that is an array, of the struct with this name.
+  [[nodiscard]] std::optional<BtfArray> array_member(std::string_view owner, std::string_view path) const;
   /// The type that a pointer points to.
   [[nodiscard]] std::optional<std::uint32_t> target_of(std::uint32_t type) const;
   /// The value of an enumerator, whichever enum has it.

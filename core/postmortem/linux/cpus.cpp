@@ -31,12 +31,9 @@ std::string LinuxMachine::cpu_list() const {
 }
 
 unsigned node_bits(const Btf& types) {
-  const auto cache = types.find_struct("kmem_cache");
-  if (!cache) return 0;
-  auto nodes = types.find_member(*cache, "node");
-  if (!nodes) nodes = types.find_member(*cache, "per_node");
-  const auto array = nodes ? types.array_of(nodes->type) : std::nullopt;
-  return array && std::has_single_bit(array->count) ? static_cast<unsigned>(std::countr_zero(array->count)) : 0;
+  auto nodes = types.array_member("kmem_cache", "node");
+  if (!nodes) nodes = types.array_member("kmem_cache", "per_node");
+  return nodes && std::has_single_bit(nodes->count) ? static_cast<unsigned>(std::countr_zero(nodes->count)) : 0;
 }
 
 LinuxMachine read_linux_machine(KernelImage& image) {

@@ -12,7 +12,6 @@
 #include "core/base/text.h"
 #include "core/capture/manifest.h"
 #include "core/postmortem/linux/statistics.h"
-#include "core/postmortem/linux/zones.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -112,16 +111,16 @@ template <typename Note>
 Result<void> add_memory_files(KernelImage& image, const LinuxMachine& machine, std::uint64_t page_bytes, MemoryFiles& files,
                               Note note) {
   const LinuxStatistics statistics = read_linux_statistics(image, machine);
-  const LinuxNodes nodes = read_linux_nodes(image, machine, statistics);
+  const LinuxZones zones = read_linux_zones(image, machine, statistics);
   const LinuxText meminfo = read_linux_meminfo(image, statistics, page_bytes);
   const LinuxText areas = read_linux_vmallocinfo(image, machine);
   note("counters", statistics.damage);
-  note("zones", nodes.damage);
+  note("zones", zones.damage);
   note("meminfo", meminfo.damage);
   note("vmalloc areas", areas.damage);
   const std::pair<std::string_view, std::string> contents[] = {{"vmstat", vmstat_text(statistics)},
-                                                               {"zoneinfo", zoneinfo_text(nodes, statistics)},
-                                                               {"buddyinfo", buddyinfo_text(nodes)},
+                                                               {"zoneinfo", zones.zoneinfo},
+                                                               {"buddyinfo", zones.buddyinfo},
                                                                {"meminfo", meminfo.text},
                                                                {"vmallocinfo", areas.text}};
   for (const auto& [name, text] : contents) {

@@ -32,7 +32,7 @@ Result<PageMap> PageMap::find(KernelImage& image) {
   const auto bits = info.number("SECTION_SIZE_BITS");
   map.page_bytes_ = info.page_bytes();
   map.page_shift_ = static_cast<unsigned>(std::countr_zero(map.page_bytes_));
-  map.struct_bytes_ = image.types().size_of(image.types().find_struct("page").value_or(0)).value_or(0);
+  map.struct_bytes_ = StructReader(image, "page").size();
   if (!roots || !count || !bits) {
     return unknown_model(image.name(), "VMCOREINFO lacks its address (CONFIG_SPARSEMEM)");
   }
@@ -73,7 +73,7 @@ Result<void> PageMap::find_direct_map() {
 std::string PageMap::for_each(const Visit& visit) {
   StructReader section{*image_, "mem_section"};
   const StructField map = section.field("section_mem_map");
-  const std::uint64_t stride = image_->types().size_of(image_->types().find_struct("mem_section").value_or(0)).value_or(0);
+  const std::uint64_t stride = section.size();
   if (!map || stride == 0 || stride > page_bytes_) return "the section table has unknown entries";
   const std::uint64_t sections = page_bytes_ / stride;  // per root
   visited_ = 0;

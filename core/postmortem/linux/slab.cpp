@@ -102,20 +102,17 @@ class SlabWalker {
   /// Finds the nodes of a cache: pointers, or since Linux 7.0 structs with a pointer `node` and one to the barn.
   bool find_nodes() {
     const Btf& types = image_.types();
-    const auto cache_type = types.find_struct("kmem_cache");
-    if (!cache_type) return false;
-    auto nodes = types.find_member(*cache_type, "node");
+    auto nodes = types.array_member("kmem_cache", "node");
     if (!nodes) {
-      nodes = types.find_member(*cache_type, "per_node");
-      if (!nodes) return false;
-      const auto array = types.array_of(nodes->type);
-      const auto pointer = array ? types.find_member(array->element, "node") : std::nullopt;
+      nodes = types.array_member("kmem_cache", "per_node");
+      StructReader node(image_, nodes ? std::optional(nodes->element) : std::nullopt);
+      const auto pointer = node.offset_of("node");
       if (!pointer) return false;
-      node_stride_ = types.size_of(array->element).value_or(0);
-      node_pointer_ = pointer->bit_offset / 8;
-      if (const auto barn = types.find_member(array->element, "barn")) barn_pointer_ = barn->bit_offset / 8;
+      node_pointer_ = *pointer;
+      barn_pointer_ = node.offset_of("barn");
     }
-    nodes_at_ = nodes->bit_offset / 8;
+    nodes_at_ = nodes->offset;
+    node_stride_ = nodes->stride;
     return node_stride_ != 0;
   }
 
@@ -300,7 +297,7 @@ class SlabWalker {
   const FreeListFields free_lists_{cache_};
 
   std::uint64_t nodes_at_ = 0;                 // offset in a cache
-  std::uint64_t node_stride_ = 8;              // B from one node's pointers to the next
+  std::uint64_t node_stride_ = 0;              // B from one node's pointers to the next
   std::uint64_t node_pointer_ = 0;             // offset in a node's pointers
   std::optional<std::uint64_t> barn_pointer_;  // offset in a node's pointers
   const unsigned node_bits_ = node_bits(image_.types());

@@ -18,9 +18,7 @@ constexpr std::array<std::string_view, 2> kVariables = {"nr_memmap_pages", "nr_m
 
 /// The number of elements of an array member.
 std::size_t length_of(const Btf& types, std::string_view owner, std::string_view member) {
-  const auto type = types.find_struct(owner);
-  const auto found = type ? types.find_member(*type, member) : std::nullopt;
-  const auto array = found ? types.array_of(found->type) : std::nullopt;
+  const auto array = types.array_member(owner, member);
   return array ? std::min<std::size_t>(array->count, kMaxCounters) : 0;
 }
 

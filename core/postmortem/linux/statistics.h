@@ -46,6 +46,14 @@ constexpr std::uint64_t shown(std::uint64_t counter) { return static_cast<std::i
 /// /proc/vmstat.
 std::string vmstat_text(const LinuxStatistics& statistics);
 
+/// Files of /proc as mm/vmstat.c prints them, without what cannot be read.
+struct LinuxZones {
+  std::string zoneinfo;
+  std::string buddyinfo;
+  std::string damage;  ///< The first problem found, for display; usually "".
+};
+LinuxZones read_linux_zones(KernelImage& image, const LinuxMachine& machine, const LinuxStatistics& statistics);
+
 /// A file of /proc as the dumped kernel would have printed it.
 struct LinuxText {
   std::string text;    ///< Without unreadable lines.

@@ -113,19 +113,14 @@ void Symbolizer::resolve_modules() {
 /// One region until Linux 6.3; several since Linux commit ac3b43283923 ("module: replace module_layout with
 /// module_memory") (v6.4).
 Symbolizer::Regions Symbolizer::find_regions() {
-  const Btf& types = image_.types();
-  const auto type = types.find_struct("module");
-  if (!type) return {};
-  if (const auto regions = types.find_member(*type, "mem")) {
-    const auto array = types.array_of(regions->type);
-    if (!array) return {};
-    return {.at = regions->bit_offset / 8,
-            .count = std::min(array->count, kMaxRegions),
-            .stride = types.size_of(array->element).value_or(0),
+  if (const auto regions = image_.types().array_member("module", "mem")) {
+    return {.at = regions->offset,
+            .count = std::min(regions->count, kMaxRegions),
+            .stride = regions->stride,
             .type = "module_memory"};
   }
-  const auto layout = types.find_member(*type, "core_layout");
-  return layout ? Regions{.at = layout->bit_offset / 8, .count = 1, .stride = 0, .type = "module_layout"} : Regions{};
+  const auto layout = StructReader(image_, "module").offset_of("core_layout");
+  return layout ? Regions{.at = *layout, .count = 1, .stride = 0, .type = "module_layout"} : Regions{};
 }
 
 void Symbolizer::resolve_module(std::uint64_t address, std::vector<std::uint64_t> wanted) {

@@ -68,20 +68,19 @@ class AreaReader {
   }
 
   void walk_nodes() {
-    const Btf& types = image_.types();
     const auto nodes_at = image_.symbol("vmap_nodes");
     const auto count_at = image_.symbol("nr_vmap_nodes");
-    const auto type = types.find_struct("vmap_node");
-    const auto busy = type ? types.find_member(*type, "busy.head") : std::nullopt;
-    const auto lazy = type ? types.find_member(*type, "lazy.head") : std::nullopt;
-    const std::uint64_t stride = type ? types.size_of(*type).value_or(0) : 0;
+    const StructReader node{image_, "vmap_node"};
+    const auto busy = node.offset_of("busy.head");
+    const auto lazy = node.offset_of("lazy.head");
+    const std::uint64_t stride = node.size();
     if (!nodes_at || !count_at || !busy || !lazy || stride == 0) return note("the kernel has no known list of areas");
     const auto nodes = image_.read_number<std::uint64_t>(*nodes_at);
     const auto count = image_.read_number<std::uint32_t>(*count_at);
     if (!nodes || !count) return note((nodes ? count.error() : nodes.error()).detail);
     if (*count > kMaxNodesOfAreas) return note("nr_vmap_nodes is " + std::to_string(*count) + ", which is impossible");
-    for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + busy->bit_offset / 8, false);
-    for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + lazy->bit_offset / 8, true);
+    for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + *busy, false);
+    for (std::uint32_t i = 0; i < *count; ++i) walk(*nodes + i * stride + *lazy, true);
   }
 
   /// The previous pointer of each area must match, so that a circular list ends.

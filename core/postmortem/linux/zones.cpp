@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/postmortem/linux/zones.h"
-
+// The zones of a Linux kernel's page allocator: struct pglist_data and struct zone of each node (include/linux/mmzone.h).
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/postmortem/kernel/struct_reader.h"
+#include "core/postmortem/linux/statistics.h"
 
 namespace memstat::postmortem {
 namespace {
 
-constexpr std::size_t kMaxZones = 16;  // per node; kernels have up to six kinds
-constexpr std::size_t kMaxOrders = 32;
+constexpr std::uint32_t kMaxZones = 16;  // per node; kernels have up to six kinds
+constexpr std::uint32_t kMaxOrders = 32;
 constexpr std::size_t kMaxZoneName = 32;
-constexpr std::array<const char*, 4> kWatermarkNames = {"min", "low", "high", "promo"};
+constexpr std::array<const char*, 4> kWatermarkNames = {"min", "low", "high", "promo"};  // promo since Linux 5.18
 
-/// An array member of a struct: its offset, number of elements, and element size in bytes.
-struct MemberArray {
-  std::uint64_t offset = 0;
-  std::size_t count = 0;
-  std::uint64_t stride = 0;
-  std::uint32_t element = 0;
-};
+std::string padded(std::string_view word, std::size_t width, bool is_left = true) {
+  std::string text(word);
+  if (text.size() < width) text.insert(is_left ? text.end() : text.begin(), width - text.size(), ' ');
+  return text;
+}
 
-std::optional<MemberArray> array_member(const Btf& types, std::string_view owner, std::string_view member) {
-  const auto type = types.find_struct(owner);
-  const auto found = type ? types.find_member(*type, member) : std::nullopt;
-  const auto array = found ? types.array_of(found->type) : std::nullopt;
-  if (!array) return std::nullopt;
-  return MemberArray{.offset = found->bit_offset / 8,
-                     .count = array->count,
-                     .stride = types.size_of(array->element).value_or(0),
-                     .element = array->element};
+std::string count_lines(const std::vector<NamedCount>& names, const std::vector<std::uint64_t>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
+    text += "      " + padded(names[i].name, 12) + " " + std::to_string(values[i]) + "\n";
+  }
+  return text;
 }
 
 class NodeReader {
@@ -40,7 +36,7 @@ class NodeReader {
   NodeReader(KernelImage& image, const LinuxMachine& machine, const LinuxStatistics& statistics)
       : image_(image), machine_(machine), statistics_(statistics) {}
 
-  LinuxNodes run() {
+  LinuxZones run() {
     find_fields();
     if (!zones_ || zones_->stride == 0 || !counts_) {
       note("their types", "are not those of Linux from 5.10 on");
@@ -64,18 +60,16 @@ class NodeReader {
 
   void find_fields() {
     const Btf& types = image_.types();
-    zones_ = array_member(types, "pglist_data", "node_zones");
+    zones_ = types.array_member("pglist_data", "node_zones");
     if (zones_) zones_->count = std::min(zones_->count, kMaxZones);
-    counts_ = array_member(types, "zone", "vm_stat");
-    numa_ = array_member(types, "zone", "vm_numa_event");
-    if (!numa_) numa_ = array_member(types, "zone", "vm_numa_stat");
-    node_counts_ = array_member(types, "pglist_data", "vm_stat");
-    watermarks_ = array_member(types, "zone", "_watermark");
-    reserve_ = array_member(types, "zone", "lowmem_reserve");
-    free_areas_ = array_member(types, "zone", "free_area");
-    if (const auto area = types.find_struct("free_area")) {
-      if (const auto free = types.find_member(*area, "nr_free")) free_offset_ = free->bit_offset / 8;
-    }
+    counts_ = types.array_member("zone", "vm_stat");
+    numa_ = types.array_member("zone", "vm_numa_event");
+    if (!numa_) numa_ = types.array_member("zone", "vm_numa_stat");
+    node_counts_ = types.array_member("pglist_data", "vm_stat");
+    watermarks_ = types.array_member("zone", "_watermark");
+    reserve_ = types.array_member("zone", "lowmem_reserve");
+    free_areas_ = types.array_member("zone", "free_area");
+    free_offset_ = StructReader(image_, "free_area").offset_of("nr_free");
     boost_ = zone_.field("watermark_boost");
     start_ = zone_.field("zone_start_pfn");
     managed_ = zone_.field("managed_pages");
@@ -87,85 +81,110 @@ class NodeReader {
     sets_ = zone_.field(zone_.offset_of("per_cpu_pageset") ? "per_cpu_pageset" : "pageset");
     count_ = set_.field(has_pages_ ? "count" : "pcp.count");
     zone_cpus_ = zone_.field("per_cpu_zonestats");
-    cpu_numa_ = array_member(types, "per_cpu_zonestat", "vm_numa_event");
+    cpu_numa_ = types.array_member("per_cpu_zonestat", "vm_numa_event");
   }
 
+  /// A node with an unreadable zone is omitted.
   void read_node(std::uint32_t number, std::uint64_t address) {
-    LinuxNode node{.number = number, .counts = {}, .zones = {}};
-    if (node_counts_) node.counts = words(address, *node_counts_, statistics_.nodes.size(), "counters of a node");
+    std::string zoneinfo;
+    std::string buddyinfo;
+    bool has_populated = false;
+    const auto counts = words(address, node_counts_, statistics_.nodes.size(), "counters of a node");
     for (std::size_t i = 0; i < zones_->count; ++i) {
       const std::uint64_t at = address + zones_->offset + i * zones_->stride;
-      if (auto read = zone_.load(at); !read) {
-        note("a zone of node " + std::to_string(number), read.error().detail);
-        return;
+      if (auto read = zone_.load(at); !read) return note("a zone of node " + std::to_string(number), read.error().detail);
+      const bool is_populated = zone_.get(present_) != 0;
+      const std::string heading = "Node " + std::to_string(number) + ", zone " + padded(name_of_zone(at), 8, false);
+      zoneinfo += heading + "\n";
+      if (is_populated && !std::exchange(has_populated, true)) {
+        zoneinfo += "  per-node stats\n" + count_lines(statistics_.nodes, counts);
       }
-      node.zones.push_back(read_zone(at));
+      zoneinfo += text_of_zone(at);
+      if (is_populated) buddyinfo += heading + " " + free_blocks(at) + "\n";
     }
-    found_.nodes.push_back(std::move(node));
+    found_.zoneinfo += zoneinfo;
+    found_.buddyinfo += buddyinfo;
   }
 
   /// Reads up to `most` elements of an array of 64-bit numbers.
-  std::vector<std::uint64_t> words(std::uint64_t owner, const MemberArray& array, std::size_t most, const char* what) {
-    if (array.stride != sizeof(std::uint64_t)) return {};
-    auto found = read_words(image_, owner + array.offset, std::min(array.count, most));
+  std::vector<std::uint64_t> words(std::uint64_t owner, const std::optional<BtfArray>& array, std::size_t most,
+                                   const char* what) {
+    if (!array || array->stride != sizeof(std::uint64_t)) return {};
+    auto found = read_words(image_, owner + array->offset, std::min<std::size_t>(array->count, most));
     if (found) return *std::move(found);
     note(what, found.error().detail);
     return {};
   }
 
-  /// Reads the loaded zone, whose address is `address`.
-  LinuxZone read_zone(std::uint64_t address) {
-    LinuxZone zone;
+  std::string name_of_zone(std::uint64_t address) {
     const auto name = image_.read_string(zone_.get(name_), kMaxZoneName);
-    const bool is_named = name && !name->empty() && name->find_first_of(" \n\r\t,") == std::string::npos;
-    zone.name = is_named ? *name : "zone-at-" + hex(address);
-    if (!is_named) note("a zone's name", name ? "cannot be one" : name.error().detail);
-    zone.boost = zone_.get(boost_);
-    zone.spanned = zone_.get(spanned_);
-    zone.present = zone_.get(present_);
-    zone.managed = zone_.get(managed_);
-    zone.start_pfn = zone_.get(start_);
-    if (watermarks_) zone.watermarks = words(address, *watermarks_, kWatermarkNames.size(), "watermarks");
-    for (std::uint64_t& watermark : zone.watermarks) watermark += zone.boost;
-    if (reserve_) zone.reserve = words(address, *reserve_, kMaxZones, "lowmem_reserve");
-    zone.counts = words(address, *counts_, statistics_.zones.size(), "counters of a zone");
-    for (std::uint64_t& count : zone.counts) count = shown(count);
-    read_free_blocks(address, zone);
-    read_numa(address, zone);
-    read_page_sets(zone);
-    return zone;
+    if (name && !name->empty() && name->find_first_of(" \n\r\t,") == std::string::npos) return *name;
+    note("a zone's name", name ? "cannot be one" : name.error().detail);
+    return "zone-at-" + hex(address);
   }
 
-  void read_free_blocks(std::uint64_t address, LinuxZone& zone) {
-    if (!free_areas_ || !free_offset_) return;
+  /// What /proc/zoneinfo shows of the loaded zone, whose address is `address`.
+  std::string text_of_zone(std::uint64_t address) {
+    const auto line = [](std::string_view name, std::uint64_t value) {
+      return "        " + padded(name, 8) + " " + std::to_string(value) + "\n";
+    };
+    const auto number_text = [](std::uint64_t number) { return std::to_string(number); };
+    const std::uint64_t boost = zone_.get(boost_);                                          // included in the watermarks
+    auto counts = words(address, counts_, statistics_.zones.size(), "counters of a zone");  // free pages first
+    for (std::uint64_t& count : counts) count = shown(count);
+    const auto watermarks = words(address, watermarks_, kWatermarkNames.size(), "watermarks");
+    std::string text = "  pages free     " + std::to_string(counts.empty() ? 0 : counts[0]) + "\n" + line("boost", boost);
+    for (std::size_t i = 0; i < watermarks.size(); ++i) text += line(kWatermarkNames[i], watermarks[i] + boost);
+    text += line("spanned", zone_.get(spanned_)) + line("present", zone_.get(present_)) +
+            line("managed", zone_.get(managed_)) + "        protection: (" +
+            separated(words(address, reserve_, kMaxZones, "lowmem_reserve"), ", ", number_text) + ")\n";
+    if (zone_.get(present_) == 0) return text;
+    return text + count_lines(statistics_.zones, counts) + count_lines(statistics_.numa, numa_events(address)) +
+           "  pagesets\n" + page_sets() + "  start_pfn:           " + std::to_string(zone_.get(start_)) + "\n";
+  }
+
+  std::string free_blocks(std::uint64_t address) {
+    std::string text;
+    if (!free_areas_ || !free_offset_) return text;
     for (std::size_t order = 0; order < std::min(free_areas_->count, kMaxOrders); ++order) {
       const auto free =
           image_.read_number<std::uint64_t>(address + free_areas_->offset + order * free_areas_->stride + *free_offset_);
-      if (!free) return note("free blocks", free.error().detail);
-      zone.free_blocks.push_back(*free);
+      if (!free) {
+        note("free blocks", free.error().detail);
+        break;
+      }
+      text += padded(std::to_string(*free), 6, false) + " ";
     }
+    return text;
   }
 
   /// Adds the CPUs' pending counts, as the kernel does before printing.
-  void read_numa(std::uint64_t address, LinuxZone& zone) {
-    if (!numa_ || statistics_.numa.empty()) return;
-    zone.numa = words(address, *numa_, statistics_.numa.size(), "NUMA events");
+  std::vector<std::uint64_t> numa_events(std::uint64_t address) {
+    if (statistics_.numa.empty()) return {};
+    auto events = words(address, numa_, statistics_.numa.size(), "NUMA events");
     const std::uint64_t per_cpu = zone_.get(zone_cpus_);
-    if (!cpu_numa_ || per_cpu == 0 || zone.present == 0) return;
+    if (per_cpu == 0) return events;
     for (const LinuxMachine::Cpu& cpu : machine_.cpus) {
-      const auto more = words(per_cpu + cpu.offset, *cpu_numa_, zone.numa.size(), "NUMA events of a CPU");
-      for (std::size_t i = 0; i < more.size(); ++i) zone.numa[i] += more[i];
+      const auto more = words(per_cpu + cpu.offset, cpu_numa_, events.size(), "NUMA events of a CPU");
+      for (std::size_t i = 0; i < more.size(); ++i) events[i] += more[i];
     }
+    return events;
   }
 
-  void read_page_sets(LinuxZone& zone) {
+  std::string page_sets() {
+    std::string text;
     const std::uint64_t per_cpu = zone_.get(sets_);
-    if (per_cpu == 0 || !count_ || zone.present == 0) return;
+    if (per_cpu == 0 || !count_) return text;
     for (const LinuxMachine::Cpu& cpu : machine_.cpus) {
       if (!cpu.is_online) continue;
-      if (auto read = set_.load(per_cpu + cpu.offset); !read) return note("the page sets of a zone", read.error().detail);
-      zone.page_sets.push_back({.cpu = cpu.number, .count = static_cast<std::int32_t>(set_.get(count_))});
+      if (auto read = set_.load(per_cpu + cpu.offset); !read) {
+        note("the page sets of a zone", read.error().detail);
+        break;
+      }
+      text += "    cpu: " + std::to_string(cpu.number) +
+              "\n              count:    " + std::to_string(static_cast<std::int32_t>(set_.get(count_))) + "\n";
     }
+    return text;
   }
 
   KernelImage& image_;
@@ -175,89 +194,15 @@ class NodeReader {
   StructReader zone_{image_, "zone"};
   StructReader set_{image_, has_pages_ ? "per_cpu_pages" : "per_cpu_pageset"};
   StructField boost_, start_, managed_, spanned_, present_, name_, sets_, count_, zone_cpus_;
-  std::optional<MemberArray> zones_, counts_, numa_, node_counts_, watermarks_, reserve_, free_areas_, cpu_numa_;
+  std::optional<BtfArray> zones_, counts_, numa_, node_counts_, watermarks_, reserve_, free_areas_, cpu_numa_;
   std::optional<std::uint64_t> free_offset_;
-  LinuxNodes found_;
+  LinuxZones found_;
 };
-
-std::string padded(std::string_view word, std::size_t width, bool is_left = true) {
-  std::string text(word);
-  if (text.size() < width) text.insert(is_left ? text.end() : text.begin(), width - text.size(), ' ');
-  return text;
-}
-
-std::string heading(const LinuxNode& node, const LinuxZone& zone) {
-  return "Node " + std::to_string(node.number) + ", zone " + padded(zone.name, 8, false);
-}
-
-void add_line(std::string& text, std::string_view indent, std::string_view name, std::uint64_t value) {
-  text += std::string(indent) + padded(name, 12) + " " + std::to_string(value) + "\n";
-}
-
-void add_counts(std::string& text, const std::vector<NamedCount>& names, const std::vector<std::uint64_t>& values) {
-  for (std::size_t i = 0; i < std::min(names.size(), values.size()); ++i) add_line(text, "      ", names[i].name, values[i]);
-}
-
-void add_zone(std::string& text, const LinuxZone& zone, const LinuxStatistics& statistics) {
-  text += "\n  pages free     " + std::to_string(zone.counts.empty() ? 0 : zone.counts[0]);
-  const auto add = [&](std::string_view name, std::uint64_t value) {
-    text += "\n        " + padded(name, 8) + " " + std::to_string(value);
-  };
-  add("boost", zone.boost);
-  for (std::size_t i = 0; i < zone.watermarks.size(); ++i) add(kWatermarkNames[i], zone.watermarks[i]);
-  add("spanned", zone.spanned);
-  add("present", zone.present);
-  add("managed", zone.managed);
-  text += "\n        protection: (";
-  for (std::size_t i = 0; i < zone.reserve.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(zone.reserve[i]);
-  text += ")\n";
-  if (zone.present == 0) return;
-  add_counts(text, statistics.zones, zone.counts);
-  add_counts(text, statistics.numa, zone.numa);
-  text += "  pagesets\n";
-  for (const LinuxZone::PageSet& set : zone.page_sets) {
-    text += "    cpu: " + std::to_string(set.cpu) + "\n              count:    " + std::to_string(set.count) + "\n";
-  }
-  text += "  start_pfn:           " + std::to_string(zone.start_pfn) + "\n";
-}
 
 }  // namespace
 
-LinuxNodes read_linux_nodes(KernelImage& image, const LinuxMachine& machine, const LinuxStatistics& statistics) {
+LinuxZones read_linux_zones(KernelImage& image, const LinuxMachine& machine, const LinuxStatistics& statistics) {
   return NodeReader(image, machine, statistics).run();
-}
-
-std::string zoneinfo_text(const LinuxNodes& nodes, const LinuxStatistics& statistics) {
-  std::string text;
-  for (const LinuxNode& node : nodes.nodes) {
-    bool is_first = true;
-    for (const LinuxZone& zone : node.zones) {
-      text += heading(node, zone);
-      if (is_first && zone.present != 0) {
-        text += "\n  per-node stats";
-        std::string counts;
-        add_counts(counts, statistics.nodes, node.counts);
-        if (counts.ends_with('\n')) counts.pop_back();
-        text += "\n" + counts;
-        is_first = false;
-      }
-      add_zone(text, zone, statistics);
-    }
-  }
-  return text;
-}
-
-std::string buddyinfo_text(const LinuxNodes& nodes) {
-  std::string text;
-  for (const LinuxNode& node : nodes.nodes) {
-    for (const LinuxZone& zone : node.zones) {
-      if (zone.present == 0) continue;
-      text += heading(node, zone) + " ";
-      for (const std::uint64_t count : zone.free_blocks) text += padded(std::to_string(count), 6, false) + " ";
-      text += "\n";
-    }
-  }
-  return text;
 }
 
 }  // namespace memstat::postmortem
