@@ -30,8 +30,8 @@ Result<OpenedView> open_capture_view(const std::string& reference, const ViewOpt
 }  // namespace
 
 namespace view_openers {
-extern const ViewOpener capture;  // also declared by the generated table
-const ViewOpener capture{.recognizes = takes_anything, .open = open_capture_view};
+// Also declared by the generated table.
+extern const ViewOpener capture{.recognizes = takes_anything, .open = open_capture_view};
 }  // namespace view_openers
 
 }  // namespace memstat

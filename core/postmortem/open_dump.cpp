@@ -42,13 +42,13 @@ Result<OpenedView> open_dump_view(const std::string& reference, const ViewOption
 }  // namespace
 
 namespace view_openers {
-extern const ViewOpener dump;  // also declared by the generated table
-const ViewOpener dump{.recognizes = is_dump,
-                      .open = open_dump_view,
+// Also declared by the generated table.
+extern const ViewOpener dump{.recognizes = is_dump,
+                             .open = open_dump_view,
 #ifdef __FreeBSD__
-                      .open_kvm = postmortem::open_libkvm
+                             .open_kvm = postmortem::open_libkvm
 #else
-                      .open_kvm = nullptr
+                             .open_kvm = nullptr
 #endif
 };
 }  // namespace view_openers

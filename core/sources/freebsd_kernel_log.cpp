@@ -107,8 +107,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_kernel_log",
     .origin = "sysctl kern.msgbuf",
     .os = OperatingSystem::kFreeBsd,

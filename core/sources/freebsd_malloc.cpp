@@ -168,8 +168,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_malloc",
     .origin = "sysctl kern.malloc_stats",
     .os = OperatingSystem::kFreeBsd,

@@ -159,8 +159,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_memory",
     .origin = kOrigin,
     .os = OperatingSystem::kFreeBsd,

@@ -410,8 +410,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_table",
     .origin = "sysctl kern.*, vfs.*, vm.*",
     .os = OperatingSystem::kFreeBsd,

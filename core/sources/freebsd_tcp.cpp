@@ -108,8 +108,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_tcp",
     .origin = "sysctl net.inet.tcp",
     .os = OperatingSystem::kFreeBsd,

@@ -122,8 +122,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_uma",
     .origin = "sysctl vm.zone_stats",
     .os = OperatingSystem::kFreeBsd,

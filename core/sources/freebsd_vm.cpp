@@ -517,8 +517,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_vm",
     .origin = "sysctl vm.stats, vm.domain, kstat.zfs.misc.arcstats",
     .os = OperatingSystem::kFreeBsd,

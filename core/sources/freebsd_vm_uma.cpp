@@ -523,8 +523,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_vm_uma",
     .origin = "sysctl vm.uma",
     .os = OperatingSystem::kFreeBsd,

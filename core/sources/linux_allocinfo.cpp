@@ -247,8 +247,7 @@ constexpr SourceOption kOptions[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_allocinfo",
     .origin = "/proc/allocinfo",
     .os = OperatingSystem::kLinux,

@@ -244,8 +244,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_checkers",
     .origin =
         "/proc/sys/kernel/tainted, /sys/kernel/warn_count, /sys/kernel/oops_count, /sys/kernel/debug/kfence/stats, "

@@ -202,8 +202,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_cma",
     .origin = "/sys/kernel/mm/cma",
     .os = OperatingSystem::kLinux,

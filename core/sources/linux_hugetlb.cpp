@@ -298,8 +298,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_hugetlb",
     .origin = "/sys/kernel/mm/hugepages",
     .os = OperatingSystem::kLinux,

@@ -80,8 +80,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_kernel_log",
     .origin = KernelMessages::kPath,
     .os = OperatingSystem::kLinux,

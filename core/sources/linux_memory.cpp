@@ -559,8 +559,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_memory",
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,

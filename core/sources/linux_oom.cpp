@@ -203,8 +203,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_oom",
     .origin = "/proc/vmstat, /proc/pressure/memory, /proc/pressure/io",
     .os = OperatingSystem::kLinux,

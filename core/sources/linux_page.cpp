@@ -453,8 +453,7 @@ static_assert(fields_of(kOrigins) == kFields && cpu_fields_of(kOrigins) == kCpuF
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_page",
     .origin = "/proc/zoneinfo, /proc/vmstat, /proc/buddyinfo, /proc/pagetypeinfo",
     .os = OperatingSystem::kLinux,

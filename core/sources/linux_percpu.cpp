@@ -102,8 +102,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_percpu",
     .origin = "/proc/meminfo",
     .os = OperatingSystem::kLinux,

@@ -352,8 +352,7 @@ constexpr std::string_view kReopened[] = {kDirectory};
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_process",
     .origin = kOrigin,
     .os = OperatingSystem::kLinux,

@@ -268,8 +268,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_resctrl",
     .origin = kRoot,
     .os = OperatingSystem::kLinux,

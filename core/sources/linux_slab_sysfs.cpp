@@ -551,8 +551,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_slab_sysfs",
     .origin = "/sys/kernel/slab, /proc/slabinfo",
     .os = OperatingSystem::kLinux,

@@ -169,8 +169,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_slabinfo",
     .origin = "/proc/slabinfo",
     .os = OperatingSystem::kLinux,

@@ -462,8 +462,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_socket",
     .origin =
         "/proc/net/protocols, /proc/net/sockstat, /proc/net/sockstat6, /proc/net/netstat, /proc/net/snmp, /proc/net/snmp6, "

@@ -492,8 +492,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_table",
     .origin =
         "/proc/sys/fs/file-nr, /proc/sys/fs/inode-state, /proc/sys/fs/dentry-state, "

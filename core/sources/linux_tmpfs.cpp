@@ -84,8 +84,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_tmpfs",
     .origin = "/proc/self/mountinfo, statfs(2)",
     .os = OperatingSystem::kLinux,

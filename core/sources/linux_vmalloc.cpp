@@ -242,8 +242,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_vmalloc",
     .origin = "/proc/vmallocinfo",
     .os = OperatingSystem::kLinux,

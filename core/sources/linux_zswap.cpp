@@ -158,8 +158,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_zswap",
     .origin = "/proc/meminfo, /sys/module/zswap/parameters/max_pool_percent",
     .os = OperatingSystem::kLinux,

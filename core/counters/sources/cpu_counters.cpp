@@ -200,8 +200,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = kName,
     .origin = counters::kCounterOrigin,
     .os = OperatingSystem::kLinux,

@@ -284,8 +284,7 @@ constexpr MetricOrigin kOrigins[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "freebsd_dtmalloc",
     .origin = "DTrace provider dtmalloc",
     .os = OperatingSystem::kFreeBsd,

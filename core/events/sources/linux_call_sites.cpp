@@ -189,8 +189,7 @@ constexpr auto kOriginsOfMetrics = events::with_costs({
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor = events::attached_source({
+extern const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_call_sites",
     .origin = "raw tracepoints kmem:kmalloc, kmem_cache_alloc",
     .os = OperatingSystem::kLinux,

@@ -155,8 +155,7 @@ constexpr MetricOrigin kOriginsOfPass[] = {
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_slab_bpf",
     .origin = "BPF iterator kmem_cache",
     .os = OperatingSystem::kLinux,

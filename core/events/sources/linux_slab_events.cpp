@@ -172,8 +172,7 @@ constexpr auto kOrigins = events::with_costs({
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor = events::attached_source({
+extern const SourceDescriptor descriptor = events::attached_source({
     .name = "linux_slab_events",
     .origin = "raw tracepoints kmem:kmalloc, kfree, kmem_cache_alloc, kmem_cache_free",
     .os = OperatingSystem::kLinux,

@@ -256,8 +256,7 @@ constexpr auto kOrigins = events::with_costs({
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor = events::attached_source({
+extern const SourceDescriptor descriptor = events::attached_source({
     .name = kTable,
     .origin = "raw tracepoints of oom, printk, percpu, vmalloc, kmem, exceptions, signal and syscalls, and functions",
     .os = OperatingSystem::kLinux,
