@@ -34,7 +34,7 @@ void append_escape(std::string& text, std::uint32_t character) {
 /// Almost all characters need no escape.
 bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; }
 
-void append_string(std::string& text, std::string_view value, bool is_pretty) {
+void append_string(std::string& text, std::string_view value, bool is_libxo) {
   text += '"';
   while (!value.empty()) {
     const auto plain = static_cast<std::size_t>(std::find_if_not(value.begin(), value.end(), is_plain) - value.begin());
@@ -48,7 +48,7 @@ void append_string(std::string& text, std::string_view value, bool is_pretty) {
       text += c;
     } else if (c == '\n' || c == '\r') {
       text += c == '\n' ? "\\n" : "\\r";
-    } else if (c == '<' && !is_pretty) {
+    } else if (c == '<' && !is_libxo) {
       append_unit(text, '<');
     } else if (const auto hidden = hidden_character(value)) {  // libxo does not escape these, and JSON parsers reject them
       append_escape(text, *hidden);
@@ -62,10 +62,12 @@ void append_string(std::string& text, std::string_view value, bool is_pretty) {
 
 }  // namespace
 
-JsonWriter::JsonWriter(std::string_view version) : JsonWriter() {
-  is_pretty_ = true;
+JsonWriter::JsonWriter(std::string_view version, bool is_one_line) : JsonWriter() {
+  is_libxo_ = true;
+  is_pretty_ = !is_one_line;
   if (version.empty()) return;
-  field("__version", version);
+  begin("__version", true);
+  append(version);
   follows_version_ = true;
 }
 
@@ -75,19 +77,21 @@ void JsonWriter::break_line() {
   text_.append(kIndent * closings_.size(), ' ');
 }
 
-void JsonWriter::begin(std::string_view key) {
-  if (!is_first_) text_ += follows_version_ ? ", " : ",";  // the same as libxo
+// The blanks are those of libxo.
+void JsonWriter::begin(std::string_view key, bool is_opening) {
+  const bool is_spaced = is_opening && is_libxo_;
+  if (!is_first_) text_ += follows_version_ || (is_spaced && !is_pretty_) ? ", " : ",";
   follows_version_ = false;
   is_first_ = false;
   break_line();
   if (key.empty()) return;
   text_ += '"';
   text_ += key;
-  text_ += is_pretty_ ? "\": " : "\":";
+  text_ += is_pretty_ || is_spaced ? "\": " : "\":";
 }
 
 JsonWriter& JsonWriter::open(std::string_view key, char opening, char closing) {
-  begin(key);
+  begin(key, true);
   text_ += opening;
   closings_ += closing;
   is_first_ = true;
@@ -111,7 +115,7 @@ void JsonWriter::append(double value) {
 void JsonWriter::append(std::uint64_t value) { append_number(text_, value); }
 void JsonWriter::append(std::int64_t value) { append_number(text_, value); }
 
-void JsonWriter::append(std::string_view value) { append_string(text_, value, is_pretty_); }
+void JsonWriter::append(std::string_view value) { append_string(text_, value, is_libxo_); }
 
 std::string json_string(std::string_view value) {
   std::string text;

@@ -23,8 +23,9 @@ class JsonWriter {
  public:
   /// Compact: one line without blanks. '<' is escaped, so that a document can be pasted safely into HTML.
   JsonWriter() : text_("{"), closings_{'}'} {}
-  /// The layout of libxo's "json,pretty", byte by byte. `version` is the value of the key "__version", "" for none.
-  explicit JsonWriter(std::string_view version);
+  /// The layout of libxo's "json,pretty", or of its "json" on one line, byte by byte. `version` is the value of the key
+  /// "__version", "" for none.
+  explicit JsonWriter(std::string_view version, bool is_one_line = false);
 
   /// Opens an object or a list. `key` is empty inside a list.
   JsonWriter& open_object(std::string_view key = {}) { return open(key, '{', '}'); }
@@ -58,7 +59,7 @@ class JsonWriter {
 
  private:
   JsonWriter& open(std::string_view key, char opening, char closing);
-  void begin(std::string_view key);
+  void begin(std::string_view key, bool is_opening = false);
   void break_line();
 
   void append(std::string_view value);
@@ -83,6 +84,7 @@ class JsonWriter {
 
   std::string text_;
   std::string closings_;  // closing brackets, innermost last
+  bool is_libxo_ = false;
   bool is_pretty_ = false;
   bool is_first_ = true;  // at the first member of the innermost object or list
   bool follows_version_ = false;

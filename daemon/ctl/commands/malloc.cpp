@@ -82,9 +82,9 @@ ReportTable malloc_table(memory_type_list* list) {
   return table;
 }
 
-std::string malloc_json(memory_type_list* list, Format format) {
+std::string malloc_json(memory_type_list* list, Format format, bool is_compact) {
   const bool is_new = format == Format::kFreeBsd15;
-  JsonWriter json(is_new ? "2" : "1");
+  JsonWriter json(is_new ? "2" : "1", is_compact);
   if (is_new) json.open_object("vmstat");
   json.open_object("malloc-statistics");
   json.open_list("memory");
@@ -115,7 +115,7 @@ Report run_malloc(const CommandLine& options) {
   Report report{.notes = list.notes()};
   switch (options.view.layout) {
     case Layout::kCsv: report.output = malloc_table(list.get()).print(options.view); break;
-    case Layout::kJson: report.output = laid_out(malloc_json(list.get(), options.format), options.view); break;
+    case Layout::kJson: report.output = malloc_json(list.get(), options.format, options.view.is_compact); break;
     case Layout::kText: report.output = malloc_text(list.get(), options.format, is_human); break;
   }
   return report;

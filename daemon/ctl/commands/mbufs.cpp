@@ -50,7 +50,7 @@ using Keyed = std::pair<std::string, std::uint64_t>;
 /// Prints text or JSON from the same figures.
 class Printer {
  public:
-  explicit Printer(bool is_json) : is_json_(is_json) {
+  explicit Printer(const ReportView& view) : is_json_(view.layout == Layout::kJson), json_("", view.is_compact) {
     if (is_json_) json_.open_object("mbuf-statistics");
   }
 
@@ -72,7 +72,7 @@ class Printer {
 
  private:
   bool is_json_;
-  JsonWriter json_{""};
+  JsonWriter json_;
   std::string text_;
 };
 
@@ -191,12 +191,12 @@ bool print_sendfile(Printer& printer, memory_type_list* list) {
   return true;
 }
 
-Report mbufs_report(memory_type_list* list, bool is_json) {
+Report mbufs_report(memory_type_list* list, const ReportView& view) {
   MbufZones zones;
   if (const auto missing = find_zones(list, zones)) {
     return {.problem = "this kernel or capture has no " + *missing + ", so mbufs cannot be shown"};
   }
-  Printer printer(is_json);
+  Printer printer(view);
   print_amounts(printer, zones);
   print_refusals(printer, zones);
   print_sfbufs(printer, list);
@@ -213,8 +213,7 @@ Report run_mbufs(const CommandLine& options) {
   const KernelList list;
   if (!list.reads(options)) return list.failure();
   if (memstat_sysctl_all(list.get(), 0) != 0) return list.failure(only_freebsd(options));
-  Report report = mbufs_report(list.get(), options.view.layout == Layout::kJson);
-  if (options.view.layout == Layout::kJson) report.output = laid_out(report.output, options.view);
+  Report report = mbufs_report(list.get(), options.view);
   const std::vector<std::string> notes = list.notes();
   report.notes.insert(report.notes.begin(), notes.begin(), notes.end());
   return report;

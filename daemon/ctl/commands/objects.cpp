@@ -82,8 +82,8 @@ std::string more_text(const Findings& findings) {
          " objects are listed: --limit N lists more\n";
 }
 
-std::string objects_json(const Findings& findings) {
-  JsonWriter json("1");
+std::string objects_json(const Findings& findings, const ReportView& view) {
+  JsonWriter json("1", view.is_compact);
   json.field("allocator", findings.allocator).field("type", printable_bytes(findings.type));
   json.field("object_size", findings.object_size).field("allocated", findings.found.count);
   json.field("counted", findings.found.counted).open_list("objects");
@@ -150,8 +150,8 @@ Report run_objects(const CommandLine& query) {
     for (const std::string& note : objects->notes) report.notes.push_back(printable_bytes(type.name) + ": " + note);
   }
   if (report.problem.empty()) {
-    report.output = query.view.layout == Layout::kJson ? laid_out(objects_json(findings), query.view)
-                                                       : objects_table(findings).print(query.view);
+    report.output =
+        query.view.layout == Layout::kJson ? objects_json(findings, query.view) : objects_table(findings).print(query.view);
     if (query.view.layout == Layout::kText) report.output += more_text(findings);
   }
   return report;

@@ -127,7 +127,7 @@ struct MemuseFindings {
 /// A paragraph for each group, with `options.frames` frames, and a summary. `is_human`: bytes as 2.3M.
 std::string memuse_text(const MemuseFindings& findings, bool is_human);
 /// Same, as JSON with every group.
-std::string memuse_json(const MemuseFindings& findings);
+std::string memuse_json(const MemuseFindings& findings, bool is_compact = false);
 /// A line for each stack in the format for flame graphs: outermost call first, then the bytes in use.
 std::string memuse_folded(const MemuseFindings& findings);
 

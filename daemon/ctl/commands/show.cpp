@@ -185,8 +185,8 @@ constexpr std::array kShowOptions{kTypeOption,    kKernelOption, kFromAnywhereOp
                                   kNoHumanOption, kCsvOption,    kJsonOption};
 
 std::string show_json(const std::vector<const TypeRow*>& types, const Parts& cpus, const Parts& nodes,
-                      const std::vector<std::uint64_t>& amounts) {
-  JsonWriter json("1");
+                      const std::vector<std::uint64_t>& amounts, bool is_compact) {
+  JsonWriter json("1", is_compact);
   json.field("type", full_name(*types.front()));
   for (const Column* figure : kColumns) {
     if (const auto sum = sum_of(types, *figure)) json.field(figure->key, *sum);
@@ -243,7 +243,7 @@ Report show(ReportSource& source, const std::string& word, const ReportView& vie
   const std::vector<std::uint64_t> amounts = history_of(source, sample, type);
   const auto print = [&](const ReportTable& table) { return table.print(view); };
   if (view.layout == Layout::kJson) {
-    report.output = laid_out(show_json(named.types, cpus, nodes, amounts), view);
+    report.output = show_json(named.types, cpus, nodes, amounts, view.is_compact);
   } else if (view.layout == Layout::kCsv) {
     report.output = has_parts ? with_part_table(cpus.columns.empty() ? nodes : cpus, print)
                               : types_table(copies_of(named.types)).print(view);

@@ -181,9 +181,9 @@ std::string memuse_text(const MemuseFindings& findings, bool is_human) {
   return text + losses_text(findings.table.counts);
 }
 
-std::string memuse_json(const MemuseFindings& findings) {
+std::string memuse_json(const MemuseFindings& findings, bool is_compact) {
   const MemuseCounts& counts = findings.table.counts;
-  JsonWriter json("1");
+  JsonWriter json("1", is_compact);
   json.field("watched_seconds", seconds_of(findings.table.watched_ns));
   json.field("older_seconds", seconds_of(findings.table.older_ns)).field("match", findings.options.match);
   json.open_object("counts").field("allocations", counts.allocations).field("blocks_in_use", counts.blocks_in_use);
@@ -239,7 +239,7 @@ Report memuse_report(const CommandLine& options) {
   findings.table = std::move(*table);
   const auto symbols = events::read_kernel_symbols();
   findings.name_of = [&](std::uint64_t address) { return symbols ? symbols->name_of_caller(address) : std::string(); };
-  Report report{.output = options.view.layout == Layout::kJson ? laid_out(memuse_json(findings), options.view)
+  Report report{.output = options.view.layout == Layout::kJson ? memuse_json(findings, options.view.is_compact)
                           : options.memuse.is_folded           ? memuse_folded(findings)
                                                                : memuse_text(findings, options.view.is_human)};
   if (!symbols) report.problem = "calls are shown as addresses: " + to_string(symbols.error());

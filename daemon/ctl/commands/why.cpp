@@ -16,7 +16,6 @@ namespace memstat::ctl {
 namespace {
 
 constexpr std::size_t kIndent = 9;
-constexpr std::size_t kTextWidth = 100;
 
 /// The urgency before a headline: "NOW", "6 h", "WASTE", "NOTE".
 std::string urgency_of(const Finding& finding) {
@@ -30,18 +29,8 @@ std::string urgency_of(const Finding& finding) {
 }
 
 /// Adds indented lines; `text` is untrusted.
-void add_lines(std::string& out, std::string_view text, std::size_t width) {
-  std::string rest = printable(text);
-  while (!rest.empty()) {
-    std::size_t end = rest.size();
-    if (end + kIndent > width) {
-      end = rest.rfind(' ', width - kIndent);
-      if (end == std::string::npos || end == 0) end = rest.size();
-    }
-    out.append(kIndent, ' ').append(rest.substr(0, end)) += '\n';
-    rest.erase(0, end);
-    rest.erase(0, rest.find_first_not_of(' '));
-  }
+void add_lines(std::string& out, std::string_view text, std::size_t terminal, std::size_t most = kTextWidth) {
+  out += wrapped(printable(text), std::string(kIndent, ' '), terminal, most);
 }
 
 /// Commands are not wrapped, so that they can be copied.
@@ -55,7 +44,7 @@ std::size_t text_width(std::size_t terminal) { return terminal == 0 ? kTextWidth
 void add_head(std::string& out, const std::string& head, const Finding& finding, std::size_t terminal) {
   const std::string_view certainty = to_string(finding.certainty);
   std::string lines;
-  add_lines(lines, finding.headline, terminal == 0 ? std::string::npos : terminal);
+  add_lines(lines, finding.headline, terminal, std::string::npos);
   lines.replace(0, std::min(kIndent, lines.size()), head);
   if (!lines.empty() && lines.back() == '\n') lines.pop_back();
   const std::size_t taken = width_of(std::string_view(lines).substr(lines.rfind('\n') + 1)) + 2 + certainty.size();
@@ -70,16 +59,15 @@ void add_head(std::string& out, const std::string& head, const Finding& finding,
 
 void add_finding_text(std::string& out, std::size_t number, const Finding& finding, std::size_t terminal) {
   add_head(out, to_left(std::to_string(number) + ".", 3) + to_left(urgency_of(finding), kIndent - 3), finding, terminal);
-  const std::size_t width = text_width(terminal);
-  add_lines(out, separated(finding.facts, "; ", &Fact::text), width);
+  add_lines(out, separated(finding.facts, "; ", &Fact::text), terminal);
   const auto name_of = [](const Finding::Who& one) { return one.kind + " " + one.name; };
-  if (!finding.who.empty()) add_lines(out, "Who: " + separated(finding.who, ", ", name_of), width);
-  add_lines(out, finding.effect, width);
+  if (!finding.who.empty()) add_lines(out, "Who: " + separated(finding.who, ", ", name_of), terminal);
+  add_lines(out, finding.effect, terminal);
   for (std::size_t i = 0; i < finding.next.size(); ++i) add_command(out, i == 0 ? "Next: " : "      ", finding.next[i]);
   add_command(out, finding.next.empty() ? "Next: " : "      ", "memstatctl explain " + finding.cause);
   if (finding.explains.empty()) return;
-  add_lines(out, "This explains, too:", width);
-  for (const std::string& symptom : finding.explains) add_lines(out, "  " + symptom, width);
+  add_lines(out, "This explains, too:", terminal);
+  for (const std::string& symptom : finding.explains) add_lines(out, "  " + symptom, terminal);
 }
 
 std::string looked_at(const Diagnosis& diagnosis) {
@@ -242,9 +230,9 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
 }
 
 std::string why_json(const Diagnosis& diagnosis, const ReportView& view) {
-  JsonWriter json("");
+  JsonWriter json("", view.is_compact);
   write_diagnosis(json, diagnosis);
-  return laid_out(json.finish(), view);
+  return json.finish();
 }
 
 std::string growth_words(const GrowthAnswer& answer, std::span<const NamePattern> patterns) {

@@ -68,9 +68,9 @@ ReportTable zones_table(memory_type_list* list) {
   return table;
 }
 
-std::string zones_json(memory_type_list* list, Format format) {
+std::string zones_json(memory_type_list* list, Format format, bool is_compact) {
   const bool is_new = format == Format::kFreeBsd15;
-  JsonWriter json(is_new ? "2" : "1");
+  JsonWriter json(is_new ? "2" : "1", is_compact);
   if (is_new) json.open_object("vmstat");
   json.open_object("memory-zone-statistics");
   json.open_list("zone");
@@ -99,7 +99,7 @@ Report run_zones(const CommandLine& options) {
   Report report{.notes = list.notes()};
   switch (options.view.layout) {
     case Layout::kCsv: report.output = zones_table(list.get()).print(options.view); break;
-    case Layout::kJson: report.output = laid_out(zones_json(list.get(), options.format), options.view); break;
+    case Layout::kJson: report.output = zones_json(list.get(), options.format, options.view.is_compact); break;
     case Layout::kText: report.output = zones_text(list.get(), options.format); break;
   }
   return report;

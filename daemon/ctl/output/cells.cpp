@@ -53,6 +53,36 @@ Extent extent_of(std::string_view text) {
   return {.bytes = size, .columns = std::any_of(std::begin(kWide), std::end(kWide), is_in) ? 2U : 1U};
 }
 
+std::string humanize_magnitude(std::uint64_t value, Base base, bool has_decimal) {
+  const std::uint64_t divisor = base == Base::k1000 ? 1000 : 1024;
+  const std::string_view units = base == Base::k1000 ? "kMGTPE" : "KMGTPE";
+
+  // In hundredths, rounding down at each division as in the original. 100 times a value may exceed 64 bits, so whole
+  // units and the rest are kept separate until they fit.
+  std::size_t scale = 0;
+  for (std::uint64_t left = value / divisor; left != 0; left /= divisor) ++scale;
+  std::uint64_t whole = value;
+  std::uint64_t rest = 0;  // hundredths
+  for (std::size_t i = 0; i < scale; ++i) {
+    const std::uint64_t hundredths = whole % divisor * 100 + rest;
+    whole /= divisor;
+    rest = hundredths / divisor;
+  }
+
+  std::string text;
+  if (const std::uint64_t hundredths = whole < 10 ? whole * 100 + rest : 1000;
+      hundredths < 995 && scale > 0 && has_decimal) {
+    const std::uint64_t tenths = (hundredths + 5) / 10;
+    text = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+  } else {
+    text = std::to_string(whole + (rest >= 50 ? 1 : 0));
+  }
+  if (scale > 0) text += units[scale - 1];
+  return text;
+}
+
+constexpr std::size_t kMaxWord = 128;  // the effort is the product of both lengths
+
 }  // namespace
 
 std::size_t width_of(std::string_view text) {
@@ -134,10 +164,9 @@ std::string printable_bytes(std::string_view bytes) {
   return text;
 }
 
-std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal) {
-  constexpr std::size_t kMaxWidth = 100;
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal, std::size_t most) {
   const std::size_t least = indent.size() + 20;
-  const std::size_t width = std::max(least, terminal == 0 ? kMaxWidth : std::min(terminal, kMaxWidth));
+  const std::size_t width = std::max(least, terminal == 0 ? most : std::min(terminal, most));
   std::string out;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
@@ -192,48 +221,10 @@ std::string fitted(std::string_view text, std::size_t terminal) {
   return out;
 }
 
-namespace {
-
-std::string humanize_magnitude(std::uint64_t value, Base base, bool has_decimal) {
-  const std::uint64_t divisor = base == Base::k1000 ? 1000 : 1024;
-  const std::string_view units = base == Base::k1000 ? "kMGTPE" : "KMGTPE";
-
-  // In hundredths, rounding down at each division as in the original. 100 times a value may exceed 64 bits, so whole
-  // units and the rest are kept separate until they fit.
-  std::size_t scale = 0;
-  for (std::uint64_t left = value / divisor; left != 0; left /= divisor) ++scale;
-  std::uint64_t whole = value;
-  std::uint64_t rest = 0;  // hundredths
-  for (std::size_t i = 0; i < scale; ++i) {
-    const std::uint64_t hundredths = whole % divisor * 100 + rest;
-    whole /= divisor;
-    rest = hundredths / divisor;
-  }
-
-  std::string text;
-  if (const std::uint64_t hundredths = whole < 10 ? whole * 100 + rest : 1000;
-      hundredths < 995 && scale > 0 && has_decimal) {
-    const std::uint64_t tenths = (hundredths + 5) / 10;
-    text = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
-  } else {
-    text = std::to_string(whole + (rest >= 50 ? 1 : 0));
-  }
-  if (scale > 0) text += units[scale - 1];
-  return text;
-}
-
-}  // namespace
-
 std::string humanize(std::uint64_t value, Base base, bool has_decimal) {
   const bool is_negative = value >> 63U != 0;
   return (is_negative ? "-" : "") + humanize_magnitude(is_negative ? 0 - value : value, base, has_decimal);
 }
-
-namespace {
-
-constexpr std::size_t kMaxWord = 128;  // the effort is the product of both lengths
-
-}  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known, std::string_view sentence) {
   constexpr std::size_t kMax = 3;

@@ -40,9 +40,11 @@ std::string printable(std::string_view name);
 /// Same for any bytes, such as a path; invalid UTF-8 becomes '?'.
 std::string printable_bytes(std::string_view bytes);
 
-/// Wraps the text at 100 columns, or at the width of a narrower terminal (0: none), with an indent before each line.
+inline constexpr std::size_t kTextWidth = 100;
+/// Wraps the text at `most` columns, or at the width of a narrower terminal (0: none), with an indent before each line.
 /// Existing line ends are kept.
-std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal = terminal_width());
+std::string wrapped(std::string_view text, std::string_view indent, std::size_t terminal = terminal_width(),
+                    std::size_t most = kTextWidth);
 
 /// Wraps lines that are longer than the terminal (0: none) in the column of their last text, together with the lines that
 /// follow in that column. Commands are not wrapped, so that they can be copied.

@@ -101,6 +101,76 @@ std::vector<std::string> cell_texts(std::span<const ReportColumn> columns, const
   return texts;
 }
 
+/// Column widths of a text: as wide as the cells, narrowed for a terminal.
+class TextLayout {
+ public:
+  TextLayout(std::span<const ReportColumn> columns, const std::vector<std::vector<std::string>>& lines) : columns_(columns) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].title.empty()) continue;
+      shown_.push_back(i);
+      widths_.resize(columns.size());
+      for (const auto& line : lines) widths_[i] = std::max(widths_[i], width_of(line[i]));
+    }
+  }
+
+  void fit(std::size_t width, const std::vector<std::vector<std::string>>& lines) {
+    const auto is_empty = [&](std::size_t column) {
+      return std::all_of(lines.begin() + 1, lines.end(), [&](const auto& line) { return line[column] == "-"; });
+    };
+    if (needed() > width && lines.size() > 1) {
+      std::erase_if(shown_, [&](std::size_t column) { return columns_[column].rank != 0 && is_empty(column); });
+    }
+    // A column is more useful than the end of a long name, but less than its beginning.
+    while (least_needed(2) > width) {
+      const auto last = std::max_element(shown_.begin(), shown_.end(),
+                                         [&](std::size_t a, std::size_t b) { return columns_[a].rank < columns_[b].rank; });
+      if (last == shown_.end() || columns_[*last].rank == 0) break;
+      shown_.erase(last);
+    }
+    while (needed() > width) {
+      const auto longest =
+          std::max_element(shown_.begin(), shown_.end(), [&](std::size_t a, std::size_t b) { return spare(a) < spare(b); });
+      if (longest == shown_.end() || spare(*longest) == 0) break;
+      widths_[*longest] -= std::min(spare(*longest), needed() - width);
+    }
+  }
+
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
+    std::string text;
+    for (const std::size_t column : shown_) {
+      const bool is_left = columns_[column].unit == Unit::kText;
+      if (!text.empty() || column != shown_.front()) text += "  ";
+      text += is_left ? to_left(shortened(cells[column], widths_[column]), widths_[column])
+                      : to_right(cells[column], widths_[column]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + '\n';
+  }
+
+ private:
+  [[nodiscard]] std::size_t spare(std::size_t column) const {
+    const std::size_t least = columns_[column].least;
+    return least == 0 || widths_[column] <= least ? 0 : widths_[column] - least;
+  }
+  [[nodiscard]] std::size_t needed() const {
+    return std::accumulate(shown_.begin(), shown_.end(), 2 * (shown_.size() - 1),
+                           [&](std::size_t sum, std::size_t column) { return sum + widths_[column]; });
+  }
+  /// The minimum width if names get this many times their minimum.
+  [[nodiscard]] std::size_t least_needed(std::size_t times) const {
+    std::size_t sum = needed();
+    for (const std::size_t column : shown_) {
+      const std::size_t least = times * columns_[column].least;
+      if (least != 0 && widths_[column] > least) sum -= widths_[column] - least;
+    }
+    return sum;
+  }
+
+  std::span<const ReportColumn> columns_;
+  std::vector<std::size_t> shown_;
+  std::vector<std::size_t> widths_;
+};
+
 }  // namespace
 
 std::string number_text(double value) {
@@ -243,85 +313,11 @@ std::string ReportTable::select(const ReportView& view) {
 
 std::string ReportTable::print(const ReportView& view) const {
   if (view.layout == Layout::kText) return text(view);
-  if (view.layout == Layout::kJson) return laid_out(json(), view);
+  if (view.layout == Layout::kJson) return json(view.is_compact);
   std::string lines = csv_header();
   for (const std::vector<Cell>& row : rows_) lines += csv_row(row);
   return lines;
 }
-
-namespace {
-
-/// Column widths of a text: as wide as the cells, narrowed for a terminal.
-class TextLayout {
- public:
-  TextLayout(std::span<const ReportColumn> columns, const std::vector<std::vector<std::string>>& lines) : columns_(columns) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].title.empty()) continue;
-      shown_.push_back(i);
-      widths_.resize(columns.size());
-      for (const auto& line : lines) widths_[i] = std::max(widths_[i], width_of(line[i]));
-    }
-  }
-
-  void fit(std::size_t width, const std::vector<std::vector<std::string>>& lines) {
-    const auto is_empty = [&](std::size_t column) {
-      return std::all_of(lines.begin() + 1, lines.end(), [&](const auto& line) { return line[column] == "-"; });
-    };
-    if (needed() > width && lines.size() > 1) {
-      std::erase_if(shown_, [&](std::size_t column) { return columns_[column].rank != 0 && is_empty(column); });
-    }
-    // A column is more useful than the end of a long name, but less than its beginning.
-    while (least_needed(2) > width) {
-      const auto last = std::max_element(shown_.begin(), shown_.end(),
-                                         [&](std::size_t a, std::size_t b) { return columns_[a].rank < columns_[b].rank; });
-      if (last == shown_.end() || columns_[*last].rank == 0) break;
-      shown_.erase(last);
-    }
-    while (needed() > width) {
-      const auto longest =
-          std::max_element(shown_.begin(), shown_.end(), [&](std::size_t a, std::size_t b) { return spare(a) < spare(b); });
-      if (longest == shown_.end() || spare(*longest) == 0) break;
-      widths_[*longest] -= std::min(spare(*longest), needed() - width);
-    }
-  }
-
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const {
-    std::string text;
-    for (const std::size_t column : shown_) {
-      const bool is_left = columns_[column].unit == Unit::kText;
-      if (!text.empty() || column != shown_.front()) text += "  ";
-      text += is_left ? to_left(shortened(cells[column], widths_[column]), widths_[column])
-                      : to_right(cells[column], widths_[column]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + '\n';
-  }
-
- private:
-  [[nodiscard]] std::size_t spare(std::size_t column) const {
-    const std::size_t least = columns_[column].least;
-    return least == 0 || widths_[column] <= least ? 0 : widths_[column] - least;
-  }
-  [[nodiscard]] std::size_t needed() const {
-    return std::accumulate(shown_.begin(), shown_.end(), 2 * (shown_.size() - 1),
-                           [&](std::size_t sum, std::size_t column) { return sum + widths_[column]; });
-  }
-  /// The minimum width if names get this many times their minimum.
-  [[nodiscard]] std::size_t least_needed(std::size_t times) const {
-    std::size_t sum = needed();
-    for (const std::size_t column : shown_) {
-      const std::size_t least = times * columns_[column].least;
-      if (least != 0 && widths_[column] > least) sum -= widths_[column] - least;
-    }
-    return sum;
-  }
-
-  std::span<const ReportColumn> columns_;
-  std::vector<std::size_t> shown_;
-  std::vector<std::size_t> widths_;
-};
-
-}  // namespace
 
 std::string ReportTable::text(const ReportView& view) const {
   std::vector<std::vector<std::string>> lines{column_titles(columns_)};
@@ -341,8 +337,8 @@ std::string ReportTable::csv_row(const std::vector<Cell>& row) const {
   return csv_line(columns_, [&](std::size_t i) { return exact_text(row[i], columns_[i].unit); });
 }
 
-std::string ReportTable::json() const {
-  JsonWriter json("1");
+std::string ReportTable::json(bool is_compact) const {
+  JsonWriter json("1", is_compact);
   for (const auto& [key, value] : head_) write_json(json, key, value, Unit::kText);
   write_list(json);
   return json.finish();
@@ -379,51 +375,19 @@ std::string ReportTable::last_row(const ReportView& view) const {
   const std::vector<Cell>& row = rows_.back();
   if (view.layout == Layout::kCsv) return csv_row(row);
   if (view.layout == Layout::kJson) {
-    JsonWriter json("1");
+    JsonWriter json("1", view.is_compact);
     for (const auto& [key, value] : head_) write_json(json, key, value, Unit::kText);
     write_row(json, columns_, row);
-    return laid_out(json.finish(), view);
+    return json.finish();
   }
   return streamed(cell_texts(columns_, row, view.is_human));
 }
-
-std::string laid_out(std::string pretty, const ReportView& view) { return view.is_compact ? compact_json(pretty) : pretty; }
 
 Report report_of(ReportTable table, const ReportView& view) {
   const bool is_usable = table.has_column(view.sort);
   if (std::string problem = table.select(view); !problem.empty())
     return {.problem = std::move(problem), .status = is_usable ? kExitDone : kExitUsage};
   return {.output = table.print(view)};
-}
-
-// The writer puts each item on its own line, followed by its comma, and keys need no escapes.
-std::string compact_json(std::string_view pretty) {
-  constexpr std::string_view kVersionEnd = ", ";
-  std::string text;
-  bool follows_comma = false;
-  while (!pretty.empty()) {
-    std::string_view line = pretty.substr(0, pretty.find('\n'));
-    pretty.remove_prefix(std::min(line.size() + 1, pretty.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    if (line.empty()) continue;
-    const bool is_opening = line.ends_with('{') || line.ends_with('[');
-    if (follows_comma) text += is_opening ? ", " : ",";
-    if (line.ends_with(kVersionEnd)) {
-      text += line;
-      follows_comma = false;
-      continue;
-    }
-    follows_comma = line.ends_with(',');
-    if (follows_comma) line.remove_suffix(1);
-    const std::size_t key_end = is_opening ? std::string_view::npos : line.find("\": ");
-    if (key_end == std::string_view::npos) {
-      text += line;
-    } else {
-      text += line.substr(0, key_end + 2);
-      text += line.substr(key_end + 3);
-    }
-  }
-  return text + '\n';
 }
 
 }  // namespace memstat::ctl

@@ -103,7 +103,7 @@ class ReportTable {
   [[nodiscard]] std::string text(const ReportView& view) const;
   [[nodiscard]] std::string csv_row(const std::vector<Cell>& row) const;
   [[nodiscard]] std::string csv_header() const;
-  [[nodiscard]] std::string json() const;
+  [[nodiscard]] std::string json(bool is_compact) const;
   [[nodiscard]] std::string streamed(const std::vector<std::string>& cells) const;
 
   std::string_view name_;
@@ -133,15 +133,9 @@ inline std::string time_text(std::int64_t realtime_ns, bool with_date) {
   return utc_text(realtime_ns, with_date ? "%Y-%m-%dT%H:%M:%SZ" : "%H:%M:%S");
 }
 
-/// Converts the JSON of a versioned JsonWriter to the view's layout.
-std::string laid_out(std::string pretty, const ReportView& view);
-
 /// The table in the view's format, or why there is none.
 Report report_of(ReportTable table, const ReportView& view);
 
 using memstat::JsonWriter;
-
-/// Converts the result of finish() to one line, as in libxo's plain "json": no blank between key and value.
-std::string compact_json(std::string_view pretty);
 
 }  // namespace memstat::ctl

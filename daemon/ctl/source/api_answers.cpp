@@ -62,6 +62,76 @@ std::vector<Split> splits_of(const Document& document, const char* key) {
   return splits;
 }
 
+std::int64_t whole_of(const Document& object, const char* key) {
+  constexpr double kMax = 9e18;
+  const double number = number_of(object, key).value_or(0);
+  return static_cast<std::int64_t>(std::llround(std::clamp(number, -kMax, kMax)));
+}
+
+bool take_growth_rows(const Document& document, const char* key, std::vector<GrowthRow>& rows) {
+  const Document* const list = list_of(document, key);
+  if (list == nullptr) return false;
+  for (const Document& one : *list) {
+    if (!one.is_object()) return false;
+    GrowthRow row{.allocator = text_of(one, "allocator"),
+                  .name = text_of(one, "type"),
+                  .is_bytes = text_of(one, "of") == "bytes",
+                  .now = whole_of(one, "now"),
+                  .grew = whole_of(one, "grew"),
+                  .per_second = number_of(one, "per_second").value_or(0),
+                  .confidence = number_of(one, "confidence").value_or(0),
+                  .rising = number_of(one, "rose").value_or(0),
+                  .limit_seconds = number_of(one, "limit_in_seconds"),
+                  .memory_seconds = number_of(one, "memory_gone_in_seconds"),
+                  .shape = text_of(one, "shape"),
+                  .why = text_of(one, "why")};
+    each_of(one, "with", Document::value_t::object,
+            [&](const Document& other) { row.with.push_back(text_of(other, "type")); });
+    rows.push_back(std::move(row));
+  }
+  return true;
+}
+
+SourceHealth health_of(std::string_view state, bool is_refused) {
+  if (state == "up") return SourceHealth::kWorks;
+  if (state == "not present") return SourceHealth::kAbsent;
+  if (state == "not permitted") return SourceHealth::kNotPermitted;
+  if (state == "off") return SourceHealth::kOff;
+  if (state == "replaced") return SourceHealth::kReplaced;
+  if (state == "not read yet") return SourceHealth::kUnread;
+  return is_refused ? SourceHealth::kNoPermission : SourceHealth::kFails;
+}
+
+SourceTrial trial_of(const Document& source, std::string_view opened_as, bool is_replay) {
+  SourceTrial trial{.source = printable_bytes(text_of(source, "name")),
+                    .origin = printable_bytes(text_of(source, "origin")),
+                    .max_files = amount_of(source, "max_files").value_or(SourceDescriptor::kFilesVary),
+                    .types = static_cast<std::size_t>(amount_of(source, "types").value_or(0)),
+                    .needs = printable_bytes(text_of(source, "needs")),
+                    .reason = printable_bytes(text_of(source, "error"))};
+  if (trial.reason.starts_with(trial.source + ": ")) trial.reason.erase(0, trial.source.size() + 2);
+  trial.health = health_of(text_of(source, "state"), !trial.needs.empty());
+  if (trial.health == SourceHealth::kNotPermitted || trial.health == SourceHealth::kNoPermission) {
+    trial.advice = is_replay ? "it was recorded without this; record it as root" : service_advice(trial.needs, opened_as);
+  }
+  return trial;
+}
+
+EventRow event_of_document(const Document& one) {
+  EventRow row{.time = number_of(one, "time"),
+               .since_boot = number_of(one, "seconds_since_boot"),
+               .event = text_of(one, "event"),
+               .lines = texts_of(one, "lines")};
+  if (const auto fields = one.find("fields"); fields != one.end() && fields->is_object()) {
+    for (const auto& [name, value] : fields->items()) {
+      const auto number = amount_of(value);
+      if (number) row.fields.emplace_back(name, std::to_string(*number));
+      if (value.is_string()) row.fields.emplace_back(name, value.get<std::string>());
+    }
+  }
+  return row;
+}
+
 }  // namespace
 
 std::string split_title(std::string_view metric) {
@@ -148,40 +218,6 @@ bool parse_history_answer(std::string_view json, const std::vector<TypeRow>& typ
   return true;
 }
 
-namespace {
-
-std::int64_t whole_of(const Document& object, const char* key) {
-  constexpr double kMax = 9e18;
-  const double number = number_of(object, key).value_or(0);
-  return static_cast<std::int64_t>(std::llround(std::clamp(number, -kMax, kMax)));
-}
-
-bool take_growth_rows(const Document& document, const char* key, std::vector<GrowthRow>& rows) {
-  const Document* const list = list_of(document, key);
-  if (list == nullptr) return false;
-  for (const Document& one : *list) {
-    if (!one.is_object()) return false;
-    GrowthRow row{.allocator = text_of(one, "allocator"),
-                  .name = text_of(one, "type"),
-                  .is_bytes = text_of(one, "of") == "bytes",
-                  .now = whole_of(one, "now"),
-                  .grew = whole_of(one, "grew"),
-                  .per_second = number_of(one, "per_second").value_or(0),
-                  .confidence = number_of(one, "confidence").value_or(0),
-                  .rising = number_of(one, "rose").value_or(0),
-                  .limit_seconds = number_of(one, "limit_in_seconds"),
-                  .memory_seconds = number_of(one, "memory_gone_in_seconds"),
-                  .shape = text_of(one, "shape"),
-                  .why = text_of(one, "why")};
-    each_of(one, "with", Document::value_t::object,
-            [&](const Document& other) { row.with.push_back(text_of(other, "type")); });
-    rows.push_back(std::move(row));
-  }
-  return true;
-}
-
-}  // namespace
-
 bool parse_growth_answer(std::string_view json, GrowthAnswer& answer) {
   const Document document = parsed_document(json);
   if (!document.is_object() || !number_of(document, "polls")) return false;
@@ -190,50 +226,6 @@ bool parse_growth_answer(std::string_view json, GrowthAnswer& answer) {
   answer.is_enough = is_true(document, "enough");
   return take_growth_rows(document, "growing", answer.growing) && take_growth_rows(document, "set_aside", answer.set_aside);
 }
-
-namespace {
-
-SourceHealth health_of(std::string_view state, bool is_refused) {
-  if (state == "up") return SourceHealth::kWorks;
-  if (state == "not present") return SourceHealth::kAbsent;
-  if (state == "not permitted") return SourceHealth::kNotPermitted;
-  if (state == "off") return SourceHealth::kOff;
-  if (state == "replaced") return SourceHealth::kReplaced;
-  if (state == "not read yet") return SourceHealth::kUnread;
-  return is_refused ? SourceHealth::kNoPermission : SourceHealth::kFails;
-}
-
-SourceTrial trial_of(const Document& source, std::string_view opened_as, bool is_replay) {
-  SourceTrial trial{.source = printable_bytes(text_of(source, "name")),
-                    .origin = printable_bytes(text_of(source, "origin")),
-                    .max_files = amount_of(source, "max_files").value_or(SourceDescriptor::kFilesVary),
-                    .types = static_cast<std::size_t>(amount_of(source, "types").value_or(0)),
-                    .needs = printable_bytes(text_of(source, "needs")),
-                    .reason = printable_bytes(text_of(source, "error"))};
-  if (trial.reason.starts_with(trial.source + ": ")) trial.reason.erase(0, trial.source.size() + 2);
-  trial.health = health_of(text_of(source, "state"), !trial.needs.empty());
-  if (trial.health == SourceHealth::kNotPermitted || trial.health == SourceHealth::kNoPermission) {
-    trial.advice = is_replay ? "it was recorded without this; record it as root" : service_advice(trial.needs, opened_as);
-  }
-  return trial;
-}
-
-EventRow event_of_document(const Document& one) {
-  EventRow row{.time = number_of(one, "time"),
-               .since_boot = number_of(one, "seconds_since_boot"),
-               .event = text_of(one, "event"),
-               .lines = texts_of(one, "lines")};
-  if (const auto fields = one.find("fields"); fields != one.end() && fields->is_object()) {
-    for (const auto& [name, value] : fields->items()) {
-      const auto number = amount_of(value);
-      if (number) row.fields.emplace_back(name, std::to_string(*number));
-      if (value.is_string()) row.fields.emplace_back(name, value.get<std::string>());
-    }
-  }
-  return row;
-}
-
-}  // namespace
 
 bool parse_events_answer(std::string_view json, EventsAnswer& answer) {
   const Document document = parsed_document(json);

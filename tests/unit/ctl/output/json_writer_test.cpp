@@ -7,7 +7,7 @@ namespace memstat::ctl {
 namespace {
 
 TEST(CompactJson, IsLaidOutAsLibxosPlainForm) {
-  JsonWriter json("2");
+  JsonWriter json("2", true);
   json.open_object("top");
   json.field("first", std::uint64_t{1});
   json.open_list("rows");
@@ -23,10 +23,10 @@ TEST(CompactJson, IsLaidOutAsLibxosPlainForm) {
   json.open_list("sizes");
   json.close();
   json.field("last", "[");
-  EXPECT_EQ(compact_json(json.finish()),
+  EXPECT_EQ(json.finish(),
             "{\"__version\": \"2\", \"top\": {\"first\":1, \"rows\": [{\"name\":\"a\\\": {, b,\",\"count\":2, \"sizes\": "
             "[16,32]}, {\"sizes\": [],\"last\":\"[\"}]}}\n");
-  EXPECT_EQ(compact_json(JsonWriter("").finish()), "{}\n");
+  EXPECT_EQ(JsonWriter("", true).finish(), "{}\n");
 }
 
 }  // namespace
