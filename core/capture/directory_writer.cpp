@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/base/open_directory.h"
+#include "core/kernel/open_directory.h"
 
 namespace memstat {
 namespace {

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "core/base/fixed_path.h"
-#include "core/base/open_directory.h"
 #include "core/capture/archive_error.h"
 #include "core/capture/poll_segments.h"
+#include "core/kernel/open_directory.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {

@@ -17,10 +17,10 @@
 #include <optional>
 
 #include "core/base/fixed_path.h"
-#include "core/base/open_directory.h"
 #include "core/base/text.h"
 #include "core/kernel/group_files.h"
 #include "core/kernel/live_view.h"
+#include "core/kernel/open_directory.h"
 #include "core/kernel/reader_process.h"
 #include "core/kernel/subdirectories_linux.h"
 

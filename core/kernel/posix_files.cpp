@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/fixed_path.h"
-#include "core/base/open_directory.h"
+#include "core/kernel/open_directory.h"
 #include "core/kernel/read_all.h"
 
 namespace memstat {

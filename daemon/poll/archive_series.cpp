@@ -14,8 +14,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/open_directory.h"
 #include "core/base/text.h"
+#include "core/kernel/open_directory.h"
 
 namespace memstat {
 namespace {

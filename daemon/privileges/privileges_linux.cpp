@@ -20,9 +20,9 @@
 #include <ctime>
 #include <optional>
 
-#include "core/base/open_directory.h"
 #include "core/base/sanitizer.h"
 #include "core/base/unique_fd.h"
+#include "core/kernel/open_directory.h"
 #include "daemon/privileges/account.h"
 #include "daemon/privileges/capabilities_linux.h"
 #include "daemon/privileges/privileges.h"
