@@ -151,6 +151,12 @@ std::string capture_of_environment() {
   return reference == nullptr ? "" : reference;
 }
 
+void record_answers(KernelView& recording, KernelView& machine) {
+  for (const Inspection* const inspection : all_inspections()) {
+    if (inspection->os == machine.os()) (void)ask(recording, *inspection, &machine);  // errors are recorded, too
+  }
+}
+
 }  // namespace
 
 bool QueriedList::fail(Error error) noexcept {
@@ -372,16 +378,6 @@ bool QueriedList::begin_recording(const std::string& output, std::uint64_t max_b
   recording_ = std::move(*recording);
   return true;
 }
-
-namespace {
-
-void record_answers(KernelView& recording, KernelView& machine) {
-  for (const Inspection* const inspection : all_inspections()) {
-    if (inspection->os == machine.os()) (void)ask(recording, *inspection, &machine);  // errors are recorded, too
-  }
-}
-
-}  // namespace
 
 bool QueriedList::record_poll(std::string_view label, bool with_answers) {
   if (recording_ == nullptr) return fail(ErrorCode::kData, "no recording has begun");

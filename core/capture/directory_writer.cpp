@@ -57,14 +57,6 @@ int measure_at(int parent, const char* name, int depth, std::uint64_t& bytes) {
   return errno;
 }
 
-}  // namespace
-
-Error DirectoryWriter::error(std::string_view path, int system_errno, std::string_view detail) const {
-  return system_error(path.empty() ? name_ : name_ + "/" + std::string(path), system_errno, detail);
-}
-
-namespace {
-
 Error not_writable(const std::string& directory, std::string_view why) { return system_error(directory, EACCES, why); }
 
 /// Checks a directory that already existed.
@@ -91,6 +83,10 @@ Result<void> give_away(const std::string& directory, int fd, const DirectoryOwne
 }
 
 }  // namespace
+
+Error DirectoryWriter::error(std::string_view path, int system_errno, std::string_view detail) const {
+  return system_error(path.empty() ? name_ : name_ + "/" + std::string(path), system_errno, detail);
+}
 
 Result<DirectoryWriter> DirectoryWriter::open(const std::string& directory, const DirectoryOwner& owner) {
   std::string path = directory;  // a trailing slash would follow a symbolic link

@@ -95,6 +95,42 @@ class DirectoryFiles final : public CaptureFiles {
   UniqueFd directory_;
 };
 
+Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::uint64_t& bytes_left, MemoryFiles& to) {
+  const auto kind = from.kind(path);
+  if (!kind) return kind.error();
+  switch (*kind) {
+    case FileKind::kFile: {
+      Buffer bytes;
+      if (auto result = from.read(path, bytes); !result) return result;
+      if (bytes.size() > bytes_left) {
+        return data_error(from.full_name(path), 0,
+                          "the capture is too large to hold in memory; "
+                          "raise the limit with --replay-max, or replay it as a user who may read it");
+      }
+      bytes_left -= bytes.size();
+      return to.add_file(path, std::string(bytes.view()));
+    }
+    case FileKind::kLink: {
+      auto target = from.read_link(path);
+      return target ? to.add_link(path, *std::move(target)) : Result<void>(target.error());
+    }
+    case FileKind::kDirectory: {
+      std::vector<std::string> names;
+      if (auto result = from.list(path, names); !result) return result;
+      if (!path.empty()) {
+        if (auto result = to.add_directory(path); !result) return result;
+      }
+      for (const std::string& name : names) {
+        if (auto result = copy_tree(from, path.empty() ? name : path + "/" + name, bytes_left, to); !result) return result;
+      }
+      return {};
+    }
+    case FileKind::kAbsent:
+    case FileKind::kOther: return {};  // not part of a capture
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string CaptureFiles::full_name(std::string_view path) const {
@@ -258,46 +294,6 @@ bool link_stays_inside(std::string_view link_path, std::string_view target) {
     target.remove_prefix(slash + 1);
   }
 }
-
-namespace {
-
-Result<void> copy_tree(const CaptureFiles& from, const std::string& path, std::uint64_t& bytes_left, MemoryFiles& to) {
-  const auto kind = from.kind(path);
-  if (!kind) return kind.error();
-  switch (*kind) {
-    case FileKind::kFile: {
-      Buffer bytes;
-      if (auto result = from.read(path, bytes); !result) return result;
-      if (bytes.size() > bytes_left) {
-        return data_error(from.full_name(path), 0,
-                          "the capture is too large to hold in memory; "
-                          "raise the limit with --replay-max, or replay it as a user who may read it");
-      }
-      bytes_left -= bytes.size();
-      return to.add_file(path, std::string(bytes.view()));
-    }
-    case FileKind::kLink: {
-      auto target = from.read_link(path);
-      return target ? to.add_link(path, *std::move(target)) : Result<void>(target.error());
-    }
-    case FileKind::kDirectory: {
-      std::vector<std::string> names;
-      if (auto result = from.list(path, names); !result) return result;
-      if (!path.empty()) {
-        if (auto result = to.add_directory(path); !result) return result;
-      }
-      for (const std::string& name : names) {
-        if (auto result = copy_tree(from, path.empty() ? name : path + "/" + name, bytes_left, to); !result) return result;
-      }
-      return {};
-    }
-    case FileKind::kAbsent:
-    case FileKind::kOther: return {};  // not part of a capture
-  }
-  return {};
-}
-
-}  // namespace
 
 Result<std::unique_ptr<CaptureFiles>> load_into_memory(const CaptureFiles& from, std::uint64_t max_bytes) {
   auto memory = std::make_unique<MemoryFiles>(from.name());

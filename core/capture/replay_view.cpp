@@ -6,12 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "core/capture/archive_error.h"
+
 namespace memstat {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as on Linux
-
-Error refused(std::string_view path, std::string_view what) { return make_error(ErrorCode::kData, path, what); }
 
 Error absent(std::string_view path) { return system_error(path, ENOENT, "not in this poll of the capture"); }
 

@@ -89,6 +89,57 @@ TarType tar_type_of(char type) {
   }
 }
 
+void put_text(std::span<char> block, TarField field, std::string_view bytes) {
+  bytes = bytes.substr(0, field.size);
+  std::copy(bytes.begin(), bytes.end(), block.begin() + static_cast<std::ptrdiff_t>(field.at));
+}
+
+/// Writes octal digits, zero-padded and followed by a blank if the field has room.
+void put_octal(std::span<char> block, TarField field, std::size_t digits, std::uint64_t number) {
+  for (std::size_t i = digits; i-- > 0; number >>= 3U) block[field.at + i] = static_cast<char>('0' + (number & 7U));
+  block[field.at + digits] = ' ';
+}
+
+/// The slash at which to split a path between the prefix and name fields; npos if it does not fit.
+std::size_t slash_in(std::string_view path) {
+  const std::size_t slash = path.find('/', path.size() - kNameField.size - 1);
+  return slash <= kPrefixField.size && slash != 0 && slash + 1 < path.size() ? slash : std::string_view::npos;
+}
+
+std::string plain_header(char type, std::string_view path, std::string_view target, std::uint64_t size, unsigned mode,
+                         std::uint64_t mtime) {
+  std::string block(kTarBlock, '\0');
+  if (path.size() > kNameField.size) {
+    if (const std::size_t slash = slash_in(path); slash != std::string_view::npos) {
+      put_text(block, kPrefixField, path.substr(0, slash));
+      path.remove_prefix(slash + 1);
+    }
+  }
+  put_text(block, kNameField, path);
+  put_octal(block, kModeField, 6, mode);
+  put_octal(block, kUidField, 6, 0);
+  put_octal(block, kGidField, 6, 0);
+  put_octal(block, kSizeField, 11, size);
+  put_octal(block, kMtimeField, 11, mtime);
+  block[kTypeAt] = type;
+  put_text(block, kTargetField, target);
+  put_text(block, kMagicField, kUstar);
+  put_octal(block, kDevMajorField, 6, 0);
+  put_octal(block, kDevMinorField, 6, 0);
+  const std::int64_t sum = sum_of<unsigned char>(block);
+  put_octal(block, kChecksumField, 6, static_cast<std::uint64_t>(sum));
+  block[kChecksumField.at + 6] = '\0';
+  block[kChecksumField.at + 7] = ' ';
+  return block;
+}
+
+void append_record(std::string& records, std::string_view key, std::string_view value) {
+  const std::size_t others = key.size() + value.size() + 3;
+  std::size_t length = others;
+  while (length != others + std::to_string(length).size()) length = others + std::to_string(length).size();
+  records.append(std::to_string(length)).append(" ").append(key).append("=").append(value).append("\n");
+}
+
 }  // namespace
 
 Error TarReader::damaged(const std::string& what) const {
@@ -239,61 +290,6 @@ bool TarReader::Extensions::parse(std::string_view records, Extensions& into) {
   }
   return true;
 }
-
-namespace {
-
-void put_text(std::span<char> block, TarField field, std::string_view bytes) {
-  bytes = bytes.substr(0, field.size);
-  std::copy(bytes.begin(), bytes.end(), block.begin() + static_cast<std::ptrdiff_t>(field.at));
-}
-
-/// Writes octal digits, zero-padded and followed by a blank if the field has room.
-void put_octal(std::span<char> block, TarField field, std::size_t digits, std::uint64_t number) {
-  for (std::size_t i = digits; i-- > 0; number >>= 3U) block[field.at + i] = static_cast<char>('0' + (number & 7U));
-  block[field.at + digits] = ' ';
-}
-
-/// The slash at which to split a path between the prefix and name fields; npos if it does not fit.
-std::size_t slash_in(std::string_view path) {
-  const std::size_t slash = path.find('/', path.size() - kNameField.size - 1);
-  return slash <= kPrefixField.size && slash != 0 && slash + 1 < path.size() ? slash : std::string_view::npos;
-}
-
-std::string plain_header(char type, std::string_view path, std::string_view target, std::uint64_t size, unsigned mode,
-                         std::uint64_t mtime) {
-  std::string block(kTarBlock, '\0');
-  if (path.size() > kNameField.size) {
-    if (const std::size_t slash = slash_in(path); slash != std::string_view::npos) {
-      put_text(block, kPrefixField, path.substr(0, slash));
-      path.remove_prefix(slash + 1);
-    }
-  }
-  put_text(block, kNameField, path);
-  put_octal(block, kModeField, 6, mode);
-  put_octal(block, kUidField, 6, 0);
-  put_octal(block, kGidField, 6, 0);
-  put_octal(block, kSizeField, 11, size);
-  put_octal(block, kMtimeField, 11, mtime);
-  block[kTypeAt] = type;
-  put_text(block, kTargetField, target);
-  put_text(block, kMagicField, kUstar);
-  put_octal(block, kDevMajorField, 6, 0);
-  put_octal(block, kDevMinorField, 6, 0);
-  const std::int64_t sum = sum_of<unsigned char>(block);
-  put_octal(block, kChecksumField, 6, static_cast<std::uint64_t>(sum));
-  block[kChecksumField.at + 6] = '\0';
-  block[kChecksumField.at + 7] = ' ';
-  return block;
-}
-
-void append_record(std::string& records, std::string_view key, std::string_view value) {
-  const std::size_t others = key.size() + value.size() + 3;
-  std::size_t length = others;
-  while (length != others + std::to_string(length).size()) length = others + std::to_string(length).size();
-  records.append(std::to_string(length)).append(" ").append(key).append("=").append(value).append("\n");
-}
-
-}  // namespace
 
 std::string tar_header(const TarMember& member, std::uint64_t mtime) {
   constexpr std::uint64_t kMaxOctal = (std::uint64_t{1} << 33U) - 1;
