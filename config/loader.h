@@ -35,26 +35,15 @@ struct ConfigProblems {
 };
 
 /// A Config, or the problems that prevented it.
-class [[nodiscard]] ConfigResult {
+class [[nodiscard]] ConfigResult : public std::optional<Config> {
  public:
-  ConfigResult(Config config) : config_(std::move(config)) {}                // NOLINT(google-explicit-constructor)
+  ConfigResult(Config config) : optional(std::move(config)) {}               // NOLINT(google-explicit-constructor)
   ConfigResult(ConfigProblems problems) : problems_(std::move(problems)) {}  // NOLINT(google-explicit-constructor)
-
-  [[nodiscard]] bool has_value() const { return config_.has_value(); }
-  explicit operator bool() const { return has_value(); }
-
-  /// Requires has_value().
-  [[nodiscard]] const Config& value() const& { return *config_; }
-  [[nodiscard]] Config&& value() && { return *std::move(config_); }
-  const Config& operator*() const& { return *config_; }
-  Config&& operator*() && { return *std::move(config_); }
-  const Config* operator->() const { return &*config_; }
 
   /// Empty if there is a configuration.
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_.lines; }
 
  private:
-  std::optional<Config> config_;
   ConfigProblems problems_;
 };
 
