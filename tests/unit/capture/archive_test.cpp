@@ -310,20 +310,6 @@ TEST_F(Archive, ExplainsAnAbsentEmptyOrForeignFile) {
   expect_refused(Tar().add_basics("a/").add_basics("b/"), "more than one capture");
 }
 
-TEST_F(Archive, ATarCutAnywhereIsRefusedOrWhole) {
-  const Tar tar = Tar()
-                      .add_basics()
-                      .add("000000/fs/proc/stat", std::string(700, 'x'))
-                      .add("000000/fs/proc/zero", std::string(512, '\0'));
-  const std::string whole = tar.finished();
-  ASSERT_TRUE(open_bytes(whole));
-  for (std::size_t cut = whole.size(); cut-- > 0;) {
-    std::filesystem::resize_file(directory_.file("a.tar"), cut);
-    const auto opened = open_capture(directory_.file("a.tar"));
-    EXPECT_EQ(opened.has_value(), cut >= tar.unfinished().size() + 512) << cut << " of " << whole.size();
-  }
-}
-
 TEST_F(Archive, ASmallCompressedTarCutAnywhereIsRefusedOrWhole) {
   if (const std::string lack = lack_of_zstd(); !lack.empty()) GTEST_SKIP() << lack;
   write_text(directory_.file("rec/manifest.yaml"), kArchivedManifest);
@@ -341,63 +327,6 @@ TEST_F(Archive, ASmallCompressedTarCutAnywhereIsRefusedOrWhole) {
           << to_string(opened.error());
     }
   }
-}
-
-TEST_F(Archive, ACompressedTarCutAnywhereIsRefusedOrWhole) {
-  if (const std::string lack = lack_of_zstd(); !lack.empty()) GTEST_SKIP() << lack;
-  const std::string name = "linux-6.1-4cpu-2nodes.tar.zst";
-  const std::string whole = read_text(fixture_path("captures/" + name));
-  Buffer expected;
-  ASSERT_TRUE(open_fixture(name)->read_file("/proc/slabinfo", expected));
-  for (std::size_t part = 0; part < 24; ++part) {
-    const auto opened = open_bytes(whole.substr(0, whole.size() * part / 24));
-    EXPECT_FALSE(opened) << part;
-  }
-  for (std::size_t missing = 1; missing < 24; ++missing) {  // near the end all members may be whole
-    const auto opened = open_bytes(whole.substr(0, whole.size() - missing));
-    if (!opened) continue;
-    Buffer out;
-    ASSERT_TRUE((*opened)->read_file("/proc/slabinfo", out));
-    EXPECT_EQ(out.view(), expected.view());
-  }
-}
-
-TEST_F(Archive, AFlippedByteIsATypedErrorOrOneByteOfAFile) {
-  const std::string content = "cpu\n";
-  const std::string whole = Tar().add_basics("c/").add("c/000000/fs/proc/stat", content).finished();
-  std::size_t opened_count = 0;
-  std::size_t refused_count = 0;
-  for (std::size_t at = 0; at < whole.size() - 1024; at += 13) {
-    for (const int flip : {0x01, 0x80, 0xFF}) {
-      const std::string where = "byte " + std::to_string(at) + " ^ " + std::to_string(flip) + ": ";
-      std::string bytes = whole;
-      bytes[at] = static_cast<char>(bytes[at] ^ flip);
-      const auto opened = open_bytes(bytes);
-      if (!opened) {
-        ++refused_count;
-        const Error& error = opened.error();
-        EXPECT_TRUE(error.code == ErrorCode::kData || error.code == ErrorCode::kVersion) << where << to_string(error);
-        EXPECT_FALSE(error.detail.empty()) << where;
-        EXPECT_NE(error.path.find(directory_.file("a.tar")), std::string::npos) << where << error.path;
-        continue;
-      }
-      ++opened_count;
-      EXPECT_EQ((*opened)->poll_count(), 1U) << where;
-      EXPECT_TRUE(std::has_single_bit((*opened)->page_size())) << where;
-      EXPECT_GE((*opened)->cpu_count(), 1U) << where;
-      Buffer out;
-      if (const auto read = (*opened)->read_file("/proc/stat", out); !read) {
-        EXPECT_EQ(read.error().code, ErrorCode::kNotPresent) << where << to_string(read.error());
-        continue;
-      }
-      ASSERT_EQ(out.size(), content.size()) << where;
-      int different = 0;
-      for (std::size_t i = 0; i < content.size(); ++i) different += out.view()[i] == content[i] ? 0 : 1;
-      EXPECT_LE(different, 1) << where;
-    }
-  }
-  EXPECT_GT(refused_count, 0U) << "headers have a checksum";
-  EXPECT_GT(opened_count, 0U) << "the content of files has none";
 }
 
 TEST_F(Archive, PackingADirectoryGivesTheSameCapture) {

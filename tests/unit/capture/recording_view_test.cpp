@@ -540,39 +540,5 @@ TEST_F(Recording, EveryPollIsWholeAfterSigkillAtAnyTime) {
   }
 }
 
-TEST(RealCapture, ReRecordedIsTheSame) {
-  const auto original = open_fixture("linux-7.2-2cpu.tar.zst");
-  const TemporaryDirectory directory;
-  const SystemClock clock;
-  auto recording = RecordingKernelView::create(*original, {.directory = directory.file("rec")}, clock);
-  ASSERT_TRUE(recording);
-  std::vector<std::string> caches;
-  Buffer bytes;
-  std::vector<std::pair<std::string, std::string>> read;
-  const auto read_one = [&](const std::string& path) {
-    if ((*recording)->read_file(path, bytes)) read.emplace_back(path, bytes.view());
-  };
-  (*recording)->begin_poll("");
-  read_one("/proc/slabinfo");
-  read_one("/proc/meminfo");
-  ASSERT_TRUE((*recording)->list_directory("/sys/kernel/slab", caches));
-  for (const std::string& cache : caches) {
-    (void)(*recording)->read_link("/sys/kernel/slab/" + cache).has_value();
-    read_one("/sys/kernel/slab/" + cache + "/object_size");
-  }
-  const auto ended = (*recording)->end_poll();
-  ASSERT_TRUE(ended) << to_string(ended.error());
-  ASSERT_GT(read.size(), 100U);
-  const auto replayed = open_capture_directory(directory.file("rec"));
-  ASSERT_TRUE(replayed) << to_string(replayed.error());
-  std::vector<std::string> replayed_caches;
-  ASSERT_TRUE((*replayed)->list_directory("/sys/kernel/slab", replayed_caches));
-  EXPECT_EQ(replayed_caches, caches);
-  for (const auto& [path, content] : read) {
-    ASSERT_TRUE((*replayed)->read_file(path, bytes)) << path;
-    EXPECT_EQ(bytes.view(), content) << path;
-  }
-}
-
 }  // namespace
 }  // namespace memstat
