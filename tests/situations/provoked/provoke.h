@@ -167,6 +167,11 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(routes, join_routes)                            \
   KIND(udp_bursts, udp_bursts)                         \
   KIND(capture, capture_unread)                        \
+  KIND(wide_table, make_wide_table)                    \
+  KIND(ring_file, open_for_ring)                       \
+  KIND(pidfd, open_own_pidfd)                          \
+  KIND(attribute, set_large_attribute)                 \
+  KIND(ended_unread, end_unread)                       \
   KIND(nothing, do_nothing)
 
 #define PROVOKE_DECLARE(name, make) int make(long i);
