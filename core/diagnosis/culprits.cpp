@@ -136,7 +136,9 @@ std::vector<std::string_view> questions_of(const Findings& findings, EvidenceSys
   for (const Finding& finding : findings) {
     ask(finding.asks);
     // The groups of all processes show which group below the named one has any.
-    if (!named(finding, "group").empty()) ask("anonymous");
+    if (named(finding, "group").empty()) continue;
+    ask("anonymous");
+    ask("groups");
   }
   constexpr std::string_view kInspection = "who/";
   for_each_cause([&](const Cause& cause) {

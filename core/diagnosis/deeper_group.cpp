@@ -2,6 +2,7 @@
 #include "core/diagnosis/deeper_group.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/words.h"
@@ -57,6 +58,57 @@ std::vector<GroupAmount> largest_amounts(std::vector<GroupAmount> amounts) {
   return amounts;
 }
 
+/// The rows of `memstatctl who group-limits` that a group below has if it is the cause.
+std::string_view row_of(const Finding& finding) {
+  constexpr std::pair<std::string_view, std::string_view> kRows[] = {{"cgroup_oom_kill", "kills"},
+                                                                     {"cgroup_throttled", "throttled"},
+                                                                     {"cgroup_full", "memory"},
+                                                                     {"cgroup_swap_full", "swap"},
+                                                                     {"cgroup_tasks_full", "tasks"}};
+  for (const auto& [cause, row] : kRows) {
+    if (finding.cause == cause) return row;
+  }
+  return {};
+}
+
+/// The rows of `memstatctl who groups` with the charge by which a group was named.
+std::string_view part_of(const Finding& finding) {
+  for (const Fact& fact : finding.facts) {
+    for (const Charge* const charge : {&kProgramMemory, &kKernelMemory, &kSharedMemory, &kSocketMemory}) {
+      constexpr std::string_view kOf = "of ";
+      if (fact.text.find(charge->words) != std::string::npos && fact.source.starts_with("memstat_memcg_"))
+        return charge->words.substr(kOf.size());
+    }
+  }
+  return {};
+}
+
+/// The rows with this name, of groups below this one.
+std::vector<GroupAmount> rows_below(const Evidence& evidence, std::string_view question, std::string_view name,
+                                    std::string_view group) {
+  std::vector<GroupAmount> rows;
+  const InspectionAnswer* const answer = name.empty() ? nullptr : evidence.inspection(question);
+  if (answer == nullptr) return rows;
+  for (const Holder& row : answer->holders) {
+    if (row.name == name && is_below(row.group, group)) rows.push_back({row.group, inspected_amount(row)});
+  }
+  return rows;
+}
+
+void name_rows(const Evidence& evidence, std::string_view group, Finding& finding) {
+  const std::string_view part = part_of(finding);
+  std::vector<GroupAmount> rows = largest_amounts(rows_below(evidence, "group-limits", row_of(finding), group));
+  const bool is_part = rows.empty();
+  if (is_part) rows = largest_amounts(rows_below(evidence, "groups", part, group));
+  for (const GroupAmount& one : rows) {
+    finding.by("group", one.group)
+        .fact({.text = short_name(one.group) + ": " + amount_text(one.sum, is_part) + " " +
+                       std::string(is_part ? part : row_of(finding)),
+               .source = is_part ? "who/groups" : "who/group-limits",
+               .value = one.sum});
+  }
+}
+
 /// The inspection whose amounts are the finding's: of its cause, or of program memory, which fills most groups.
 std::string_view question_of(const Finding& finding) {
   if (!finding.asks.empty()) return finding.asks;
@@ -99,7 +151,8 @@ void name_deeper_groups(const Evidence& evidence, Findings& findings) {
     const std::string group(innermost_named(finding));
     if (group.size() <= 1) continue;
     const std::size_t before = finding.who.size();
-    name_amounts(evidence, group, finding);
+    name_rows(evidence, group, finding);
+    if (finding.who.size() == before) name_amounts(evidence, group, finding);
     if (finding.who.size() != before) continue;
     for (const std::string_view one : few_below(evidence, group)) {
       finding.by("group", one).fact({.text = short_name(one) + " has processes", .source = "who/anonymous"});

@@ -73,7 +73,11 @@ class ProcessKernel final : public KernelView {
     std::vector<std::string> listed;
     names.clear();
     auto result = list_directory(path, listed);
-    for (const std::string& name : listed) names.append(name + kEndOfName);
+    for (const std::string& name : listed) {
+      const auto below = files.lower_bound(std::string(path) + "/" + name + "/");
+      const bool is_directory = below != files.end() && below->first.starts_with(std::string(path) + "/" + name + "/");
+      if (is_directory || path == "/proc") names.append(name + kEndOfName);
+    }
     return result;
   }
   Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out) override {

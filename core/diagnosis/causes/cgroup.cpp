@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/deep_limits.h"
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
@@ -77,8 +78,16 @@ void look_at_limits_below(const Evidence& evidence, const Cause& cause, Findings
 }
 
 /// A group full of page cache is healthy, because the cache is reclaimed on demand.
+constexpr DeepLimit kDeepMemory{.row = "memory",
+                                .headline = " is nearly full of memory that cannot be reclaimed: ",
+                                .effect = "When it is used up, the kernel kills a process of the group.",
+                                .file = "/sys/fs/cgroup/memory.stat",
+                                .reached = Severity::kNotable,
+                                .is_bytes = true};
+
 void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found) {
   look_at_limits_below(evidence, cause, found);
+  add_deep_limits(evidence, cause, kDeepMemory, kGroupAnonymous, found);
   for (const TypeEvidence& group : evidence.types) {
     if (group.allocator != Allocator::kMemcg || !group.limit_bytes || !group.bytes || *group.limit_bytes <= 0) continue;
     if (*group.bytes < kFillingShare * *group.limit_bytes) continue;
@@ -170,7 +179,16 @@ void look_at_high(const Evidence& evidence, const Cause& cause, Findings& found)
   }
 }
 
+DeepLimit deep_tasks(const Evidence& evidence) {
+  return {.row = "tasks",
+          .headline = " is at its limit of tasks: ",
+          .effect = "New processes and threads in it fail with EAGAIN.",
+          .file = is_version_1(evidence) ? "/sys/fs/cgroup/pids/pids.max" : "/sys/fs/cgroup/pids.max",
+          .reached = Severity::kNow};
+}
+
 void look_at_tasks(const Evidence& evidence, const Cause& cause, Findings& found) {
+  add_deep_limits(evidence, cause, deep_tasks(evidence), "memstat_memcg_tasks_limit", found);
   const MetricEvidence* const lines = evidence.sample(kLogEvents, "pids_full");
   const LoggedEvidence* const line = evidence.last_line("pids_full");
   for (const MetricEvidence& limit : evidence.samples("memstat_memcg_tasks_limit")) {
@@ -210,7 +228,7 @@ void look_at_sockets(const Evidence& evidence, const Cause& cause, Findings& fou
 }
 
 constexpr std::string_view kLimitNeeds[] = {"memcg/*", "memstat_memcg_anonymous_bytes"};
-constexpr std::string_view kLimitUses[] = {kGroupEvents, "memstat_memcg_kernel_bytes",
+constexpr std::string_view kLimitUses[] = {kGroupEvents, kGroupLimits, "memstat_memcg_kernel_bytes",
                                            "memstat_memcg_reclaimable_kernel_bytes", kGroupParts};
 constexpr std::string_view kHighUses[] = {kHigh,        kGroupStalls, kGroupAnonymous,
                                           kGroupKernel, kGroupParts,  "memstat_memcg_reclaimable_kernel_bytes"};
@@ -218,7 +236,7 @@ constexpr std::string_view kHighNeeds[] = {kGroupEvents};
 constexpr std::string_view kHighExplains[] = {"memory_stalls", "direct_reclaim", "cgroup_thrash", "reclaim_thrash",
                                               "swap_thrash"};
 constexpr std::string_view kTaskNeeds[] = {"memstat_memcg_tasks_limit", "memstat_memcg_tasks"};
-constexpr std::string_view kTaskUses[] = {kLogEvents};
+constexpr std::string_view kTaskUses[] = {kLogEvents, kGroupEvents, kGroupLimits};
 constexpr std::string_view kSocketNeeds[] = {kGroupEvents};
 
 constexpr std::array kCauses{

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/diagnosis/deep_limits.h"
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/holder.h"
 #include "core/diagnosis/limit_state.h"
@@ -39,9 +40,17 @@ void look_below(const Evidence& evidence, const Cause& cause, Findings& found) {
   }
 }
 
+constexpr DeepLimit kDeepSwap{.row = "swap",
+                              .headline = " is at its swap limit: ",
+                              .effect = "At its memory limit the kernel will kill one of its processes.",
+                              .file = "/sys/fs/cgroup/memory.swap.max",
+                              .reached = Severity::kNotable,
+                              .is_bytes = true};
+
 /// A limit of 0 means that the administrator disabled swap for the group.
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   look_below(evidence, cause, found);
+  add_deep_limits(evidence, cause, kDeepSwap, kLimit, found);
   for (const MetricEvidence& limit : evidence.samples(kLimit)) {
     if (limit.value <= 0) continue;
     const std::string_view group = limit.labels[0];
@@ -71,7 +80,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kLimit, kGroupSwap};
-constexpr std::string_view kUses[] = {kEvents};
+constexpr std::string_view kUses[] = {kEvents, kGroupLimits};
 constexpr std::string_view kExplains[] = {"cgroup_full", "cgroup_growth"};
 constexpr std::array kCauses{Cause{.name = "cgroup_swap_full",
                                    .looks_for = "A control group has used all the swap that it may use.",

@@ -2,6 +2,7 @@
 // Limits that only control groups of version 1 have.
 #include <array>
 
+#include "core/diagnosis/deep_limits.h"
 #include "core/diagnosis/ended.h"
 #include "core/diagnosis/words.h"
 
@@ -36,8 +37,15 @@ constexpr std::array kTroubles{
             .file = "/memory.oom_control",
             .needs = {"memstat_memcg_oom_waiting"}}};
 
+constexpr DeepLimit kDeepWait{.row = "waits without memory",
+                              .headline = " is out of memory and its tasks wait",
+                              .effect = "They wait until memory in it is freed or its limit is raised.",
+                              .file = "/sys/fs/cgroup/memory/memory.oom_control",
+                              .reached = Severity::kNow};
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   const Trouble& trouble = kTroubles[cause.row];
+  if (trouble.is_state) add_deep_limits(evidence, cause, kDeepWait, trouble.metric, found);
   for (const MetricEvidence& one : evidence.samples(trouble.metric)) {
     const double count = trouble.is_state ? one.value : one.change.recent;
     if (count <= 0) continue;
@@ -60,12 +68,14 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kExplains[] = {"cgroup_full"};
+constexpr std::string_view kUses[] = {kGroupLimits};
 constexpr auto kCauses = causes_of<kTroubles>([](const Trouble& trouble) {
   return Cause{.name = trouble.name,
                .looks_for = trouble.looks_for,
                .system = CauseSystem::kLinux,
                .watches = trouble.is_state ? Watches::kLevel : Watches::kChange,
                .needs = trouble.needs,
+               .uses = kUses,
                .explains_of_group = kExplains,
                .runbook = "MemstatControlGroupAtLimit",
                .look = look};

@@ -66,5 +66,42 @@ TEST(DeeperGroup, AFindingThatNamesAGroupAsksForTheProcesses) {
   EXPECT_NE(std::find(questions.begin(), questions.end(), "anonymous"), questions.end());
 }
 
+Holder row(std::string group, const char* name, std::optional<std::uint64_t> count, std::optional<std::uint64_t> bytes,
+           std::optional<std::uint64_t> limit = {}) {
+  return {.pid = 0,
+          .command = {},
+          .user = {},
+          .group = std::move(group),
+          .name = name,
+          .count = count,
+          .bytes = bytes,
+          .limit = limit};
+}
+
+TEST(DeeperGroup, TheGroupWithMostOfTheSameChargeIsNamed) {
+  EvidenceOfMachine machine = leaking_pods({});
+  machine.evidence.inspections.push_back(
+      answer_to("groups", {row("/kubepods/besteffort/pod1/a", "program memory", {}, 900000000),
+                           row("/kubepods/besteffort/pod2/b", "kernel memory", {}, 80000000),
+                           row("/kubepods/besteffort/pod1/a", "kernel memory", {}, 7000000)}));
+  EXPECT_EQ(groups_of(diagnose(machine.evidence).findings.at(0)), "/kubepods/besteffort /kubepods/besteffort/pod2/b");
+}
+
+TEST(DeeperGroup, LimitsThatThePollDoesNotReadAreFound) {
+  EvidenceOfMachine machine;
+  machine.evidence.inspections = {answer_to("group-limits", {row("/kubepods/a/b", "tasks", 95, {}, 100)})};
+  EXPECT_EQ(machine.words(), "notable cgroup_tasks_full");
+  machine.evidence.inspections[0].holders[0].count = 100;
+  ASSERT_EQ(machine.words(), "now cgroup_tasks_full");
+  EXPECT_EQ(machine.find()[0].headline, "Control group /kubepods/a/b is at its limit of tasks: 100 of 100");
+  EXPECT_EQ(machine.find()[0].next.at(0), "cat /sys/fs/cgroup/kubepods/a/b/pids.max");
+  machine.metric("memstat_memcg_tasks_limit", 100, {"/kubepods/a/b"});
+  EXPECT_EQ(machine.words(), "") << "it is read, and no longer full";
+  machine.evidence.inspections = {
+      answer_to("group-limits", {row("/kubepods/a/c", "memory", 950, {}, 1000), row("/kubepods/a/c", "swap", 970, {}, 1000),
+                                 row("/docker/a", "waits without memory", 1, {})})};
+  EXPECT_EQ(machine.words(), "now cgroup_oom_off, notable cgroup_swap_full");
+}
+
 }  // namespace
 }  // namespace memstat
