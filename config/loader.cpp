@@ -440,7 +440,7 @@ class Loader {
       std::string_view usual = taker->default_pattern;
       for (std::string_view event; next_word(usual, event);) set.events.emplace_back(event);
     }
-    if (set.events.empty()) return problem(node, path, "has no events; only set: memory has some of its own");
+    if (set.events.empty()) return problem(node, path, "has no events; only set: memory has default events");
     check_counter_set(set, node, path);
     config_.counters.push_back(std::move(set));
   }

@@ -12,7 +12,7 @@ Result<void> KernelMessages::open() {
   file_ = UniqueFd(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (file_) return {};
   if (errno == ENOENT)
-    return system_error(kPath, EACCES, "is hidden here, as by ProtectKernelLogs or PrivateDevices of systemd");
+    return system_error(kPath, EACCES, "is hidden here, for example by systemd's ProtectKernelLogs= or PrivateDevices=");
   return system_error(kPath, errno);
 }
 

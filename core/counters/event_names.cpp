@@ -48,7 +48,7 @@ constexpr Row kHardware[] = {
 constexpr Row kCaches[] = {{"L1-dcache", "the level 1 data cache"}, {"L1-icache", "the level 1 instruction cache"},
                            {"LLC", "the last-level cache"},         {"dTLB", "the data TLB"},
                            {"iTLB", "the instruction TLB"},         {"branch", "the branch predictor"},
-                           {"node", "the memory of the own node"}};
+                           {"node", "the memory of the local node"}};
 constexpr Row kOperations[] = {{"load", "loads"}, {"store", "stores"}, {"prefetch", "prefetches"}};
 
 constexpr GenericName kGeneric[] = {

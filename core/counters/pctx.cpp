@@ -89,7 +89,7 @@ pctx_t* pctx_create(const char* filename, char* const* argv, void* arg, int, pct
   }
   if (pctx->pid < 0) {
     const int error = errno;
-    report(errfn, "pctx_create", "%s: no new process: %s", filename, std::strerror(error));
+    report(errfn, "pctx_create", "%s: cannot create a process: %s", filename, std::strerror(error));
     close_end(ends[0]);
     close_end(ends[1]);
     delete pctx;

@@ -25,14 +25,14 @@ std::string words_of_target(const Target& target) {
 /// The missing permission.
 std::string permission_text(const Request& request, const Target& target, const PerfPermissions& permissions) {
   if (permissions.is_capable) {
-    return permissions.is_filtered
-               ? "the capability is there, so a seccomp filter refuses perf_event_open: "
-                 "allow this system call in the profile of the container or service"
-               : "the capability is there, so a security module or the kernel's lockdown refuses it: see the kernel's log";
+    return permissions.is_filtered ? "this process has the capability, so a seccomp filter refuses perf_event_open: "
+                                     "allow this system call in the profile of the container or service"
+                                   : "this process has the capability, so a security module or the kernel's lockdown "
+                                     "refuses it: see the kernel's log";
   }
   const std::string remedy = "run with CAP_PERFMON (before Linux 5.8: CAP_SYS_ADMIN)";
   const std::string filter =
-      permissions.is_filtered ? "; a seccomp filter is in force as well, which in a container refuses perf_event_open" : "";
+      permissions.is_filtered ? "; a seccomp filter is active as well, which in a container refuses perf_event_open" : "";
   if (!permissions.paranoid) return "perf_event_paranoid cannot be read: " + remedy + filter;
   const std::int64_t paranoid = *permissions.paranoid;
   const std::string sysctl = "kernel.perf_event_paranoid is " + std::to_string(paranoid);
@@ -91,7 +91,7 @@ Refused explain_perf_error(int system_errno, const Request& request, const Targe
       return refused(
           Refusal::kInvalidEvent,
           request.code.needs_counter
-              ? "this CPU, or the virtual machine that shows it, does not have the event; others are in the list of events"
+              ? "this CPU does not have the event, or the virtual machine hides it; others are in the list of events"
               : "this kernel does not have the event");
     case ENODEV:
       return refused(Refusal::kNotCapable, "this CPU lacks a feature that the request needs, or the CPU is offline");

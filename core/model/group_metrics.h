@@ -20,7 +20,7 @@ inline constexpr SystemMetric kMemcgReclaimableBytes =
 
 inline constexpr SystemMetric kMemcgAnonymousBytes =
     gauge_metric("memstat_memcg_anonymous_bytes", Tier::kDefault,
-                 "Bytes of program memory that a control group and its children use now and that no file backs.", {"group"});
+                 "Bytes of anonymous memory that a control group and its children use now.", {"group"});
 
 inline constexpr SystemMetric kMemcgTasks = gauge_metric(
     "memstat_memcg_tasks", Tier::kDefault, "Threads of all processes of a control group and its children now.", {"group"});

@@ -8,7 +8,7 @@ namespace memstat {
 
 inline constexpr SystemMetric kTableSoftLimit = gauge_metric(
     "memstat_table_soft_limit_objects", Tier::kDefault,
-    "Entries above which the kernel evicts some, or refuses users without privilege, before the table is full.", {"type"});
+    "Entries above which the kernel evicts some, or refuses unprivileged users, before the table is full.", {"type"});
 
 inline constexpr SystemMetric kTableEvents =
     counter_metric("memstat_table_events_total", Tier::kDefault,

@@ -87,14 +87,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view bundle = raw.parts[kBundlePart].view();
   StagedStatistics& statistics = staging.statistics();
   Swap swap;
-  bool knows_swap = false;
+  bool has_swap_count = false;
   const auto take = [&](std::string_view name, std::string_view bytes) {
     if (name == kPhysFree) return !add_free_blocks(bytes, raw.page_size, statistics);
-    if (name == kSwapDevices) return knows_swap = sysctl_number(bytes).has_value();
+    if (name == kSwapDevices) return has_swap_count = sysctl_number(bytes).has_value();
     return take_device(name, bytes, raw.page_size, swap, statistics);
   };
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
-  if (!knows_swap || !swap.is_complete) return {};
+  if (!has_swap_count || !swap.is_complete) return {};
   statistics.add(kSwapTotalBytes, saturating_product(swap.total, raw.page_size));
   statistics.add(kSwapFreeBytes, saturating_product(swap.total - swap.used, raw.page_size));
   return {};
@@ -149,8 +149,8 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
 }
 
 constexpr MetricOrigin kOrigins[] = {
-    {kZoneLargestFreeBlock, "the highest order with a free block, of vm.phys_free, the zone is the free list's number"},
-    {kBuddyFreeBlocks, "vm.phys_free, of all pools, the zone is the free list's number"},
+    {kZoneLargestFreeBlock, "the highest order with a free block in vm.phys_free (the zone is the number of the free list)"},
+    {kBuddyFreeBlocks, "vm.phys_free, summed over all pools (the zone is the number of the free list)"},
     {kSwapTotalBytes, "sum of xsw_nblks of all vm.swap_info x page size"},
     {kSwapFreeBytes, "sum of xsw_nblks - xsw_used of all vm.swap_info x page size"},
     {kSwapDeviceBytes, "xsw_nblks of vm.swap_info.DEVICE x page size"},

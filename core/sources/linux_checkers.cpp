@@ -255,9 +255,9 @@ extern const SourceDescriptor descriptor{
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =
-        "KFENCE's figures need root, and debugfs where the daemon starts; a checker that is off has no figures; the checks "
-        "of slab caches are as of the daemon's start, changes of the others are seen within four reads; a taint remains "
-        "until reboot",
+        "KFENCE's figures need root and a mounted debugfs when memstatd starts; a checker that is off has no figures; the "
+        "checks of slab caches are as of the daemon's start, changes of the others are seen within four reads; a taint "
+        "remains until reboot",
     .steps = source_steps<State, open, read, parse>(),
 };
 

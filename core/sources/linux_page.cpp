@@ -443,7 +443,7 @@ constexpr MetricOrigin kOrigins[] = {
     {kCompactionStalls, "compact_stall, of vmstat"},
     {kCompactionFailures, "compact_fail, of vmstat"},
     {kCompactionSuccesses, "compact_success, of vmstat"},
-    {kZoneLargestFreeBlock, "the highest order with a free block, of buddyinfo"},
+    {kZoneLargestFreeBlock, "the highest order with a free block in buddyinfo"},
     {kBuddyFreeBlocks, "buddyinfo"},
     {kFragmentationIndex, "computed from buddyinfo as extfrag_index of debugfs is"},
     {kUnusableFreeRatio, "computed from buddyinfo as unusable_index of debugfs is"},

@@ -236,7 +236,7 @@ constexpr MetricOrigin kOrigins[] = {
     {Field::kBytes, "pages= x page size"},
     {Field::kCount, "areas"},
     {Field::kFree, "areas freed but not yet unmapped"},
-    {Field::kAddressSpace, "size of the areas without guard pages, of those not yet unmapped, with them"},
+    {Field::kAddressSpace, "size of the areas, less the guard pages of those in use"},
     {NodeField::kHeldBytes, "N0=, N1=, ... x page size"},
 };
 
@@ -255,9 +255,9 @@ extern const SourceDescriptor descriptor{
     .notes =
         "needs root or CAP_DAC_READ_SEARCH at start; a type is a caller: \"function\", \"function [module]\", or, for other "
         "kinds than vmalloc, \"function (ioremap)\"; bytes are the pages owned by the areas (0 for mappings of devices or "
-        "of another's memory), address_space is their size without guard pages, count the number of areas, free the number "
-        "of those waiting to be unmapped; read only every 30 s, because the kernel holds locks while it prints, about 0.25 "
-        "us per area",
+        "of memory with another owner), address_space is their size without guard pages, count the number of areas, free "
+        "the number of those waiting to be unmapped; read only every 30 s, because the kernel holds locks while it prints, "
+        "about 0.25 us per area",
     .steps = source_steps<ReaderState, open, read, parse>(),
 };
 

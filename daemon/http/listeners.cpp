@@ -27,7 +27,7 @@ std::string_view bind_advice(bool is_unix, int system_errno) {
     case EADDRNOTAVAIL: return "; no interface of this host has this address";
     case EAFNOSUPPORT: return "; this kernel has no IPv6";
     case EACCES:
-      return is_unix ? "; the account may not make files in this directory"
+      return is_unix ? "; the account may not create files in this directory"
                      : "; a port below 1024 needs root: start memstatd as root or choose a higher one";
     case ENOTSOCK: return "; the file there is not a socket: move it, or choose another path";
     default: return "";

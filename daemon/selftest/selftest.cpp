@@ -24,8 +24,8 @@ namespace {
 constexpr std::chrono::seconds kPatience{10};
 
 constexpr const char* kRefusedToRoot =
-    "root may not read it here either: a container, a security module or kernel lockdown forbids it; run it outside of the "
-    "container, or allow it there";
+    "root may not read it here either: a container, a security module or kernel lockdown forbids it; start "
+    "memstatd outside of the container, or allow it there";
 
 /// The state of one trial, shared with its thread, which may hang in the kernel forever.
 struct Attempt {
@@ -117,7 +117,7 @@ std::string advice_of(const SourceDescriptor& source, SourceHealth health, const
       if (user == 0) return kRefusedToRoot;
       const std::string mode = mode_of(error.path);
       return "run it as root" + (mode.empty() ? std::string() : " (" + error.path + ": " + mode + ")") +
-             "; memstatd opens it before it drops root";
+             "; memstatd opens its files before it drops root";
     }
     case SourceHealth::kStuck: return "the kernel does not answer: see dmesg; memstatd continues without it";
     case SourceHealth::kFails: return "if it persists: record it with memstatctl record OUTPUT and report it";

@@ -57,7 +57,7 @@ export class TypeView {
   /** Fills `place` for `wanted`, {allocator, type}. */
   constructor(place, wanted) {
     this.wanted = wanted;
-    this.words = element('p', {}, 'Asking for it.');
+    this.words = element('p', {}, 'Loading the figures.');
     this.meaning = element('div', {});
     this.facts = element('dl', {class: 'facts'});
     this.historyPlace = element('div', {});

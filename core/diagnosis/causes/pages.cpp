@@ -49,7 +49,7 @@ struct Uncounted {
   std::string_view group;
   double bytes = 0;
 };
-/// The innermost group with at least this much of such memory.
+/// The innermost group with at least this much uncounted memory.
 std::optional<Uncounted> holder_of_uncounted(const Evidence& evidence, double at_least) {
   std::optional<Uncounted> most;
   for (const MetricEvidence& kernel : evidence.samples(kGroupParts)) {
@@ -282,7 +282,7 @@ void look_at_zswap(const Evidence& evidence, const Cause& cause, Findings& found
   look_at_full_zswap(evidence, cause, found);
 }
 
-/// Whether the zones of a node together are at the mark from which the kernel takes pages of other nodes.
+/// Whether the zones of a node together are at the mark below which the kernel takes pages from other nodes.
 bool is_node_full(const Evidence& evidence, std::string_view node) {
   double free = 0;
   double marks = 0;
@@ -303,7 +303,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
     if (one.labels[1] != "foreign" || rate < 10 || (rate < 1000 && !is_node_full(evidence, one.labels[0]))) continue;
     Finding& finding =
         add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
-                    "Node " + std::string(one.labels[0]) + " is full: its programs get memory of other nodes");
+                    "Node " + std::string(one.labels[0]) + " is full: its programs get memory from other nodes");
     with_count(finding, evidence, one.change.recent, "pages", kNuma);
     finding.by("node", one.labels[0]).leads_to("Their memory is slower.").then("numastat -p").then("numastat -m");
   }

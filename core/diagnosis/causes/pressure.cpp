@@ -71,7 +71,7 @@ void look_at_direct(const Evidence& evidence, const Cause& cause, Findings& foun
        .source = std::string(kDirect),
        .value = evidence.moved(kDirect),
        .window_seconds = evidence.recent_seconds});
-  finding.leads_to("Each such allocation waits.").then("sysctl vm.watermark_scale_factor");
+  finding.leads_to("These allocations wait for reclaim.").then("sysctl vm.watermark_scale_factor");
 }
 
 /// Adds the largest part that is not a cache, including unaccounted memory, and the inspection that names its holder.
@@ -97,7 +97,7 @@ void add_largest(const Evidence& evidence, Finding& finding) {
   name_holder(evidence, charge_of(name), Holds::kNow, most / 3, finding);
 }
 
-/// A twentieth of a large machine is enough.
+/// This much available memory is enough, even if it is less than a twentieth of a large machine.
 constexpr double kPlenty = 4.0 * (1U << 30U);
 
 /// A machine that may be doing well with so little, so nothing else is ranked below it.
@@ -142,7 +142,7 @@ double swapped(const Evidence& evidence, std::string_view direction) {
 void look_at_swap(const Evidence& evidence, const Cause& cause, Findings& found) {
   const double in = evidence.rate(swapped(evidence, "in"));
   const double out = evidence.rate(swapped(evidence, "out"));
-  // A slow disk bounds the rate, and not the time for which programs wait.
+  // A slow disk limits the rate of swapping, but not the time that programs wait.
   const bool is_fast = evidence.recent_seconds >= kMinWindow && in >= 500 && out >= 100;
   const double some = stalled_share(evidence, "some");
   const bool is_felt = in >= 50 && out >= 50 && some >= 0.2;
@@ -212,9 +212,9 @@ void look_at_domains(const Evidence& evidence, const Cause& cause, Findings& fou
     if (page == nullptr || !page->free_objects || !page->object_bytes) continue;
     const double free = *page->free_objects * *page->object_bytes;
     if (free > mark.value) continue;
-    Finding& finding = add_finding(
-        found, cause, Severity::kNow, Certainty::kLikely,
-        "Memory of domain " + std::string(mark.labels[0]) + " is exhausted: page faults wait for " + bytes_text(mark.value));
+    Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kLikely,
+                                   "Memory of domain " + std::string(mark.labels[0]) +
+                                       " is exhausted: page faults wait until " + bytes_text(mark.value) + " are free");
     finding.fact({.text = bytes_text(free) + " free", .source = "page/" + domain, .value = free, .limit = mark.value});
     finding.by("domain", mark.labels[0])
         .is_about("page", domain)

@@ -25,7 +25,7 @@ void look_at_waste(const Evidence& evidence, const Cause& cause, Findings& found
     Finding& finding = add_finding(found, cause, is_much ? Severity::kWasteful : Severity::kNotable, Certainty::kPossible,
                                    short_name(cache.name, 30) + " holds " + bytes_text(*cache.held_bytes) + " for " +
                                        bytes_text(*cache.bytes) + " in use");
-    finding.fact({.text = bytes_text(idle) + " is free objects",
+    finding.fact({.text = bytes_text(idle) + " of free objects",
                   .source = std::string(to_string(cache.allocator)) + "/" + std::string(cache.name),
                   .value = idle,
                   .limit = (is_much ? 0.03 : 0.01) * evidence.total_bytes});
@@ -215,7 +215,7 @@ constexpr std::array kCauses{
           .needs = kRcuNeeds,
           .look = look_at_rcu},
     Cause{.name = "shadow_nodes",
-          .looks_for = "The page cache's index is larger than its pages explain.",
+          .looks_for = "The page cache's index is larger than its pages need.",
           .system = CauseSystem::kLinux,
           .needs = kSlabNeeds,
           .look = look_at_nodes},

@@ -29,7 +29,7 @@ void look_at_mount(const Evidence& evidence, const Cause& cause, const Size& siz
       add_finding(found, cause, is_full ? Severity::kNow : Severity::kNotable,
                   is_full && evidence.polls >= 2 ? Certainty::kLikely : Certainty::kPossible,
                   "tmpfs " + short_name(mount, 36) + (is_full ? " is full: " : " is nearly full: ") + amounts);
-  finding.fact({.text = percent_text(*used / limit.value) + " of its option " + std::string(size.option),
+  finding.fact({.text = percent_text(*used / limit.value) + " of its limit " + std::string(size.option),
                 .source = std::string(size.used),
                 .value = used,
                 .limit = limit.value});

@@ -117,7 +117,7 @@ Result<void> check_slab_events(const btf& types) {
                        "the events of this kernel do not name the cache (they do from Linux 6.1 on)");
   }
   if (arguments_of(types, "kmalloc") < 5 || arguments_of(types, "kfree") < 2) {
-    return not_present("kmem:kmalloc", "this kernel has no such event with the arguments that memstat knows");
+    return not_present("kmem:kmalloc", "the arguments of this kernel's event are not those that memstatd expects");
   }
   return {};
 }

@@ -37,7 +37,7 @@ inline constexpr SourceOption kGfpOption{
     .kind = SourceOption::Kind::kSwitch,
     .most = 1,
     .help =
-        "also counts by the callers' GFP flags, which say what the kernel may do: memstat_gfp_allocations_total and "
+        "also counts by the callers' GFP flags, which limit what the kernel may do: memstat_gfp_allocations_total and "
         "memstat_gfp_failures_total, in modes counters and full, after a restart"};
 inline constexpr std::string_view kGfpWord = " gfp_classes";
 

@@ -56,7 +56,7 @@ Result<void> GovernedPrograms::open(bpf_object* object, bool has_ticks) {
   has_ticks_ = has_ticks;
   const bpf_map* map = bpf_object__find_map_by_name(object, ".data.sampling");
   if (map == nullptr || bpf_map__value_size(map) < sizeof(memstat_sampling)) {
-    return refused("the map of the programs' times", EINVAL);
+    return refused("the programs' sampling map", EINVAL);
   }
   return map_.open(map, sizeof(memstat_sampling), true);
 }

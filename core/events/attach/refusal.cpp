@@ -9,7 +9,8 @@
 namespace memstat::events {
 namespace {
 
-constexpr std::string_view kNeeds = "the kernel lets only root attach to its events, or CAP_BPF with CAP_PERFMON: ";
+constexpr std::string_view kNeeds =
+    "only root, or a process with CAP_BPF and CAP_PERFMON, may attach to the kernel's events: ";
 // Numbers of linux/capability.h.
 constexpr unsigned kCapSysAdmin = 21;
 constexpr unsigned kCapPerfmon = 38;

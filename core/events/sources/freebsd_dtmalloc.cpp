@@ -53,7 +53,7 @@ constexpr SystemMetric kMallocSizes =
 constexpr SourceOption kOptions[] = {
     {.name = "types",
      .kind = SourceOption::Kind::kPattern,
-     .help = "Types whose events are shown by CPU and by size. Without it all are, up to 20000 series."}};
+     .help = "Types whose events are shown by CPU and by size (by default all), up to 20000 series."}};
 
 struct State final : ReaderState {
   std::unique_ptr<TextTableSource> table = events::make_malloc_events();

@@ -57,7 +57,7 @@ constexpr SystemMetric kGroupFailures =
 constexpr SystemMetric kOriginAllocations = counter_metric(
     "memstat_slab_origin_allocations_total", Tier::kFull,
     "Allocations from a slab cache by origin (control group, name of the task, kernel function that called the "
-    "allocator), since memstatd attached to the events or listed the origin. All three other: those that are not "
+    "allocator), since memstatd attached to the events or listed the origin. All three other: origins that are not "
     "listed.",
     {"cache", "group", "command", "call_site"});
 

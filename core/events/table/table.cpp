@@ -269,7 +269,8 @@ bool GovernorRow::take(const TableRow& row, std::string_view source, Staging& st
                              "to count events again"
                            : " and stays so until it is restarted"));
   } else if (weight > 1) {
-    staging.add_note("exact counts: counting takes more than events.budget, so a part of the time is counted and scaled");
+    staging.add_note(
+        "exact counts: counting takes more than events.budget, so events are sampled and their counts are estimates");
   }
   return true;
 }

@@ -226,13 +226,13 @@ std::string VmEvents::why_not(const btf& types, const Probe& probe) const {
       return has_call_event(probe.place) ? ""
                                          : "tracepoint " + place + " is not in /sys/kernel/tracing: is tracefs mounted?";
     case kFunction:
-      if (!has_function(types, probe.place)) return "this kernel has no function " + place + " of its own";
+      if (!has_function(types, probe.place)) return "this kernel has inlined the function " + place + ", or lacks it";
       return functions_refused_.empty() ? "" : "function " + place + ": " + functions_refused_;
     case kTracepoint: break;
   }
   const int arguments = arguments_of(types, probe.place);
   if (arguments < 0) return "this kernel has no tracepoint " + place;
-  return arguments < probe.arguments ? "tracepoint " + place + " has other arguments" : "";
+  return arguments < probe.arguments ? "tracepoint " + place + " has too few arguments" : "";
 }
 
 Result<void> VmEvents::set_constants(const btf& types) {

@@ -27,7 +27,7 @@ std::string walk_list(std::string_view name, StructReader& type, std::uint64_t f
     if (seen.size() == kMaxEntries) return end("it has no end");
     if (seen.contains(at)) return end("the list is circular");
     if (auto loaded = type.load(at); !loaded) return end(to_string(loaded.error()));
-    if (!take(at)) return end("there are more than fit");
+    if (!take(at)) return end("there are too many");
     seen.insert(at);
   }
   return {};

@@ -46,7 +46,7 @@ class ZoneReader {
       if (zone.keg != 0 && zone.is_first) keg = read_keg(zone.keg);
       std::string damage = keg.damage;
       if (!stream_.add(zone.name)) {
-        add_damage(result_.damage, "zones", "there are more than fit");
+        add_damage(result_.damage, "zones", "there are too many");
         break;
       }
       if (auto loaded = zone_.load(zone.address); loaded) {

@@ -117,7 +117,7 @@ class ObjectReader {
     begin_ = memory + kmem_cache_.get(cache_left_);
     if (saturating_sum(kmem_cache_.get(cache_left_), saturating_product(objects, cache_.size)) > page_bytes
                                                                                                      << cache_.order) {
-      return note("the slab at " + hex(memory) + " has more objects than fit it");
+      return note("the slab at " + hex(memory) + " has more objects than fit in it");
     }
     is_free_.assign(static_cast<std::size_t>(objects), false);
     take_free_list(memory, objects - std::min(objects, slab_.get(slab_used_)));

@@ -193,7 +193,7 @@ class SlabWalker {
                       std::to_string(node.partial) + " were read: " + std::string(why));
     };
     for (; entry != head; ++count) {
-      if (++slabs_walked_ > kMaxSlabsWalked) return torn("the dump has more slabs than are followed");
+      if (++slabs_walked_ > kMaxSlabsWalked) return torn("the dump has too many slabs");
       if (auto read = load(slab_, entry - slab_.next.offset()); !read) return torn(read.error().detail);
       if (slab_.get(slab_.previous) != before) return torn("a slab does not point back, the list is torn");
       if (slab_.cache && slab_.get(slab_.cache) != cache.address) return torn("a slab is another cache's");

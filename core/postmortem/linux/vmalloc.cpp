@@ -91,7 +91,7 @@ class AreaReader {
     for (std::uint64_t entry = *first; entry != head;) {
       if (auto read = area_.load(entry - next_.offset()); !read) return note("a list of areas: " + read.error().detail);
       if (area_.get(previous_) != before) return note("a list of areas is torn: one does not point back");
-      if (areas_.size() == kMaxAreas) return note("there are more areas than are followed");
+      if (areas_.size() == kMaxAreas) return note("there are too many areas");
       before = entry;
       entry = area_.get(next_);
       take(is_purged);
@@ -118,7 +118,7 @@ class AreaReader {
     area.physical = struct_.get(physical_);
     area.caller = struct_.get(caller_);
     if (area.pages > area.size / 1024) {
-      note("an area has more pages than fit it");
+      note("an area has more pages than fit in it");
       area.pages = 0;
     }
     count_nodes(area);

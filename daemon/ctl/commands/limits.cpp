@@ -61,7 +61,7 @@ std::vector<Limited> nearest_first(std::span<const TypeRow> types) {
 /// The setting of the limit, and how the kernel applies it; empty if unknown.
 LimitWord word_of(const Limited& one) {
   if (one.is_of_tasks) {
-    return {.tunable = "pids.max", .where = "file of the control group", .note = "a parent's limit holds, too"};
+    return {.tunable = "pids.max", .where = "file of the control group", .note = "a parent's limit applies, too"};
   }
   const LimitWord* const word = limit_word(one.type->os, one.type->allocator, one.type->name);
   return word == nullptr ? LimitWord() : *word;

@@ -216,7 +216,7 @@ void TopModel::add_types(Page& page) {
     page.lines.back().is_selected = i == at;
   }
   if (shown_.empty()) {
-    page.add(sample_.types.empty() ? "no types yet" : "no type is of this kind; Esc shows all");
+    page.add(sample_.types.empty() ? "no types yet" : "no type matches; Esc shows all");
   }
 }
 
@@ -313,7 +313,7 @@ void TopModel::add_help(Page& page) {
                              "g f l n r    growth, failures, limit, name; r: reverse",
                              "/            filter; Enter keeps it, Esc ends it",
                              "a            allocators, one after the other",
-                             "!            failures and full tables only",
+                             "!            failures and limits only",
                              "p Space      pause; + slower, - faster",
                              "Up Down j k  select; PgUp PgDn Home End",
                              "Enter c n    the type; by CPU, by node",

@@ -103,7 +103,7 @@ TEST(CountersKey, RefusesWhatCannotBeCounted) {
   EXPECT_EQ(counters_problem("counters:\n  - {set: memory, events: [one, slip]}"),
             "f.yaml:2:33: counters[0].events[1]: \"slip\" is not an event; is it slap?");
   EXPECT_EQ(counters_problem("counters: [{set: a}]"),
-            "f.yaml:1:12: counters[0]: has no events; only set: memory has some of its own");
+            "f.yaml:1:12: counters[0]: has no events; only set: memory has default events");
   EXPECT_EQ(counters_problem("counters: [{events: [x]}]"), "f.yaml:1:12: counters[0]: has no name; write set: memory");
   EXPECT_THAT(counters_problem("counters: [{set: a b, events: [x]}]"), HasSubstr("\"a b\" is not the name of a set"));
   for (const char* cpus : {"0-", "x", "\"3-1\"", "65536", "\"\"", "-1", "\"0, 1\""}) {

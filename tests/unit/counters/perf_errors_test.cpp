@@ -57,9 +57,9 @@ TEST(PerfErrors, NameThePermissionThatIsMissing) {
   EXPECT_TRUE(
       has(text_of(EACCES, cpu, at(1), user), "CPU 3: kernel.perf_event_paranoid is 1, which refuses counting on a whole"));
   EXPECT_TRUE(has(text_of(EACCES, {}, at(2), kernel_too), "refuses counting in the kernel: count in user mode only"));
-  EXPECT_TRUE(has(text_of(EACCES, {}, at(2, false, true), kernel_too), "a seccomp filter is in force as well"));
+  EXPECT_TRUE(has(text_of(EACCES, {}, at(2, false, true), kernel_too), "a seccomp filter is active as well"));
   EXPECT_TRUE(has(text_of(EPERM, {}, at(2, false, true), user), "so a seccomp filter refuses perf_event_open"));
-  EXPECT_TRUE(has(text_of(EPERM, {}, at(2, true, true), user), "the capability is there, so a seccomp"));
+  EXPECT_TRUE(has(text_of(EPERM, {}, at(2, true, true), user), "this process has the capability, so a seccomp"));
   EXPECT_TRUE(has(text_of(EPERM, {}, at(2, true), user), "lockdown"));
   EXPECT_TRUE(has(text_of(EACCES, {}, {}, user), "perf_event_paranoid cannot be read: run with CAP_PERFMON"));
   Request tracepoint = user;

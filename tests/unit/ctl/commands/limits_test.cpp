@@ -78,8 +78,8 @@ TEST(LimitsReport, AFullControlGroupIsAmongThem) {
   const ReportTable table = limits_table(std::span(&group, 1));
   ASSERT_EQ(table.size(), 1U);
   const std::string csv = table.print({.layout = Layout::kCsv});
-  EXPECT_THAT(csv,
-              HasSubstr("memcg,/crowd,1,tasks,,pids.max,file of the control group,\"a parent's limit holds, too\",300,300"));
+  EXPECT_THAT(
+      csv, HasSubstr("memcg,/crowd,1,tasks,,pids.max,file of the control group,\"a parent's limit applies, too\",300,300"));
 }
 
 TEST(LimitsReport, SaysWhereALimitIsSetAndHowItApplies) {
