@@ -44,8 +44,7 @@ struct WorkerData {
   std::array<char, 32> date{};
 };
 
-// The first header line for civetweb. The link always stays open; whether the client's connection does is decided by
-// the front.
+// The first header line for civetweb. The link always stays open. The front decides whether the client's connection does.
 constexpr std::string_view kStay = "Connection: keep-alive\r\n";
 
 // A request as far as it could be parsed, and the server's own response if it rejects it.
@@ -309,7 +308,7 @@ class CivetwebServer final : public HttpServer {
         server.refuse(worker, validated.refusal, validated.why, validated.head_only);
       } else {
         const bool keep_alive = validated.keep_alive && server.options_.keep_alive_idle.count() > 0;
-        server.respond(worker, server.ask_handler(validated.request), validated.head_only, keep_alive);
+        server.respond(worker, server.call_handler(validated.request), validated.head_only, keep_alive);
       }
     } catch (...) {
       server.front_.log("no memory to answer a request");
@@ -395,12 +394,12 @@ class CivetwebServer final : public HttpServer {
     for (const std::string_view part :
          {header.substr(0, target), header.substr(path, rest - path), kStay, header.substr(rest)})
       worker.request.add(part);
-    // After a part of a request, civetweb gets the end of the link and refuses it.
+    // If only a part of the request was sent, the link ends and civetweb rejects the part.
     if (worker.request.send(worker.link.get()) != Outgoing::Status::kDone) worker.link = UniqueFd();
     return true;
   }
 
-  HttpResponse ask_handler(const HttpRequest& request) {
+  HttpResponse call_handler(const HttpRequest& request) {
     try {
       return handler_(request);
     } catch (const std::exception& error) {

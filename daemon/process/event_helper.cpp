@@ -36,7 +36,7 @@ void EventHelper::start(const Config& config) {
 void EventHelper::keep_if_needed() {
   if (!process_.exists()) return;
   if (handle_->seal()) {
-    process_.is_at_work();
+    process_.set_ready();
     log_.info("the helper process that attaches to events again has PID " + std::to_string(process_.number()));
     return;
   }

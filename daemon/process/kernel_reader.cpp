@@ -80,7 +80,7 @@ Result<void> KernelReader::seal() {
     error.detail += "; --no-sandbox avoids this process";
     return error;
   }
-  process_.is_at_work();
+  process_.set_ready();
   return {};
 }
 

@@ -22,8 +22,8 @@ class WatchedHelper {
       : log_(log), metrics_(metrics), level_(level), when_gone_(when_gone) {}
 
   void keep(HelperProcess process) { process_ = std::move(process); }
-  /// It is ready: sets the helper metric to 1.
-  void is_at_work() { metrics_.helper_up(true); }
+  /// Sets the helper metric to 1.
+  void set_ready() { metrics_.helper_up(true); }
   /// Waits for it to exit. Its socket must be closed.
   void end() {
     process_->wait();

@@ -84,8 +84,8 @@ class CallerTable {
   static constexpr std::int64_t kRetiredNs = 1'000'000'000;
 
  private:
-  struct CacheBook {
-    explicit CacheBook(std::size_t most) : origins(most) {}
+  struct CacheOrigins {
+    explicit CacheOrigins(std::size_t most) : origins(most) {}
     TopList<SiteTally> origins;
   };
   using Call = TopList<CallTally>::Entry;
@@ -125,7 +125,7 @@ class CallerTable {
   std::array<Counted, MEMSTAT_SITE_ROWS - MEMSTAT_SITE_ALL> unplaced_counted_{};
   TopList<CallTally> calls_;
   TopList<GroupTally> groups_;
-  std::map<std::string, CacheBook, std::less<>> caches_;
+  std::map<std::string, CacheOrigins, std::less<>> caches_;
   SiteTally other_caches_;
   std::uint64_t events_ = 0;
   std::uint64_t unplaced_ = 0;
