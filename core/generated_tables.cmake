@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# memstat_write_table(FILE FROM WHO HEADER HEADER SPACE NAMESPACE TYPE TYPE [MEMBER NAME] FUNCTION NAME NAMES NAME...): writes FILE.cpp, in
-# which FUNCTION() returns pointers to a constant of TYPE for each of NAMES: MEMBER of the namespace of that name in memstat::NAMESPACE,
-# or without MEMBER the constant of that name itself.
+# memstat_write_table(FILE FROM WHO HEADER HEADER SPACE NAMESPACE TYPE TYPE [MEMBER NAME] FUNCTION NAME NAMES NAME...): writes FILE.cpp. Its
+# FUNCTION() returns pointers to constants of TYPE, one for each of NAMES: memstat::NAMESPACE::NAME::MEMBER, or without MEMBER
+# memstat::NAMESPACE::NAME.
 function(memstat_write_table file)
   cmake_parse_arguments(PARSE_ARGV 1 TABLE "" "FROM;HEADER;SPACE;TYPE;MEMBER;FUNCTION" "NAMES")
   set(declarations "")
@@ -28,6 +28,6 @@ ${pointers}};
 std::span<const ${TABLE_TYPE}* const> ${TABLE_FUNCTION}() { return kTable; }
 }  // namespace memstat
 ")
-  # It declares names of other files anew.
+  # It redeclares names of other files.
   set_source_files_properties(${GENERATED}/${file}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

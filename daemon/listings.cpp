@@ -18,7 +18,7 @@ std::string line(std::initializer_list<std::string_view> cells) {
   return text + "\n";
 }
 
-/// "held_bytes", "cpu free", "node free"; for figures of no type the name of the metric.
+/// "held_bytes", "cpu free", "node free"; for figures of the system, the name of the metric.
 std::string figure_name(const MetricOrigin& origin) {
   using Of = MetricOrigin::Of;
   if (origin.of == Of::kCpu) return "cpu " + std::string(to_string(static_cast<CpuField>(origin.number)));

@@ -44,7 +44,7 @@ class JsonWriter {
   JsonWriter& member(const T& value) {
     return field({}, value);
   }
-  /// Adds a list of such values.
+  /// Adds a list of values.
   template <typename Values>
   JsonWriter& list(std::string_view key, const Values& values) {
     open_list(key);

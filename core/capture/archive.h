@@ -23,8 +23,8 @@ struct ArchiveLimits {
 };
 
 /// Opens a capture: a directory, a .tar or a .tar.zst, recognized by content and not by name. The capture is at the root of
-/// the archive or in its one top directory. The archive is read once in full, to check it, and stays open. One poll at a
-/// time is in memory, and the previous one, without files that are not part of a capture (oracle/...). Reading the polls in
+/// the archive or in its one top directory. The archive is read once in full, to check it, and stays open. Only the selected
+/// poll and the previous one are in memory, without files that are not part of a capture (oracle/...). Reading the polls in
 /// order costs one more pass.
 ///
 /// Rejected with kData:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file as the pieces that a reader of archives takes.
+// A file, read piece by piece, for the readers of archives.
 #pragma once
 
 #include <unistd.h>

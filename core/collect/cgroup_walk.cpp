@@ -138,7 +138,7 @@ bool has_parts_in(std::string_view file) { return file == kStat || file == kKern
 /// Files that may limit a group's memory.
 bool may_bound(std::string_view file) { return file == "memory.max" || file == "memory.high" || file == kLimit1; }
 
-/// Whether such a file sets a limit. True if the content is unknown.
+/// Whether a file with this content sets a limit. True if the content is malformed.
 bool is_bound(std::string_view content) {
   const std::string_view bound = trim(content);
   const auto number = parse_u64(bound);

@@ -11,7 +11,7 @@
 
 namespace memstat::counters {
 
-/// The events of this machine's CPU; empty if libpfm4 is not built in or does not know the CPU. Loads the tables on the
+/// The events of this machine's CPU; empty if libpfm4 is not built in or does not support the CPU. Loads the tables on the
 /// first call.
 std::vector<EventInfo> libpfm_events();
 

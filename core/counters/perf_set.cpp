@@ -86,7 +86,7 @@ class PerfSet : public BoundSet {
   Failure open(std::span<const Request> requests, const Target& target, pid_t thread) {
     std::size_t current = groups_.size();  // the group for the next requests
     const bool is_first = groups_.empty();
-    // Requests that stop the set on overflow come first: an event that stops takes the later ones in its group along.
+    // Requests that stop the set on overflow come first: an event that stops also stops the later ones in its group.
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (!requests[i].notifies) continue;
       if (const int error = open_group(requests, i, target, thread); error != 0)
@@ -177,8 +177,8 @@ class PerfSet : public BoundSet {
     return -api_->notify_caller(fd);
   }
 
-  /// The usual set is one group in the order of its requests that ran all the time: this only copies. `kIsScaled`:
-  /// scale multiplexed values.
+  /// Only copies if the set is one group in the order of its requests and ran all the time, as usual. `kIsScaled`: scale
+  /// multiplexed values.
   template <bool kIsScaled>
   int sample_as(std::span<Count> counts, std::uint64_t& ticks) {
     Reading reading;

@@ -158,7 +158,7 @@ CPC_EXPORT void cpc_walk_requests(cpc_t* cpc, cpc_set_t* set, void* arg,
                                   void (*action)(void* arg, int index, const char* event, uint64_t preset, uint_t flags,
                                                  int nattrs, const cpc_attr_t* attrs));
 
-/* ---- binding: counting begins at once, from the presets. A set that is bound is bound anew. ---- */
+/* ---- binding: counting begins at once, from the presets. Binding a bound set again starts over. ---- */
 
 /* Binds a set to the calling thread. `flags`: CPC_BIND_ bits. */
 CPC_EXPORT int cpc_bind_curlwp(cpc_t* cpc, cpc_set_t* set, uint_t flags);

@@ -29,7 +29,7 @@ std::optional<Process> parse_status(std::string_view status, std::string_view ke
 /// none, as in a capture.
 Result<std::vector<Process>> list_processes(Inspector& inspector, std::string_view key = {});
 
-/// Calls `visit(pid, status)` for each process, zombies and threads of the kernel included, within the bounds. The status
+/// Calls `visit(pid, status)` for each process, zombies and kernel threads included, within the bounds. The status
 /// is valid until the inspector reads something else. Errors: as list_processes().
 using VisitStatus = std::function<void(std::uint64_t, std::string_view)>;
 Result<void> walk_statuses(Inspector& inspector, const VisitStatus& visit);

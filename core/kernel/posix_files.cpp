@@ -62,7 +62,8 @@ std::pair<std::string_view, std::string_view> split(std::string_view path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// Whether a descriptor must be left for the rest of the process. The kernel assigns the lowest free number.
+/// Whether a descriptor is one of the last, which the rest of the process may need. The kernel assigns the lowest free
+/// number.
 bool is_reserved(int fd) {
   constexpr rlim_t kMaxReserved = 256;
   rlimit limit{};

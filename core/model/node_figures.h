@@ -11,8 +11,8 @@
 
 namespace memstat {
 
-/// One value per node and field, for all fields that a source has given so far. A type without such figures takes no memory;
-/// allocated room is kept.
+/// One value per node and field, for all fields that a source has given so far. A type without values takes no memory;
+/// allocated memory is kept.
 class NodeFigures {
  public:
   NodeFigures() = default;

@@ -61,7 +61,7 @@ struct ZoneInfo {
   std::array<std::optional<std::uint64_t>, kWatermarks.size()> watermarks;
   std::optional<std::uint64_t> boost;
   std::optional<std::uint64_t> cma;  ///< Pages in contiguous memory areas, free or not.
-  /// These are also complete only after the last page set.
+  /// These two are complete only after the last page set.
   std::optional<std::uint64_t> free_cma;
   std::optional<std::uint64_t> unreclaimable;  ///< 1 while kswapd has given up on the node.
   /// Since boot. Nothing if this kernel does not count them. Complete after the last page set.

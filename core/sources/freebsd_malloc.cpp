@@ -87,8 +87,8 @@ void put_totals(const CpuTotals<kIntegers>& of, Figures& totals) {
   totals[Field::kCount] = of.sums[2] - of.sums[3];
 }
 
-/// Parses vm.malloc.zone_sizes up to the terminating 0, at most the 64 sizes that a mask has bits for. Stops if the sizes do
-/// not increase: then this is not such a table, and a duplicate size would be a duplicate series.
+/// Parses vm.malloc.zone_sizes up to the terminating 0, at most the 64 sizes that a mask has bits for. Returns no sizes if
+/// they do not increase, because a duplicate size would be a duplicate series.
 void parse_size_classes(std::string_view bytes, std::vector<std::uint64_t>& sizes) {
   for (std::size_t at = 0; at + sizeof(std::uint32_t) <= bytes.size() && sizes.size() < 64; at += sizeof(std::uint32_t)) {
     const auto size = load<std::uint32_t>(bytes, at);

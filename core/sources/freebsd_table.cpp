@@ -8,7 +8,7 @@
 //
 // Three tables refuse entries below their limit: files when they would reach kern.maxfiles (falloc_noinstall() in
 // kern_descrip.c), processes when they would reach kern.maxproc (fork1() in kern_fork.c), and threads when they would reach
-// kern.maxthread (thread_count_inc_try() in kern_thread.c). For users without privilege each has a lower limit. The zones
+// kern.maxthread (thread_count_inc_try() in kern_thread.c). For unprivileged users each has a lower limit. The zones
 // that count processes and threads contain neither process 0 nor its first thread. Process 0 counts against kern.maxproc,
 // its thread does not count against kern.maxthread.
 //
@@ -100,7 +100,7 @@ enum class Unit : std::uint8_t { kObjects, kBytes, kPages };
 /// Entries below the limit that no program gets, or only root.
 struct KeptBack {
   std::uint64_t objects = 0;  ///< No program gets these, so they are not part of the exported limit.
-  std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< Limit for users without privilege; nullptr: none.
+  std::uint64_t (*user_limit)(std::uint64_t limit) = nullptr;  ///< Limit for unprivileged users; nullptr: none.
 };
 
 /// One type: the sysctls of its entries in use, its limit and its other figures.

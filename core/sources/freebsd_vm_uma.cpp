@@ -15,8 +15,8 @@
 //
 // Reading everything would take six calls per zone and poll. But pages per slab and efficiency never change. A limit changes
 // together with its 32 bits in vm.zone_stats. On a machine with one domain, vm.zone_stats, whose figures are sums over
-// domains, has the rest for most zones. While a zone's sleeps do not increase, no thread waits for it. What remains are
-// pages of zones with a limit, which are read at each fourth poll, and all zones of machines with several domains.
+// domains, has the rest for most zones. While a zone's sleeps do not increase, no thread waits for it. So a poll reads
+// only the zones of machines with several domains and, at each fourth poll, the pages of zones with a limit.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -117,7 +117,7 @@ std::optional<std::uint32_t> domain_of(std::string_view leaf, std::string_view p
   return static_cast<std::uint32_t>(*number);
 }
 
-/// Whether to read a leaf at every poll. Keg figures of secondary zones are not read.
+/// Whether a leaf is part of the plan. Keg figures of secondary zones are not.
 bool is_wanted(std::string_view leaf, bool is_secondary) {
   std::string_view rest;
   if (leaf == kLimit) return true;

@@ -205,7 +205,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-/// The limits of unused pools are in seven files per page size and three more per node, too many for every read.
+/// The limits of unused pools are in five files per page size and two more per node, too many for every read.
 constexpr std::uint32_t kReadsBetweenSettings = 16;
 
 struct State final : ReaderState {

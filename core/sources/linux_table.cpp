@@ -5,10 +5,10 @@
 //   files           fs/file-nr "allocated free max" (fs/file_table.c); free has been 0 since 2.6
 //   inodes          fs/inode-state "all unused ..." (fs/inode.c)
 //   dentries        fs/dentry-state "all unused age want negative ..." (fs/dcache.c); negative is 0 before 5.0
-//   conntrack       net/stat/nf_conntrack, whose column entries is of the whole table, repeated in each line; if it is
-//                   missing, net/netfilter/nf_conntrack_count (nf_conntrack_standalone.c)
-//   arp_cache, ndisc_cache  net/stat/*: a line of names, then a line per CPU in hexadecimal (net/core/neighbour.c); entries
-//                   is of the whole table, repeated in each line
+//   conntrack       net/stat/nf_conntrack, whose column `entries` repeats the total in each line; if it is missing,
+//                   net/netfilter/nf_conntrack_count (nf_conntrack_standalone.c)
+//   arp_cache, ndisc_cache  net/stat/*: a line of names, then a line per CPU in hexadecimal (net/core/neighbour.c); the
+//                   column `entries` repeats the total in each line
 //   threads         loadavg "0.00 0.00 0.00 running/all last" (fs/proc/loadavg.c)
 //   keys            key-users, a line per user: "uid: usage keys/instantiated keys/limit bytes/limit" (security/keys/proc.c)
 //   aio_events      fs/aio-nr (fs/aio.c)

@@ -21,7 +21,7 @@ class SnapshotPool {
   /// A snapshot to build, or nullptr if readers hold all the others; the published one then stays.
   RenderedSnapshot* free_snapshot();
 
-  /// Frees each snapshot's memory before it is built again, to be taken anew as needed.
+  /// Frees each snapshot's memory before it is built again, which then allocates what it needs.
   void shrink();
 
   /// Publishes a snapshot from free_snapshot().

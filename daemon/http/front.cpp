@@ -91,7 +91,7 @@ bool HttpFront::adopt(UniqueFd connection, Endpoint peer) {
 
 HttpConnection* HttpFront::add(UniqueFd descriptor, Endpoint peer, std::size_t listener) {
   if (HttpConnection* const excess = connections_.too_many(client_of(peer.address)); excess != nullptr) {
-    // Clients that do not read are equally worthless, and the newest costs least.
+    // Clients that do not read are all alike, and rejecting the newest costs least.
     if (has_small_window(descriptor.get())) {
       ++evictions_;
       reset_on_close(descriptor.get());
@@ -298,7 +298,7 @@ void HttpFront::take(UniqueFd descriptor, Endpoint peer, std::size_t listener) {
 
 // ---- one connection -----------------------------------------------------------------------------------------------------
 
-// Also what a client sends while it gets its last response, which is discarded.
+// Discards what a client sends while it gets its last response.
 void HttpFront::receive(HttpConnection& connection) {
   const bool discards = connection.state == State::kSent && connection.closes;
   const std::size_t seen = discards ? 0 : connection.input.size();
@@ -351,8 +351,8 @@ void HttpFront::send(HttpConnection& connection) {
   }
 }
 
-// The kernel has the whole response. Returns true if the front must look at the connection at once: to poll it, or
-// because it is polling it already, which keeps a closed connection open. A connection that only awaits its client's
+// Called when the kernel has the whole response. Returns true if the front must look at the connection at once: to start
+// polling it, or to stop, because polling keeps a closed connection open. A connection that only awaits its client's
 // acknowledgement can wait for the front's next look; there is one while a worker has a connection.
 bool HttpFront::finish(HttpConnection& connection) {
   const TimePoint now = options_.clock.now();
@@ -401,7 +401,7 @@ void HttpFront::expire(TimePoint now) {
 void HttpFront::expire(HttpConnection& connection, TimePoint now) {
   switch (connection.state) {
     case State::kReading:
-      // What the client sent has been read, so closing does not discard this.
+      // The client's bytes have been read, so closing does not discard this response.
       (void)::send(connection.descriptor, kLate.data(), kLate.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       drop(connection);
       break;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Part of `cmake --install`: the service file and the default configuration. At install time, because only then is the prefix
-# known (`cmake --install --prefix`), on which both their places and the paths in the service file depend.
+# Part of `cmake --install`: installs the service file and the default configuration. Their places and the paths in the
+# service file depend on the prefix, which is only known now (`cmake --install --prefix`).
 #
 # In: MEMSTAT_SOURCE (the tree), MEMSTAT_SYSTEM (Linux, FreeBSD, ...), MEMSTAT_BINDIR and MEMSTAT_SYSCONFDIR (absolute or
 # below CMAKE_INSTALL_PREFIX). DESTDIR from the environment precedes every path that is written to, but no path inside a
@@ -25,7 +25,7 @@ function(install_with_paths file directory permissions)
     list(POP_FRONT replacements from to)
     string(FIND "${text}" "${from}" place)
     if(place EQUAL -1)
-      message(FATAL_ERROR "${file} no longer names ${from}: mend daemon/package/install_service.cmake")
+      message(FATAL_ERROR "${file} no longer contains ${from}: update daemon/package/install_service.cmake")
     endif()
     string(REPLACE "${from}" "${to}" text "${text}")
   endwhile()
@@ -49,9 +49,9 @@ endif()
 # Keep a configuration that was edited.
 set(name memstatd.yaml)
 if(EXISTS "$ENV{DESTDIR}${configuration}")
-  file(READ "$ENV{DESTDIR}${configuration}" there)
+  file(READ "$ENV{DESTDIR}${configuration}" installed)
   file(READ "${MEMSTAT_SOURCE}/config/memstatd.yaml" shipped)
-  if(NOT there STREQUAL shipped)
+  if(NOT installed STREQUAL shipped)
     set(name memstatd.yaml.new)
     message(STATUS "Kept ${configuration}; the default is in the same directory as ${name}")
   endif()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `cpack -G DEB` runs this once the trees of all packages are laid out. It does what Debian's policy requires beyond `cmake
+# `cpack -G DEB` runs this after it has laid out the trees of all packages. It does what Debian's policy requires beyond `cmake
 # --install`: manual pages are compressed, each package has its change log, and directories are accessible whatever the umask
 # is.
 foreach(part ${CPACK_COMPONENTS_ALL})

@@ -72,8 +72,8 @@ constexpr std::string_view kAllowed =
     "fstatfs fstatfs64 access faccessat faccessat2 readlink readlinkat getcwd getdents getdents64 mkdir mkdirat "
     "rmdir unlink unlinkat rename renameat renameat2 symlink symlinkat ftruncate ftruncate64 fallocate fsync "
     "fdatasync sync_file_range fadvise64 fadvise64_64 chmod fchmod fchmodat umask utimensat utimensat_time64 "
-    // Sockets. No connect: the daemon makes no outgoing connections, and what reads root's statistics should not be
-    // able to. No bind and no listen: HttpListeners has done both before.
+    // Sockets. No connect: the daemon makes no outgoing connections, and a process that reads root's statistics should
+    // not be able to. No bind and no listen: HttpListeners has done both before.
     "accept accept4 getsockname getpeername getsockopt setsockopt shutdown recv recvfrom "
     "recvmsg recvmmsg send ";
 

@@ -26,7 +26,7 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   /// Starts the thread that writes the lines. Must be called after privileges are dropped, since no thread may exist before.
-  /// Until then the logging thread writes the line if standard error accepts it at once; otherwise a later call writes it.
+  /// Until then write() itself writes the line if standard error accepts it at once; otherwise a later call writes it.
   /// Errors: std::system_error.
   void start_thread();
 

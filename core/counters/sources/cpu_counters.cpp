@@ -2,13 +2,13 @@
 // Events counted by CPUs, by CPU: cache and TLB misses, page faults, context switches (perf_event_open(2)). They are not in
 // files, so the kernel view reads a table (counters/counter_table.h) that the source makes from its own descriptors:
 //
-//   left_out dTLB-load-misses: this CPU, or the virtual machine that shows it, does not have the event
+//   left_out dTLB-load-misses: this CPU does not have the event, or the virtual machine hides it
 //   cpu 0 set memory enabled_ns 10000214 running_ns 10000214 minor-faults 17 81355 major-faults 0 12
 //   end 1
 //
-// A line `cpu` has the times since the previous read and, for each event, the increase of the counter since then, and the
-// total since memstatd opened it, to which the increase is added scaled by the times. The last line has the number of such
-// lines.
+// A line `cpu` has the times since the previous read and, for each event, the increase of the counter since then and the
+// total since memstatd opened it. The total is the sum of the increases, each scaled by its times. The last line has the
+// number of such lines.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -46,7 +46,7 @@ struct AttachRequest {
   std::uint32_t place = 0;  ///< For kAttach: the number that kAdd returned.
   AttachPoint point = {};   ///< For kAdd.
 };
-/// An answer. It carries a descriptor exactly if something was attached.
+/// An answer. It carries a descriptor if and only if a program was attached.
 struct AttachAnswer {
   std::int32_t error = 0;   ///< 0 or an errno.
   std::uint32_t place = 0;  ///< The number in the request; for kAdd, the new one.

@@ -47,7 +47,7 @@ class GovernedPrograms {
   /// so that they can be attached again. Errors: those of `attach`.
   Result<void> attach(CostMeter& meter, const std::function<Result<void>()>& attach, AttachedPrograms& programs,
                       Governor& governor);
-  /// Lets the governor judge. Detaches the programs on its decision, and attaches them for a trial when it is due.
+  /// Runs the governor. Detaches the programs if it decides so, and attaches them for a trial when it is due.
   /// Returns what the kernel reports on them.
   ProgramFacts look(std::uint64_t events, AttachedPrograms& programs, Governor& governor);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The types that libbpf's headers for BPF programs need, so that building the programs takes no kernel headers; and
- * what the programs share. Thread safety: types only. */
+ * the types that the programs share. Thread safety: types only. */
 #pragma once
 
 typedef unsigned char __u8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Makes programs on frequent events cheaper. memstatd writes the mask while the programs run, and each program reads
  * it before anything else. C, for both. Thread safety: one writer, memstatd; a program that sees the old value
- * counts one event by it. */
+ * counts one event with it. */
 #pragma once
 
 #define MEMSTAT_SAMPLING_MOST 63 /* maximum mask: one moment in 64 */

@@ -5,7 +5,7 @@
 #pragma once
 
 #define MEMSTAT_CACHE_NAME_SIZE 256   /* B, with the NUL; longer ones are truncated */
-#define MEMSTAT_CACHE_NODES 128       /* nodes of one cache that have slabs of it; further ones are in the sums only */
+#define MEMSTAT_CACHE_NODES 128       /* nodes with slabs of one cache; further nodes are in the sums only */
 #define MEMSTAT_CACHE_CPUS 1024       /* the same for CPUs that hold free objects: 16 KiB of the kernel's 32 per cache */
 #define MEMSTAT_CACHE_KNOWN_LISTS 512 /* caches of which a CPU's free objects are remembered: 12 KiB a CPU */
 #define MEMSTAT_CACHE_LONGEST_LIST                                                                                \

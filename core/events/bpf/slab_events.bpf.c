@@ -166,7 +166,7 @@ static __always_inline void count_size(struct memstat_slab_totals* totals, __u64
   if (gfp.has_sizes) totals->kmalloc_sizes[memstat_size_bucket(size)] += weight;
 }
 
-// Some kernels (6.12) report such a kmalloc() twice: from inside the allocator, and with its caller.
+// Some kernels (6.12) report a large kmalloc() twice: from inside the allocator, and with its caller.
 static __always_inline void count_large(struct memstat_slab_totals* totals, struct raw_arguments* arguments, __u64 weight) {
   const __u64 site = arguments->values[0];
   const __u64 object = arguments->values[1];

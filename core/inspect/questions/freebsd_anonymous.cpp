@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Resident memory: ki_rssize of kern.proc.proc. This kernel does not count anonymous pages apart from those of mapped
+// Resident memory: ki_rssize of kern.proc.proc. This kernel does not count anonymous pages separately from those of mapped
 // files, and shared pages count in each process.
 #include "core/base/arithmetic.h"
 #include "core/inspect/freebsd_processes.h"

@@ -41,7 +41,7 @@ Result<void> look(Inspector& inspector) {
   auto walked = walk_statuses(inspector, [&](std::uint64_t pid, std::string_view status) {
     const auto uid = status_number(status, "Uid");
     const std::uint64_t threads = status_number(status, "Threads").value_or(1);
-    if (!uid || *uid == 0) return;  // root, and threads of the kernel, are exempt
+    if (!uid || *uid == 0) return;  // root and kernel threads are exempt
     User& user = users[std::to_string(*uid)];
     user.tasks += std::min(threads, UINT64_MAX - user.tasks);
     auto process = parse_status(status, {});

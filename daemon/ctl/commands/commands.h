@@ -24,7 +24,7 @@ struct Command {
   Group group;
   const char* help;                 ///< One line for --help.
   const char* examples;             ///< Command lines, a line each, for the end of the command's --help.
-  std::span<const Option> options;  ///< And arguments.
+  std::span<const Option> options;  ///< Options and arguments.
   /// Reads what it needs and makes the report. Throws std::bad_alloc.
   Report (*run)(const CommandLine& options);
   const char* alias = "";  ///< A former name, which is still accepted; "" for none.
@@ -41,7 +41,7 @@ struct Command {
 MEMSTAT_COMMANDS(MEMSTAT_DECLARATION)
 #undef MEMSTAT_DECLARATION
 
-/// All of them, in the order of the help text. Static.
+/// All commands, in the order of the help text. Static.
 std::span<const Command* const> commands();
 
 /// The command of that name or alias; nullptr when no command has it.

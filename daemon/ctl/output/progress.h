@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waiting: a progress line on standard error, if that is a terminal, and an end by ^C.
+// Waits with a progress line on standard error, if that is a terminal, and waits that ^C ends.
 #pragma once
 
 #include <csignal>
@@ -39,8 +39,8 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// Waits until the monotonic clock reaches `due_ns`. Returns false immediately once a signal has arrived, even
-  /// earlier.
+  /// Waits until the monotonic clock reaches `due_ns`. Returns false as soon as a signal arrives, or if one has arrived
+  /// before.
   bool wait_until(std::int64_t due_ns);
   /// Whether a signal has arrived.
   bool has_come();
