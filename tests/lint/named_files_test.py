@@ -15,6 +15,7 @@ KERNELS = {"include", "linux", "sys"}  # also begin the paths of kernel headers
 PLACES = ("core", "config", "daemon", "rc.d", "dashboards", "tests")
 CODE = {".h", ".cpp", ".c"}
 SCRIPTS = {".py", ".sh", ".cmake", ""}
+DOCUMENTS = {".md", ".3", ".5", ".7", ".8"}
 
 
 def comment_lines(path, text):
@@ -24,7 +25,7 @@ def comment_lines(path, text):
         for found in (COMMENT if suffix in CODE else HASH).finditer(text):
             for offset, line in enumerate(found.group().split("\n")):
                 yield text.count("\n", 0, found.start()) + 1 + offset, line
-    elif suffix == ".md":
+    elif suffix in DOCUMENTS:
         yield from enumerate(text.split("\n"), 1)
 
 
@@ -46,7 +47,7 @@ def main():
     files += [path.name for path in findings.ROOT.iterdir() if path.is_file()]
     rooms = {part for file in files for part in file.split("/")[:-1]}
     check = lambda path, text: list(problems(path, text, ["core/base/text.h", "tests/size"], {"core", "base"}))
-    assert check("a.cpp", "// see base/gone.h") and check("a.h", "// see gone.h") and check("a.md", "`core/base/gone.cpp`") and check("a.py", "# gone_test.py has it")
+    assert check("a.cpp", "// see base/gone.h") and check("a.h", "// see gone.h") and check("a.md", "`core/base/gone.cpp`") and check("a.8", ".Pq base/gone_test.cpp .") and check("a.py", "# gone_test.py has it")
     assert not check("a.cpp", "// base/text.h; mm/slub.c; linux/mm.h\nf(\"base/gone.h\");") and not check("a.md", "NAME_test.cpp, text.h")
     readable = [file for file in files if not file.startswith(("tests/fixtures/", "tests/support/grafana_schema/", "daemon/web/uplot/", "tests/support/freebsd_headers/"))]
     found = []
