@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/model/system_metric.h"
 
-#include <atomic>
 #include <bit>
 #include <charconv>
 #include <functional>
@@ -9,6 +8,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
+#include "core/base/unique_number.h"
 
 namespace memstat {
 namespace {
@@ -86,8 +86,7 @@ void StagedStatistics::add(const SystemMetric& metric, std::uint64_t bits, std::
     entries_[count_++].bits = bits;
     return;
   }
-  static std::atomic<std::uint64_t> last_version{0};
-  version_ = ++last_version;
+  version_ = unique_number();
   remove_after(count_);
   entries_.push_back(make_entry(metric, bits, labels));
   ++count_;

@@ -546,11 +546,7 @@ bool Poller::poll_or_throw(std::int64_t now_ns) {
                     {.boot_ns = boot_time_ns_, .now_ns = clock_.realtime_ns()}, extras(rendered.tier));
     snapshot->realtime_ns = options_.realtime_ns ? options_.realtime_ns() : clock_.realtime_ns();
     remember(*snapshot, now_ns);
-    note_evidence(*snapshot, now_ns);
-    if (selection_.choose(rendered, now_ns, builder_->listings(), *snapshot)) {
-      (void)evidence_.current();  // while the snapshot still has all types
-      snapshot->keep_rows(selection_.kept());
-    }
+    note_evidence_and_select(rendered, now_ns, *snapshot);
     if (options_.renders) prepare_pages(rendered, *snapshot);
     snapshot->polled_ns = begin_ns;
     polling_ns_ += clock_.monotonic_ns() - begin_ns;

@@ -116,7 +116,8 @@ class Poller : public SourceStatuses, public Diagnostician {
   [[nodiscard]] SnapshotExtras extras(Tier tier);
   void remember(const Snapshot& snapshot, std::int64_t now_ns);
   void note_unread_sources();
-  void note_evidence(const Snapshot& snapshot, std::int64_t now_ns);
+  /// The evidence is of all types, also of those that are then removed from the snapshot.
+  void note_evidence_and_select(const RenderOptions& rendered, std::int64_t now_ns, Snapshot& snapshot);
   void publish_findings() const;
   void release_peak(std::size_t series);
   /// A bit for each allocator that the sources of this system read.

@@ -29,12 +29,15 @@ void Poller::look_for_growth(std::int64_t now_ns) {
   polling_ns_ = 0;
 }
 
-void Poller::note_evidence(const Snapshot& snapshot, std::int64_t now_ns) {
+void Poller::note_evidence_and_select(const RenderOptions& rendered, std::int64_t now_ns, Snapshot& snapshot) {
   if (std::exchange(has_new_states_, false)) note_unread_sources();
   const EvidenceSystem system = view_->os() == OperatingSystem::kLinux ? EvidenceSystem::kLinux : EvidenceSystem::kFreeBsd;
   const bool is_filtered = !config_.filters.include.empty() || !config_.filters.exclude.empty();
   evidence_.update(snapshot, {.system = system, .is_filtered = is_filtered, .sources = unread_, .growing = growth_.growing},
                    now_ns);
+  if (!selection_.choose(rendered, now_ns, builder_->listings(), snapshot)) return;
+  (void)evidence_.current();
+  snapshot.keep_rows(selection_.kept());
 }
 
 Findings Poller::findings() const {

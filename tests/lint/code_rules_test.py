@@ -25,9 +25,9 @@ RULES = [
      {"core/collect/kernel_messages.cpp", "core/collect/mount_sizes_linux.cpp", "core/events/attach/attach_again_linux.cpp", "core/events/attach/bpf_kernel.cpp", "core/events/memuse/control_groups.cpp",
       "core/events/memuse/kernel_symbols.cpp", "core/events/memuse/memuse_linux.cpp"},
      "opens a file without the KernelView, so recordings, replays and failing reads of tests miss it"),
-    # EventBudget, HelperOfProcess and PublishedCounters lock; the filter is filled once, before there are threads.
+    # EventBudget, HelperOfProcess and PublishedCounters lock; the filter is filled once, before there are threads; unique_number() is atomic.
     ("statics", re.compile(r"^ +(static|thread_local static) (?!const|constexpr|EventBudget budget;|HelperOfProcess helper;|PublishedCounters counters;"
-                           r"|std::array<sock_filter, BPF_MAXINSNS> program;)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),
+                           r"|std::array<sock_filter, BPF_MAXINSNS> program;|std::atomic<std::uint64_t> last_unique_number\{)[\w:<>,& *]+ \w+( = [^;(]*|\{[^;]*\})?;"),
      ("core", "config", "daemon"), set(), "is shared by all threads; make it constant, or lock inside and name it in this rule"),
     ("literals", re.compile(r'[\w)]"? "[^"]*" "[^"]*"'), ("core", "config", "daemon"), set(), "is two literals; write one"),
 ]
