@@ -9,6 +9,7 @@ namespace memstat {
 
 /// The extent of a page: each tier includes the smaller ones.
 enum class Tier : std::uint8_t { kMinimal, kDefault, kFull };
+inline constexpr std::size_t kTierCount = 3;
 
 enum class MetricKind : std::uint8_t { kGauge, kCounter, kHistogram };
 

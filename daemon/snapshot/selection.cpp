@@ -12,7 +12,6 @@ constexpr double kClearlyTimes = 1.25;
 constexpr double kClearlyBytes = 4096;
 
 /// Figures that give a type one series each, by tier.
-constexpr std::size_t kTierCount = 3;
 std::array<FigureSet, kTierCount> figures_by_tier(MetricScope scope) {
   std::array<FigureSet, kTierCount> figures{};
   for (const MetricDescriptor& metric : metric_catalogue()) {
@@ -26,13 +25,7 @@ std::array<FigureSet, kTierCount> figures_by_tier(MetricScope scope) {
 }  // namespace
 
 std::uint64_t machine_series_of(const RenderOptions& options, const Snapshot& snapshot) {
-  if (!options.types) return 0;
-  std::uint64_t series = 0;
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope != MetricScope::kSystem || metric.tier > options.tier) continue;
-    series += snapshot.samples(metric.figure).size() * series_per_sample(metric);
-  }
-  return series;
+  return options.types ? snapshot.machine_series(options.tier) : 0;
 }
 
 std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, std::size_t row) {

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "core/base/no_figure.h"
+#include "core/base/unique_number.h"
 
 namespace memstat {
 namespace {
@@ -187,6 +188,11 @@ RowLabels allocator_labels(Allocator allocator) {
           .has_type = false};
 }
 
+void Snapshot::keep_first_rows(std::size_t count) {
+  rows_.resize(count);
+  labels_.resize(count == 0 ? 0 : rows_.back().label_offset + rows_.back().label_size);
+}
+
 void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
   const auto is_dropped = [keep](const auto& one) { return keep[one.row] == 0; };
   const auto keep_blocks = [&](auto& blocks, std::uint32_t Row::*place) {
@@ -215,12 +221,12 @@ void Snapshot::keep_rows(std::span<const std::uint8_t> keep) {
     }
     rows_[kept++] = entry;
   }
-  rows_.resize(kept);
-  labels_.resize(label_end);
+  keep_first_rows(kept);
   labels_.append({kPadding.data(), kPadding.size()});
 }
 
 void SnapshotBuilder::render_label(const MemoryType& type, std::int64_t now_ns, Label& label) {
+  label.id = unique_number();
   label.first_seen_ns = now_ns;
   label.is_escaped = type.name().find_first_of("\\\"\n") != std::string::npos;
   label.text = "{allocator=\"";
@@ -416,6 +422,12 @@ void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all
     }
   }
   snapshot.sample_labels_size_ = out.size();
+  snapshot.machine_series_ = {};
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope != MetricScope::kSystem) continue;
+    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier)
+      snapshot.machine_series_[tier] += snapshot.samples(metric.figure).size() * series_per_sample(metric);
+  }
   for (const StagedStatistics* staged : all) snapshot.shapes_.push_back(staged->shape());
 }
 
@@ -423,7 +435,7 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
   const bool is_same =
       std::equal(all.begin(), all.end(), snapshot.shapes_.begin(), snapshot.shapes_.end(),
                  [](const StagedStatistics* staged, const auto& shape) { return staged->shape() == shape; });
-  if (!is_same) place_samples(all, snapshot);
+  if (!is_same || all.empty()) place_samples(all, snapshot);
   snapshot.more_labels_.resize(snapshot.sample_labels_size_);  // without the details of an earlier poll
   snapshot.histograms_.clear();
   snapshot.bucket_counts_.clear();
@@ -438,12 +450,11 @@ void SnapshotBuilder::add_statistics(std::span<const StagedStatistics* const> al
 
 void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
   ++builds_;
-  snapshot.rows_.clear();
+  rows_ = 0;
   snapshot.allocator_figures_ = {};
   snapshot.unlisted_types_ = {};
   snapshot.series_dropped = 0;
   listings_.clear();
-  snapshot.labels_.clear();
   snapshot.cpu_blocks_.clear();
   snapshot.cpu_values_.clear();
   snapshot.node_blocks_.clear();
@@ -465,16 +476,25 @@ void SnapshotBuilder::begin(const MemoryTypeList& list, Snapshot& snapshot) {
 void SnapshotBuilder::add_row(Allocator allocator, FigureSet present, std::span<const std::uint64_t> values, Label& label,
                               Snapshot& snapshot) {
   label.build = builds_;
-  label.row = static_cast<std::uint32_t>(snapshot.rows_.size());
-  snapshot.rows_.push_back({.figures = present,
-                            .label_offset = static_cast<std::uint32_t>(snapshot.labels_.size()),
-                            .label_size = static_cast<std::uint32_t>(label.text.size()),
-                            .allocator_size = static_cast<std::uint8_t>(to_string(allocator).size()),
-                            .is_escaped = label.is_escaped,
-                            .allocator = allocator,
-                            .number = label.number,
-                            .first_seen_ns = label.first_seen_ns});
-  snapshot.labels_.append(label.text);
+  label.row = rows_++;
+  // The rows usually are those of the build before.
+  if (label.row == snapshot.rows_.size() || snapshot.rows_[label.row].label_id != label.id) {
+    snapshot.keep_first_rows(label.row);
+    const std::size_t offset = snapshot.labels_.size();
+    snapshot.labels_.append(label.text);
+    snapshot.rows_.push_back({.label_offset = static_cast<std::uint32_t>(offset),
+                              .label_size = static_cast<std::uint32_t>(label.text.size()),
+                              .allocator_size = static_cast<std::uint8_t>(to_string(allocator).size()),
+                              .is_escaped = label.is_escaped,
+                              .allocator = allocator,
+                              .number = label.number,
+                              .first_seen_ns = label.first_seen_ns,
+                              .label_id = label.id});
+  }
+  Snapshot::Row& row = snapshot.rows_[label.row];
+  row.figures = present;
+  row.cpu_block = row.node_block = 0;
+  row.has_detail = false;
   listings_.push_back(&label.listing);
   for (FigureSet left = present; left != 0; left &= left - 1) {
     const auto figure = static_cast<std::size_t>(std::countr_zero(left));
@@ -551,6 +571,7 @@ void SnapshotBuilder::build(MemoryTypeList& list, const std::array<FieldMask, kA
     if (extras.has_details[allocator]) add_detail(*type, is_first, label, snapshot);
   }
   for (const Suppressed& suppressed : suppressed_) snapshot.rows_[suppressed.row].figures &= ~suppressed.figures;
+  snapshot.keep_first_rows(rows_);
   snapshot.labels_.append({kPadding.data(), kPadding.size()});
   std::erase_if(snapshot.details_, [&](const Snapshot::Detail& detail) { return !snapshot.rows_[detail.row].has_detail; });
   snapshot.kernel_log.assign(extras.kernel_log);

@@ -109,6 +109,7 @@ class Snapshot {
     Allocator allocator = Allocator::kUnknown;
     std::uint32_t number = 0;        ///< as in History: small, reused after the name is forgotten
     std::int64_t first_seen_ns = 0;  ///< since 1970; 0: unknown
+    std::uint64_t label_id = 0;      ///< of the name; unique in the process
 
     /// `labels` must be the snapshot's label_bytes().
     [[nodiscard]] RowLabels labels(const char* labels) const {
@@ -194,6 +195,8 @@ class Snapshot {
     return std::span(machine_samples_).subspan(range.begin, range.end - range.begin);
   }
 
+  /// Series of all samples on a page of this tier.
+  [[nodiscard]] std::uint64_t machine_series(Tier tier) const { return machine_series_[static_cast<std::size_t>(tier)]; }
   /// Snapshots with the same shapes have the same samples in the same places, but other values.
   [[nodiscard]] std::span<const StagedStatistics::Shape> shapes() const { return shapes_; }
 
@@ -241,10 +244,12 @@ class Snapshot {
  private:
   friend class SnapshotBuilder;
 
-  std::vector<Row> rows_;
-  Buffer labels_;
+  std::vector<Row> rows_;  // while it is built, those of the build before follow
+  Buffer labels_;          // in row order
   /// Makes room for these figures of all rows.
   void add_columns(FigureSet figures);
+  /// Removes the other rows with their labels.
+  void keep_first_rows(std::size_t count);
   struct SampleRange {
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
@@ -274,7 +279,8 @@ class Snapshot {
   std::vector<StagedStatistics::Shape> shapes_;  // those of the samples, by source
   std::vector<std::uint32_t> sample_of_entry_;   // the sample of each entry of all statistics, in order
   std::size_t sample_labels_size_ = 0;           // bytes of more_labels_
-  Buffer more_labels_;                           // of samples, then of details
+  std::array<std::uint64_t, kTierCount> machine_series_{};
+  Buffer more_labels_;  // of samples, then of details
   std::vector<std::uint64_t> size_classes_;
   std::array<std::uint32_t, kAllocatorCount> unlisted_types_{};
   std::array<std::uint32_t, kAllocatorCount> allocator_figures_{};  // bit sets of AllocatorFigure
@@ -311,14 +317,16 @@ class SnapshotBuilder {
 
  private:
   struct Label {
+    // Members that each poll touches come first, to share cache lines.
+    std::uint64_t build = 0;  // the build for which `row` is valid
+    std::uint32_t row = 0;
+    std::uint32_t detail = 0;  // its detail's index + 1
+    std::uint64_t id = 0;
+    Listing listing;
     std::string text;
     std::int64_t first_seen_ns = 0;
     bool is_escaped = false;
     std::uint32_t number = 0;  // row number
-    std::uint64_t build = 0;   // the build for which `row` is valid
-    std::uint32_t row = 0;
-    std::uint32_t detail = 0;  // its detail's index + 1
-    Listing listing;
   };
   static void render_label(const MemoryType& type, std::int64_t now_ns, Label& label);
   std::uint32_t free_number();
@@ -340,6 +348,7 @@ class SnapshotBuilder {
   std::vector<std::uint32_t> free_numbers_;
   std::uint32_t numbers_ = History::kNamedSeries;  // assigned or free
   std::uint64_t builds_ = 0;
+  std::uint32_t rows_ = 0;  // of this build so far
   std::vector<Listing*> listings_;
   /// Figures suppressed because types of one name disagree.
   struct Suppressed {

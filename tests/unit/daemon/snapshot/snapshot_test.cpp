@@ -279,6 +279,35 @@ TEST_F(SnapshotTest, NothingOfTheListIsNeededAnyMore) {
   EXPECT_EQ(snapshot.value(Field::kBytes, 0), 3U);
 }
 
+TEST_F(SnapshotTest, RowsFollowTheTypesThatComeGoAndAreOmitted) {
+  const auto poll = [this](std::initializer_list<std::string_view> names) {
+    StagingBuilder staging;
+    for (const std::string_view name : names) staging.type(std::string(name), {{Field::kBytes, name.size()}});
+    types_.poll(staging);
+  };
+  const auto rows = [this] {
+    std::vector<std::string> found;
+    for (std::size_t row = 0; row < types_.snapshot.row_count(); ++row) {
+      const RowLabels labels = types_.snapshot.rows()[row].labels(types_.snapshot.label_bytes().data());
+      found.push_back(std::string(labels.escaped_type()) + "=" + std::to_string(types_.snapshot.value(Field::kBytes, row)));
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  poll({"a", "bb\"", "ccc"});
+  const Texts all{"a=1", "bb\\\"=3", "ccc=3"};
+  EXPECT_EQ(rows(), all);
+  const std::array<std::uint8_t, 3> kept{1, 0, 0};
+  types_.snapshot.keep_rows(kept);
+  EXPECT_EQ(rows().size(), 1U);
+  poll({"a", "bb\"", "ccc"});
+  EXPECT_EQ(rows(), all) << "what was omitted is back";
+  poll({"bb\"", "ccc", "dddd"});
+  EXPECT_EQ(rows(), Texts({"bb\\\"=3", "ccc=3", "dddd=4"}));
+  poll({"ccc"});
+  EXPECT_EQ(rows(), Texts({"ccc=3"}));
+}
+
 TEST_F(SnapshotTest, TypesAndFiguresThatComeLaterFindRoom) {
   types_.poll(StagingBuilder().type("type 7", {{Field::kBytes, 7}}));
   EXPECT_EQ(value(Field::kBytes, "type 7"), 7U);
