@@ -103,23 +103,23 @@ class MemoryType {
   std::size_t row_ = 0;
   FieldMask fields_;
   CpuFieldMask cpu_fields_;
-  std::uint32_t ordinal_;
-  std::uint32_t duplicates_ = 1;
+  NodeFieldMask node_fields_;
   std::uint64_t last_seen_generation_ = 0;
   std::uint64_t first_seen_generation_ = 0;
+  std::uint32_t cpu_count_ = 0;
+  std::uint32_t node_count_ = 0;
+  std::uint32_t ordinal_;
   Allocator allocator_;
   bool is_present_ = false;
-  Figures figures_;
-  std::string name_;
   CpuFigures cpu_figures_;
-  std::uint32_t cpu_count_ = 0;
+  NodeFigures node_figures_;
+  std::string name_;
+  Figures figures_;
+  std::string detail_;
+  MemoryType* previous_ = nullptr;
   std::uint64_t mark_ = 0;       // scratch mark for the list's walks
   std::uint64_t insertion_ = 0;  // insertion number: larger is nearer the head
-  MemoryType* previous_ = nullptr;
-  NodeFigures node_figures_;
-  NodeFieldMask node_fields_;
-  std::uint32_t node_count_ = 0;
-  std::string detail_;
+  std::uint32_t duplicates_ = 1;
 };
 
 }  // namespace memstat

@@ -18,6 +18,11 @@ NodeFigures NodeFigures::with_room_for(const Staging& staging, NodeFieldMask fie
 
 void NodeFigures::take(const Staging& staging, const StagedType& type, NodeFieldMask fields) noexcept {
   const NodeFieldMask staged = staging.node_fields();
+  if (staged == fields_ && fields == fields_ && node_count_ == staging.node_count()) {  // as usual
+    const std::span<const std::uint64_t> figures = staging.node_figures(type);
+    std::copy(figures.begin(), figures.end(), values_.get());
+    return;
+  }
   for (std::uint32_t node = 0; node < node_count_; ++node) {
     const bool is_staged = node < staging.node_count();
     for_each_of(fields & fields_, [&](NodeField field) {

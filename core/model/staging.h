@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -158,6 +159,10 @@ class Staging {
   /// valid until the next type is added.
   [[nodiscard]] std::uint64_t& node_figure(const StagedType& type, NodeField field, std::uint32_t node) {
     return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];
+  }
+  /// All figures of a type: [node][field by rank].
+  [[nodiscard]] std::span<const std::uint64_t> node_figures(const StagedType& type) const {
+    return std::span(node_figures_).subspan(type.nodes_, node_count_ * node_fields_.size());
   }
   [[nodiscard]] std::uint64_t node_figure(const StagedType& type, NodeField field, std::uint32_t node) const {
     return node_figures_[type.nodes_ + node * node_fields_.size() + node_fields_.rank(field)];

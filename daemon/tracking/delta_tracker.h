@@ -54,25 +54,26 @@ struct ConfiguredLimit {
 struct TrackedType {
   static constexpr std::size_t kGrowthSamples = 16;
 
+  // Members that each poll touches come first, to share cache lines.
+  std::uint64_t epoch = 0;         ///< configuration version of the cached values
   std::uint64_t bytes = 0;         ///< B at the last poll; negative values are taken as 0
   std::uint64_t objects = 0;       ///< at the last poll
   std::int64_t delta_bytes = 0;    ///< since the previous poll
   std::int64_t delta_objects = 0;  ///< since the previous poll
   bool has_delta_bytes = false;    ///< false at first sight
   bool has_delta_objects = false;  ///< false at first sight
-  FieldMask seen;                  ///< figures tracked since first sight, including temporarily missing ones
-  bool is_over_limit = false;
   bool has_growth = false;
-  double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight if shorter
-  std::uint64_t resets = 0;            ///< drops of a counter larger than skew
-  std::uint64_t limit_hits = 0;
-  ConfiguredLimit limit;               ///< from the configuration, cached
+  bool is_over_limit = false;
   bool is_filtered = false;            ///< whether the configuration excludes it from the page, cached
   bool had_failures_or_waits = false;  ///< whether failures or sleeps grew, or the limit was hit, since first sight
   bool wants_cpus = false;             ///< whether per-CPU counters are tracked and exported, cached
-  std::uint64_t epoch = 0;             ///< configuration version of the cached values
+  FieldMask seen;                      ///< figures tracked since first sight, including temporarily missing ones
+  double growth_bytes_per_second = 0;  ///< over the growth window, or since first sight if shorter
   std::uint64_t first_sample = 0;      ///< number of the type's first growth sample
   std::uint64_t last_sample = 0;       ///< number of its newest one
+  ConfiguredLimit limit;               ///< from the configuration, cached
+  std::uint64_t resets = 0;            ///< drops of a counter larger than skew
+  std::uint64_t limit_hits = 0;
   std::array<std::uint64_t, kGrowthSamples> growth_samples{};  ///< B, by sample number modulo kGrowthSamples
 };
 
