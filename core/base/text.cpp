@@ -2,6 +2,7 @@
 #include "core/base/text.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <utility>
 #include <vector>
@@ -13,6 +14,21 @@ namespace memstat {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// The first blank at or after `at`, or the end.
+std::size_t find_blank(std::string_view text, std::size_t at) {
+  constexpr std::uint64_t kLowBits = 0x0101010101010101U;
+  // The lowest bit found is exact; a carry may add others only above it.
+  for (; std::endian::native == std::endian::little && at + 8 <= text.size(); at += 8) {
+    const auto bytes = load<std::uint64_t>(text, at);
+    const std::uint64_t no_space = bytes ^ kLowBits * ' ';
+    const std::uint64_t no_tab = bytes ^ kLowBits * '\t';
+    const std::uint64_t found = (((no_space - kLowBits) & ~no_space) | ((no_tab - kLowBits) & ~no_tab)) & kLowBits << 7U;
+    if (found != 0) return at + static_cast<std::size_t>(std::countr_zero(found)) / 8;
+  }
+  while (at < text.size() && !is_blank(text[at])) ++at;
+  return at;
+}
 
 /// Whether the valid UTF-8 sequence of `length` bytes is a control character: C0, DEL or C1.
 bool is_control(std::string_view text, std::size_t length) {
@@ -89,8 +105,7 @@ bool next_name(std::string_view& rest, std::string_view& name) {
 bool next_word(std::string_view& rest, std::string_view& word) {
   std::size_t begin = 0;
   while (begin < rest.size() && is_blank(rest[begin])) ++begin;
-  std::size_t end = begin;
-  while (end < rest.size() && !is_blank(rest[end])) ++end;
+  const std::size_t end = find_blank(rest, begin);
   word = rest.substr(begin, end - begin);
   rest.remove_prefix(end);
   return !word.empty();

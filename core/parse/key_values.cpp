@@ -23,6 +23,8 @@ std::optional<std::size_t> read_keyed_numbers(std::string_view text, std::span<K
   std::string_view line;
   std::size_t expected = 0;  // index after the number found last
   std::size_t missing = numbers.size();
+  std::uint64_t wanted = 0;
+  for (const KeyedNumber& number : numbers) wanted |= bit_of_key(number.key);
   while (missing > 0) {
     const std::size_t offset = text.size() - rest.size();
     if (!next_line(rest, line)) break;
@@ -35,6 +37,7 @@ std::optional<std::size_t> read_keyed_numbers(std::string_view text, std::span<K
       std::string_view key;
       if (!next_word(line, key)) continue;
       if (key.ends_with(':')) key.remove_suffix(1);
+      if (key.empty() || (wanted & bit_of_key(key)) == 0) continue;
       index = 0;
       while (index < numbers.size() && numbers[index].key != key) ++index;
       if (index == numbers.size()) continue;

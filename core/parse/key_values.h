@@ -26,6 +26,11 @@ constexpr std::array<KeyedNumber, kCount> keyed_numbers(const std::array<std::st
   return numbers;
 }
 
+/// Hashes a key, which must not be empty, to one of 64 bits; most keys get different ones.
+inline std::uint64_t bit_of_key(std::string_view key) {
+  return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
+}
+
 /// Fills `numbers` from `text` in one pass. Fastest if they are in the order of the text. Of duplicate names the first line
 /// counts. Returns the offset of the first wanted line whose value is not a number of at most 64 bits, or nothing on
 /// success. Allocates nothing.

@@ -23,11 +23,6 @@ std::string_view zone_of_kind(std::string_view kind) {
   return is_word && kind.size() <= kMaxKindSize ? kind : std::string_view();
 }
 
-/// Hashes a name to one of 64 bits; most names get different ones.
-std::uint64_t bit_of(std::string_view key) {
-  return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
-}
-
 }  // namespace
 
 void ZoneCounters::add(std::string_view key, std::uint64_t value) {
@@ -42,7 +37,7 @@ void ZoneCounters::add(std::string_view key, std::uint64_t value) {
 std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<KeyedNumber> numbers, ZoneCounters& zones) {
   for (KeyedNumber& number : numbers) number.value.reset();
   std::uint64_t wanted = 0;
-  for (const KeyedNumber& number : numbers) wanted |= bit_of(number.key);
+  for (const KeyedNumber& number : numbers) wanted |= bit_of_key(number.key);
   std::string_view rest = text;
   std::size_t expected = 0;  // index after the number found last
   while (!rest.empty()) {
@@ -60,7 +55,7 @@ std::optional<std::size_t> read_vm_counters(std::string_view text, std::span<Key
       zones.add(key, *value);
       continue;
     }
-    if ((wanted & bit_of(key)) == 0) continue;
+    if ((wanted & bit_of_key(key)) == 0) continue;
     for (std::size_t tried = 0; tried < numbers.size(); ++tried) {
       KeyedNumber& number =
           numbers[expected + tried < numbers.size() ? expected + tried : expected + tried - numbers.size()];

@@ -52,6 +52,26 @@ TEST(NextWord, SkipsBlanksAndTabs) {
   EXPECT_FALSE(next_word(rest, word));
 }
 
+TEST(NextWord, EndsAtTheFirstBlankOfAnyPlace) {
+  for (std::size_t size = 1; size < 20; ++size) {
+    for (const char blank : {' ', '\t'}) {
+      // Bytes that differ from a blank in the lowest bit, before and after it.
+      for (const char near : {'!', '\b', 'a', '\xa0'}) {
+        const std::string text = std::string(size, near) + blank + near + " \tlast-word";
+        std::string_view rest = text;
+        std::string_view word;
+        ASSERT_TRUE(next_word(rest, word));
+        EXPECT_EQ(word, std::string(size, near));
+        ASSERT_TRUE(next_word(rest, word));
+        EXPECT_EQ(word, std::string(1, near));
+        ASSERT_TRUE(next_word(rest, word));
+        EXPECT_EQ(word, "last-word");
+        EXPECT_FALSE(next_word(rest, word));
+      }
+    }
+  }
+}
+
 TEST(Trim, CutsBothSides) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim(" \n"), "");
