@@ -2,8 +2,7 @@
 #include "daemon/telemetry/log.h"
 
 #include <poll.h>
-#include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/sink.h>
+#include <spdlog/sinks/base_sink-inl.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -27,29 +26,19 @@ static_assert(static_cast<int>(LogLevel::kTrace) == spdlog::level::trace &&
 spdlog::level::level_enum to_spdlog(LogLevel level) { return static_cast<spdlog::level::level_enum>(level); }
 
 /// Passes spdlog's formatted lines to the queue. Thread safety: safe.
-class QueueSink final : public spdlog::sinks::sink {
+class QueueSink final : public spdlog::sinks::base_sink<Mutex> {
  public:
   explicit QueueSink(LogQueue& queue) : queue_(queue) {}
 
-  void log(const spdlog::details::log_msg& message) override {
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
-    const MutexLock lock(mutex_);
     formatter_->format(message, line);
     queue_.push({line.data(), line.size()});
   }
-  void flush() override {}
-  void set_pattern(const std::string& pattern) override {
-    set_formatter(std::make_unique<spdlog::pattern_formatter>(pattern));
-  }
-  void set_formatter(std::unique_ptr<spdlog::formatter> formatter) override {
-    const MutexLock lock(mutex_);
-    formatter_ = std::move(formatter);
-  }
+  void flush_() override {}
 
- private:
   LogQueue& queue_;
-  Mutex mutex_;
-  std::unique_ptr<spdlog::formatter> formatter_ MEMSTAT_GUARDED_BY(mutex_) = std::make_unique<spdlog::pattern_formatter>();
 };
 
 }  // namespace

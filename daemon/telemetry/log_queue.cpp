@@ -8,9 +8,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
+#include <string>
 #include <thread>
-#include <vector>
 
 #include "core/base/mutex.h"
 #include "core/base/thread_name.h"
@@ -34,18 +33,19 @@ bool is_writable(int descriptor, milliseconds longest) {
 }  // namespace
 
 struct LogQueue::State {
-  State(int to, std::size_t capacity, const Clock& its_clock) : descriptor(to), clock(its_clock), ring(capacity) {}
+  State(int to, std::size_t room, const Clock& its_clock) : descriptor(to), clock(its_clock), capacity(room) {
+    pending.reserve(capacity);
+  }
 
   const int descriptor;
   const Clock& clock;
+  const std::size_t capacity;
   std::atomic<std::uint64_t> dropped{0};
 
   Mutex mutex;
-  CondVar has_lines;  // for the thread
-  CondVar has_moved;  // for flush() and the destructor
-  std::vector<char> ring MEMSTAT_GUARDED_BY(mutex);
-  std::size_t begin MEMSTAT_GUARDED_BY(mutex) = 0;
-  std::size_t used MEMSTAT_GUARDED_BY(mutex) = 0;
+  CondVar has_lines;                              // for the thread
+  CondVar has_moved;                              // for flush() and the destructor
+  std::string pending MEMSTAT_GUARDED_BY(mutex);  // never more than `capacity`, so that it allocates once
   /// A piece is being written, or a thread is about to take one.
   bool is_writing MEMSTAT_GUARDED_BY(mutex) = false;
   bool has_thread MEMSTAT_GUARDED_BY(mutex) = false;
@@ -53,34 +53,10 @@ struct LogQueue::State {
   bool has_ended MEMSTAT_GUARDED_BY(mutex) = false;
   std::thread thread;  // belongs to the owner once has_thread is set
 
-  bool put(std::string_view line) MEMSTAT_REQUIRES(mutex) {
-    if (line.size() > ring.size() - used) return false;
-    const std::size_t end = (begin + used) % ring.size();
-    const std::size_t first = std::min(line.size(), ring.size() - end);
-    std::memcpy(ring.data() + end, line.data(), first);
-    std::memcpy(ring.data(), line.data() + first, line.size() - first);
-    used += line.size();
-    return true;
-  }
-
-  /// Copies the next bytes, which stay in the ring until drop().
-  std::size_t peek(std::array<char, kPieceBytes>& piece) const MEMSTAT_REQUIRES(mutex) {
-    const std::size_t size = std::min(used, piece.size());
-    const std::size_t first = std::min(size, ring.size() - begin);
-    std::memcpy(piece.data(), ring.data() + begin, first);
-    std::memcpy(piece.data() + first, ring.data(), size - first);
-    return size;
-  }
-
-  void drop(std::size_t size) MEMSTAT_REQUIRES(mutex) {
-    begin = (begin + size) % ring.size();
-    used -= size;
-  }
-
   /// Writes one piece with the lock released. Requires pending bytes and that no other thread is writing.
   void write_piece() MEMSTAT_REQUIRES(mutex) {
     std::array<char, kPieceBytes> piece;
-    const std::size_t size = peek(piece);
+    const std::size_t size = pending.copy(piece.data(), piece.size());
     is_writing = true;
     mutex.unlock();
     const ssize_t written = ::write(descriptor, piece.data(), size);
@@ -88,11 +64,11 @@ struct LogQueue::State {
     mutex.lock();
     is_writing = false;
     if (written >= 0) {
-      drop(static_cast<std::size_t>(written));
+      pending.erase(0, static_cast<std::size_t>(written));
     } else if (failure != EINTR && failure != EAGAIN) {  // a log that is closed takes nothing, now or later
       dropped +=
           static_cast<std::uint64_t>(std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
-      drop(size);
+      pending.erase(0, size);
     }
     has_moved.notify_all();
   }
@@ -101,14 +77,14 @@ struct LogQueue::State {
     name_thread("memstatd-log");
     MutexLock lock(mutex);
     while (!must_end) {
-      if (used == 0) {
+      if (pending.empty()) {
         has_lines.wait(mutex);
         continue;
       }
       lock.unlock();
       const bool takes = is_writable(descriptor, kBetweenLooks);
       lock.lock();
-      if (takes && used != 0 && !must_end) write_piece();
+      if (takes && !pending.empty() && !must_end) write_piece();
     }
     has_ended = true;
     has_moved.notify_all();
@@ -136,15 +112,16 @@ LogQueue::~LogQueue() {
 
 void LogQueue::push(std::string_view line) noexcept {
   MutexLock lock(state_->mutex);
-  if (!state_->put(line)) {
+  if (line.size() > state_->capacity - state_->pending.size()) {
     ++state_->dropped;
     return;
   }
+  state_->pending += line;
   if (state_->has_thread) {
     state_->has_lines.notify_one();
     return;
   }
-  while (state_->used != 0 && !state_->is_writing && is_writable(state_->descriptor, milliseconds(0))) {
+  while (!state_->pending.empty() && !state_->is_writing && is_writable(state_->descriptor, milliseconds(0))) {
     state_->write_piece();
   }
 }
@@ -163,15 +140,15 @@ bool LogQueue::flush(milliseconds longest) noexcept {
   if (state_->has_thread) {
     state_->has_lines.notify_one();
     return state_->has_moved.wait_until(state_->mutex, due,
-                                        [this]() MEMSTAT_REQUIRES(state_->mutex) { return state_->used == 0; });
+                                        [this]() MEMSTAT_REQUIRES(state_->mutex) { return state_->pending.empty(); });
   }
-  while (state_->used != 0) {
+  while (!state_->pending.empty()) {
     const auto left = std::chrono::duration_cast<milliseconds>(due - state_->clock.now());
     if (left.count() <= 0) return false;
     lock.unlock();
     const bool takes = is_writable(state_->descriptor, std::min(left, kBetweenLooks));
     lock.lock();
-    if (takes && state_->used != 0 && !state_->is_writing) state_->write_piece();
+    if (takes && !state_->pending.empty() && !state_->is_writing) state_->write_piece();
   }
   return true;
 }
