@@ -163,17 +163,6 @@ HttpResponse short_answer(int status, std::string_view why) {
   return plain(status, std::string(mg_get_response_code_text(nullptr, status)).append(": ").append(why).append("\n"));
 }
 
-}  // namespace
-
-std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
-  for (const HttpHeader& header : headers) {
-    if (equals_ignoring_case(header.name, name)) return header.value;
-  }
-  return {};
-}
-
-namespace {
-
 class CivetwebServer final : public HttpServer {
  public:
   CivetwebServer(HttpServerOptions options, HttpListeners listeners, HttpHandler handler)
@@ -434,6 +423,13 @@ class CivetwebServer final : public HttpServer {
 };
 
 }  // namespace
+
+std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
+  for (const HttpHeader& header : headers) {
+    if (equals_ignoring_case(header.name, name)) return header.value;
+  }
+  return {};
+}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpHandler handler) {
   auto listeners = HttpListeners::open(options.listen);

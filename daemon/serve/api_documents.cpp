@@ -149,6 +149,17 @@ std::string_view runbook_of(const Snapshot& snapshot, std::size_t row) {
   return "MemstatLeakSuspected";
 }
 
+/// Processes that the kernel killed within the last hour, as far as the history reaches.
+std::optional<std::uint64_t> recent_kills(const History* history) {
+  constexpr std::int64_t kHour = 3600;
+  if (history == nullptr || !history->is_on()) return std::nullopt;
+  const History::Samples samples = history->samples(kHour, 2);
+  const auto named = std::find(samples.names.begin(), samples.names.end(), kKillsSeries);
+  if (named == samples.names.end()) return std::nullopt;
+  const auto kills = samples.of(static_cast<std::size_t>(named - samples.names.begin()));
+  return kills.empty() || kills.front() == 0 || kills.back() < kills.front() ? 0 : kills.back() - kills.front();
+}
+
 }  // namespace
 
 std::string types_document(const Snapshot& snapshot, const ApiRequest& request) {
@@ -320,21 +331,6 @@ std::string sources_document(const Snapshot& snapshot, std::span<const SourceSta
   for (const SelfMetrics::Value& own : metrics.values()) json.field(own.name, own.value);
   return json.finish();
 }
-
-namespace {
-
-/// Processes that the kernel killed within the last hour, as far as the history reaches.
-std::optional<std::uint64_t> recent_kills(const History* history) {
-  constexpr std::int64_t kHour = 3600;
-  if (history == nullptr || !history->is_on()) return std::nullopt;
-  const History::Samples samples = history->samples(kHour, 2);
-  const auto named = std::find(samples.names.begin(), samples.names.end(), kKillsSeries);
-  if (named == samples.names.end()) return std::nullopt;
-  const auto kills = samples.of(static_cast<std::size_t>(named - samples.names.begin()));
-  return kills.empty() || kills.front() == 0 || kills.back() < kills.front() ? 0 : kills.back() - kills.front();
-}
-
-}  // namespace
 
 std::string events_document(const Snapshot& snapshot) {
   JsonWriter json;

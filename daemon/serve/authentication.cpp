@@ -45,6 +45,27 @@ HttpResponse busy() {
   return response;
 }
 
+std::optional<std::string> decode_base64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.size() % 4 != 0) return {};
+  std::size_t padding = 0;
+  for (; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
+  std::string bytes;
+  std::uint32_t bits = 0;
+  unsigned have = 0;
+  for (const char c : text) {
+    const std::size_t value = kDigits.find(c);
+    if (value == std::string_view::npos) return {};
+    bits = bits << 6U | static_cast<std::uint32_t>(value);
+    have += 6;
+    if (have < 8) continue;
+    have -= 8;
+    bytes += static_cast<char>(bits >> have & 0xFFU);
+  }
+  if ((bits & ((1U << have) - 1)) != 0) return {};  // reject other encodings of the same bytes
+  return bytes;
+}
+
 }  // namespace
 
 bool has_bcrypt_hash(const std::string& password, const std::string& hash) {
@@ -176,31 +197,6 @@ void Authentication::run() {
     answered_.notify_all();
   }
 }
-
-namespace {
-
-std::optional<std::string> decode_base64(std::string_view text) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  if (text.size() % 4 != 0) return {};
-  std::size_t padding = 0;
-  for (; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
-  std::string bytes;
-  std::uint32_t bits = 0;
-  unsigned have = 0;
-  for (const char c : text) {
-    const std::size_t value = kDigits.find(c);
-    if (value == std::string_view::npos) return {};
-    bits = bits << 6U | static_cast<std::uint32_t>(value);
-    have += 6;
-    if (have < 8) continue;
-    have -= 8;
-    bytes += static_cast<char>(bits >> have & 0xFFU);
-  }
-  if ((bits & ((1U << have) - 1)) != 0) return {};  // reject other encodings of the same bytes
-  return bytes;
-}
-
-}  // namespace
 
 std::optional<Credentials> parse_basic_credentials(std::string_view value) {
   constexpr std::string_view kScheme = "Basic ";

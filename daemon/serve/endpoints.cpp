@@ -171,6 +171,27 @@ std::chrono::steady_clock::time_point scrape_deadline(const HttpRequest& request
          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(patience));
 }
 
+/// The state of the machine in one sentence, as verdict() of daemon/web/view.js has it.
+std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
+  const auto counted = [](std::size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  if (!diagnosis.findings.empty()) {
+    const std::size_t more = diagnosis.findings.size() - 1;
+    return diagnosis.findings[0].headline + "." +
+           (more == 0 ? "" : " " + counted(more, "more finding") + ": memstatctl why.");
+  }
+  if (!has_types) return "There are no memory types: no source has reported any.";
+  return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " examined, " +
+         std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
+}
+
+HttpResponse not_allowed(const std::string& allowed) {
+  HttpResponse response = plain(405, "Method not allowed; use " + allowed + ".\n");
+  response.headers.emplace_back("Allow", allowed);
+  return response;
+}
+
 }  // namespace
 
 HttpResponse Pages::metrics(const HttpRequest& request) {
@@ -198,31 +219,6 @@ HttpResponse Pages::ready(const HttpRequest&) {
   }
   return plain(503, text);
 }
-
-namespace {
-
-/// The state of the machine in one sentence, as verdict() of daemon/web/view.js has it.
-std::string verdict_of(const Diagnosis& diagnosis, bool has_types) {
-  const auto counted = [](std::size_t count, const std::string& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-  };
-  if (!diagnosis.findings.empty()) {
-    const std::size_t more = diagnosis.findings.size() - 1;
-    return diagnosis.findings[0].headline + "." +
-           (more == 0 ? "" : " " + counted(more, "more finding") + ": memstatctl why.");
-  }
-  if (!has_types) return "There are no memory types: no source has reported any.";
-  return "Nothing is wrong: " + counted(diagnosis.ruled_out.size(), "cause") + " examined, " +
-         std::to_string(diagnosis.not_checked.size()) + " could not be checked.";
-}
-
-HttpResponse not_allowed(const std::string& allowed) {
-  HttpResponse response = plain(405, "Method not allowed; use " + allowed + ".\n");
-  response.headers.emplace_back("Allow", allowed);
-  return response;
-}
-
-}  // namespace
 
 HttpResponse Pages::plain_page(const HttpRequest&) {
   std::string html(kPlainHead);
