@@ -6,19 +6,18 @@
 #include <memory>
 #include <string>
 
+#include "core/base/not_copyable.h"
 #include "core/base/unique_fd.h"
 #include "core/capture/recording_view.h"
 
 namespace memstat {
 
 /// Writes all reads through view() as a capture, to a new directory or archive.
-class KernelRecording {
+class KernelRecording : NotCopyable {
  public:
   /// Starts a recording of `inner`. Errors: kData if `output` exists; file system errors with the path.
   static Result<std::unique_ptr<KernelRecording>> begin(const std::shared_ptr<KernelView>& inner, const std::string& output,
                                                         std::uint64_t max_bytes);
-  KernelRecording(const KernelRecording&) = delete;
-  KernelRecording& operator=(const KernelRecording&) = delete;
 
   /// The view to read through. Keeps everything it needs alive.
   [[nodiscard]] std::shared_ptr<RecordingKernelView> view() const { return view_; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/not_copyable.h"
 #include "core/capture/tar.h"
 
 namespace memstat {
@@ -16,13 +17,8 @@ namespace memstat {
 Result<std::unique_ptr<PieceSource>> open_archive_stream(const std::string& name, int fd);
 
 /// The output of a packer. Errors: system_error with the name.
-class ArchiveSink {
+class ArchiveSink : public Interface {
  public:
-  ArchiveSink() = default;
-  ArchiveSink(const ArchiveSink&) = delete;
-  ArchiveSink& operator=(const ArchiveSink&) = delete;
-  virtual ~ArchiveSink() = default;
-
   virtual Result<void> write(std::string_view bytes) = 0;
   /// Writes buffered data. Must be the last call.
   virtual Result<void> finish() = 0;

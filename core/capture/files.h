@@ -12,6 +12,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 
@@ -23,13 +24,8 @@ enum class FileKind : std::uint8_t { kAbsent, kFile, kDirectory, kLink, kOther }
 /// The files of one capture by relative path: "000000/fs/proc/stat"; "" is the capture itself. Paths must be safe
 /// (is_safe_relative_path). Successful lookups allocate only what they return. Errors: system_error and kData with the full
 /// path. Thread safety: concurrent reads are safe.
-class CaptureFiles {
+class CaptureFiles : public Interface {
  public:
-  CaptureFiles() = default;
-  CaptureFiles(const CaptureFiles&) = delete;
-  CaptureFiles& operator=(const CaptureFiles&) = delete;
-  virtual ~CaptureFiles() = default;
-
   /// The capture's name in messages: the path of its directory or archive.
   [[nodiscard]] virtual const std::string& name() const = 0;
   virtual Result<FileKind> kind(std::string_view path) const = 0;

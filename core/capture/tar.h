@@ -9,18 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 
 namespace memstat {
 
 /// The bytes of an archive in pieces.
-class PieceSource {
+class PieceSource : public Interface {
  public:
-  PieceSource() = default;
-  PieceSource(const PieceSource&) = delete;
-  PieceSource& operator=(const PieceSource&) = delete;
-  virtual ~PieceSource() = default;
-
   /// The next bytes, valid until the next call; "" at the end.
   virtual Result<std::string_view> next() = 0;
 };

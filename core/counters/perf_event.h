@@ -9,6 +9,8 @@
 #include <memory>
 #include <span>
 
+#include "core/base/not_copyable.h"
+
 namespace memstat::counters {
 
 // Types of events: enum perf_type_id. Numbers from 6 on are assigned by the kernel, one per PMU, in
@@ -46,13 +48,8 @@ enum class PerfControl : std::uint8_t {
 };
 
 /// Thread safety: that of the kernel. read and control do not allocate and may run in a signal handler.
-class PerfEventApi {
+class PerfEventApi : public Interface {
  public:
-  PerfEventApi() = default;
-  PerfEventApi(const PerfEventApi&) = delete;
-  PerfEventApi& operator=(const PerfEventApi&) = delete;
-  virtual ~PerfEventApi() = default;
-
   /// Returns a descriptor, or -errno. `thread` 0: the calling thread, -1: any; `cpu` -1: any; `group` -1: the first
   /// event of a new one. A read of a group's first event returns: number of events, ns enabled, ns running, then the
   /// counts in the order of opening.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 #include "daemon/http/connections.h"
@@ -24,12 +25,10 @@ namespace memstat {
 /// Maximum size of a request header.
 inline constexpr std::size_t kMaxHeaderBytes = 8192;
 
-class HttpFront {
+class HttpFront : NotCopyable {
  public:
   HttpFront(HttpServerOptions options, HttpListeners listeners);
   ~HttpFront() { stop(); }
-  HttpFront(const HttpFront&) = delete;
-  HttpFront& operator=(const HttpFront&) = delete;
 
   /// Starts the thread.
   Result<void> start();

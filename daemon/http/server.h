@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "daemon/http/listeners.h"
 #include "daemon/http/message.h"
@@ -50,7 +51,7 @@ struct HttpServerOptions {
 };
 
 /// A running server. Thread safety: addresses() is safe; start, stop and the destructor must be called by one thread.
-class HttpServer {
+class HttpServer : public Interface {
  public:
   /// Listens, and starts the threads. They inherit the caller's privileges and filters, so call this after privileges
   /// are dropped; signals are blocked in them. From then on the process ignores SIGPIPE. The error's `path` is the
@@ -73,11 +74,6 @@ class HttpServer {
   /// Stops listening, closes all connections and ends the threads. Waits for running handlers, but not for clients.
   /// Idempotent.
   virtual void stop() = 0;
-
-  HttpServer() = default;
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
-  virtual ~HttpServer() = default;
 };
 
 }  // namespace memstat

@@ -8,16 +8,16 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/not_copyable.h"
+
 namespace memstat {
 
 /// Use around getpwnam() and the like: if glibc (2.36) runs out of memory there, it aborts or crashes instead of
 /// failing (nss_database.c, lines 291 and 402). While this object exists, that ends the process with a message on
 /// standard error and status 1. Thread safety: none; the process has one thread when it looks up accounts.
-class AccountLookup {
+class AccountLookup : NotCopyable {
  public:
   AccountLookup();
-  AccountLookup(const AccountLookup&) = delete;
-  AccountLookup& operator=(const AccountLookup&) = delete;
   ~AccountLookup();
 
  private:

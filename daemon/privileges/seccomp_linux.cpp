@@ -30,6 +30,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/not_copyable.h"
 #include "core/base/text.h"
 
 #if defined(MEMSTAT_HAVE_SECCOMP)
@@ -124,14 +125,12 @@ constexpr NeededCall kNeededToAttach[] = {{"mmap", 2, PROT_READ | PROT_WRITE},
                                           {"bpf", 0, kOpenRawTracepoint},
                                           {"bpf", 0, kCreateLink}};
 
-class Filter {
+class Filter : NotCopyable {
  public:
   Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
   ~Filter() {
     if (context_ != nullptr) seccomp_release(context_);
   }
-  Filter(const Filter&) = delete;
-  Filter& operator=(const Filter&) = delete;
 
   void rule(std::uint32_t action, std::string_view name, std::initializer_list<scmp_arg_cmp> conditions = {}) {
     const int number = seccomp_syscall_resolve_name(std::string(name).c_str());

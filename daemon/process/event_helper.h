@@ -5,19 +5,18 @@
 #include <memory>
 
 #include "config/config.h"
+#include "core/base/not_copyable.h"
 #include "core/events/attach/attach_helper.h"
 #include "daemon/process/watched_helper.h"
 
 namespace memstat {
 
 /// Thread safety: start() and keep_if_needed() before threads exist, then watch() in one thread; is_lost() in any.
-class EventHelper {
+class EventHelper : NotCopyable {
  public:
   /// Both must outlive this object.
   EventHelper(Log& log, SelfMetrics& metrics);
   ~EventHelper() { events::set_process_helper(nullptr); }
-  EventHelper(const EventHelper&) = delete;
-  EventHelper& operator=(const EventHelper&) = delete;
 
   /// Forks the helper if an enabled source lists helper capabilities. Must be called before anything is opened, so that the
   /// helper inherits nothing. A failure is only logged: sources then work, but cannot attach again.

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "config/config.h"
+#include "core/base/not_copyable.h"
 #include "core/kernel/reader_process.h"
 #include "daemon/process/watched_helper.h"
 
@@ -20,12 +21,10 @@ inline constexpr bool kSandboxWantsReader = false;
 #endif
 
 /// Thread safety: start() and seal() before threads exist, then watch() in one thread; is_lost() in any.
-class KernelReader {
+class KernelReader : NotCopyable {
  public:
   /// Both must outlive this object.
   KernelReader(Log& log, SelfMetrics& metrics);
-  KernelReader(const KernelReader&) = delete;
-  KernelReader& operator=(const KernelReader&) = delete;
 
   /// Whether the sandbox is on and needs the process.
   static bool is_wanted(const Config& config) { return config.sandbox && kSandboxWantsReader; }

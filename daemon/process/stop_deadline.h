@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 #include "core/base/sanitizer.h"
 
 namespace memstat {
@@ -29,7 +30,7 @@ inline constexpr std::chrono::milliseconds kRecordingTime = kStopTime * 5;  // D
 
 /// A thread that waits for a stop that hangs. Created at startup, because at the end there may be no memory for a
 /// thread. Thread safety: one thread.
-class StopDeadline {
+class StopDeadline : NotCopyable {
  public:
   struct Times {
     std::chrono::milliseconds patience;  ///< Without any progress.
@@ -39,8 +40,6 @@ class StopDeadline {
   explicit StopDeadline(std::function<void(std::string_view)> on_expiry, const Clock& clock = system_clock());
   /// Ends the thread without expiry.
   ~StopDeadline();
-  StopDeadline(const StopDeadline&) = delete;
-  StopDeadline& operator=(const StopDeadline&) = delete;
 
   /// `step`: the work that begins now, a literal.
   void begin(Times times, std::string_view step);

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 #include "daemon/http/server.h"
 
 namespace memstat {
@@ -33,7 +34,7 @@ std::optional<Credentials> parse_basic_credentials(std::string_view value);
 bool has_bcrypt_hash(const std::string& password, const std::string& hash);
 
 /// Thread safety: refuse() is safe; the rest belongs to one thread.
-class Authentication {
+class Authentication : NotCopyable {
  public:
   /// Names and password hashes, all of the same cost. Empty: everyone is admitted.
   using Users = std::map<std::string, std::string, std::less<>>;
@@ -46,8 +47,6 @@ class Authentication {
   explicit Authentication(Users users, Verify verify = has_bcrypt_hash);
   /// Rejects waiting requests.
   ~Authentication();
-  Authentication(const Authentication&) = delete;
-  Authentication& operator=(const Authentication&) = delete;
 
   /// Nothing if the request is admitted, otherwise its response: 401, or 503 if too many are waiting. An unknown name takes
   /// as long as a wrong password.

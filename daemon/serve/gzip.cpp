@@ -61,7 +61,7 @@ struct GzipCompressor::State {
 };
 
 /// Borrows an idle state, or a new one, and returns it on destruction. Returning cannot fail, because its place is reserved.
-class GzipCompressor::Borrowed {
+class GzipCompressor::Borrowed : NotCopyable {
  public:
   explicit Borrowed(GzipCompressor& owner) : owner_(owner) {
     const MutexLock lock(owner_.mutex_);
@@ -77,8 +77,6 @@ class GzipCompressor::Borrowed {
     const MutexLock lock(owner_.mutex_);
     owner_.idle_.push_back(std::move(state_));
   }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
   State& operator*() { return *state_; }
 
  private:

@@ -12,6 +12,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 
 namespace memstat {
 
@@ -38,12 +39,10 @@ void append_gzip_end(std::string& out, std::string_view last, std::uint32_t crc,
 
 /// Compresses pages. Keeps its states (365 KB each) for reuse, as many as there were concurrent calls; only one if each page
 /// is compressed under its cache's lock. Thread safety: safe.
-class GzipCompressor {
+class GzipCompressor : NotCopyable {
  public:
   GzipCompressor();
   ~GzipCompressor();
-  GzipCompressor(const GzipCompressor&) = delete;
-  GzipCompressor& operator=(const GzipCompressor&) = delete;
 
   /// Replaces `out` with the gzip of `pieces` in order, as one member; the format permits several, but curl fails on a
   /// second one and browsers drop it. Equal bytes in equal pieces give equal output (no time stamp). `out` must not be among

@@ -9,6 +9,7 @@
 
 #include "config/values.h"
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 #include "daemon/exposition/snapshot_pool.h"
@@ -44,7 +45,7 @@ class Textfile {
 /// Writes the text page after each poll on a separate thread, so that a disk that hangs does not stop the polls. If pages
 /// arrive while one is being written, only the last of them is written. Thread safety: notify() is safe; the rest belongs to
 /// one thread.
-class TextfileWriter {
+class TextfileWriter : NotCopyable {
  public:
   /// Called once for a failure, and once for the recovery.
   using Log = std::function<void(LogLevel, std::string_view)>;
@@ -53,8 +54,6 @@ class TextfileWriter {
   TextfileWriter(Textfile file, const SnapshotPool& pool, const SelfMetrics& metrics, Log log);
   /// Waits for the current write.
   ~TextfileWriter();
-  TextfileWriter(const TextfileWriter&) = delete;
-  TextfileWriter& operator=(const TextfileWriter&) = delete;
 
   void notify();
 

@@ -8,13 +8,14 @@
 #include <string_view>
 
 #include "config/config.h"
+#include "core/base/not_copyable.h"
 
 namespace memstat {
 
 /// The daemon's log. Control characters in a message are written as \xNN, so that a message is always one line. No call
 /// waits for the reader of the log. Lines wait in a queue of kCapacityBytes; lines that do not fit are dropped and counted,
 /// and the next one that fits is preceded by a line with their number. Thread safety: safe.
-class Log {
+class Log : NotCopyable {
  public:
   static constexpr std::size_t kCapacityBytes = std::size_t{128} << 10;
 
@@ -22,8 +23,6 @@ class Log {
   explicit Log(const LogConfig& config, int descriptor = 2);
   /// Writes pending lines, waiting at most LogQueue::kLastWait.
   ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
 
   /// Starts the thread that writes the lines. Must be called after privileges are dropped, since no thread may exist before.
   /// Until then write() itself writes the line if standard error accepts it at once; otherwise a later call writes it.

@@ -10,19 +10,18 @@
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "core/base/not_copyable.h"
 
 namespace memstat {
 
 /// A bounded queue of whole lines, and the thread that writes them. Thread safety: safe.
-class LogQueue {
+class LogQueue : NotCopyable {
  public:
   /// Lines go to `descriptor`, which the caller owns and must keep open until the process ends. `capacity_bytes` limits all
   /// pending lines.
   LogQueue(int descriptor, std::size_t capacity_bytes, const Clock& clock = system_clock());
   /// Writes pending lines for at most kLastWait, and abandons a thread that is stuck in a write.
   ~LogQueue();
-  LogQueue(const LogQueue&) = delete;
-  LogQueue& operator=(const LogQueue&) = delete;
 
   static constexpr std::chrono::milliseconds kLastWait{300};
 

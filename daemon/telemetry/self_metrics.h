@@ -13,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/not_copyable.h"
 #include "core/kernel/kernel_view.h"
 #include "daemon/exposition/format.h"
 
@@ -33,12 +34,10 @@ enum class RecordingOutcome : std::uint8_t {
 };
 
 /// Updates and serializes the daemon's own series. Updating existing series allocates nothing. Thread safety: safe.
-class SelfMetrics {
+class SelfMetrics : NotCopyable {
  public:
   explicit SelfMetrics(std::string_view version, const Clock& clock = system_clock());
   ~SelfMetrics();
-  SelfMetrics(const SelfMetrics&) = delete;
-  SelfMetrics& operator=(const SelfMetrics&) = delete;
 
   void source_succeeded(std::string_view source, const SourceReport& report);
   void source_failed(std::string_view source, ErrorCode code, double read_seconds);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
 #include "core/events/attach/attach_helper.h"
@@ -63,11 +64,9 @@ Result<ObjectPointer> open_programs(std::span<const unsigned char> elf);
 Result<std::size_t> load_programs(bpf_object* object);
 
 /// Memory of a BPF map that is shared with the kernel.
-class SharedMap {
+class SharedMap : NotCopyable {
  public:
   SharedMap() = default;
-  SharedMap(const SharedMap&) = delete;
-  SharedMap& operator=(const SharedMap&) = delete;
   ~SharedMap();
   /// `is_written`: map it writable, otherwise read-only.
   Result<void> open(const bpf_map* map, std::size_t size, bool is_written = false);

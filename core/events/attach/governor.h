@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/not_copyable.h"
 #include "core/events/table/table.h"
 
 namespace memstat::events {
@@ -70,11 +71,9 @@ struct GovernorFacts {
 void add_governor(TableWriter& rows, const GovernorFacts& facts);
 
 /// Governs one table: decides on sampling and detaching.
-class Governor {
+class Governor : NotCopyable {
  public:
   Governor(std::uint64_t budget_ppm, EventBudget& shared) : shared_(shared) { facts_.budget_ppm = budget_ppm; }
-  Governor(const Governor&) = delete;
-  Governor& operator=(const Governor&) = delete;
   ~Governor();
 
   /// Starts with the programs attached and `events` counted so far.

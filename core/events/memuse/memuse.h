@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/events/memuse/control_groups.h"
 
@@ -73,13 +74,8 @@ struct MemuseTable {
 
 /// Watches until finish(). Nothing is pinned: the programs go away with this object or with the process, however it
 /// ends.
-class MemuseWatch {
+class MemuseWatch : public Interface {
  public:
-  MemuseWatch() = default;
-  MemuseWatch(const MemuseWatch&) = delete;
-  MemuseWatch& operator=(const MemuseWatch&) = delete;
-  virtual ~MemuseWatch() = default;
-
   /// Progress, for display.
   virtual Result<MemuseCounts> counts() = 0;
   /// Detaches, and returns the blocks in use.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/not_copyable.h"
 #include "core/events/attach/governor.h"
 #include "core/events/bpf/site_layout.h"
 #include "core/events/bpf/sizes.h"
@@ -65,11 +66,9 @@ struct CallTally : SiteTally {
 };
 
 /// Callers by recent weight.
-class CallerTable {
+class CallerTable : NotCopyable {
  public:
   explicit CallerTable(const SiteLimits& limits);
-  CallerTable(const CallerTable&) = delete;
-  CallerTable& operator=(const CallerTable&) = delete;
 
   /// Takes the events since the last look, at the monotonic time `now_ns`. When slots get scarce, it reclaims those
   /// without events for kIdleLooks looks. The kernel may write at the same time.

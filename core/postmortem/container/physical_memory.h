@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/ascii.h"
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 
 namespace memstat::postmortem {
@@ -19,13 +20,8 @@ enum class Machine : std::uint8_t { kX86, kArm64 };
 std::string_view to_string(Machine machine);
 
 /// Reads a dump without loading it as a whole.
-class PhysicalMemory {
+class PhysicalMemory : public Interface {
  public:
-  PhysicalMemory() = default;
-  PhysicalMemory(const PhysicalMemory&) = delete;
-  PhysicalMemory& operator=(const PhysicalMemory&) = delete;
-  virtual ~PhysicalMemory() = default;
-
   /// The path of the dump, for messages.
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual Machine machine() const = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/kernel/open_view.h"
 
@@ -20,13 +21,8 @@ struct KvmSymbol {
 };
 
 /// The used part of libkvm, which exists only on FreeBSD.
-class KvmHandle {
+class KvmHandle : public Interface {
  public:
-  KvmHandle() = default;
-  KvmHandle(const KvmHandle&) = delete;
-  KvmHandle& operator=(const KvmHandle&) = delete;
-  virtual ~KvmHandle() = default;
-
   /// kvm_read(3): number of bytes read; negative on errors.
   virtual std::ptrdiff_t read(std::uint64_t address, char* to, std::size_t size) = 0;
   /// kvm_nlist(3): 0, the number of symbols not found, or negative on errors.

@@ -6,19 +6,15 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 #include "core/postmortem/kernel/btf.h"
 
 namespace memstat::postmortem {
 
 /// The memory of a crashed kernel, or of the running one.
-class KernelMemory {
+class KernelMemory : public Interface {
  public:
-  KernelMemory() = default;
-  KernelMemory(const KernelMemory&) = delete;
-  KernelMemory& operator=(const KernelMemory&) = delete;
-  virtual ~KernelMemory() = default;
-
   [[nodiscard]] virtual const Btf& types() const = 0;
 
   /// Reads exactly `size` bytes of kernel virtual memory. Errors: kKvmShortRead, kIo.

@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/not_copyable.h"
+
 namespace memstat::ctl {
 
 /// A progress line on the terminal. Shows nothing in the first second.
-class Progress {
+class Progress : NotCopyable {
  public:
   Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
   ~Progress() { finish(); }
 
   /// Replaces the text, at most ten times per second.
@@ -32,11 +32,9 @@ void wait_ns(std::int64_t window_ns, const std::string& what);
 
 /// While it exists, SIGINT, SIGTERM and SIGHUP only end this object's waits. Thread safety: none; one instance at a
 /// time, in the only thread.
-class StopSignals {
+class StopSignals : NotCopyable {
  public:
   StopSignals();
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
   /// Waits until the monotonic clock reaches `due_ns`. Returns false as soon as a signal arrives, or if one has arrived

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/not_copyable.h"
 #include "core/diagnosis/diagnose.h"
 #include "core/include/memstat.h"
 #include "daemon/ctl/source/type_row.h"
@@ -122,13 +123,8 @@ struct FindingsAnswer {
 bool parse_findings_answer(std::string_view json, Diagnosis& diagnosis);
 
 /// A source of figures. Errors are in the results, as text for display. Throws std::bad_alloc.
-class ReportSource {
+class ReportSource : public Interface {
  public:
-  ReportSource() = default;
-  ReportSource(const ReportSource&) = delete;
-  ReportSource& operator=(const ReportSource&) = delete;
-  virtual ~ReportSource() = default;
-
   /// Reads the kernel now, the selected poll of a capture, or a daemon's last poll.
   virtual Sample read() = 0;
   /// Call after read().

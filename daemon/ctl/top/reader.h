@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/not_copyable.h"
 #include "core/base/unique_fd.h"
 #include "daemon/ctl/source/report_source.h"
 #include "daemon/ctl/top/model.h"
@@ -28,7 +29,7 @@ struct TopReading {
 void apply(TopReading reading, TopModel& model);
 
 /// Reads a source; a capture poll by poll. One read at a time.
-class TopReader {
+class TopReader : NotCopyable {
  public:
   struct Wish {
     bool wants_sample = false;
@@ -37,8 +38,6 @@ class TopReader {
 
   /// `first_poll`: where a capture begins. `from`: the source's name for the title.
   TopReader(std::unique_ptr<ReportSource> source, std::size_t first_poll, std::string from = {});
-  TopReader(const TopReader&) = delete;
-  TopReader& operator=(const TopReader&) = delete;
   /// Does not wait: a running read ends on its own, or with the process.
   ~TopReader() = default;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/not_copyable.h"
 #include "daemon/ctl/top/model.h"
 
 namespace memstat::ctl {
@@ -20,11 +21,9 @@ struct ScreenEvent {
 
 /// A full screen. Create it only once per process. The destructor restores the terminal; signals cannot bypass it,
 /// because they are reported as events: SIGINT, SIGTERM, SIGHUP, SIGQUIT.
-class TopScreen {
+class TopScreen : NotCopyable {
  public:
   TopScreen();
-  TopScreen(const TopScreen&) = delete;
-  TopScreen& operator=(const TopScreen&) = delete;
   ~TopScreen();
 
   /// "" or why there is no screen: the terminal does not support cursor positioning.
