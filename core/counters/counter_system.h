@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/not_copyable.h"
 #include "core/base/result.h"
 
 namespace memstat::counters {
@@ -39,11 +40,20 @@ enum class Refusal : int {
   kNoHypervisor = 11,
 };
 
+template <typename T>
+struct Answer;
+
 /// A refusal with errno and a message that names the event and a remedy.
 struct Refused {
   Refusal refusal = Refusal::kNone;
-  int system_errno = 0;
+  int system_errno = 0;  ///< 0: not refused.
   std::string text;
+
+  /// The answer to any question.
+  template <typename T>
+  operator Answer<T>() const {  // NOLINT(google-explicit-constructor)
+    return {.value = {}, .refused = *this};
+  }
 };
 
 /// A value, or a refusal.
@@ -53,7 +63,6 @@ struct [[nodiscard]] Answer {
   Refused refused{};  ///< If there is no value.
   [[nodiscard]] bool is_given() const { return refused.system_errno == 0; }
 };
-struct Nothing {};
 
 /// An attribute of a request.
 struct Attribute {
@@ -104,12 +113,8 @@ struct Count {
 
 /// A counting set; stops when it is destroyed. sample, restart and enable return an errno (0: success), because they may run
 /// in a signal handler.
-class BoundSet {
+class BoundSet : public Interface {
  public:
-  BoundSet() = default;
-  BoundSet(const BoundSet&) = delete;
-  BoundSet& operator=(const BoundSet&) = delete;
-  virtual ~BoundSet() = default;
   /// Returns the counts in the order of the requests; `ticks` is the longest time that one of them counted. EAGAIN: an
   /// exact set that the system has removed from the hardware.
   virtual int sample(std::span<Count> counts, std::uint64_t& ticks) = 0;
@@ -141,13 +146,8 @@ struct CounterFacts {
 };
 
 /// The counters of this machine. Thread safety: as a constant, once created.
-class CounterSystem {
+class CounterSystem : public Interface {
  public:
-  CounterSystem() = default;
-  CounterSystem(const CounterSystem&) = delete;
-  CounterSystem& operator=(const CounterSystem&) = delete;
-  virtual ~CounterSystem() = default;
-
   [[nodiscard]] virtual const CounterFacts& facts() const = 0;
   /// The encoding of an event with its attributes.
   [[nodiscard]] virtual Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> attributes) const = 0;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/mutex.h"
 #include "core/counters/libpfm.h"
+#include "core/kernel/dynamic_library.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <type_traits>
 
 #if defined(MEMSTAT_HAVE_LIBPFM)
-#include <dlfcn.h>
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -22,29 +21,16 @@ Mutex library_mutex;
 
 /// libpfm's functions. Not linked: its tables take 2 MB of relocations and names, which only programs that count events
 /// should pay for.
-struct Library {
-  decltype(&::pfm_initialize) initialize = nullptr;
-  decltype(&::pfm_get_pmu_info) get_pmu_info = nullptr;
-  decltype(&::pfm_get_event_next) get_event_next = nullptr;
-  decltype(&::pfm_get_event_info) get_event_info = nullptr;
-  decltype(&::pfm_get_event_attr_info) get_event_attr_info = nullptr;
-  decltype(&::pfm_get_os_event_encoding) get_os_event_encoding = nullptr;
-  decltype(&::pfm_strerror) error_text = nullptr;
-  bool is_loaded = false;
-
-  Library() {
-    void* const file = ::dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);  // never closed
-    if (file == nullptr) return;
-    const auto find = [file](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
-      return function != nullptr;
-    };
-    is_loaded = find("pfm_initialize", initialize) && find("pfm_get_pmu_info", get_pmu_info) &&
-                find("pfm_get_event_next", get_event_next) && find("pfm_get_event_info", get_event_info) &&
-                find("pfm_get_event_attr_info", get_event_attr_info) &&
-                find("pfm_get_os_event_encoding", get_os_event_encoding) && find("pfm_strerror", error_text) &&
-                initialize() == PFM_SUCCESS;
-  }
+struct Library : DynamicLibrary {
+  Library() : DynamicLibrary({"libpfm.so.4"}) {}
+  decltype(&::pfm_initialize) initialize = find("pfm_initialize");
+  decltype(&::pfm_get_pmu_info) get_pmu_info = find("pfm_get_pmu_info");
+  decltype(&::pfm_get_event_next) get_event_next = find("pfm_get_event_next");
+  decltype(&::pfm_get_event_info) get_event_info = find("pfm_get_event_info");
+  decltype(&::pfm_get_event_attr_info) get_event_attr_info = find("pfm_get_event_attr_info");
+  decltype(&::pfm_get_os_event_encoding) get_os_event_encoding = find("pfm_get_os_event_encoding");
+  decltype(&::pfm_strerror) error_text = find("pfm_strerror");
+  bool is_ready = is_complete() && initialize() == PFM_SUCCESS;
 };
 
 /// Loaded on the first call.
@@ -52,7 +38,7 @@ const Library& library() {
   static const Library loaded;
   return loaded;
 }
-bool load() { return library().is_loaded; }
+bool load() { return library().is_ready; }
 
 /// Whether these are core counters: not the kernel's events, which are known without libpfm, and not uncore ones.
 bool is_core(const pfm_pmu_info_t& pmu) { return pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE; }
@@ -116,21 +102,18 @@ std::optional<Answer<EventCode>> libpfm_resolve(std::string_view event, std::spa
   arguments.attr = &attr;
   const int result = library().get_os_event_encoding(text.c_str(), PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arguments);
   if (result == PFM_ERR_NOTFOUND || result == PFM_ERR_NOTSUPP) return std::nullopt;
-  Answer<EventCode> answer;
   if (result != PFM_SUCCESS) {
     const bool is_value = result == PFM_ERR_ATTR_VAL || result == PFM_ERR_TOOSMALL;
-    answer.refused = {.refusal = is_value ? Refusal::kAttributeOutOfRange : Refusal::kInvalidAttribute,
-                      .system_errno = EINVAL,
-                      .text = "event " + text + ": " + library().error_text(result)};
-    return answer;
+    return Answer<EventCode>(Refused{is_value ? Refusal::kAttributeOutOfRange : Refusal::kInvalidAttribute, EINVAL,
+                                     "event " + text + ": " + library().error_text(result)});
   }
-  answer.value = {.type = attr.type,
-                  .config = attr.config,
-                  .config1 = attr.config1,
-                  .config2 = attr.config2,
-                  .precise = static_cast<std::uint8_t>(attr.precise_ip),
-                  .needs_counter = attr.type != PERF_TYPE_SOFTWARE && attr.type != PERF_TYPE_TRACEPOINT};
-  return answer;
+  EventCode code{.type = attr.type,
+                 .config = attr.config,
+                 .config1 = attr.config1,
+                 .config2 = attr.config2,
+                 .precise = static_cast<std::uint8_t>(attr.precise_ip),
+                 .needs_counter = attr.type != PERF_TYPE_SOFTWARE && attr.type != PERF_TYPE_TRACEPOINT};
+  return Answer<EventCode>{.value = code};
 }
 
 #else

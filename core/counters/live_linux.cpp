@@ -24,20 +24,11 @@ class LivePerfSystem : private Owner, public PerfSystem {
 }  // namespace
 
 Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
-  Answer<std::unique_ptr<CounterSystem>> answer;
   auto view = make_live_kernel_view();
-  if (!view) {
-    answer.refused = {.refusal = Refusal::kNone, .system_errno = ENOSYS, .text = to_string(view.error())};
-    return answer;
-  }
+  if (!view) return Refused{Refusal::kNone, ENOSYS, to_string(view.error())};
   auto system = std::make_unique<LivePerfSystem>(Owner{.api = make_live_perf_events(), .view = *std::move(view)});
-  auto check = system->check();
-  if (check.is_given()) {
-    answer.value = std::move(system);
-  } else {
-    answer.refused = std::move(check.refused);
-  }
-  return answer;
+  if (Refused refused = system->check(); refused.system_errno != 0) return refused;
+  return {.value = std::move(system)};
 }
 
 }  // namespace memstat::counters

@@ -264,7 +264,6 @@ class PerfSet : public BoundSet {
 
 Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventApi& api, std::span<const Request> requests, const Target& target,
                                                 std::span<const pid_t> threads, const PerfPermissions& permissions) {
-  Answer<std::unique_ptr<BoundSet>> answer;
   auto set = std::make_unique<PerfSet>(api);
   std::size_t opened = 0;
   PerfSet::Failure failure;
@@ -280,15 +279,12 @@ Answer<std::unique_ptr<BoundSet>> bind_perf_set(PerfEventApi& api, std::span<con
     if (failure.system_errno != ESRCH || target.kind != Target::Kind::kProcess) break;
   }
   if (failure.system_errno != 0 && (failure.system_errno != ESRCH || opened == 0)) {
-    answer.refused = explain_perf_error(failure.system_errno, requests[failure.request], target, permissions);
-    return answer;
+    return explain_perf_error(failure.system_errno, requests[failure.request], target, permissions);
   }
   if (const int error = target.begins_at_exec ? 0 : set->begin(); error != 0) {
-    answer.refused = explain_perf_error(error, requests.front(), target, permissions);
-    return answer;
+    return explain_perf_error(error, requests.front(), target, permissions);
   }
-  answer.value = std::move(set);
-  return answer;
+  return {.value = std::move(set)};
 }
 
 }  // namespace memstat::counters

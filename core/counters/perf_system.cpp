@@ -26,15 +26,8 @@ constexpr std::string_view kPageWalkNames[] = {
 constexpr std::uint64_t kDummy = 9;         // PERF_COUNT_SW_DUMMY
 constexpr std::uint64_t kInstructions = 1;  // PERF_COUNT_HW_INSTRUCTIONS
 
-template <typename T>
-Answer<T> refuse(Refusal refusal, int system_errno, std::string text) {
-  Answer<T> answer;
-  answer.refused = {.refusal = refusal, .system_errno = system_errno, .text = std::move(text)};
-  return answer;
-}
-
 Answer<EventCode> wrong_event(std::string_view event, const std::string& why, Refusal refusal = Refusal::kInvalidEvent) {
-  return refuse<EventCode>(refusal, EINVAL, "event " + std::string(event) + ": " + why);
+  return Refused{refusal, EINVAL, "event " + std::string(event) + ": " + why};
 }
 
 Request user_request(std::string event, const EventCode& code) {
@@ -49,17 +42,14 @@ Request user_request(std::string event, const EventCode& code) {
 
 PerfSystem::PerfSystem(PerfEventApi& api, KernelView& view) : api_(&api), view_(&view) {}
 
-Answer<Nothing> PerfSystem::check() const {
+Refused PerfSystem::check() const {
   const PerfEvent event{.config = kDummy, .excludes_kernel = true, .excludes_hypervisor = true};
   const int fd = api_->open(event, 0, -1, -1);
   if (fd >= 0) {
     api_->close(fd);
     return {};
   }
-  Answer<Nothing> answer;
-  answer.refused =
-      explain_perf_error(-fd, user_request("dummy", {.config = kDummy}), Target{}, read_perf_permissions(*view_));
-  return answer;
+  return explain_perf_error(-fd, user_request("dummy", {.config = kDummy}), Target{}, read_perf_permissions(*view_));
 }
 
 bool PerfSystem::can_open(const EventCode& code) const {
@@ -160,9 +150,9 @@ std::optional<Answer<EventCode>> PerfSystem::resolve_tracepoint(std::string_view
     return Answer<EventCode>{.value = {.type = kPerfTracepoint, .config = *number}};
   }
   if (last_errno == EACCES || last_errno == EPERM) {
-    return refuse<EventCode>(Refusal::kPermission, EACCES,
-                             "event " + std::string(event) + ": the numbers of tracepoints are in " +
-                                 std::string(kTracing[0]) + ", which only root may read");
+    return Answer<EventCode>(Refused{Refusal::kPermission, EACCES,
+                                     "event " + std::string(event) + ": the numbers of tracepoints are in " +
+                                         std::string(kTracing[0]) + ", which only root may read"});
   }
   std::vector<std::string> names;
   if (!view_->list_directory(kTracing[0].substr(0, kTracing[0].size() - 1), names) || names.empty()) {
@@ -280,7 +270,7 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
 Answer<EventCode> PerfSystem::resolve(std::string_view event, std::span<const Attribute> attributes) const {
   constexpr std::size_t kMaxSize = 512;  // the original's CPC_MAX_EVENT_LEN
   if (event.empty() || event.size() > kMaxSize || event.find('\0') != std::string_view::npos) {
-    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, "a name of an event has 1 to 512 characters");
+    return Refused{Refusal::kInvalidEvent, EINVAL, "a name of an event has 1 to 512 characters"};
   }
   std::optional<Answer<EventCode>> known = resolve_base(event);
   if (!known) {
@@ -289,39 +279,34 @@ Answer<EventCode> PerfSystem::resolve(std::string_view event, std::span<const At
     const auto near = nearest_names(event, facts().events);
     if (!near.empty())
       text += "; is it " + join_words(std::vector<std::string_view>(near.begin(), near.end()), " or ") + "?";
-    return refuse<EventCode>(Refusal::kInvalidEvent, EINVAL, std::move(text));
+    return Refused{Refusal::kInvalidEvent, EINVAL, std::move(text)};
   }
-  Answer<EventCode> answer = *std::move(known);
-  if (!answer.is_given()) return answer;
   for (const Attribute& attribute : attributes) {
-    if (Refused refused = apply(attribute, event, answer.value); refused.system_errno != 0) {
-      answer.refused = std::move(refused);
-      return answer;
-    }
+    if (!known->is_given()) break;
+    known->refused = apply(attribute, event, known->value);
   }
-  return answer;
+  return *std::move(known);
 }
 
 Answer<std::unique_ptr<BoundSet>> PerfSystem::bind(std::span<const Request> requests, const Target& target) {
-  using Bound = std::unique_ptr<BoundSet>;
   for (const Request& request : requests) {
     if (!request.notifies) continue;
     if (target.kind == Target::Kind::kThread || target.kind == Target::Kind::kProcess) {
-      return refuse<Bound>(
+      return Refused{
           Refusal::kInvalidFlags, EINVAL,
-          "event " + request.event + ": overflow is notified only to a thread that binds the set to itself or to a CPU");
+          "event " + request.event + ": overflow is notified only to a thread that binds the set to itself or to a CPU"};
     }
     if (target.is_inherited) {
-      return refuse<Bound>(Refusal::kInvalidFlags, EINVAL,
-                           "event " + request.event + ": Linux does not notify the overflow of a set that threads inherit");
+      return Refused{Refusal::kInvalidFlags, EINVAL,
+                     "event " + request.event + ": Linux does not notify the overflow of a set that threads inherit"};
     }
   }
   std::vector<pid_t> threads;
   if (target.kind == Target::Kind::kCpu &&
       (target.cpu < 0 || static_cast<std::uint32_t>(target.cpu) >= view_->cpu_count())) {
-    return refuse<Bound>(
+    return Refused{
         Refusal::kNoCpu, EINVAL,
-        "there is no CPU " + std::to_string(target.cpu) + ": the highest is " + std::to_string(view_->cpu_count() - 1));
+        "there is no CPU " + std::to_string(target.cpu) + ": the highest is " + std::to_string(view_->cpu_count() - 1)};
   }
   if (target.kind == Target::Kind::kThread || target.kind == Target::Kind::kProcess) {
     std::vector<std::string> names;
@@ -334,8 +319,8 @@ Answer<std::unique_ptr<BoundSet>> PerfSystem::bind(std::span<const Request> requ
     }
     if (!listed || threads.empty()) {
       const std::string process = "process " + std::to_string(target.process);
-      return refuse<Bound>(Refusal::kNone, ESRCH,
-                           !listed ? "there is no " + process : process + " has no thread " + std::to_string(target.thread));
+      return Refused{Refusal::kNone, ESRCH,
+                     !listed ? "there is no " + process : process + " has no thread " + std::to_string(target.thread)};
     }
   }
   return bind_perf_set(*api_, requests, target, threads, read_perf_permissions(*view_));

@@ -21,7 +21,7 @@ class PerfSystem : public CounterSystem {
   PerfSystem(PerfEventApi& api, KernelView& view);
 
   /// Whether this process can count at all: tries an event that every kernel has, in user mode.
-  [[nodiscard]] Answer<Nothing> check() const;
+  [[nodiscard]] Refused check() const;
 
   [[nodiscard]] const CounterFacts& facts() const override;
   [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> attributes) const override;

@@ -4,47 +4,33 @@
 // multiplexed; there is no notification of overflows.
 #include "core/base/clock.h"
 #include "core/counters/counter_system.h"
+#include "core/kernel/dynamic_library.h"
 
 #if defined(__FreeBSD__)
 
-#include <dlfcn.h>
 #include <pmc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <type_traits>
 
 namespace memstat::counters {
 namespace {
 
 /// libpmc's functions. Not linked: its event tables take 6 MB, which only programs that count should pay for; memstatd
 /// locks its memory.
-struct PmcLibrary {
-  decltype(&::pmc_init) init = nullptr;
-  decltype(&::pmc_allocate) allocate = nullptr;
-  decltype(&::pmc_attach) attach = nullptr;
-  decltype(&::pmc_start) start = nullptr;
-  decltype(&::pmc_stop) stop = nullptr;
-  decltype(&::pmc_read) read = nullptr;
-  decltype(&::pmc_release) release = nullptr;
-  decltype(&::pmc_cpuinfo) cpuinfo = nullptr;
-  decltype(&::pmc_event_names_of_class) event_names_of_class = nullptr;
-  bool is_loaded = false;
-
-  PmcLibrary() {
-    void* const file = ::dlopen("libpmc.so.5", RTLD_NOW | RTLD_LOCAL);  // FreeBSD 11 and later; never closed
-    if (file == nullptr) return;
-    const auto find = [file](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
-      return function != nullptr;
-    };
-    is_loaded = find("pmc_init", init) && find("pmc_allocate", allocate) && find("pmc_attach", attach) &&
-                find("pmc_start", start) && find("pmc_stop", stop) && find("pmc_read", read) &&
-                find("pmc_release", release) && find("pmc_cpuinfo", cpuinfo) &&
-                find("pmc_event_names_of_class", event_names_of_class);
-  }
+struct PmcLibrary : DynamicLibrary {
+  PmcLibrary() : DynamicLibrary({"libpmc.so.5"}) {}  // FreeBSD 11 and later
+  decltype(&::pmc_init) init = find("pmc_init");
+  decltype(&::pmc_allocate) allocate = find("pmc_allocate");
+  decltype(&::pmc_attach) attach = find("pmc_attach");
+  decltype(&::pmc_start) start = find("pmc_start");
+  decltype(&::pmc_stop) stop = find("pmc_stop");
+  decltype(&::pmc_read) read = find("pmc_read");
+  decltype(&::pmc_release) release = find("pmc_release");
+  decltype(&::pmc_cpuinfo) cpuinfo = find("pmc_cpuinfo");
+  decltype(&::pmc_event_names_of_class) event_names_of_class = find("pmc_event_names_of_class");
 };
 
 /// Loaded on the first call.
@@ -188,32 +174,24 @@ class PmcSystem : public CounterSystem {
   /// hwpmc itself parses names and attributes when a counter is allocated; this only rejects names that it does not list.
   [[nodiscard]] Answer<EventCode> resolve(std::string_view event, std::span<const Attribute> /*attributes*/) const override {
     const std::string_view base = event.substr(0, event.find(','));
-    Answer<EventCode> answer;
     const auto found =
         std::find_if(facts_.events.begin(), facts_.events.end(), [base](const EventInfo& one) { return one.name == base; });
     if (found == facts_.events.end()) {
-      answer.refused = {.refusal = Refusal::kInvalidEvent,
-                        .system_errno = EINVAL,
-                        .text = "there is no event " + std::string(base) + " here: pmccontrol -L lists them"};
-    } else {
-      answer.value.needs_counter = found->needs_counter;
+      return Refused{Refusal::kInvalidEvent, EINVAL,
+                     "there is no event " + std::string(base) + " here: pmccontrol -L lists them"};
     }
-    return answer;
+    return {.value = {.needs_counter = found->needs_counter}};
   }
 
   Answer<std::unique_ptr<BoundSet>> bind(std::span<const Request> requests, const Target& target) override {
-    Answer<std::unique_ptr<BoundSet>> answer;
     for (const Request& request : requests) {
       if (!request.notifies) continue;
-      answer.refused = {.refusal = Refusal::kNotCapable,
-                        .system_errno = EOPNOTSUPP,
-                        .text = "event " + request.event + ": hwpmc does not notify a program of an overflow"};
-      return answer;
+      return Refused{Refusal::kNotCapable, EOPNOTSUPP,
+                     "event " + request.event + ": hwpmc does not notify a program of an overflow"};
     }
     auto set = std::make_unique<PmcSet>();
-    answer.refused = set->open(requests, target);
-    if (answer.is_given()) answer.value = std::move(set);
-    return answer;
+    if (Refused refused = set->open(requests, target); refused.system_errno != 0) return refused;
+    return {.value = std::move(set)};
   }
 
  private:
@@ -223,20 +201,12 @@ class PmcSystem : public CounterSystem {
 }  // namespace
 
 Answer<std::unique_ptr<CounterSystem>> make_counter_system() {
-  Answer<std::unique_ptr<CounterSystem>> answer;
-  if (!pmc_library().is_loaded) {
-    answer.refused = {.refusal = Refusal::kNotCapable,
-                      .system_errno = ENOSYS,
-                      .text = "libpmc.so.5 of FreeBSD's base system is missing, so nothing is counted on CPUs"};
-  } else if (pmc_library().init() == 0) {
-    answer.value = std::make_unique<PmcSystem>();
-  } else {
-    const int error = errno;
-    answer.refused = {.refusal = Refusal::kResourceUnavailable,
-                      .system_errno = error,
-                      .text = "hwpmc is not available: load it as root with kldload hwpmc"};
+  if (!pmc_library().is_complete()) {
+    return Refused{Refusal::kNotCapable, ENOSYS,
+                   "libpmc.so.5 of FreeBSD's base system is missing, so nothing is counted on CPUs"};
   }
-  return answer;
+  if (pmc_library().init() == 0) return {.value = std::make_unique<PmcSystem>()};
+  return Refused{Refusal::kResourceUnavailable, errno, "hwpmc is not available: load it as root with kldload hwpmc"};
 }
 
 }  // namespace memstat::counters

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // https through libcurl, which is loaded on demand: memstatd itself serves plain HTTP, so few users need it.
-#include <dlfcn.h>
-
 #include <array>
 #include <cstdlib>
-#include <type_traits>
 
 #include "core/base/text.h"
+#include "core/kernel/dynamic_library.h"
 #include "daemon/ctl/source/http_client.h"
 
 namespace memstat::ctl {
@@ -32,29 +30,14 @@ constexpr long kHttp11 = 2;
 constexpr long kOnlyHttps = 2;
 
 /// libcurl's functions.
-struct Curl {
-  void* (*init)() = nullptr;
-  int (*set)(void* handle, int option, ...) = nullptr;
-  int (*perform)(void* handle) = nullptr;
-  void (*cleanup)(void* handle) = nullptr;
-  void* (*append)(void* list, const char* text) = nullptr;
-  void (*free_list)(void* list) = nullptr;
-  bool is_loaded = false;
-
-  Curl() {
-    void* file = nullptr;
-    for (const char* name : {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"}) {
-      if (file == nullptr) file = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);  // never closed
-    }
-    if (file == nullptr) return;
-    const auto find = [file](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(file, name));
-      return function != nullptr;
-    };
-    is_loaded = find("curl_easy_init", init) && find("curl_easy_setopt", set) && find("curl_easy_perform", perform) &&
-                find("curl_easy_cleanup", cleanup) && find("curl_slist_append", append) &&
-                find("curl_slist_free_all", free_list);
-  }
+struct Curl : DynamicLibrary {
+  Curl() : DynamicLibrary({"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"}) {}
+  void* (*init)() = find("curl_easy_init");
+  int (*set)(void* handle, int option, ...) = find("curl_easy_setopt");
+  int (*perform)(void* handle) = find("curl_easy_perform");
+  void (*cleanup)(void* handle) = find("curl_easy_cleanup");
+  void* (*append)(void* list, const char* text) = find("curl_slist_append");
+  void (*free_list)(void* list) = find("curl_slist_free_all");
 };
 
 struct Received {
@@ -75,7 +58,7 @@ std::size_t take(const char* bytes, std::size_t size, std::size_t count, void* c
 std::string https_get(const HttpUrl& url, std::string_view path, std::string_view etag, std::size_t most,
                       std::string& bytes) {
   static const Curl curl;
-  if (!curl.is_loaded) {
+  if (!curl.is_complete()) {
     return "https needs libcurl, which is not installed here (package libcurl4 or curl); or give http://HOST:PORT through "
            "an "
            "SSH tunnel";
