@@ -80,7 +80,8 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
   const double hidden = *reclaimable + *fixed - evidence.slab_held_bytes;
   const GrowthEvidence* const growth = evidence.growth(kAccountAllocator, "slab_unreclaimable");
   const bool is_growing = growth != nullptr && hidden >= growth->gain;
-  if (evidence.share(hidden) < (is_growing ? 0.02 : 0.05)) return;
+  constexpr double kShare = 0.03;
+  if (evidence.share(hidden) < (is_growing ? 0.02 : kShare)) return;
   const bool is_starting = evidence.uptime_seconds > 0 && evidence.uptime_seconds < kBootSeconds;
   const auto to_end = is_growing && !is_starting ? outlook(*growth, growth->memory_seconds) : std::nullopt;
   Finding& finding = add_finding(found, cause, to_end ? Severity::kSoon : Severity::kNotable, Certainty::kLikely,
@@ -89,7 +90,7 @@ void look_at_large(const Evidence& evidence, const Cause& cause, Findings& found
       {.text = bytes_text(*reclaimable + *fixed) + " of slab, " + bytes_text(evidence.slab_held_bytes) + " in caches",
        .source = "memstat_accounted_bytes",
        .value = hidden,
-       .limit = 0.05 * evidence.total_bytes});
+       .limit = kShare * evidence.total_bytes});
   if (is_growing) {
     finding.fact(
         {.text = "unreclaimable slab grew by " + bytes_text(growth->gain) + " in " + duration_words(growth->seconds),

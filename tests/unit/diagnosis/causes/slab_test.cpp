@@ -58,7 +58,7 @@ TEST(Slab, MemoryInNoCacheThatGrowsIsUsedUpSoon) {
   EXPECT_EQ(machine.words(), "soon memory_growth") << "other memory may have grown";
   machine.evidence.slab_held_bytes = 1.6 * kGiB;
   machine.evidence.growing[0].gain = 0.3 * kGiB;
-  EXPECT_EQ(machine.words(), "soon kmalloc_large") << "less than a twentieth, but it grows";
+  EXPECT_EQ(machine.words(), "soon kmalloc_large") << "less than 3 %, but it grows";
 }
 
 /// The cache and the table of names: `negative` of `all` entries are of missing files, `objects` are in memory.
