@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "core/diagnosis/limit_state.h"
 #include "core/model/accounts.h"
 #include "core/model/group_metrics.h"
 #include "core/model/type_rules.h"
@@ -180,15 +181,24 @@ GrowthReport growth_report(const Snapshot& snapshot, const History& history, std
   return report;
 }
 
+namespace {
+
+/// Nothing for a time that is much longer than the growth was watched.
+std::optional<double> outlook_of(const GrowthReport& report, double seconds) {
+  return seconds <= kMaxOutlook * report.seconds ? std::optional(seconds) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<double> seconds_to_limit(const GrowthReport& report, const Growth& row) {
   const GrowthSeries& series = report.series[row.series];
   if (!series.limit_left || row.test.per_second <= 0) return std::nullopt;
-  return *series.limit_left / row.test.per_second;
+  return outlook_of(report, *series.limit_left / row.test.per_second);
 }
 
 std::optional<double> seconds_to_exhaustion(const GrowthReport& report, const Growth& row) {
   if (!report.available || !report.series[row.series].is_bytes || row.per_second <= 0) return std::nullopt;
-  return *report.available / row.per_second;
+  return outlook_of(report, *report.available / row.per_second);
 }
 
 std::string why_set_aside(const GrowthReport& report, const Growth& row) {

@@ -63,6 +63,9 @@ void look_at_limit(const Evidence& evidence, const Cause& cause, Findings& found
   if (!state) return;
   const auto judgement = judge(evidence, *state);
   if (!judgement) return;
+  // What the kernel does now says more than what it would do at the limit.
+  const bool is_pressed = evidence.value("memstat_socket_memory_pressure", protocol.type).value_or(0) > 0;
+  if (is_pressed && judgement->severity == Severity::kNotable) return;
   Finding& finding = add_finding(found, cause, judgement->severity, judgement->certainty,
                                  limit_headline("Memory of " + std::string(protocol.type), judgement->severity, *state));
   add_limit_facts(evidence, *type, *state, finding);
@@ -275,7 +278,7 @@ void look_at_drops(const Evidence& evidence, const Cause& cause, Findings& found
 
 constexpr std::string_view kPressureNeeds[] = {"memstat_socket_memory_pressure"};
 constexpr std::string_view kPressureUses[] = {kThreshold, kGroupParts};
-constexpr std::string_view kLimitUses[] = {kGroupParts};
+constexpr std::string_view kLimitUses[] = {kGroupParts, "memstat_socket_memory_pressure"};
 constexpr std::string_view kDropUses[] = {kTableEvents, kEvents, "memstat_socket_memory_pressure"};
 constexpr std::string_view kQueueUses[] = {"memstat_socket_memory_pressure", "who/queues"};
 constexpr std::string_view kFullExplains[] = {"tcp_pressure", "tcp_receive_dropped", "udp_buffer_full"};

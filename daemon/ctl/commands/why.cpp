@@ -140,6 +140,10 @@ double read_enough(const CommandLine& options, ReportSource& source, Report& rep
     report.notes = sample.notes;
     report.missing = sample.missing;
     report.problem = sample.is_failed() ? sample.problem : "";
+    if (sample.is_failed() || sample.memory || source.poll_count() != 0 || source.remembers()) return;
+    report.missing.emplace_back(
+        "not in this answer: the machine's memory, which cannot be read here (is /proc mounted?), so most causes were not "
+        "checked");
   };
   if (source.poll_count() != 0 || source.remembers()) {
     take(source.read());
@@ -218,7 +222,9 @@ std::string why_text(const Diagnosis& diagnosis, bool is_verbose, std::size_t wi
   std::size_t number = 0;
   for (const Finding& finding : diagnosis.findings) add_finding_text(out, ++number, finding, width);
   const std::string looked = looked_at(diagnosis);
-  out += wrapped(diagnosis.findings.empty() ? "Nothing is wrong: " + looked + "." : "(" + looked + ")", "", width);
+  const bool is_blind = diagnosis.not_checked.size() > diagnosis.ruled_out.size();
+  const std::string_view nothing = is_blind ? "Nothing was found, but most could not be looked at: " : "Nothing is wrong: ";
+  out += wrapped(diagnosis.findings.empty() ? std::string(nothing) + looked + "." : "(" + looked + ")", "", width);
   if (!is_verbose) return out;
   out += "Ruled out:\n";
   for (const std::string& cause : diagnosis.ruled_out) out += "  " + printable(cause) + "\n";

@@ -114,5 +114,14 @@ TEST(Why, ACauseIsExplained) {
   EXPECT_THAT(kExplainCommand.run(line).problem, HasSubstr("cgroup_dying")) << "the nearest word";
 }
 
+TEST(Why, AMachineOfWhichLittleCanBeReadIsNotSaidToBeWell) {
+  Diagnosis diagnosis;
+  diagnosis.ruled_out = {"a", "b"};
+  diagnosis.not_checked = {{"c", "no /proc"}};
+  EXPECT_THAT(why_text(diagnosis, false, 0), testing::StartsWith("Nothing is wrong: "));
+  diagnosis.not_checked = {{"c", "no /proc"}, {"d", "no /proc"}, {"e", "no /proc"}};
+  EXPECT_THAT(why_text(diagnosis, false, 0), testing::StartsWith("Nothing was found, but most could not be looked at: "));
+}
+
 }  // namespace
 }  // namespace memstat::ctl

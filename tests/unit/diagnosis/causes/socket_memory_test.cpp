@@ -34,6 +34,8 @@ TEST(SocketMemory, PressureIsNotableAndAPartOfAFullLimit) {
   tcp.limit_bytes = 10e6;
   machine.metric("memstat_socket_memory_pressure", 1, {"TCP"});
   EXPECT_EQ(machine.words(), "notable tcp_pressure");
+  tcp.bytes = 9.3e6;
+  EXPECT_EQ(machine.words(), "notable tcp_pressure") << "and nearly full";
   tcp.bytes = 10e6;
   EXPECT_EQ(machine.words(), "now tcp_memory_full");
 }
