@@ -63,6 +63,7 @@ bool PollWalk::next() {
   // Show what can be read; end only if nothing can.
   if (sample_.types.empty()) {
     problem_ = sample_.problem.empty() ? "there is no memory type" : sample_.problem;
+    for (const std::string& line : sample_.missing) problem_ += "; " + line;
     return false;
   }
   const std::int64_t now_ns = is_capture() ? sample_.monotonic_ns : source_.remembers() ? sample_.time_ns : before_ns;
