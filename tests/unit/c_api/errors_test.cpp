@@ -125,19 +125,6 @@ TEST_F(CApiErrors, AllStopsAtZonesAndKeepsWhatMallocBrought) {
   }
 }
 
-TEST_F(CApiErrors, AStreamCutAnywhereIsDamaged) {
-  const std::string malloc_bytes = malloc_stream(2);
-  const std::string uma_bytes = uma_stream(2);
-  for (std::size_t size = 16; size < malloc_bytes.size(); ++size) {
-    kernel_->set("kern.malloc_stats", malloc_bytes.substr(0, size));
-    expect_failure(memstat_sysctl_malloc, kDamaged, std::to_string(size) + " bytes of malloc");
-  }
-  for (std::size_t size = 16; size < uma_bytes.size(); ++size) {
-    kernel_->set("vm.zone_stats", uma_bytes.substr(0, size));
-    expect_failure(memstat_sysctl_uma, kDamaged, std::to_string(size) + " bytes of zones");
-  }
-}
-
 TEST_F(CApiErrors, MoreThan32SizeClassesAreAnotherVersionAnd32AreNot) {
   for (const std::uint32_t count : {33U, 64U, 0x7FFFFFFFU, 0xFFFFFFFFU}) {
     kernel_->set("vm.malloc.zone_count", bytes_of(count));
@@ -206,25 +193,6 @@ TEST_F(CApiErrors, AStreamThatCouldNotBeReadIsNotTakenForAnEmptyOne) {
     };
     EXPECT_EQ(memstat_sysctl_all(list.get(), 0), -1) << stream;
     EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_DATAERROR) << stream;
-  }
-}
-
-TEST_F(CApiErrors, TriesABoundedNumberOfTimesWhenTheTableKeepsGrowing) {
-  const auto odd = std::make_shared<OddKernel>(*kernel_);
-  const ListPtr list = make_list(odd);
-  for (const char* stream : {"kern.malloc_stats", "vm.zone_stats"}) {
-    int calls = 0;
-    odd->name = stream;
-    odd->answer = [&](Buffer& out) {
-      return grow_and_retry(odd->name, out, 1000, [&](void* to, std::size_t* length) {
-        calls += to != nullptr ? 1 : 0;
-        *length = to != nullptr ? 0 : 1000;
-        return to != nullptr ? ENOMEM : 0;
-      });
-    };
-    EXPECT_EQ(memstat_sysctl_all(list.get(), 0), -1) << stream;
-    EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY) << stream;
-    EXPECT_EQ(calls, 9) << "once and eight retries";
   }
 }
 

@@ -119,14 +119,6 @@ TEST_F(CApiFigures, OfZones) {
   for (const std::size_t n : {0U, 5U, 31U}) EXPECT_EQ(memstat_malloc_zone_used(type, n), 0);
 }
 
-TEST_F(CApiFigures, OfZonesAreNeverNegative) {
-  const memory_type* type = zone({.name = "z", .size = 8, .allocs = 3, .frees = 1, .blocks = {{0, {0, 9, 0}}}});
-  EXPECT_EQ(memstat_get_numallocs(type), 10U);
-  EXPECT_EQ(memstat_get_numfrees(type), 10U);
-  EXPECT_EQ(memstat_get_count(type), 0U);
-  EXPECT_EQ(memstat_get_bytes(type), 0U);
-}
-
 TEST_F(CApiFigures, EqualTheKernels) {
   EXPECT_EQ(memstat_get_figures(malloc_type(MallocStream(1).add("m"))),
             MEMSTAT_FIGURE_BYTES | MEMSTAT_FIGURE_COUNT | MEMSTAT_FIGURE_NUMALLOCS | MEMSTAT_FIGURE_NUMFREES |
@@ -169,34 +161,6 @@ TEST_F(CApiFigures, OutOfRangeCpusAndIndexesReadAsNothingAndAreNotSet) {
     memstat_set_caller_uint64(type, MEMSTAT_MAXCALLER, 77);
     EXPECT_EQ(memstat_get_caller_uint64(type, MEMSTAT_MAXCALLER), 0U) << "the manual is off by one";
     EXPECT_EQ(everything(list.get()), before);
-  }
-}
-
-TEST_F(CApiFigures, SlotsAre0UntilSetAndApartFromEachOther) {
-  const auto kernel = make_kernel(MallocStream(3).add("b").add("a").bytes(), UmaStream(3).add({.name = "z"}).bytes(), 3);
-  const ListPtr list = make_list(kernel);
-  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
-  for (memory_type* type = memstat_mtl_first(list.get()); type != nullptr; type = memstat_mtl_next(type)) {
-    for (int index = 0; index < MEMSTAT_MAXCALLER; ++index) {
-      EXPECT_EQ(memstat_get_caller_uint64(type, index), 0U);
-      EXPECT_EQ(memstat_get_caller_pointer(type, index), nullptr);
-      for (int cpu = 0; cpu < 3; ++cpu) {
-        EXPECT_EQ(memstat_get_percpu_caller_uint64(type, cpu, index), 0U);
-        EXPECT_EQ(memstat_get_percpu_caller_pointer(type, cpu, index), nullptr);
-      }
-    }
-  }
-  fill_slots(list.get());
-  std::uint64_t expected = 1;
-  for (memory_type* type = memstat_mtl_first(list.get()); type != nullptr; type = memstat_mtl_next(type)) {
-    for (int index = 0; index < MEMSTAT_MAXCALLER; ++index) {
-      EXPECT_EQ(memstat_get_caller_uint64(type, index), expected++);
-      EXPECT_EQ(memstat_get_caller_pointer(type, index), reinterpret_cast<void*>(expected++));
-      for (int cpu = 0; cpu < 3; ++cpu) {
-        EXPECT_EQ(memstat_get_percpu_caller_uint64(type, cpu, index), expected++);
-        EXPECT_EQ(memstat_get_percpu_caller_pointer(type, cpu, index), reinterpret_cast<void*>(expected++));
-      }
-    }
   }
 }
 

@@ -93,14 +93,6 @@ TEST(CApiList, FindsByAllocatorAndExactName) {
   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_UNDEFINED);
 }
 
-TEST(CApiList, PrefersWhatWasInsertedLastWhenAnyAllocatorWillDo) {
-  const auto kernel = make_kernel(malloc_of({"temp"}), uma_of({"temp"}));
-  const ListPtr list = make_list(kernel);
-  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
-  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
-  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_ANY, "temp"), memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "temp"));
-}
-
 TEST(CApiList, FindsNamesOf31BytesAndNeverLongerOnes) {
   const std::string longest(31, 'n');
   const auto kernel = make_kernel(malloc_of({longest}), uma_of({longest}));
@@ -144,71 +136,6 @@ TEST(CApiRepeatedQuery, KeepsPointersNamesAndSlotsAndRenewsFigures) {
   set_uma(*kernel, uma_of({"z2", "z1"}));
   ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
   EXPECT_EQ(everything(list.get()), before) << "the slots too";
-}
-
-TEST(CApiRepeatedQuery, PutsNewTypesAtTheHeadAndNeverMovesOthers) {
-  const auto kernel = make_kernel(malloc_of({"m2", "m1"}), uma_of({"z1"}));
-  const ListPtr list = make_list(kernel);
-  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
-  set_malloc(*kernel, malloc_of({"m4", "m2", "m3", "m1"}));  // the kernel's own order is not kept
-  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
-  EXPECT_EQ(order_of(list.get()), (Names{"1:m3", "1:m4", "2:z1", "1:m1", "1:m2"}));
-  set_malloc(*kernel, malloc_of({"m1", "m2", "m3", "m4"}));
-  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
-  EXPECT_EQ(order_of(list.get()), (Names{"1:m3", "1:m4", "2:z1", "1:m1", "1:m2"}));
-}
-
-TEST(CApiRepeatedQuery, KeepsVanishedTypesInTheirPlaceWithTheirLastFiguresForEver) {
-  const auto kernel = make_kernel(malloc_of({"m3", "m2", "m1"}), uma_of({"z1"}));
-  const ListPtr list = make_list(kernel);
-  ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
-  fill_slots(list.get());
-  memory_type* const gone = memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m2");
-  const std::uint64_t slot = memstat_get_percpu_caller_uint64(gone, 1, 7);
-  for (int i = 0; i < 100; ++i) {
-    set_malloc(*kernel, malloc_of({"m3", "m1"}, 10 + static_cast<std::uint64_t>(i)));
-    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
-  }
-  EXPECT_EQ(order_of(list.get()), (Names{"2:z1", "1:m1", "1:m2", "1:m3"}));
-  EXPECT_EQ(allocations_of(list.get()), (Numbers{1, 110, 2, 109}));
-  EXPECT_EQ(memstat_is_present(gone), 0);
-  EXPECT_EQ(memstat_get_bytes(gone), 32U);
-  EXPECT_EQ(memstat_get_percpu_memalloced(gone, 0), 32U);
-  EXPECT_EQ(memstat_get_percpu_caller_uint64(gone, 1, 7), slot);
-  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m2"), gone);
-  set_malloc(*kernel, malloc_of({"m3", "m2", "m1"}, 50));
-  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
-  EXPECT_EQ(memstat_mtl_find(list.get(), ALLOCATOR_MALLOC, "m2"), gone) << "it came back as itself";
-  EXPECT_EQ(memstat_get_numallocs(gone), 51U);
-  EXPECT_EQ(memstat_is_present(gone), 1);
-  EXPECT_EQ(memstat_get_percpu_caller_uint64(gone, 1, 7), slot);
-}
-
-TEST(CApiDuplicates, AreShownEachOnEveryQuery) {
-  const auto kernel = make_kernel(malloc_of({"m", "m"}), uma_of({"z", "malloc-16", "malloc-16", "malloc-16"}));
-  const ListPtr list = make_list(kernel);
-  for (const std::uint64_t scale : {1U, 10U, 20U}) {
-    set_malloc(*kernel, malloc_of({"m", "m"}, scale));
-    set_uma(*kernel, uma_of({"z", "malloc-16", "malloc-16", "malloc-16"}, scale));
-    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
-    EXPECT_EQ(order_of(list.get()), (Names{"2:malloc-16", "2:malloc-16", "2:malloc-16", "2:z", "1:m", "1:m"}));
-    EXPECT_EQ(allocations_of(list.get()), (Numbers{scale + 3, scale + 2, scale + 1, scale, scale + 1, scale}));
-  }
-  memory_type* type = memstat_mtl_find(list.get(), ALLOCATOR_UMA, "malloc-16");
-  EXPECT_EQ(type, memstat_mtl_first(list.get())) << "the nearest to the head";
-  for (int ordinal = 0; ordinal < 3; ++ordinal, type = memstat_mtl_next(type)) {
-    EXPECT_EQ(memstat_get_ordinal(type), ordinal) << "from the oldest";
-    EXPECT_EQ(memstat_get_duplicates(type), 3);
-  }
-}
-
-TEST(CApiFolding, LeavesTheFirstQueryOfAFreshListAlone) {
-  const auto kernel = make_kernel(malloc_of({"m"}), uma_of({"z", "twice", "twice"}));
-  const ListPtr list = make_list(kernel);
-  memstat_mtl_set_folding(list.get(), 1);
-  ASSERT_EQ(memstat_sysctl_uma(list.get(), 0), 0);
-  EXPECT_EQ(order_of(list.get()), (Names{"2:twice", "2:twice", "2:z"}));
-  EXPECT_EQ(allocations_of(list.get()), (Numbers{3, 2, 1}));
 }
 
 TEST(CApiFolding, WritesAllOntoTheFirstMatchInASecondQueryAndLeavesTheOthersStale) {
