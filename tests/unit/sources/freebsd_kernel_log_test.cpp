@@ -106,20 +106,5 @@ TEST_F(FreeBsdKernelLog, SaysWhichSysctlIsRefused) {
   EXPECT_EQ(refused.error().path, "kern.msgbuf");
 }
 
-TEST_F(FreeBsdKernelLog, RefusesATableThatIsCut) {
-  RawBytes raw;
-  Staging staging;
-  constexpr std::string_view kTable = "kernel_log 1\nlost 0\ncount oom_kill 4\nevent oom_kill -\ntext x\nend\n";
-  raw.parts[0].assign(kTable);
-  EXPECT_TRUE(parse_bytes(source(), raw, staging));
-  EXPECT_EQ(statistics_of(staging).at("kernel_log_events_total{oom_kill}"), 4U);
-  for (std::size_t size = 0; size < kTable.size(); ++size) {
-    raw.parts[0].assign(kTable.substr(0, size));
-    const auto refused = parse_bytes(source(), raw, staging);
-    ASSERT_FALSE(refused) << size;
-    EXPECT_EQ(refused.error().path, "kern.msgbuf");
-  }
-}
-
 }  // namespace
 }  // namespace memstat::freebsd_kernel_log_test

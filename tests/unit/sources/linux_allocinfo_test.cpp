@@ -147,13 +147,6 @@ TEST_F(LinuxAllocinfo, RefusesATextThatIsNotItsOwnOrNamesNoSite) {
   }
 }
 
-TEST_F(LinuxAllocinfo, RefusesALineWithoutItsEndAtEveryByte) {
-  const std::string good = site("4096", "1", "a.c:1 func:f");
-  const std::string last = site("100", "1", "b.c:1 [m] func:g accurate:no");
-  for (std::size_t size = 1; size < last.size(); ++size) expect_refused(good + last.substr(0, size), good.size());
-  EXPECT_TRUE(parse(good + last));
-}
-
 TEST_F(LinuxAllocinfo, TakesOddPlacesAndModules) {
   EXPECT_EQ(words(site("1", "1", "/home/my dir/m.c:1 [m] func:f")), "f [m]: 1/1 /home/my dir/m.c:1");
   EXPECT_EQ(words(site("1", "1", "a.c:1 [] func:f")), "f: 1/1 a.c:1");
@@ -183,33 +176,6 @@ TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   EXPECT_EQ(staging_.types()[0].name.size(), kMaxLabelBytes * (512 + 63) + 3U);
   EXPECT_EQ(staging_.types()[0].detail.size(), kMaxLabelBytes * 256 + std::strlen(" and 1 more, not accurate"));
   EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))), "c\\x00d: 1/1 a\\x00b.c:1");
-}
-
-/// Sites of N functions, a different one on each line.
-std::string many_sites(std::size_t count, std::size_t functions) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string number = std::to_string(i);
-    text += site(std::to_string(i * 64), number,
-                 "drivers/some/directory/file.c:" + number + " func:function_" + std::to_string(i % functions));
-  }
-  return text;
-}
-
-TEST_F(LinuxAllocinfo, TakesFiftyThousandSites) {
-  for (const std::size_t functions : {std::size_t{1}, std::size_t{500}, std::size_t{50'000}}) {
-    for (int round = 0; round < 2; ++round) {
-      ASSERT_TRUE(parse(many_sites(50'000, functions)));
-      ASSERT_EQ(staging_.types().size(), functions);
-      std::uint64_t bytes = 0;
-      for (const StagedType& type : staging_.types()) bytes += type.figures[Field::kBytes];
-      EXPECT_EQ(bytes, 64ULL * 50'000 * 49'999 / 2);
-    }
-    EXPECT_EQ(staging_.types()[0].detail, functions == 50'000
-                                              ? "drivers/some/directory/file.c:0"
-                                              : "drivers/some/directory/file.c:" + std::to_string(50'000 - functions) +
-                                                    " and " + std::to_string(50'000 / functions - 1) + " more");
-  }
 }
 
 TEST_F(LinuxAllocinfo, KeepsTheOrderOfTheKernel) {

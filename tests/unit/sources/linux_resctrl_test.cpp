@@ -156,17 +156,5 @@ TEST_F(Resctrl, RefusesFiguresThatWouldBeOneSeriesTwice) {
   ASSERT_TRUE(fails(result, ErrorCode::kData));
 }
 
-TEST_F(Resctrl, BytesThatAreCutShortAreAnErrorAtEveryLength) {
-  ASSERT_TRUE(refresh_once());
-  const std::string whole(reader_.raw.parts[0].view());
-  ASSERT_TRUE(parse_source(reader_));
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    reader_.raw.parts[0].assign(whole.substr(0, size));
-    EXPECT_EQ(parse_source(reader_).error().code, ErrorCode::kData) << size;
-  }
-  reader_.raw.parts[0].assign(whole + whole);
-  EXPECT_EQ(parse_source(reader_).error().code, ErrorCode::kData) << "something after the end";
-}
-
 }  // namespace
 }  // namespace memstat::linux_resctrl_test

@@ -293,18 +293,6 @@ TEST_F(LinuxSlabSysfs, TakesTheLargestNumbersAndWordsOfLaterKernels) {
   EXPECT_EQ(staging.node_figure(type, NodeField::kTotalObjects, 0), ~std::uint64_t{0});
 }
 
-TEST_F(LinuxSlabSysfs, RefusesIncompleteBundles) {
-  kernel_.add("kmalloc-64", files());
-  ASSERT_TRUE(read_source(reader_, kernel_));
-  const std::string whole(reader_.raw.parts[0].view());
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    reader_.raw.parts[0].assign(whole.substr(0, size));
-    const auto result = parse_source(reader_);
-    ASSERT_FALSE(result) << size;
-    EXPECT_LE(result.error().offset.value_or(~std::uint64_t{0}), size);
-  }
-}
-
 // ---- which files are read when -------------------------------------------------------------------------------------------
 
 TEST_F(LinuxSlabSysfs, KeepsItsFilesOpenThroughTheLossOfPrivileges) {

@@ -188,13 +188,6 @@ TEST_F(LinuxVmalloc, RefusesATextWithoutAnyArea) {
   expect_refused("\n\n", 2);
 }
 
-TEST_F(LinuxVmalloc, RefusesALineWithoutItsEndAtEveryByte) {
-  const std::string good = area("8192 f+0x1/0x2 pages=1 vmalloc");
-  const std::string last = area("8192 g+0x1/0x2 [mod] pages=1 vmalloc N0=1");
-  for (std::size_t size = 1; size < last.size(); ++size) expect_refused(good + last.substr(0, size), good.size());
-  EXPECT_TRUE(parse(good + last));
-}
-
 TEST_F(LinuxVmalloc, TakesNamesWithOddBytesAndCutsEndlessOnes) {
   EXPECT_EQ(name_of("8192 bad\xFF+0x1/0x2 vmalloc"), "bad\xEF\xBF\xBD");
   EXPECT_EQ(name_of("8192 \"q\\uote\"{}+0x1/0x2 vmalloc"), "\"q\\uote\"{}");
