@@ -102,15 +102,67 @@ TEST(EventTable, KeepsLineFeedsOfNamesOutOfTheText) {
   EXPECT_EQ(text_of(kSlabTable, packed), "slab_events 1\ntype 64 two?lines and blanks\nend\n");
 }
 
+/// A line that fits, with fields instead of the row's own.
+std::string line_of(const RowFormat& row, std::string_view fields) {
+  std::string line(row.word);
+  for (const char field : fields) line += field == 'n' ? " 7" : field == '*' ? " 8 9" : field == 'T' ? "\ta b" : " a";
+  return line;
+}
+
 TEST(EventTable, RowsThatDoNotFitTheirFormatAreWrong) {
-  for (const char* line : {"type 64", "type x a", "type", "cpu 0 1 2 3", "cpu 0 1 2 3 4 5", "event kmalloc",
-                           "event kmalloc 1 2 3", "governor 1 1 1 1", "unknown 1", "", "gfp slab dma 1", "sizes slab"}) {
-    const std::string text = "slab_events 1\n" + std::string(line) + "\nend\n";
-    TableReader of_text(kSlabTable, text);
-    ASSERT_TRUE(of_text.take_head());
-    const auto read = of_text.take_rest([](const TableRow&) { return true; });
-    ASSERT_TRUE(fails(read, {.offset = 14U})) << line;
+  for (const TableFormat* const format : kFormats) {
+    const std::string version = std::string(format->version) + "\n";
+    const auto read = [&](const std::string& lines) {
+      TableReader reader(*format, lines);
+      EXPECT_TRUE(reader.take_head());
+      return reader.take_rest([](const TableRow&) { return true; });
+    };
+    const auto expect_wrong = [&](const std::string& line) {
+      EXPECT_TRUE(fails(read(version + line + "\nend\n"), {.code = ErrorCode::kData, .offset = version.size()})) << line;
+    };
+    std::string all = version;
+    for (const RowFormat& row : format->rows) {
+      std::string fields(row.fields);
+      std::erase(fields, '?');
+      const std::string good = line_of(row, fields);
+      all += good + "\n";
+      if (fields.find_first_of("t*") == std::string::npos) expect_wrong(good + (fields.back() == 'T' ? "\tb" : " 7"));
+      fields.resize(std::min(row.fields.find_first_of("?*"), row.fields.size()));
+      expect_wrong(line_of(row, fields.substr(0, fields.size() - 1)));
+      if (fields.back() == 'T' || fields.back() == 't') {
+        expect_wrong(line_of(row, fields.substr(0, fields.size() - 1)) + (fields.back() == 'T' ? "\t" : " "));
+      }
+      const std::string line = line_of(row, fields);
+      for (std::size_t at = 0; (at = line.find('7', at)) != std::string::npos; ++at) {
+        for (const char* const number : {"x", "-1", "18446744073709551616"})
+          expect_wrong(std::string(line).replace(at, 1, number));
+      }
+    }
+    for (const char* const line : {"", "unknown 1"}) expect_wrong(line);
+    EXPECT_TRUE(fails(read(all + "end\nmore\n"), {.offset = all.size() + 4}));
+    all += "end\n";
+    for (std::size_t size = version.size(); size + 1 < all.size(); ++size) EXPECT_FALSE(read(all.substr(0, size))) << size;
+    EXPECT_TRUE(read(all));
   }
+}
+
+// Recordings have them, so another format needs another version.
+TEST(EventTable, FormatsAreThoseOfRecordings) {
+  std::string words;
+  for (const TableFormat* const format : kFormats) {
+    words += std::string(format->version) + ":";
+    for (const RowFormat& row : format->rows) words += " " + std::string(row.word) + "=" + std::string(row.fields);
+    words += "\n";
+  }
+  EXPECT_EQ(words,
+            "slab_events 1: kmalloc_frees=n counted_by_sysfs=n unplaced=n missed=n governor=nnnnn?w type=nt "
+            "type_without_frees=nt cpu=nnnnn event=wn?n large=nn gfp=wwnn sizes=wn*\n"
+            "vm_events 1: missed=n by_cache=n governor=nnnnn?w unsupported=t event=wn?n fault=wn cpu_event=wnn "
+            "cpu_fault=wnn fault_times=wn* untimed=n pages=nwn page_failures=nn gfp=wwnn sizes=wn* victim=nt "
+            "other_victim=n cache=nt other_cache=n\n"
+            "call_sites 1: unplaced=n missed=n governor=nnnnn?w site=nnnnT got=n* group=nnnnT origin=nnnTTTT\n"
+            "slab_caches 1: type=nnnnnnnnnt type_about=nnnnnnnnnt node=nnnnnn cpu=nnnn\n"
+            "dtmalloc 1: unplaced=n dropped=n probe=t size=nnnn large=nnnnn\n");
 }
 
 }  // namespace
