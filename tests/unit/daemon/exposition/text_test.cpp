@@ -3,7 +3,6 @@
 #include "daemon/exposition/exposition.h"
 
 #include "tests/support/page.h"
-#include "tests/support/prometheus_page.h"
 #include "tests/support/test.h"
 #include "tests/support/tracked_list.h"
 
@@ -17,12 +16,6 @@ class TextExpositionTest : public testing::Test {
   }
   TrackedList types_{{.limit_of = {}, .wants_cpus = [](const MemoryType&) { return true; }}};
 };
-
-TEST_F(TextExpositionTest, AnEmptySnapshotIsAnEmptyPage) {
-  types_.poll(StagingBuilder());
-  EXPECT_EQ(types_.page(), "");
-  EXPECT_EQ(types_.snapshot.series, 0U);
-}
 
 TEST_F(TextExpositionTest, OneFamilyIsHelpTypeAndItsSamples) {
   types_.poll(StagingBuilder().type("b", {{Field::kNumFrees, 5}}).type("a", {{Field::kNumFrees, 0}}));
@@ -58,17 +51,6 @@ TEST_F(TextExpositionTest, LabelValuesAreEscaped) {
   EXPECT_EQ(value("bytes", "tab\\\\x09r\xC3\xA9"), "4");
   EXPECT_EQ(value("bytes", "bad\xEF\xBF\xBD"), "5");
   EXPECT_EQ(problem_of(types_.page()), "");
-}
-
-TEST_F(TextExpositionTest, NamesOfAnyLengthAreWhole) {
-  StagingBuilder staging;
-  for (std::size_t length = 0; length < 100; ++length) staging.type(std::string(length, 'n'), {{Field::kBytes, length}});
-  staging.type(std::string(100'000, 'n'), {{Field::kBytes, 7}});
-  types_.poll(staging);
-  for (std::size_t length = 0; length < 100; ++length) {
-    EXPECT_EQ(value("bytes", std::string(length, 'n')), std::to_string(length));
-  }
-  EXPECT_EQ(value("bytes", std::string(100'000, 'n')), "7");
 }
 
 TEST_F(TextExpositionTest, NumbersAreExact) {
@@ -277,46 +259,6 @@ TEST_F(TextExpositionTest, LabelsOfTheMachineAreEscapedWhereverItIsNeeded) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(lines[i + 2], expected[i] + " " + std::to_string(i + 1));
   }
-}
-
-TEST_F(TextExpositionTest, IsWhatPrometheusCppWritesOfTheSameData) {
-  const std::vector<std::string> names{"plain", "back\\slash", "quo\"te", "line\\x0afeed", "", "r\xC3\xA9sum\xC3\xA9"};
-  for (std::uint64_t poll = 0; poll < 3; ++poll) {
-    StagingBuilder staging(CpuFieldMask(CpuField::kNumAllocs, CpuField::kFree), 3);
-    staging.nodes(NodeFieldMask(NodeField::kHeldBytes, NodeField::kFree), 2);
-    std::uint64_t i = 10;
-    for (auto name = names.rbegin(); name != names.rend(); ++name, --i) {  // the last record is the first row
-      staging.type(*name,
-                   {{Field::kBytes, i * 100'000 + 1000 - poll * 10 * i},
-                    {Field::kCount, 5 * i + poll},
-                    {Field::kNumAllocs, i + poll},
-                    {Field::kFailures, i << 40U},
-                    {Field::kRSize, 64},
-                    {Field::kSizeMask, i},
-                    {Field::kCountLimit, 1000}},
-                   {{CpuField::kNumAllocs, {i, 2 * i, 3 * i}}, {CpuField::kFree, {i, 0, 1}}});
-      staging.node(NodeField::kHeldBytes, {i, poll}).detail(*name + " \\ \n\"" + *name);
-      staging.statistic(kAccountedBytes, i << 30U, {*name});
-    }
-    staging.statistic(kUnaccountedBytes, ~std::uint64_t{0}).statistic(kTotalBytes, 1U << 30U);
-    types_.size_classes = {16, 32, 64, 128};
-    types_.poll(staging);
-  }
-  std::vector<std::string> ours = lines_of(types_.page());
-  std::vector<std::string> theirs = lines_of(prometheus_text(types_.snapshot));
-  EXPECT_EQ(types_.snapshot.series, static_cast<std::size_t>(std::count_if(
-                                        ours.begin(), ours.end(), [](const auto& line) { return line[0] != '#'; })));
-  EXPECT_GT(types_.snapshot.series, 100U);
-  EXPECT_EQ(problem_of(types_.page()), "");
-  std::sort(ours.begin(), ours.end());
-  std::sort(theirs.begin(), theirs.end());
-  EXPECT_EQ(ours, theirs);
-}
-
-TEST_F(TextExpositionTest, RenderingAgainGivesTheSamePage) {
-  types_.poll(StagingBuilder().type("a", {{Field::kBytes, 1}}));
-  const std::string once(types_.page());
-  EXPECT_EQ(types_.page(), once);
 }
 
 }  // namespace
