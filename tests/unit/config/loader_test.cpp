@@ -43,36 +43,6 @@ TEST(Loader, AnEmptyFileGivesTheDefaults) {
   }
 }
 
-TEST(Loader, TheDefaultsAreThoseOfTheDesign) {
-  const Config config;
-  ASSERT_EQ(config.listen.size(), 1U);
-  EXPECT_EQ(config.listen[0], *parse_listen_address("127.0.0.1:8947"));
-  EXPECT_TRUE(config.allow.empty());
-  EXPECT_EQ(config.user, "_memstatd");
-  EXPECT_FALSE(config.enable_reload);
-  EXPECT_EQ(config.poll.interval, 10s);
-  EXPECT_EQ(config.poll.timeout, 2s);
-  EXPECT_EQ(config.tier, Tier::kDefault);
-  EXPECT_TRUE(config.per_cpu.allocators.empty());
-  EXPECT_TRUE(config.per_cpu.types.empty());
-  EXPECT_TRUE(config.sources.empty());
-  EXPECT_TRUE(config.limits.empty());
-  EXPECT_TRUE(config.filters.include.empty() && config.filters.exclude.empty());
-  EXPECT_TRUE(config.counters.empty());
-  EXPECT_EQ(config.min_bytes, 0U);
-  EXPECT_EQ(config.series_limit, 20000U);
-  EXPECT_EQ(config.growth_window, 1h);
-  EXPECT_EQ(config.retention, 6U);
-  EXPECT_EQ(config.history_bytes, std::uint64_t{2} << 20);
-  EXPECT_EQ(config.capture.record, "");
-  EXPECT_EQ(config.capture.max_bytes, std::uint64_t{1} << 30);
-  EXPECT_EQ(config.capture.max_age, 24h);
-  EXPECT_EQ(config.log.level, LogLevel::kInfo);
-  EXPECT_EQ(config.log.format, LogFormat::kText);
-  EXPECT_TRUE(config.sandbox);
-  EXPECT_TRUE(config.lock_memory);
-}
-
 TEST(Loader, TheShippedFileHoldsTheDefaults) { EXPECT_EQ(good(shipped()), Config()); }
 
 /// One key of the shipped file: its line, a replacement, and a check that it took effect.
@@ -167,21 +137,6 @@ TEST(Loader, EachKeyOfTheShippedFileCanBeChanged) {
   }
 }
 
-TEST(Loader, AllKeysOfTheShippedFileCanBeChangedTogether) {
-  std::string text = shipped();
-  for (const ChangedKey& key : kChangedKeys) {
-    // The source's interval, changed above, must not be shorter than the poll's.
-    const bool is_interval = std::string_view(key.line) == "  interval: 10s";
-    text = replace_line(text, key.line, is_interval ? "  interval: 1s" : key.changed);
-  }
-  const Config config = good(text);
-  EXPECT_EQ(config.poll.interval, 1s);
-  for (const ChangedKey& key : kChangedKeys) {
-    const bool is_interval = std::string_view(key.line) == "  interval: 10s";
-    EXPECT_NE(key.arrived(config), is_interval) << key.changed;
-  }
-}
-
 /// A line with another value, if its default is a switch or begins with a number; others need a row in kChangedKeys.
 std::string with_another_value(const std::string& line) {
   const std::size_t at = line.find(": ") + 2;
@@ -220,13 +175,6 @@ TEST(Loader, HashesOfPasswordsMayNotBeInAFileThatEveryAccountCanRead) {
 }
 
 TEST(Loader, AnEmptyUserKeepsTheAccount) { EXPECT_EQ(good("user: \"\"\n").user, ""); }
-
-TEST(Loader, TakesAnAgeAtWhichAScrapePollsAndAFileForThePage) {
-  EXPECT_FALSE(good("poll: {on_scrape: off}\n").poll.on_scrape);
-  EXPECT_EQ(good("poll: {on_scrape: 1s500ms}\n").poll.on_scrape, std::chrono::milliseconds(1500));
-  EXPECT_EQ(good("textfile: /var/lib/memstatd/memstat.prom\n").textfile, "/var/lib/memstatd/memstat.prom");
-  EXPECT_EQ(good("textfile: \"\"\n").textfile, "");
-}
 
 TEST(Loader, FiltersShowIncludedTypesThatAreNotExcluded) {
   EXPECT_TRUE(Config().filters.admit("slab", "dentry"));
