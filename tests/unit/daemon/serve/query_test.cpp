@@ -46,15 +46,6 @@ TEST(PageRequest, SaysWhatIsWrong) {
   EXPECT_LT(detail(std::string(100'000, 'k')).size(), 300U) << "the message is short";
 }
 
-TEST(PageRequest, EveryTruncationIsAnsweredOrRefused) {
-  const std::string query = "allocator%5B%5D=sl%61b&type[]=d+e&name[]=memstat_type_bytes";
-  for (std::size_t size = 0; size <= query.size(); ++size) {
-    const std::string cut = query.substr(0, size);
-    const auto request = parse_page_request(cut);
-    EXPECT_TRUE(request || !request.error().detail.empty()) << cut;
-  }
-}
-
 TEST(ApiRequest, WithoutParametersItIsTheLastHourInThirtyPoints) {
   const auto request = parse_api_request("");
   ASSERT_TRUE(request);

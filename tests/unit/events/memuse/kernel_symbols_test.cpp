@@ -42,17 +42,6 @@ TEST(KernelSymbols, AreRefusedAtTheLineThatIsNone) {
   EXPECT_TRUE(symbols.empty());
 }
 
-TEST(KernelSymbols, CutAnywhereAreReadOrRefused) {
-  for (std::size_t size = 0; size < kTable.size(); ++size) {
-    KernelSymbols symbols;
-    const auto result = symbols.parse(kTable.substr(0, size));
-    if (!result) {
-      EXPECT_EQ(result.error().code, ErrorCode::kData);
-    }
-    EXPECT_TRUE(result || symbols.name_of_caller(0xffffffffc0001010).empty());
-  }
-}
-
 TEST(KernelSymbols, MayBeMoved) {
   KernelSymbols first;
   ASSERT_TRUE(first.parse("ffffffff81000000 T f\n"));

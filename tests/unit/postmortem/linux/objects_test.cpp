@@ -226,23 +226,5 @@ TEST(LinuxObjects, OfADumpThatIsCutShortAnywhereAreAnErrorOrSome) {
   EXPECT_GT(opened, 0U);
 }
 
-TEST(LinuxObjects, WithAnyBitFlippedAreAnErrorOrSome) {
-  std::uint64_t state = 17;
-  std::size_t opened = 0;
-  for (const SlabKernel slabs : {SlabKernel::kPages, SlabKernel::kSlabs, SlabKernel::kSheaves}) {
-    const std::string whole = FakeLinuxDump(kernel_with_owners(slabs)).elf();
-    for (int i = 0; i < 4; ++i) {
-      std::string flipped = whole;
-      for (int flips = 0; flips < 200; ++flips) {
-        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-        const std::size_t at = 0x4000 + (state >> 33U) % 0x60000;
-        flipped[at] = static_cast<char>(flipped[at] ^ (1 << (state >> 20U & 7U)));
-      }
-      opened += walk_damaged(flipped);
-    }
-  }
-  EXPECT_GT(opened, 0U);
-}
-
 }  // namespace
 }  // namespace memstat::postmortem
