@@ -16,7 +16,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   if (kill.constraint != "cpuset" && kill.constraint != "memory_policy") return;
   Finding& finding = add_finding(found, cause, Severity::kNow, Certainty::kConfirmed,
                                  "A process was killed for lack of memory on the nodes to which it is bound by " +
-                                     std::string(kill.constraint == "cpuset" ? "cpuset" : "its memory policy"));
+                                     std::string(kill.constraint == "cpuset" ? "its cpuset" : "its memory policy"));
   finding.fact(
       {.text = short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ") had " + bytes_text(kill.program_bytes),
        .source = "linux_kernel_log",
@@ -29,7 +29,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   finding.by("process", short_name(kill.command) + " (pid " + std::to_string(kill.pid) + ")");
   if (kill.group.size() > 1) finding.by("group", kill.group);
   finding.leads_to("It may not use memory of other nodes.")
-      .then("numastat -p " + std::to_string(kill.pid))
+      .then("numastat -m")
       .then("cat /sys/fs/cgroup/cpuset.mems.effective");
 }
 

@@ -305,7 +305,7 @@ void look_at_nodes(const Evidence& evidence, const Cause& cause, Findings& found
         add_finding(found, cause, Severity::kNotable, Certainty::kConfirmed,
                     "Node " + std::string(one.labels[0]) + " is full: its programs get memory from other nodes");
     with_count(finding, evidence, one.change.recent, "pages", kNuma);
-    finding.by("node", one.labels[0]).leads_to("Their memory is slower.").then("numastat -p").then("numastat -m");
+    finding.by("node", one.labels[0]).leads_to("Their memory is slower.").then("numastat").then("numastat -m");
   }
 }
 

@@ -17,6 +17,7 @@ TEST(BoundKill, IsIdentifiedByItsLog) {
   machine.evidence.kills[0].constraint = "memory_policy";
   ASSERT_EQ(machine.words(), "now numa_bound_oom");
   EXPECT_EQ(machine.find()[0].who.at(0).name, "db (pid 7)");
+  EXPECT_EQ(machine.find()[0].next.at(0), "numastat -m") << "the killed process has no memory any more";
 }
 
 }  // namespace
