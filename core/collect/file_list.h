@@ -58,7 +58,7 @@ Result<void> read_known_files(KernelView& view, const FileList& list, std::strin
 /// complete or the kernel is a captured one. `reads`: number of reads before this one.
 bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t each = kReadsBetweenLooks);
 
-/// Files with administrator's settings, which rarely change. Part of a source's state.
+/// Files with the administrator's settings, which rarely change. Part of a source's state.
 struct SettingFiles {
   FileList list;
   bool are_read = false;  ///< All of them, in the last read.

@@ -19,9 +19,9 @@ namespace memstat::counters {
 /// The path in the table's errors.
 inline constexpr std::string_view kCounterOrigin = "perf_event_open";
 
-/// Counts from open() on. Totals only grow by the increase since the last read, scaled if it was multiplexed. Errors of
-/// open and read: kNotPresent (no set is configured, none of the events exists here, or no perf events), kPermission,
-/// kIo, with advice.
+/// Counts from open() on. Each read adds the increase since the last one to the totals, scaled if it was multiplexed.
+/// Errors of open and read: kNotPresent (no set is configured, none of the events exists here, or no perf events),
+/// kPermission, kIo, with advice.
 class CounterTable final : public TextTableSource {
  public:
   using MakeSystem = std::function<Answer<std::unique_ptr<CounterSystem>>()>;

@@ -243,7 +243,7 @@ Refused PerfSystem::apply(const Attribute& attribute, std::string_view event, Ev
   constexpr std::uint64_t kMaxPrecise = 3;
   if (attribute.name == "picnum") {
     if (attribute.value < facts().counters) return {};  // the kernel chooses the counter
-    return refused(Refusal::kInvalidCounter, "names no counter: there are " + std::to_string(facts().counters));
+    return refused(Refusal::kInvalidCounter, "does not name a counter: there are " + std::to_string(facts().counters));
   }
   if (attribute.name == "precise") {
     if (attribute.value > kMaxPrecise) return refused(Refusal::kAttributeOutOfRange, "is at most 3");

@@ -3,7 +3,7 @@
 //
 // The stream is a 16-byte header (version, maxcpus, count), then `count` records: a 32-byte name and `maxcpus` blocks of 64
 // bytes, one per CPU. `maxcpus` is the kernel's compile-time MAXCPU (1024 on amd64 since 14), not the number of CPUs, so a
-// stream of 20 MB is nearly all zeros. The kernel promises zeros beyond its highest CPU. The first parse checks that, at
+// stream of 20 MB is nearly all zeros. The kernel guarantees zeros beyond its highest CPU. The first parse checks that, at
 // memory speed; each later parse checks a sixteenth of the records.
 //
 // Totals are sums over the blocks. Bytes and count are differences of counters that the kernel does not lock, so a racy read

@@ -117,7 +117,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     }
     if (name.empty()) continue;
     const auto number = parse_u64(trim(content));
-    if (!number) return data_error(kDirectory, offset, "a file of an area holds no number of at most 64 bits");
+    if (!number) return data_error(kDirectory, offset, "a file of an area does not hold a number of at most 64 bits");
     area.take(file, *number);
   }
   if (!is_whole) return data_error(kDirectory, offset, "the data ends early");

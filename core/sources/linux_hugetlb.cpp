@@ -197,7 +197,7 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       pool.size = page_size_of(directory.substr(directory.rfind('/') + 1));
     }
     if (!is_whole && !pool.take(path.substr(slash + 1), parse_u64(trim(content)))) {
-      return data_error(kDirectory, offset, "a file of a pool or a node holds no number of at most 64 bits");
+      return data_error(kDirectory, offset, "a file of a pool or a node does not hold a number of at most 64 bits");
     }
   }
   if (!is_whole) return data_error(kDirectory, offset, "the data ends early");

@@ -10,7 +10,7 @@ namespace memstat {
 /// - SIGHUP and SIGCHLD are blocked. A SIGHUP during startup stays pending and reloads once the daemon serves, even if the
 ///   parent had ignored it.
 /// - SIGTERM and SIGINT end the process at once with status 0, because there is nothing to clean up yet.
-/// - SIGPIPE is ignored, because a closed log is no reason to exit.
+/// - SIGPIPE is ignored, because a closed log is not a reason to exit.
 void hold_signals_for_start();
 
 /// For commands that print and exit (`--once`, `--list-metrics`): restores the inherited dispositions.

@@ -39,8 +39,8 @@ std::uint64_t machine_series_of(const RenderOptions& options, const Snapshot& sn
 /// Number of series of a snapshot's row on a page rendered with these options.
 std::uint64_t series_of(const RenderOptions& options, const Snapshot& snapshot, std::size_t row);
 
-/// Thread safety: none; confined to the poller's thread. Allocates nothing in the steady state, in time proportional to the
-/// rows.
+/// Thread safety: none; confined to the poller's thread. Allocates nothing in the steady state. Takes time proportional to
+/// the rows.
 class Selection {
  public:
   struct Options {

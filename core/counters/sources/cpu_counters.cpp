@@ -8,7 +8,7 @@
 //
 // A line `cpu` has the times since the previous read and, for each event, the increase of the counter since then and the
 // total since memstatd opened it. The total is the sum of the increases, each scaled by its times. The last line has the
-// number of such lines.
+// number of these lines.
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -71,7 +71,7 @@ Result<void> write_slab_caches_rows(std::string_view records, Buffer& out) {
   const std::size_t size = records.size();
   while (!records.empty()) {
     if (!add_record(rows, records)) {
-      Error error = system_error("iter/kmem_cache", EIO, "the kernel's records are not whole");
+      Error error = system_error("iter/kmem_cache", EIO, "the kernel's records are truncated");
       error.offset = size - records.size();
       return error;
     }

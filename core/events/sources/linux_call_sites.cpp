@@ -104,7 +104,7 @@ class Parser {
     staging_.statistics().add(kLostEvents, missed, {"site_missed"});
     auto result = rows_.take_rest([this](const events::TableRow& row) { return ++row_count_ <= kMaxRows && take(row); });
     if (result && staging_.types().empty() && !governor_.is_detached()) {
-      return rows_.wrong(rows_.size(), "names no function");
+      return rows_.wrong(rows_.size(), "does not name a function");
     }
     return result;
   }

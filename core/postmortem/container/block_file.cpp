@@ -43,7 +43,8 @@ Result<std::size_t> BlockFile::read_some(std::uint64_t offset, char* to, std::si
 Result<void> BlockFile::read(std::uint64_t offset, char* to, std::size_t size) {
   constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 62U;  // far below the maximum of off_t
   const auto cut_short = [this] {
-    return data_error(name_, size_, "is cut short: the file ends before what its headers promise", ErrorCode::kKvmShortRead);
+    return data_error(name_, size_, "is cut short: the file ends before the data that its headers describe",
+                      ErrorCode::kKvmShortRead);
   };
   if (offset > kMaxOffset || size > kMaxOffset) return cut_short();
   while (size > 0) {

@@ -81,7 +81,7 @@ class StatisticsReader {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     };
     if (name->empty() || !std::all_of(name->begin(), name->end(), is_plain)) {
-      return missing_memory(image_.name(), "virtual", *address, "holds no name of a counter");
+      return missing_memory(image_.name(), "virtual", *address, "is not the name of a counter");
     }
     return name;
   }

@@ -29,7 +29,7 @@ constexpr auto kReplayOptions = joined(
     std::array{
         argument("CAPTURE", {1, 1}, "CAPTURE, or CAPTURE@POLL to begin there", store<&CommandLine::capture>, check_from),
         valued(
-            "--speed", "X", "At the capture's own intervals, or 2: twice as fast; by default without waiting",
+            "--speed", "X", "1: at the capture's own intervals, 2: twice as fast; by default without waiting",
             [](CommandLine& line, const std::string& text) { line.speed = parse_decimal(text); }, check_speed),
         flag("--list", "List the polls: number, time, label, readable sources, failed reads", store<&CommandLine::is_list>,
              nullptr, "--speed")},

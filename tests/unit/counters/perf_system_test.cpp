@@ -97,7 +97,8 @@ TEST_F(PerfSystemTest, RefusesMissingEvents) {
             "/sys/bus/event_source/devices/cpu/format");
   EXPECT_EQ(refusal("cpu/event=256/"), "4 event cpu/event=256/: event is larger than its field");
   EXPECT_EQ(refusal("cpu/event=x/"), "1 event cpu/event=x/: not of the form pmu/term=value,.../");
-  EXPECT_EQ(refusal("r1", {{.name = "picnum", .value = 4}}), "2 event r1: attribute picnum names no counter: there are 4");
+  EXPECT_EQ(refusal("r1", {{.name = "picnum", .value = 4}}),
+            "2 event r1: attribute picnum does not name a counter: there are 4");
   EXPECT_EQ(refusal("r1", {{.name = "precise", .value = 4}}), "4 event r1: attribute precise is at most 3");
   EXPECT_EQ(refusal("r1", {{.name = "umask", .value = 256}}), "4 event r1: attribute umask is larger than its field");
   EXPECT_EQ(refusal("page-faults", {{.name = "umask", .value = 1}}),
