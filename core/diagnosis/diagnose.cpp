@@ -84,10 +84,11 @@ bool has_grown_to(const Finding& growth, const Finding& level) {
          growth.about.front() == level.about.front();
 }
 
-/// Whether the cause of `root` lists that of `symptom` as explained.
+/// Whether the cause of `root` lists that of `symptom` as explained. What was over before the first poll explains nothing
+/// that holds now.
 bool lists(const Finding& root, const Finding& symptom) {
   const Cause* const cause = root.rule;
-  if (cause == nullptr || symptom.cause == root.cause) return false;
+  if (cause == nullptr || symptom.cause == root.cause || (root.is_past && !symptom.is_past)) return false;
   const auto has = [&](std::span<const std::string_view> causes) {
     return std::find(causes.begin(), causes.end(), symptom.cause) != causes.end();
   };

@@ -72,10 +72,13 @@ void look_at_size(const Evidence& evidence, const Cause& cause, Findings& found)
 
 constexpr std::string_view kNeeds[] = {kBytes};
 constexpr std::string_view kSizeNeeds[] = {"account/zsmalloc"};
+/// A full device refuses writes.
+constexpr std::string_view kSymptoms[] = {"swap_io_error"};
 constexpr std::array kCauses{Cause{.name = "zram_full",
                                    .looks_for = "A compressed memory device (zram) has reached its configured limit.",
                                    .system = CauseSystem::kLinux,
                                    .needs = kNeeds,
+                                   .explains = kSymptoms,
                                    .look = look},
                              Cause{.name = "compressed_large",
                                    .looks_for = "Compressed memory is much larger than usual, or its pages do not compress.",

@@ -39,6 +39,16 @@ TEST(KernelLog, PastFindingsComeAfterCurrentOnes) {
   EXPECT_EQ(machine.words(), "notable ptys_full, notable page_allocation_failed");
 }
 
+TEST(KernelLog, APastFindingDoesNotExplainWhatHoldsNow) {
+  EvidenceOfMachine machine;
+  machine.evidence.logged = {{.event = "orphans_full", .seconds_ago = 26}};
+  TypeEvidence& tcp = machine.type(Allocator::kSocket, "TCP");
+  tcp.bytes = 8 * kMiB;
+  tcp.limit_bytes = 10 * kMiB;
+  machine.metric("memstat_socket_memory_pressure", 1, {"TCP"});
+  EXPECT_EQ(machine.words(), "notable tcp_pressure, notable orphans_full");
+}
+
 TEST(KernelLog, ARefusalMakesATableFullThatHasALittleRoomAgain) {
   EvidenceOfMachine machine;
   machine.limited(Allocator::kTable, "files", 930, 1000);

@@ -16,6 +16,14 @@ TEST(Zram, IsFullAtTheLimitThatWasSet) {
   EXPECT_EQ(machine.words(), "wasteful zram_full");
 }
 
+TEST(Zram, FullExplainsWritesThatFail) {
+  EvidenceOfMachine machine;
+  machine.metric("memstat_zram_bytes", 980 * kMiB, {"zram0", "held"});
+  machine.metric("memstat_zram_bytes", 980 * kMiB, {"zram0", "limit"});
+  machine.moved("memstat_kernel_log_events_total", 20, {"paging_error"});
+  EXPECT_EQ(machine.words(), "now zram_full");
+}
+
 TEST(Zram, OfPagesThatDoNotCompressIsWaste) {
   EvidenceOfMachine machine;
   const double held = 0.2 * machine.evidence.total_bytes;
