@@ -544,8 +544,7 @@ constexpr std::string_view kReopened[] = {kDirectory, "/sys/fs/cgroup/memory"};
 
 }  // namespace
 
-extern const SourceDescriptor descriptor;
-const SourceDescriptor descriptor{
+extern const SourceDescriptor descriptor{
     .name = "linux_memcg",
     .origin = kDirectory,
     .os = OperatingSystem::kLinux,

@@ -58,6 +58,5 @@ constexpr std::array kCauses{Cause{.name = "arc_stuck",
                                    .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::arc

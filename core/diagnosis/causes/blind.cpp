@@ -40,6 +40,5 @@ constexpr std::array kCauses{Cause{.name = "source_down",
                                    .look = look_at_left_out}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::blind

@@ -46,6 +46,5 @@ constexpr std::array kCauses{
           .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::bound_kill

@@ -65,6 +65,5 @@ constexpr std::array kCauses{Cause{.name = "commit_limit_full",
                                    .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::commit_limit

@@ -52,6 +52,5 @@ constexpr std::array kCauses{
           .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::dying_groups

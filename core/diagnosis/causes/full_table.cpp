@@ -356,6 +356,5 @@ constexpr auto kCauses = causes_of<kTables>([](const Table& table) {
 });
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::full_table

@@ -92,6 +92,5 @@ constexpr std::array kCauses{Cause{.name = "cgroup_swap_full",
                                    .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::group_swap

@@ -82,6 +82,5 @@ constexpr auto kCauses = causes_of<kTroubles>([](const Trouble& trouble) {
 });
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::group_version_1

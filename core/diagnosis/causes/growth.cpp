@@ -463,6 +463,5 @@ constexpr auto kCauses = causes_of<kKinds>([](const Kind& kind) {
 });
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::growth

@@ -85,6 +85,5 @@ constexpr std::array kCauses{Cause{.name = "files_without_descriptor",
                                    .look = look_at_namespaces}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::hidden_objects

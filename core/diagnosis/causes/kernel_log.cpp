@@ -244,6 +244,5 @@ constexpr auto kCauses = causes_of<kLines>([](const Line& line) {
 });
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::kernel_log

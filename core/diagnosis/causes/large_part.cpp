@@ -421,6 +421,5 @@ constexpr auto kCauses = causes_of<kParts>([](const Part& part) {
 });
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::large_part

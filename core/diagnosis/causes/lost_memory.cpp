@@ -90,6 +90,5 @@ constexpr std::array kCauses{Cause{.name = "memory_lost",
                                    .look = look_at_pins}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::lost_memory

@@ -114,6 +114,5 @@ constexpr std::array kCauses{Cause{.name = "netlink_queue",
                                    .look = look_elsewhere}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::queues

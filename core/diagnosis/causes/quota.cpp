@@ -35,6 +35,5 @@ constexpr std::array kCauses{Cause{.name = "key_quota_full",
                                    .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::quota

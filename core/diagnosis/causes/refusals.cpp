@@ -81,6 +81,5 @@ constexpr std::array kCauses{Cause{.name = "requests_refused",
                                    .look = look_at_limits}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::refusals

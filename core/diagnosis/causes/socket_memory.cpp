@@ -324,6 +324,5 @@ constexpr auto kCauses = [] {
 }();
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::socket_memory

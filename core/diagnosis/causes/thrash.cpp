@@ -72,6 +72,5 @@ constexpr std::array kCauses{Cause{.name = "reclaim_thrash",
                                    .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::thrash

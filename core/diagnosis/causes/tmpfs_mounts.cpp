@@ -57,6 +57,5 @@ constexpr std::array kCauses{Cause{.name = "tmpfs_full",
                                    .look = look}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::tmpfs_mounts

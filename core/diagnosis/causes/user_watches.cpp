@@ -80,6 +80,5 @@ constexpr auto kCauses = causes_of<kQuotas>([](const Quota& quota) {
 });
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::user_watches

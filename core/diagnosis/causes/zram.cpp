@@ -88,6 +88,5 @@ constexpr std::array kCauses{Cause{.name = "zram_full",
                                    .look = look_at_size}};
 
 }  // namespace
-extern const std::span<const Cause> causes;
-constinit const std::span<const Cause> causes = kCauses;
+extern constinit const std::span<const Cause> causes = kCauses;
 }  // namespace memstat::causes::zram

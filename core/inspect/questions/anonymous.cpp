@@ -4,10 +4,9 @@
 
 namespace memstat::inspections::anonymous {
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "anonymous",
-                            .question = "Which processes have anonymous memory",
-                            .things = "of anonymous memory",
-                            .look = [](Inspector& inspector) { return look_at_status(inspector, "RssAnon"); }};
+extern const Inspection inspection{.name = "anonymous",
+                                   .question = "Which processes have anonymous memory",
+                                   .things = "of anonymous memory",
+                                   .look = [](Inspector& inspector) { return look_at_status(inspector, "RssAnon"); }};
 
 }  // namespace memstat::inspections::anonymous

@@ -66,12 +66,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "bpf",
-                            .question = "Which processes hold BPF programs and maps",
-                            .things = "BPF objects",
-                            .needs = "CAP_SYS_PTRACE",
-                            .elsewhere = "FreeBSD has no BPF maps and programs",
-                            .look = look};
+extern const Inspection inspection{.name = "bpf",
+                                   .question = "Which processes hold BPF programs and maps",
+                                   .things = "BPF objects",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .elsewhere = "FreeBSD has no BPF maps and programs",
+                                   .look = look};
 
 }  // namespace memstat::inspections::bpf

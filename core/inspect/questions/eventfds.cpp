@@ -4,8 +4,7 @@
 
 namespace memstat::inspections::eventfds {
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "eventfds",
     .question = "Which processes hold eventfds",
     .things = "eventfds",

@@ -26,11 +26,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "files",
-                            .question = "Which processes hold open files",
-                            .things = "open files",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "files",
+                                   .question = "Which processes hold open files",
+                                   .things = "open files",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::files

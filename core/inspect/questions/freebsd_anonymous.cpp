@@ -21,12 +21,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "anonymous",
-                            .os = OperatingSystem::kFreeBsd,
-                            .question = "Which processes have resident memory, including files that they map",
-                            .things = "of resident memory",
-                            .needs = kSeeOthers,
-                            .look = look};
+extern const Inspection inspection{.name = "anonymous",
+                                   .os = OperatingSystem::kFreeBsd,
+                                   .question = "Which processes have resident memory, including files that they map",
+                                   .things = "of resident memory",
+                                   .needs = kSeeOthers,
+                                   .look = look};
 
 }  // namespace memstat::inspections::freebsd_anonymous

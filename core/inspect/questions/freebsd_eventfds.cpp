@@ -4,8 +4,7 @@
 
 namespace memstat::inspections::freebsd_eventfds {
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "eventfds",
     .os = OperatingSystem::kFreeBsd,
     .question = "Which processes hold eventfds",

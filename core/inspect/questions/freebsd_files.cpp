@@ -4,12 +4,12 @@
 
 namespace memstat::inspections::freebsd_files {
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "files",
-                            .os = OperatingSystem::kFreeBsd,
-                            .question = "Which processes hold open files",
-                            .things = "open files",
-                            .needs = kSeeOthers,
-                            .look = [](Inspector& inspector) { return count_exported_files(inspector, std::nullopt); }};
+extern const Inspection inspection{
+    .name = "files",
+    .os = OperatingSystem::kFreeBsd,
+    .question = "Which processes hold open files",
+    .things = "open files",
+    .needs = kSeeOthers,
+    .look = [](Inspector& inspector) { return count_exported_files(inspector, std::nullopt); }};
 
 }  // namespace memstat::inspections::freebsd_files

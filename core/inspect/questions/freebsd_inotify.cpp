@@ -5,8 +5,7 @@
 
 namespace memstat::inspections::freebsd_inotify {
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "inotify",
     .os = OperatingSystem::kFreeBsd,
     .question = "Which processes hold instances of inotify",

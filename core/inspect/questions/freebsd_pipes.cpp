@@ -27,12 +27,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "pipes",
-                            .os = OperatingSystem::kFreeBsd,
-                            .question = "Which processes hold ends of pipes",
-                            .things = "ends of pipes",
-                            .needs = kSeeOthers,
-                            .look = look};
+extern const Inspection inspection{.name = "pipes",
+                                   .os = OperatingSystem::kFreeBsd,
+                                   .question = "Which processes hold ends of pipes",
+                                   .things = "ends of pipes",
+                                   .needs = kSeeOthers,
+                                   .look = look};
 
 }  // namespace memstat::inspections::freebsd_pipes

@@ -97,12 +97,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "queues",
-                            .os = OperatingSystem::kFreeBsd,
-                            .question = "Which processes have sockets with unread or unsent bytes",
-                            .things = "sockets",
-                            .needs = kSeeOthers,
-                            .look = look};
+extern const Inspection inspection{.name = "queues",
+                                   .os = OperatingSystem::kFreeBsd,
+                                   .question = "Which processes have sockets with unread or unsent bytes",
+                                   .things = "sockets",
+                                   .needs = kSeeOthers,
+                                   .look = look};
 
 }  // namespace memstat::inspections::freebsd_queues

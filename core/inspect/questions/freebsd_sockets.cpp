@@ -4,8 +4,7 @@
 
 namespace memstat::inspections::freebsd_sockets {
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "sockets",
     .os = OperatingSystem::kFreeBsd,
     .question = "Which processes hold sockets",

@@ -12,12 +12,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "tmpfs",
-                            .os = OperatingSystem::kFreeBsd,
-                            .question = "Which mounts of tmpfs hold memory",
-                            .kind = "mount",
-                            .things = "files",
-                            .look = look};
+extern const Inspection inspection{.name = "tmpfs",
+                                   .os = OperatingSystem::kFreeBsd,
+                                   .question = "Which mounts of tmpfs hold memory",
+                                   .kind = "mount",
+                                   .things = "files",
+                                   .look = look};
 
 }  // namespace memstat::inspections::freebsd_tmpfs

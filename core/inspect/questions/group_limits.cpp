@@ -83,11 +83,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "group-limits",
-                            .question = "Which control groups, at any depth, are near a limit or were stopped at it",
-                            .kind = "limit",
-                            .things = "in use",
-                            .look = look};
+extern const Inspection inspection{.name = "group-limits",
+                                   .question = "Which control groups, at any depth, are near a limit or were stopped at it",
+                                   .kind = "limit",
+                                   .things = "in use",
+                                   .look = look};
 
 }  // namespace memstat::inspections::group_limits

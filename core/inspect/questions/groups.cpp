@@ -40,11 +40,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "groups",
-                            .question = "Which control groups, at any depth, hold which memory",
-                            .kind = "part",
-                            .things = "of memory",
-                            .look = look};
+extern const Inspection inspection{.name = "groups",
+                                   .question = "Which control groups, at any depth, hold which memory",
+                                   .kind = "part",
+                                   .things = "of memory",
+                                   .look = look};
 
 }  // namespace memstat::inspections::groups

@@ -4,11 +4,11 @@
 
 namespace memstat::inspections::inotify {
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "inotify",
-                            .question = "Which processes hold instances of inotify",
-                            .things = "inotify instances",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:inotify"); }};
+extern const Inspection inspection{
+    .name = "inotify",
+    .question = "Which processes hold instances of inotify",
+    .things = "inotify instances",
+    .needs = "CAP_SYS_PTRACE",
+    .look = [](Inspector& inspector) { return count_descriptors(inspector, "anon_inode:inotify"); }};
 
 }  // namespace memstat::inspections::inotify

@@ -4,8 +4,7 @@
 
 namespace memstat::inspections::locked {
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "locked",
     .question = "Which processes have locked memory",
     .things = "of locked memory",

@@ -34,11 +34,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "maps",
-                            .question = "How many mappings large processes have",
-                            .things = "mappings",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "maps",
+                                   .question = "How many mappings large processes have",
+                                   .things = "mappings",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::maps

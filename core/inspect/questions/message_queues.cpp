@@ -38,11 +38,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "message-queues",
-                            .question = "How many POSIX message queues there are",
-                            .kind = "mount",
-                            .things = "POSIX message queues",
-                            .look = look};
+extern const Inspection inspection{.name = "message-queues",
+                                   .question = "How many POSIX message queues there are",
+                                   .kind = "mount",
+                                   .things = "POSIX message queues",
+                                   .look = look};
 
 }  // namespace memstat::inspections::message_queues

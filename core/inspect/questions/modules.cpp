@@ -28,12 +28,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "modules",
-                            .question = "Which kernel modules are loaded; in a recording: since its first poll",
-                            .kind = "module",
-                            .things = "references",
-                            .is_about_new = true,
-                            .look = look};
+extern const Inspection inspection{.name = "modules",
+                                   .question = "Which kernel modules are loaded; in a recording: since its first poll",
+                                   .kind = "module",
+                                   .things = "references",
+                                   .is_about_new = true,
+                                   .look = look};
 
 }  // namespace memstat::inspections::modules

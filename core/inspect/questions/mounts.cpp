@@ -27,12 +27,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "mounts",
-                            .question = "How many mounts each mount namespace has",
-                            .kind = "namespace",
-                            .things = "mounts",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "mounts",
+                                   .question = "How many mounts each mount namespace has",
+                                   .kind = "namespace",
+                                   .things = "mounts",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::mounts

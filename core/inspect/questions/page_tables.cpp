@@ -9,8 +9,7 @@ Result<void> look(Inspector& inspector) { return look_at_status(inspector, "VmPT
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "page-tables",
     .question = "Which processes have page tables",
     .kind = "process",

@@ -9,13 +9,13 @@ Result<void> look(Inspector& inspector) { return look_at_status(inspector, "VmPi
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "pinned",
-                            .question = "Which processes have pinned memory for devices",
-                            .kind = "process",
-                            .things = "of pinned memory",
-                            .needs = "",
-                            .elsewhere = "FreeBSD does not count it; pages that are wired for devices are in wired memory",
-                            .look = look};
+extern const Inspection inspection{
+    .name = "pinned",
+    .question = "Which processes have pinned memory for devices",
+    .kind = "process",
+    .things = "of pinned memory",
+    .needs = "",
+    .elsewhere = "FreeBSD does not count it; pages that are wired for devices are in wired memory",
+    .look = look};
 
 }  // namespace memstat::inspections::pinned

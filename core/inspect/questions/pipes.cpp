@@ -22,8 +22,7 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "pipes", .question = "Which processes hold pipes", .things = "pipes", .needs = "CAP_SYS_PTRACE", .look = look};
 
 }  // namespace memstat::inspections::pipes

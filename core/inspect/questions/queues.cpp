@@ -129,11 +129,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "queues",
-                            .question = "Which processes have sockets with unread or unsent bytes",
-                            .things = "sockets",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "queues",
+                                   .question = "Which processes have sockets with unread or unsent bytes",
+                                   .things = "sockets",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::queues

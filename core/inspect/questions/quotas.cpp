@@ -156,12 +156,12 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "quotas",
-                            .question = "How much of their quotas for pipes, epoll, fanotify and namespaces users use",
-                            .kind = "user",
-                            .things = "in use",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{
+    .name = "quotas",
+    .question = "How much of their quotas for pipes, epoll, fanotify and namespaces users use",
+    .kind = "user",
+    .things = "in use",
+    .needs = "CAP_SYS_PTRACE",
+    .look = look};
 
 }  // namespace memstat::inspections::quotas

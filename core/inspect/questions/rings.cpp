@@ -72,11 +72,10 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "rings",
-                            .question = "Which processes map ring buffers of the kernel",
-                            .things = "mappings",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "rings",
+                                   .question = "Which processes map ring buffers of the kernel",
+                                   .things = "mappings",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::rings

@@ -62,12 +62,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "segments",
-                            .question = "Which System V segments hold memory with nobody attached",
-                            .kind = "segment",
-                            .things = "processes attached",
-                            .reads_polled_files = true,
-                            .look = look};
+extern const Inspection inspection{.name = "segments",
+                                   .question = "Which System V segments hold memory with nobody attached",
+                                   .kind = "segment",
+                                   .things = "processes attached",
+                                   .reads_polled_files = true,
+                                   .look = look};
 
 }  // namespace memstat::inspections::segments

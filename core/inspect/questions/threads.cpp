@@ -17,8 +17,7 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "threads", .question = "Which processes have threads", .things = "threads", .look = look};
 
 }  // namespace memstat::inspections::threads

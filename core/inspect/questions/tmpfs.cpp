@@ -47,12 +47,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "tmpfs",
-                            .question = "Which mounts of tmpfs hold memory",
-                            .kind = "mount",
-                            .things = "files",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "tmpfs",
+                                   .question = "Which mounts of tmpfs hold memory",
+                                   .kind = "mount",
+                                   .things = "files",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::tmpfs

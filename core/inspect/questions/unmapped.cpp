@@ -24,12 +24,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "unmapped",
-                            .question = "How much shared memory no process has mapped, at least",
-                            .kind = "shared memory",
-                            .things = "of shared memory",
-                            .reads_polled_files = true,
-                            .look = look};
+extern const Inspection inspection{.name = "unmapped",
+                                   .question = "How much shared memory no process has mapped, at least",
+                                   .kind = "shared memory",
+                                   .things = "of shared memory",
+                                   .reads_polled_files = true,
+                                   .look = look};
 
 }  // namespace memstat::inspections::unmapped

@@ -77,12 +77,11 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "user-tasks",
-                            .question = "How many tasks and queued signals users have",
-                            .kind = "user",
-                            .things = "in use",
-                            .needs = "CAP_SYS_PTRACE",
-                            .look = look};
+extern const Inspection inspection{.name = "user-tasks",
+                                   .question = "How many tasks and queued signals users have",
+                                   .kind = "user",
+                                   .things = "in use",
+                                   .needs = "CAP_SYS_PTRACE",
+                                   .look = look};
 
 }  // namespace memstat::inspections::user_tasks

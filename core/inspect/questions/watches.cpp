@@ -29,8 +29,7 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{
+extern const Inspection inspection{
     .name = "watches",
     .question = "Which processes hold watches of inotify",
     .things = "inotify watches",

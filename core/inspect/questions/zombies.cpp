@@ -26,10 +26,9 @@ Result<void> look(Inspector& inspector) {
 
 }  // namespace
 
-extern const Inspection inspection;
-const Inspection inspection{.name = "zombies",
-                            .question = "Which processes do not wait for children that have ended",
-                            .things = "zombies",
-                            .look = look};
+extern const Inspection inspection{.name = "zombies",
+                                   .question = "Which processes do not wait for children that have ended",
+                                   .things = "zombies",
+                                   .look = look};
 
 }  // namespace memstat::inspections::zombies
