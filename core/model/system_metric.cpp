@@ -8,7 +8,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
-#include "core/base/unique_number.h"
+#include "core/model/unique_number.h"
 
 namespace memstat {
 namespace {

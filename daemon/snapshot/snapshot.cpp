@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "core/base/no_figure.h"
-#include "core/base/unique_number.h"
+#include "core/model/unique_number.h"
 
 namespace memstat {
 namespace {
@@ -363,12 +363,20 @@ bool append_labels(const StagedStatistics& staged, const StagedStatistics::Entry
 
 }  // namespace
 
+void SnapshotBuilder::count_machine_series(Snapshot& snapshot) {
+  snapshot.machine_series_ = {};
+  for (const MetricDescriptor& metric : metric_catalogue()) {
+    if (metric.scope != MetricScope::kSystem) continue;
+    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier)
+      snapshot.machine_series_[tier] += snapshot.samples(metric.figure).size() * series_per_sample(metric);
+  }
+}
+
 /// Sets the labels of all samples, and which entry belongs to which sample. Values come later.
 void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all, Snapshot& snapshot) {
   snapshot.shapes_.clear();  // set last, in case that memory runs out
   snapshot.sample_of_entry_.clear();
-  // Entries of one metric are usually consecutive.
-  const SystemMetric* last_metric = nullptr;
+  const SystemMetric* last_metric = nullptr;  // entries of one metric are usually consecutive
   std::size_t last_number = 0;
   const auto number = [&](const SystemMetric* metric) {
     if (metric != last_metric) {
@@ -422,12 +430,7 @@ void SnapshotBuilder::place_samples(std::span<const StagedStatistics* const> all
     }
   }
   snapshot.sample_labels_size_ = out.size();
-  snapshot.machine_series_ = {};
-  for (const MetricDescriptor& metric : metric_catalogue()) {
-    if (metric.scope != MetricScope::kSystem) continue;
-    for (auto tier = static_cast<std::size_t>(metric.tier); tier < kTierCount; ++tier)
-      snapshot.machine_series_[tier] += snapshot.samples(metric.figure).size() * series_per_sample(metric);
-  }
+  count_machine_series(snapshot);
   for (const StagedStatistics* staged : all) snapshot.shapes_.push_back(staged->shape());
 }
 

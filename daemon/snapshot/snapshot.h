@@ -342,6 +342,7 @@ class SnapshotBuilder {
   static void add_detail(const MemoryType& type, bool is_first, Label& label, Snapshot& snapshot);
   static std::uint64_t bits_of(const StagedStatistics& staged, const StagedStatistics::Entry& entry, Snapshot& snapshot);
   void add_statistics(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
+  static void count_machine_series(Snapshot& snapshot);
   void place_samples(std::span<const StagedStatistics* const> all, Snapshot& snapshot);
 
   TypeSlot<Label, kLabelPointerSlot> labels_;
