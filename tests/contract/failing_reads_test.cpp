@@ -27,8 +27,12 @@ std::size_t after(std::size_t nth) {
   return nth + 1 + (nth > each ? nth / (is_sanitized() ? 3 : 10) : 0);
 }
 
-/// The same, including the last of `total` calls, because the first ones may only find out which files exist.
-std::size_t after(std::size_t nth, std::size_t total) { return nth < total ? std::min(after(nth), total) : after(nth); }
+/// The same, including each of the last ten of `total` calls: the first ones may only find out which files exist.
+std::size_t after(std::size_t nth, std::size_t total) {
+  const std::size_t last = total - std::min<std::size_t>(total, 10);
+  if (nth < last) return std::min(after(nth), last);
+  return nth < total ? nth + 1 : after(nth);
+}
 
 /// Whether each type or value has its own sysctls: a kernel without them lacks it, which is not an error.
 bool has_optional_types(const SourceDescriptor& source) {
