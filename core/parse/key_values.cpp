@@ -9,7 +9,7 @@ namespace {
 
 /// Whether the line begins with this key as a word, and a value may follow.
 bool begins_with_key(std::string_view line, std::string_view key) {
-  if (!line.starts_with(key)) return false;
+  if (key.empty() || !line.starts_with(key)) return false;
   line.remove_prefix(key.size());
   if (line.starts_with(':')) line.remove_prefix(1);
   return line.starts_with(' ') || line.starts_with('\t');
@@ -37,7 +37,7 @@ std::optional<std::size_t> read_keyed_numbers(std::string_view text, std::span<K
       std::string_view key;
       if (!next_word(line, key)) continue;
       if (key.ends_with(':')) key.remove_suffix(1);
-      if (key.empty() || (wanted & bit_of_key(key)) == 0) continue;
+      if ((wanted & bit_of_key(key)) == 0) continue;
       index = 0;
       while (index < numbers.size() && numbers[index].key != key) ++index;
       if (index == numbers.size()) continue;

@@ -14,7 +14,7 @@ namespace memstat {
 
 /// A wanted number and its value.
 struct KeyedNumber {
-  std::string_view key;                ///< Without the colon.
+  std::string_view key;                ///< Without the colon. Empty: not wanted.
   std::optional<std::uint64_t> value;  ///< Nothing if the text has no such line. In bytes if the line is in kB.
 };
 
@@ -26,9 +26,9 @@ constexpr std::array<KeyedNumber, kCount> keyed_numbers(const std::array<std::st
   return numbers;
 }
 
-/// Hashes a key, which must not be empty, to one of 64 bits; most keys get different ones.
+/// Hashes a key to one of 64 bits; most keys get different ones. 0 for an empty key, which no line has.
 inline std::uint64_t bit_of_key(std::string_view key) {
-  return std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
+  return key.empty() ? 0 : std::uint64_t{1} << (5 * key.size() + static_cast<unsigned char>(key.back())) % 64;
 }
 
 /// Fills `numbers` from `text` in one pass. Fastest if they are in the order of the text. Of duplicate names the first line

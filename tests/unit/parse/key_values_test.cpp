@@ -22,6 +22,13 @@ TEST(KeyedNumbers, ThatTheTextDoesNotHaveStayWithoutAValue) {
   EXPECT_EQ(numbers[1].value, 2U) << "the first of two lines";
 }
 
+TEST(KeyedNumbers, WithoutAKeyAreNotWanted) {
+  std::array<KeyedNumber, 2> numbers{{{.key = "", .value = 5}, {.key = "nr", .value = {}}}};
+  EXPECT_EQ(read_keyed_numbers(" 1\n: 2\nnr 3\n", numbers), std::nullopt);
+  EXPECT_FALSE(numbers[0].value.has_value());
+  EXPECT_EQ(numbers[1].value, 3U);
+}
+
 TEST(KeyedNumbers, ThatAreInvalidAreReportedByTheOffsetOfTheirLine) {
   std::array<KeyedNumber, 1> numbers{{{.key = "b", .value = {}}}};
   for (const char* bad :
