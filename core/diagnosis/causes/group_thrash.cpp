@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Control groups of Linux that read back pages that were just reclaimed.
+#include <algorithm>
 #include <array>
 
 #include "core/diagnosis/holder.h"
@@ -33,12 +34,30 @@ bool has_thrashing_child(const Evidence& evidence, std::string_view group) {
   return false;
 }
 
+constexpr std::string_view kHigh = "memstat_memcg_high_bytes";
+
+/// Whether the group or one above it has a limit of memory.
+bool is_limited(const Evidence& evidence, std::string_view group) {
+  const auto has_limit = [&](const TypeEvidence& type) {
+    return type.allocator == Allocator::kMemcg && type.limit_bytes && is_within(group, type.name);
+  };
+  const auto samples = evidence.samples(kHigh);
+  return std::any_of(evidence.types.begin(), evidence.types.end(), has_limit) ||
+         std::any_of(samples.begin(), samples.end(), [&](const auto& high) { return is_within(group, high.labels[0]); });
+}
+
+/// Whether the machine is short of memory, so that groups without a limit read back pages for that reason.
+bool is_machine_short(const Evidence& evidence) {
+  return evidence.available_bytes && evidence.share(*evidence.available_bytes) < 0.15;
+}
+
 void look(const Evidence& evidence, const Cause& cause, Findings& found) {
   for (const MetricEvidence& one : evidence.samples(kGroupStalls)) {
     const std::string_view group = one.labels[0];
     if (one.labels[1] != kSomeStalled.part || group == "/" || evidence.rate(one.change.recent) <= 0.1) continue;
     if (!is_thrashing(evidence, group) || has_thrashing_child(evidence, group)) continue;
     if (has_stopped_waiting(evidence, group, kFeltShare)) continue;
+    if (is_machine_short(evidence) && !is_limited(evidence, group)) continue;
     const double pages = charged_to(evidence, group, kReadAgain, Holds::kGainedLately) +
                          charged_to(evidence, group, kSwappedIn, Holds::kGainedLately);
     const double full = evidence.rate(charged_to(evidence, group, kStalled, Holds::kGainedLately));
@@ -62,6 +81,7 @@ void look(const Evidence& evidence, const Cause& cause, Findings& found) {
 }
 
 constexpr std::string_view kNeeds[] = {kGroupStalls, kGroupRefaults};
+constexpr std::string_view kUses[] = {kHigh};
 constexpr std::string_view kExplains[] = {"reclaim_thrash", "memory_stalls", "direct_reclaim", "swap_thrash"};
 constexpr std::string_view kGroupSymptoms[] = {"cgroup_full"};
 constexpr std::array kCauses{
@@ -70,6 +90,7 @@ constexpr std::array kCauses{
           .system = CauseSystem::kLinux,
           .watches = Watches::kChange,
           .needs = kNeeds,
+          .uses = kUses,
           .explains = kExplains,
           .explains_of_group = kGroupSymptoms,
           .runbook = "MemstatControlGroupAtLimit",

@@ -30,6 +30,16 @@ TEST(GroupThrash, ThatHasEndedIsIgnored) {
   EXPECT_EQ(machine.words(), "wasteful cgroup_thrash");
 }
 
+TEST(GroupThrash, WithoutALimitOnAMachineThatIsShortIsTheMachines) {
+  EvidenceOfMachine machine;
+  machine.moved("memstat_memcg_refaulted_pages_total", 90000, {"/a", "file"});
+  machine.moved("memstat_memcg_pressure_stall_seconds_total", 90, {"/a", "some"});
+  machine.evidence.available_bytes = 0.1 * machine.evidence.total_bytes;
+  EXPECT_EQ(machine.words().find("cgroup_thrash"), std::string::npos) << machine.words();
+  machine.type(Allocator::kMemcg, "/").limit_bytes = 0.1 * machine.evidence.total_bytes;
+  EXPECT_NE(machine.words().find("cgroup_thrash"), std::string::npos) << machine.words();
+}
+
 TEST(GroupThrash, IsOfTheInnermostGroupAndExplainsTheMachines) {
   EvidenceOfMachine machine;
   for (const char* const group : {"/a", "/a/b"}) {
