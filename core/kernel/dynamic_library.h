@@ -22,7 +22,7 @@ class DynamicLibrary {
   };
 
   /// Loads the first of `names` that is installed.
-  explicit DynamicLibrary(std::initializer_list<const char*> names) {
+  DynamicLibrary(std::initializer_list<const char*> names) {
     for (const char* const name : names) {
       if (file_ == nullptr) file_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     }
