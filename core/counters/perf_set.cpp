@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kHead = 3;         // words before the counts: how many events, ns enabled, ns running
 constexpr std::size_t kMaxInGroup = 64;  // more than any CPU's counters
+constexpr int kTriesOfRead = 100;        // a few microseconds each
 
 /// Events until the signal: the distance from the preset to 2^64. The kernel accepts periods below 2^63; longer ones
 /// are never reached.
@@ -247,7 +248,10 @@ class PerfSet : public BoundSet {
 
   bool read(const Group& group, Reading& reading) {
     const std::size_t wanted = (kHead + group.events.size()) * sizeof(std::uint64_t);
-    const ssize_t size = api_->read(group.first(), reading.words);
+    ssize_t size = api_->read(group.first(), reading.words);
+    // A child that exits is taken from its parent's groups one event at a time, and a read meanwhile is refused: Linux
+    // commit 32671e3799ca ("perf: Disallow mis-matched inherited group reads") (v6.6).
+    for (int tries = 0; size == -ECHILD && tries < kTriesOfRead; ++tries) size = api_->read(group.first(), reading.words);
     reading.system_errno = size < 0 ? static_cast<int>(-size) : size == 0 ? EAGAIN : 0;
     if (reading.system_errno != 0) return false;
     if (static_cast<std::size_t>(size) != wanted || reading.words[0] != group.events.size()) reading.system_errno = EIO;

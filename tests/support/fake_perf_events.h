@@ -29,6 +29,7 @@ class FakePerfEvents : public PerfEventApi {
   std::vector<int> signals;                                                ///< Descriptors whose overflow was notified.
   int notify_errno = 0;
   unsigned reads = 0;
+  unsigned mismatched_reads = 0;  ///< How many of the next reads a child disturbs that exits.
 
   [[nodiscard]] std::size_t open_count() const { return events_.size(); }
 
@@ -48,6 +49,10 @@ class FakePerfEvents : public PerfEventApi {
 
   ssize_t read(int fd, std::span<std::uint64_t> words) override {
     ++reads;
+    if (mismatched_reads > 0) {
+      --mismatched_reads;
+      return -ECHILD;
+    }
     const Event& first = events_.at(fd);
     if (first.is_in_error) return 0;
     std::size_t size = 3;

@@ -280,6 +280,16 @@ TEST_F(PerfSystemTest, PeriodsAreWhatTheKernelTakes) {
   EXPECT_EQ(handle_.opened.back().period, ~0ULL >> 1U);
 }
 
+TEST_F(PerfSystemTest, ReadsAgainWhatAChildDisturbedThatExits) {
+  const auto bound = system_.bind(raw_requests(2), {.is_inherited = true});
+  ASSERT_TRUE(bound.is_given());
+  std::array<Count, 2> counts;
+  handle_.mismatched_reads = 20;
+  EXPECT_EQ(bound.value->sample(counts, ticks), 0);
+  handle_.mismatched_reads = 1000;
+  EXPECT_EQ(bound.value->sample(counts, ticks), ECHILD) << "not for ever";
+}
+
 TEST_F(PerfSystemTest, OverflowIsNotifiedWhereLinuxCan) {
   auto requests = raw_requests(1);
   requests[0].notifies = true;
