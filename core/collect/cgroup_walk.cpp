@@ -19,7 +19,8 @@ namespace {
 constexpr char kNul = '\0';
 constexpr std::string_view kEnd(&kNul, 1);
 
-/// Directories are listed at every second read. Removed groups are noticed because their files are missing.
+/// Directories are listed at every second read. Removed groups are noticed because their files are missing. While the set of
+/// groups is known to be the same, at every kReadsOfSleepers-th, since version 1 lets groups be renamed.
 constexpr std::uint32_t kReadsOfListings = 2;
 
 /// Maximum number of directories visited in one read, whatever the bounds are: a huge tree must not delay the other sources.
@@ -205,7 +206,8 @@ class Walk {
         has_more_(state.hierarchy.has_more),
         bundle_(bundle, state.file),
         may_be_old_(may_leave_out(view, 1) && !state.last.empty()),
-        lists_(!may_be_old_ || state.reads % kReadsOfListings == 0 || state.queue.empty()),
+        set_(view.group_set()),
+        lists_(is_listing_due()),
         last_(state.last.view()),
         near_(view.come_near(state.hierarchy.root.view())),
         root_size_(state.hierarchy.root.size()) {
@@ -233,9 +235,11 @@ class Walk {
     Buffer& queue = state_.queue;
     std::size_t next = 0;
     if (lists_) {
+      state_.listed_set = set_ == state_.set ? set_ : 0;  // a new group's directory may not be there yet
       state_.unlisted = 0;
       queue.assign(kEnd);  // the root
     }
+    state_.set = set_;
     while (next < queue.size()) {
       const std::string_view rest = queue.view().substr(next);
       const std::string_view group = rest.substr(0, rest.find('\0'));
@@ -250,6 +254,11 @@ class Walk {
     // Only if all groups were read: the root, for example, lacks files that the others have.
     if (!may_be_old_) state_.hierarchy.absent |= slow_.looked_for & ~slow_.seen;
     return bundle_.add("", std::to_string(left_out_ + state_.unlisted) + "\n");  // short enough to need no allocation
+  }
+
+  [[nodiscard]] bool is_listing_due() const {
+    const bool is_same = set_ != 0 && set_ == state_.listed_set;
+    return state_.queue.empty() || is_due(state_.reads, is_same ? kReadsOfSleepers : kReadsOfListings);
   }
 
   /// Whether to read files that could be repeated from the previous read: at every `each`-th turn.
@@ -480,7 +489,8 @@ class Walk {
   bool has_more_;
   FileBundleWriter bundle_;
   bool may_be_old_;  // whether the previous content of files may be repeated
-  bool lists_;       // whether directories are listed; otherwise the groups are those of the previous read
+  std::uint64_t set_;
+  bool lists_;  // whether directories are listed; otherwise the groups are those of the previous read
   LastFiles last_;
   FixedPath path_;      // of the visited group
   NearDirectory near_;  // the root

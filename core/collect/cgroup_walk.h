@@ -55,6 +55,8 @@ struct ControlGroupState {
   bool are_kills_new = true;           ///< some may not be visible in their groups yet
   Buffer queue;                        ///< groups to visit as last listed, each with a NUL
   std::uint64_t unlisted = 0;          ///< groups that the last listing left out
+  std::uint64_t set = 0;               ///< KernelView::group_set() at the previous read
+  std::uint64_t listed_set = 0;        ///< the set that the last listing has; 0: not known
   // Scratch space of one walk, unspecified between walks.
   Buffer file;         ///< one file
   Buffer directories;  ///< names of the groups below one group, each with a NUL
@@ -77,7 +79,7 @@ struct ControlGroupState {
 ///   one.
 /// * A group without a limit whose usage was the same for eight reads: its usage at every second read, and the rest at every
 ///   sixteenth, until the usage changes or the kernel counts a kill.
-/// New groups are seen within two reads.
+/// New groups are seen within two reads. Directories are not listed while the view says that the groups are the same.
 /// Errors: kNotPresent if no hierarchy has the memory controller, and those of KernelView, with an incomplete bundle. Throws
 /// std::bad_alloc.
 Result<void> read_control_groups(KernelView& view, const ControlGroupBounds& bounds, ControlGroupState& state,

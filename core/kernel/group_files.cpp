@@ -22,6 +22,8 @@ constexpr std::uint64_t kUnknown = 0;  // no directory has this inode
 struct PublishedCounters {
   Mutex mutex;
   std::vector<GroupCounters> groups MEMSTAT_GUARDED_BY(mutex);
+  std::uint64_t set MEMSTAT_GUARDED_BY(mutex) = 0;  // how many different sets of groups there were so far
+  bool are_all MEMSTAT_GUARDED_BY(mutex) = false;
   std::int64_t read_at_ns MEMSTAT_GUARDED_BY(mutex) = -kCountersLastNs;
 };
 PublishedCounters& published() {
@@ -55,6 +57,12 @@ const CounterFile* file_of(std::string_view path) {
   return found == kCounterFiles.end() ? nullptr : found;
 }
 
+/// Files that change only when the group's count of events does.
+bool is_of_events(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name == "memory.events" || name == "memory.oom_control";
+}
+
 std::string_view directory_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
 bool are_fresh(std::int64_t now_ns) {
@@ -73,23 +81,37 @@ std::optional<GroupCounters> counters_of(std::uint64_t inode) {
 
 }  // namespace
 
-void publish_group_counters(std::span<const GroupCounters> groups, std::int64_t now_ns) {
+void publish_group_counters(std::span<const GroupCounters> groups, bool are_all, std::int64_t now_ns) {
+  const auto is_same = [](const GroupCounters& one, const GroupCounters& other) { return one.inode == other.inode; };
   PublishedCounters& all = published();
   const MutexLock lock(all.mutex);
+  if (!std::equal(groups.begin(), groups.end(), all.groups.begin(), all.groups.end(), is_same)) ++all.set;
   all.groups.assign(groups.begin(), groups.end());
+  all.are_all = are_all;
   all.read_at_ns = now_ns;
+}
+
+std::uint64_t published_group_set(std::int64_t now_ns) {
+  PublishedCounters& all = published();
+  const MutexLock lock(all.mutex);
+  return all.are_all && now_ns - all.read_at_ns < kCountersLastNs ? all.set : 0;
 }
 
 bool GroupFiles::answer(std::string_view path, Buffer& out, std::int64_t now_ns) {
   const CounterFile* const file = file_of(path);
-  if (file == nullptr || !are_fresh(now_ns)) return false;
+  if ((file == nullptr && !is_of_events(path)) || !are_fresh(now_ns)) return false;
   const MutexLock lock(mutex_);
-  const auto known = inodes_.find(directory_of(path));
-  if (known == inodes_.end()) return false;
-  const auto counters = counters_of(known->second);
+  const auto known = groups_.find(directory_of(path));
+  if (known == groups_.end()) return false;
+  const auto counters = counters_of(known->second.inode);
   if (!counters) {
-    known->second = kUnknown;
+    known->second.inode = kUnknown;
     return false;
+  }
+  if (file == nullptr) {
+    if (known->second.text_of_events.empty() || known->second.events != counters->events) return false;
+    out.assign(known->second.text_of_events);
+    return true;
   }
   const std::uint64_t figure = (*counters).*(file->counter).*(file->figure);
   // mm/page_counter.h: the limit of a counter without one. Version 1 prints it as any other.
@@ -106,20 +128,27 @@ bool GroupFiles::answer(std::string_view path, Buffer& out, std::int64_t now_ns)
   return true;
 }
 
-void GroupFiles::learn(std::string_view path, std::int64_t now_ns) {
-  if (file_of(path) == nullptr || !are_fresh(now_ns)) return;
+void GroupFiles::learn(std::string_view path, std::string_view content, std::int64_t now_ns) {
+  const bool has_events = is_of_events(path);
+  if ((file_of(path) == nullptr && !has_events) || !are_fresh(now_ns)) return;
   const std::string_view directory = directory_of(path);
-  FixedPath terminated;
   const MutexLock lock(mutex_);
-  auto known = inodes_.find(directory);
-  if ((known != inodes_.end() && known->second != kUnknown) || !terminated.assign(directory)) return;
-  struct stat status {};
-  if (::stat(terminated.c_str(), &status) != 0) return;
-  if (known == inodes_.end()) {
-    if (inodes_.size() >= kMostKnown) inodes_.clear();
-    known = inodes_.emplace(directory, kUnknown).first;
+  auto known = groups_.find(directory);
+  if (known == groups_.end() || known->second.inode == kUnknown) {
+    FixedPath terminated;
+    struct stat status {};
+    if (!terminated.assign(directory) || ::stat(terminated.c_str(), &status) != 0) return;
+    if (known == groups_.end()) {
+      if (groups_.size() >= kMostKnown) groups_.clear();
+      known = groups_.emplace(directory, Known{}).first;
+    }
+    known->second = {.inode = status.st_ino};
   }
-  known->second = status.st_ino;
+  if (!has_events) return;
+  // An event since the counters were read makes them differ at the next poll.
+  const auto counters = counters_of(known->second.inode);
+  known->second.text_of_events.assign(counters ? content : "");
+  known->second.events = counters ? counters->events : 0;
 }
 
 }  // namespace memstat

@@ -113,6 +113,8 @@ class KernelView {
   /// to directories. For trees that are walked at every read: on Linux it does not allocate in the steady state, and it
   /// skips directories whose link count shows no sub-directories. The default tries each name from list_directory().
   virtual Result<void> list_directories(std::string_view path, Buffer& names);
+  /// A number that changes when a control group comes or goes; 0 if that is not known now, as by default.
+  [[nodiscard]] virtual std::uint64_t group_set() { return 0; }
   /// The raw bytes of a sysctl. `size_hint`: the expected size in bytes (0: unknown). If it has grown, it is read again
   /// with more room, a bounded number of times.
   virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);

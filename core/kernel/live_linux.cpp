@@ -43,13 +43,14 @@ class LinuxKernelView final : public LiveKernelView {
   Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out) override {
     if (group_files_.answer(path, out, clock().monotonic_ns())) return {};
     auto result = directory.descriptor ? files_.read_file_in(directory, path, out, manner_of(path)) : read_file(path, out);
-    if (result) group_files_.learn(path, clock().monotonic_ns());
+    if (result) group_files_.learn(path, out.view(), clock().monotonic_ns());
     return result;
   }
   [[nodiscard]] bool may_read(std::string_view path) override { return files_.may_read(path); }
   Result<void> list_directories(std::string_view path, Buffer& names) override {
     return list_kernel_directories(path, names);
   }
+  [[nodiscard]] std::uint64_t group_set() override { return published_group_set(clock().monotonic_ns()); }
   Result<void> read_sysctl(std::string_view name, Buffer&, std::size_t) override { return no_sysctls(name); }
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override {
     names.clear();

@@ -32,6 +32,8 @@ struct mem_cgroup {
   struct page_counter memsw; /* of version 1 */
   struct page_counter kmem;
   struct page_counter tcpmem;
+  atomic_long_t memory_events[1];
+  int under_oom; /* of version 1 */
 } KERNEL_TYPE;
 struct css_set {
   struct cgroup_subsys_state* subsys[1];
@@ -54,7 +56,7 @@ struct {
 struct {
   __u64 root, at;
   __u64 goes_up;
-  __u64 memory, memsw, kmem, tcpmem; /* in struct mem_cgroup */
+  __u64 memory, memsw, kmem, tcpmem, events; /* in struct mem_cgroup */
   __u64 is_done;
   __u64 passes_left; /* without a walk, since the last one found too many groups */
 } group_walk;
@@ -63,6 +65,7 @@ PLACE(place_of_memory, mem_cgroup, memory)
 PLACE(place_of_memsw, mem_cgroup, memsw)
 PLACE(place_of_kmem, mem_cgroup, kmem)
 PLACE(place_of_tcpmem, mem_cgroup, tcpmem)
+PLACE(place_of_events, mem_cgroup, memory_events)
 
 static __always_inline void note_counter(struct memstat_page_counter* to, __u64 group, __u64 place) {
   const __u64 counter = group + place;
@@ -71,12 +74,25 @@ static __always_inline void note_counter(struct memstat_page_counter* to, __u64 
   to->limit = word_at(counter + bpf_core_field_offset(struct page_counter, max));
 }
 
+enum { kMostEvents = 16 };
+
+/* The counts only grow, so their sum changes when one of them does. */
+static __always_inline __u64 events_of(__u64 group) {
+  const __u64 count = bpf_core_field_size(((struct mem_cgroup*)0)->memory_events) / sizeof(atomic_long_t);
+  __u64 sum = 0;
+#pragma nounroll
+  for (__u32 i = 0; i < kMostEvents && i < count; ++i) sum += word_at(group + group_walk.events + 8 * i);
+  const int is_under_oom = HAS(mem_cgroup, under_oom) && AT(mem_cgroup, group)->under_oom != 0;
+  return 2 * sum + is_under_oom;
+}
+
 static __always_inline void note_group(struct memstat_groups* all, struct cgroup_subsys_state* state) {
   const __u64 group = number_of(state) - bpf_core_field_offset(struct mem_cgroup, css);
   const __u32 count = all->count;
   if (count >= MEMSTAT_GROUPS) return;
   struct memstat_group* to = &all->groups[count];
   to->id = state->cgroup->kn->id;
+  to->events = events_of(group);
   note_counter(&to->memory, group, group_walk.memory);
   if (HAS(mem_cgroup, memsw)) note_counter(&to->both, group, group_walk.memsw);
   if (HAS(mem_cgroup, kmem)) note_counter(&to->kernel, group, group_walk.kmem);
@@ -118,12 +134,13 @@ static __noinline int look_at_groups(void) {
   __u32 first = 0;
   struct memstat_groups* all = bpf_map_lookup_elem(&groups, &first);
   if (!all) return 0;
-  all->count = 0;
+  all->count = all->is_whole = 0;
   if (group_walk.passes_left != 0) return --group_walk.passes_left;
   group_walk.memory = place_of_memory();
   if (HAS(mem_cgroup, memsw)) group_walk.memsw = place_of_memsw();
   if (HAS(mem_cgroup, kmem)) group_walk.kmem = place_of_kmem();
   if (HAS(mem_cgroup, tcpmem)) group_walk.tcpmem = place_of_tcpmem();
+  group_walk.events = place_of_events();
   const __u64 task = bpf_get_current_task();
   const __u64 set = number_of(AT(task_struct, task)->cgroups);
   __u64 state = word_at(set + bpf_core_field_offset(struct css_set, subsys) +
@@ -139,5 +156,6 @@ static __noinline int look_at_groups(void) {
   group_walk.goes_up = group_walk.is_done = 0;
   bpf_loop(kGroupSteps / kGroupStepsAtOnce, step_to_groups, 0, 0);
   if (!group_walk.is_done) group_walk.passes_left = kPassesWithoutGroups;
+  all->is_whole = group_walk.is_done && all->count < MEMSTAT_GROUPS;
   return 0;
 }

@@ -62,11 +62,13 @@ struct memstat_page_counter {
   unsigned long long usage, failures, limit; /* pages, times, pages */
 };
 struct memstat_group {
-  unsigned long long id; /* inode of its directory */
+  unsigned long long id;     /* inode of its directory */
+  unsigned long long events; /* changes whenever memory.events or memory.oom_control does */
   struct memstat_page_counter memory, both, kernel, tcp;
 };
 struct memstat_groups {
-  unsigned long long count;
+  unsigned int count;
+  unsigned int is_whole; /* no group is missing */
   struct memstat_group groups[MEMSTAT_GROUPS];
 };
 

@@ -139,12 +139,13 @@ void SlabCaches::publish_groups() {
       return PageCounter{.usage = pages.usage, .failures = pages.failures, .limit = pages.limit};
     };
     return GroupCounters{.inode = group.id,
+                         .events = group.events,
                          .memory = counter(group.memory),
                          .both = counter(group.both),
                          .kernel = counter(group.kernel),
                          .sockets = counter(group.tcp)};
   });
-  publish_group_counters(group_counters_, system_clock().monotonic_ns());
+  publish_group_counters(group_counters_, all.is_whole != 0, system_clock().monotonic_ns());
 }
 
 }  // namespace

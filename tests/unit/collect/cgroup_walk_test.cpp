@@ -302,6 +302,8 @@ class LiveRootedView final : public ForwardingKernelView {
  public:
   using ForwardingKernelView::ForwardingKernelView;
   [[nodiscard]] bool reads_this_machine() const override { return true; }
+  [[nodiscard]] std::uint64_t group_set() override { return set; }
+  std::uint64_t set = 0;
 };
 
 TEST_F(ControlGroups, PressureAndSwapAreReadInTurnAndElseAsTheyWere) {
@@ -360,6 +362,7 @@ class LiveControlGroups : public ControlGroups {
   /// Of the next read.
   std::string content_of(std::string_view file) {
     LiveRootedView live(*view_);
+    live.set = set_;
     EXPECT_TRUE(read_control_groups(live, bounds_, state_, bundle_));
     std::string_view name;
     std::string_view content;
@@ -368,6 +371,7 @@ class LiveControlGroups : public ControlGroups {
     }
     return "none";
   }
+  std::uint64_t set_ = 0;
 };
 
 TEST_F(LiveControlGroups, TheirLimitsAreReadAtEachFourthReadOnly) {
@@ -399,6 +403,26 @@ TEST_F(LiveControlGroups, AreListedAtEachSecondRead) {
     remove(fresh);
     EXPECT_EQ(content_of(fresh + "/memory.max"), "none") << "it was removed, which is noticed at once";
     EXPECT_NE(content_of("/a/memory.max"), "none");
+  }
+}
+
+TEST_F(LiveControlGroups, AreNotListedWhileTheyAreTheSame) {
+  make_root2();
+  make2("/a");
+  set_ = 1;
+  ASSERT_NE(content_of("/a/memory.max"), "none");
+  ASSERT_NE(content_of("/a/memory.max"), "none");
+  std::size_t listings = 0;
+  view_->before = [&](std::string_view path) { listings += path == kControlGroupDirectory ? 1U : 0U; };
+  for (int read = 0; read < 16; ++read) ASSERT_NE(content_of("/a/memory.max"), "none");
+  EXPECT_EQ(listings, 1U) << "a group of version 1 may have been renamed";
+  // A new one is in the set before its directory is there, whether or not that read lists directories.
+  for (const std::string fresh : {"/b", "/c"}) {
+    ++set_;
+    ASSERT_NE(content_of("/a/memory.max"), "none");
+    make2(fresh);
+    ASSERT_NE(content_of("/a/memory.max"), "none");
+    EXPECT_NE(content_of(fresh + "/memory.max"), "none");
   }
 }
 

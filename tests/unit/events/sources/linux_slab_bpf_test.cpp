@@ -448,7 +448,7 @@ TEST_F(LiveSlabBpf, ReadsTheCountersOfGroupsAsTheirFilesHaveThem) {
     differing.clear();
     for (const std::string& file : files) {
       const std::int64_t now = system_clock().monotonic_ns();
-      known.learn(path + "/" + file, now);
+      known.learn(path + "/" + file, "", now);
       Buffer out;
       const std::string read = known.answer(path + "/" + file, out, now) ? std::string(out.view()) : "no answer";
       const std::string expected = group.text(file);
@@ -458,6 +458,31 @@ TEST_F(LiveSlabBpf, ReadsTheCountersOfGroupsAsTheirFilesHaveThem) {
   });
   EXPECT_TRUE(agree) << differing;
   EXPECT_NE(group.text(files[0]), "0\n");
+
+  const std::string events = path + (mounted->is_version_1 ? "/memory.oom_control" : "/memory.events");
+  Buffer out;
+  pass();
+  known.learn(events, "as read", system_clock().monotonic_ns());
+  EXPECT_TRUE(known.answer(events, out, system_clock().monotonic_ns()));
+  Eater third(group, 64UL << 20);
+  third.wait();
+  pass();
+  EXPECT_FALSE(known.answer(events, out, system_clock().monotonic_ns())) << "there was an event";
+}
+
+TEST_F(LiveSlabBpf, NumbersTheSetsOfGroups) {
+  const auto mounted = mounted_hierarchy();
+  if (!mounted) GTEST_SKIP() << "no hierarchy has the memory controller";
+  const auto set_now = [this] {
+    pass();
+    return published_group_set(system_clock().monotonic_ns());
+  };
+  if (set_now() == 0) GTEST_SKIP() << "this machine has no groups, or too many";
+  const std::string path = mounted->root + "/memstat-test-sets-" + std::to_string(::getpid());
+  const std::uint64_t before = set_now();
+  const LiveGroup group(path);
+  if (!group.is_made()) GTEST_SKIP() << "no group can be made: " << group.why_not();
+  EXPECT_NE(set_now(), before);
 }
 
 TEST_F(LiveSlabBpf, CountsTheCachesAmongTheObjectsOfTheirCache) {
@@ -477,7 +502,7 @@ TEST_F(LiveSlabBpf, WalksALongListAtSomePassesOnly) {
   if (name == std::end(kMessageCaches)) GTEST_SKIP() << "this kernel has no cache of messages";
   PartialSlabs slabs;
   if (!slabs.make(kSlabs)) GTEST_SKIP() << "this system does not allow that many messages";
-  constexpr int kRounds = 4;
+  constexpr int kRounds = 8;
   int walks = 0;
   for (int i = 0; i < kRounds * MEMSTAT_CACHE_LIST_PASSES; ++i) {
     const Cache now = pass()[*name];
