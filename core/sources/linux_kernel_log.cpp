@@ -30,14 +30,21 @@ class LogReader final : public TextTableSource {
       if (!record) return record.error();
       if (record->empty()) break;
       book_.add(*record);
+      is_written_ = false;
     }
+    // The table stays in the buffer that the caller hands over at each read.
+    if (is_written_ && out.size() == size_) return {};
     book_.write(out);
+    is_written_ = true;
+    size_ = out.size();
     return {};
   }
 
  private:
   KernelMessages messages_;
   KernelLogBook book_;
+  bool is_written_ = false;
+  std::size_t size_ = 0;  // of the table
 };
 
 struct State final : ReaderState {
