@@ -85,8 +85,10 @@ bool may_leave_out(const KernelView& view, std::uint32_t reads, std::uint32_t ea
   return view.reads_this_machine() && !view.wants_whole_polls() && reads % each != 0;
 }
 
-Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
-  if (files.are_read && may_leave_out(view, reads)) return {};
+Result<void> read_settings(KernelView& view, SettingFiles& files, Buffer& scratch, Buffer& bundle) {
+  const std::int64_t now_ns = view.clock().monotonic_ns();
+  const bool may_be_old = view.reads_this_machine() && !view.wants_whole_polls();
+  if (files.are_read && may_be_old && now_ns - files.read_at_ns < kSettingsLastNs) return {};
   const bool were_read = std::exchange(files.are_read, false);
   FileBundleWriter writer(files.fresh, scratch);
   bool are_all_there = true;
@@ -99,6 +101,7 @@ Result<void> read_settings(KernelView& view, std::uint32_t reads, SettingFiles& 
     if (!may_be_skipped(result.error())) return result;
   }
   files.are_read = are_all_there;
+  files.read_at_ns = now_ns;
   if (auto ended = writer.add(kEndOfListedFiles, "\n"); !ended) return ended;
   bundle.swap(files.fresh);
   files.fresh.reserve(bundle.capacity());  // reserve now: the next read of settings is several reads away

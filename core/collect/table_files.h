@@ -17,8 +17,8 @@
 
 namespace memstat::sources::linux_table {
 
-// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read only at
-// every fourth read.
+// Frequently changing counts first. The rest (counts without a limit, rarely changing counts, and settings) is read once a
+// minute only.
 inline constexpr std::string_view kPaths[] = {
     "/proc/sys/fs/file-nr",
     "/proc/net/stat/nf_conntrack",

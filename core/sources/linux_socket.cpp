@@ -435,7 +435,7 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
   look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
   Buffer& settings = raw.parts[kSettingsPart];
-  if (auto result = read_settings(view, state.parse_count, state.settings, state.scratch, settings); !result) return result;
+  if (auto result = read_settings(view, state.settings, state.scratch, settings); !result) return result;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   return read_known_files(view, state.counts, kPaths[kProtocols], bundle);
 }

@@ -448,15 +448,19 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   look_for_known_files(view, state.parse_count, kCountPaths, state.scratch, state.counts);
   look_for_known_files(view, state.parse_count, kSettingPaths, state.scratch, state.settings.list);
   Buffer& settings = raw.parts[kSettingsPart];
-  if (auto result = read_settings(view, state.parse_count, state.settings, state.scratch, settings); !result) return result;
+  if (auto result = read_settings(view, state.settings, state.scratch, settings); !result) return result;
   FileBundleWriter bundle(raw.parts[kBundlePart], state.scratch);
   return read_known_files(view, state.counts, {}, bundle);
 }
 
-// Kept open: the table of files, which must be readable even when no file can be opened, and those in /proc/net, because
-// opening one costs as much as reading it.
-constexpr std::string_view kKept[] = {"/proc/sys/fs/file-nr", "/proc/net/stat/nf_conntrack", "/proc/net/stat/arp_cache",
-                                      "/proc/net/stat/ndisc_cache", "/proc/meminfo"};
+// Kept open: the table of files, which must be readable even when no file can be opened, and those that are read at every
+// poll, because opening one costs as much as reading it.
+constexpr std::string_view kKept[] = {"/proc/sys/fs/file-nr",
+                                      "/proc/net/stat/nf_conntrack",
+                                      "/proc/net/stat/arp_cache",
+                                      "/proc/net/stat/ndisc_cache",
+                                      "/proc/loadavg",
+                                      "/proc/meminfo"};
 
 Result<void> open(KernelView& view, RawBytes&, State& state) {
   for (const std::string_view path : kKept) static_cast<void>(view.keep_open(path));
@@ -464,8 +468,8 @@ Result<void> open(KernelView& view, RawBytes&, State& state) {
 }
 
 // /proc/net is always accessible.
-constexpr std::string_view kReopened[] = {"/proc/key-users", "/proc/loadavg", "/proc/sys/fs", "/proc/sys/kernel",
-                                          "/proc/sys/net",   "/proc/sys/vm",  "/proc/sysvipc"};
+constexpr std::string_view kReopened[] = {"/proc/key-users", "/proc/sys/fs", "/proc/sys/kernel",
+                                          "/proc/sys/net",   "/proc/sys/vm", "/proc/sysvipc"};
 
 constexpr MetricOrigin kOrigins[] = {
     {Field::kCount,

@@ -29,6 +29,7 @@ constexpr std::string_view kRefusals[] = {"/sys/kernel/debug/zswap/pool_limit_hi
 
 constexpr std::size_t kMeminfoPart = 0;
 constexpr std::size_t kBundlePart = 1;
+constexpr std::size_t kSettingsPart = 2;
 
 enum Line : std::size_t { kMemTotal, kZswap, kZswapped, kLineCount };
 
@@ -39,8 +40,7 @@ struct Files {
   std::size_t refusal_count = 0;
 };
 
-Files parse_files(std::string_view bundle) {
-  Files files;
+void parse_files(std::string_view bundle, Files& files) {
   FileBundleReader records(bundle);
   std::string_view path;
   std::string_view content;
@@ -56,7 +56,6 @@ Files parse_files(std::string_view bundle) {
       ++files.refusal_count;
     }
   }
-  return files;
 }
 
 Result<void> parse(const RawBytes& raw, Staging& staging) {
@@ -69,7 +68,8 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
     return data_error(kMeminfo, *offset, "expected a number of at most 64 bits after the name");
   }
   if (!lines[kMemTotal].value) return data_error(kMeminfo, text.size(), "has no line MemTotal");
-  const Files files = parse_files(raw.parts[kBundlePart].view());
+  Files files;
+  for (const std::size_t part : {kBundlePart, kSettingsPart}) parse_files(raw.parts[part].view(), files);
   const std::optional<std::uint64_t> bytes = lines[kZswap].value ? lines[kZswap].value : files.pool_size;
   if (!bytes) return data_error(kMeminfo, text.size(), "has no line Zswap, and debugfs reports no pool");
 
@@ -102,6 +102,7 @@ bool is_unavailable(ErrorCode code) { return code == ErrorCode::kNotPresent || c
 struct State final : ReaderState {
   bool has_looked = false;  ///< the list is known
   FileList list;            ///< files to read besides meminfo
+  SettingFiles settings;
   Buffer scratch;
 };
 
@@ -109,7 +110,9 @@ struct State final : ReaderState {
 Result<void> find_files(KernelView& view, ListTime when, State& state) {
   FileList& list = state.list;
   list.clear();
-  for (const std::string_view path : {kPercent, kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]}) {
+  // A missing part shows no limit.
+  (void)list_known_files(view, ListTime::kWhenRead, std::span(&kPercent, 1), {}, state.scratch, state.settings.list);
+  for (const std::string_view path : {kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]}) {
     auto result = when == ListTime::kWhenRead ? view.read_file(path, state.scratch) : Result<void>();
     if (result) result = list_file(view, when, path, list);
     if (!result && !is_unavailable(result.error().code)) {
@@ -130,9 +133,12 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
     const auto is_error = [](std::string_view, ErrorCode code) { return code != ErrorCode::kNotPresent; };
     if (auto result = read_listed_files(view, state.list, bundle, is_error); !result) return result;
   }
+  Buffer& settings = raw.parts[kSettingsPart];
+  if (auto result = read_settings(view, state.settings, state.scratch, settings); !result) return result;
   if (auto result = view.read_file(kMeminfo, raw.parts[kMeminfoPart]); !result) return result;
-  if (raw.parts[kMeminfoPart].view().find("\nZswap:") == std::string_view::npos &&
-      !parse_files(raw.parts[kBundlePart].view()).pool_size) {
+  Files files;
+  parse_files(raw.parts[kBundlePart].view(), files);
+  if (raw.parts[kMeminfoPart].view().find("\nZswap:") == std::string_view::npos && !files.pool_size) {
     return system_error(kMeminfo, ENOENT, "no line Zswap, which kernels with zswap have since 5.19");
   }
   return {};
@@ -145,7 +151,8 @@ Result<void> open(KernelView& view, RawBytes& raw, State& state) {
 }
 
 constexpr std::string_view kReopened[] = {
-    "/sys/kernel/debug/zswap"};  // its files return their content only once per descriptor
+    "/sys/kernel/debug/zswap",        // its files return their content only once per descriptor
+    "/sys/module/zswap/parameters"};  // read seldom
 
 constexpr std::string_view kDebugfs[] = {kPoolSize, kStoredPages, kRefusals[0], kRefusals[1], kRefusals[2]};
 
@@ -165,7 +172,7 @@ extern const SourceDescriptor descriptor{
     .allocator = Allocator::kZswap,
     .is_roster = true,
     .origins = kOrigins,
-    .max_files = 7,
+    .max_files = 6,
     .debugfs_paths = kDebugfs,
     .reopened_directories = kReopened,
     .notes =

@@ -87,6 +87,9 @@ class FakeKernelView final : public KernelView {
 
   /// What reads_this_machine() returns from now on.
   void set_live(bool is_live) { is_live_ = is_live; }
+  /// Instead of the system's. Must outlive this object.
+  void set_clock(const Clock& clock) { clock_ = &clock; }
+  [[nodiscard]] const Clock& clock() const override { return *clock_; }
 
   [[nodiscard]] bool wants_whole_polls() const override { return is_recorded_; }
   [[nodiscard]] bool reads_this_machine() const override { return is_live_; }
@@ -130,6 +133,7 @@ class FakeKernelView final : public KernelView {
   OperatingSystem os_;
   std::uint32_t cpu_count_;
   std::atomic<bool> is_recorded_ = false;
+  const Clock* clock_ = &system_clock();
   std::atomic<bool> is_live_ = false;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -2,6 +2,7 @@
 #include "core/collect/file_list.h"
 
 #include "tests/support/fake_kernel_view.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
@@ -174,13 +175,14 @@ TEST(ComponentAfter, FollowsThePrefix) {
 class Settings : public testing::Test {
  protected:
   Settings() {
+    view_.set_clock(clock_);
     view_.set_live(true);
     view_.set("/a", "1\n");
     view_.set("/b", "2\n");
   }
   /// The content of both files in the next read; "-" for a missing one.
   std::string next() {
-    const auto result = read_settings(view_, reads_++, files_, scratch_, bundle_);
+    const auto result = read_settings(view_, files_, scratch_, bundle_);
     if (!result) return to_string(result.error());
     constexpr std::array<std::string_view, 2> kBoth = {"/a", "/b"};
     std::array<std::optional<std::string_view>, 2> contents;
@@ -188,17 +190,19 @@ class Settings : public testing::Test {
     return std::string(contents[0].value_or("-")) + std::string(contents[1].value_or("-"));
   }
 
+  ManualClock clock_;
   FakeKernelView view_{OperatingSystem::kLinux};
   SettingFiles files_{.list = {"/a", "/b"}};
   Buffer scratch_;
   Buffer bundle_;
-  std::uint32_t reads_ = 0;
 };
 
-TEST_F(Settings, AreReadAtEachFourthReadOnly) {
+TEST_F(Settings, AreReadOnceAMinute) {
   EXPECT_EQ(next(), "1\n2\n");
   view_.set("/a", "3\n");
-  for (std::uint32_t i = 1; i < kReadsBetweenLooks; ++i) EXPECT_EQ(next(), "1\n2\n");
+  clock_.advance(std::chrono::seconds(58));
+  EXPECT_EQ(next(), "1\n2\n");
+  clock_.advance(std::chrono::seconds(1));
   EXPECT_EQ(next(), "3\n2\n");
   EXPECT_EQ(view_.reads_of("/a"), 2);
 }
@@ -239,7 +243,8 @@ TEST_F(Settings, StayWhereNoFileCanBeOpened) {
   EXPECT_EQ(next(), "1\n2\n");
   view_.set("/a", "3\n");
   view_.fail("/b", ENFILE);
-  for (std::uint32_t i = 1; i < 2 * kReadsBetweenLooks; ++i) EXPECT_EQ(next(), "1\n2\n");
+  clock_.advance(std::chrono::minutes(1));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(next(), "1\n2\n");
   view_.set("/b", "4\n");
   EXPECT_EQ(next(), "3\n4\n");
 }
