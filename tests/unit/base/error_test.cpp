@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/base/error.h"
 
-#include "core/base/clock.h"
-#include "core/base/result.h"
-#include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -50,52 +47,6 @@ TEST(ErrorText, NamesSourcePathOffsetWhatAndErrno) {
 }
 
 TEST(ErrorText, OffsetZeroIsAnOffset) { EXPECT_EQ(to_string(data_error("f", 0, "empty")), "f: offset 0: empty"); }
-
-TEST(ErrorText, HasNoCodeInIt) {
-  for (const int code : {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18}) {
-    Error error = data_error("f", 0, "");
-    error.code = static_cast<ErrorCode>(code);
-    const std::string code_word = ": " + std::string(reason(error.code));
-    for (const char* const detail : {"", "why"}) {
-      for (const int number : {0, EIO}) {
-        error.detail = detail;
-        error.system_errno = number;
-        EXPECT_NE((to_string(error) + ":").find(": "), std::string::npos);
-        EXPECT_EQ((to_string(error) + ":").find(code_word + ":"), std::string::npos) << to_string(error);
-        EXPECT_GT(to_string(error).size(), std::string("f: offset 0: ").size());
-      }
-    }
-  }
-}
-
-TEST(Result, HoldsEitherAValueOrAnError) {
-  Result<int> good = 7;
-  ASSERT_TRUE(good);
-  EXPECT_EQ(*good, 7);
-  EXPECT_TRUE(fails(Result<int>(system_error("p", EIO)), {.code = ErrorCode::kIo, .path = "p"}));
-}
-
-TEST(Result, MovesAValueThatCannotBeCopied) {
-  Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
-  const std::unique_ptr<int> taken = *std::move(result);
-  EXPECT_EQ(*taken, 5);
-}
-
-TEST(Result, OfNothingIsSuccessUnlessGivenAnError) {
-  const Result<void> good;
-  EXPECT_TRUE(good);
-  Result<void> bad = system_error("p", ENOENT);
-  EXPECT_FALSE(bad);
-  bad.error().source = "s";
-  EXPECT_EQ(bad.error().source, "s");
-}
-
-TEST(SystemClock, MonotonicDoesNotGoBackAndRealtimeIsAfter2020) {
-  const SystemClock clock;
-  const std::int64_t first = clock.monotonic_ns();
-  EXPECT_GE(clock.monotonic_ns(), first);
-  EXPECT_GT(clock.realtime_ns(), 1'577'836'800'000'000'000);
-}
 
 }  // namespace
 }  // namespace memstat

@@ -74,10 +74,5 @@ TEST(JsonWriter, EscapesWhatTurnsOrHidesTextWithoutChangingItsValue) {
             "  \"shown\": \"\xE2\x80\x90\xE2\x82\xAC\xF0\x9F\x98\x80\xEF\xBF\xBD\"\n}\n");
 }
 
-TEST(JsonString, IsTheTypeOfAField) {
-  EXPECT_EQ(json_string(""), "\"\"");
-  EXPECT_EQ(json_string("a \"b\" \\ <c>\n\x1b"), R"("a \"b\" \\ \u003cc>\n\u001b")");
-}
-
 }  // namespace
 }  // namespace memstat

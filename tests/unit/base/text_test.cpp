@@ -42,16 +42,6 @@ TEST(NextLine, CountsALastLineWithoutNewlineAndKeepsEmptyOnes) {
   EXPECT_FALSE(next_line(rest, line));
 }
 
-TEST(NextWord, SkipsBlanksAndTabs) {
-  std::string_view rest = "  one\t two  ";
-  std::string_view word;
-  ASSERT_TRUE(next_word(rest, word));
-  EXPECT_EQ(word, "one");
-  ASSERT_TRUE(next_word(rest, word));
-  EXPECT_EQ(word, "two");
-  EXPECT_FALSE(next_word(rest, word));
-}
-
 TEST(NextWord, EndsAtTheFirstBlankOfAnyPlace) {
   for (std::size_t size = 1; size < 20; ++size) {
     for (const char blank : {' ', '\t'}) {
@@ -72,12 +62,6 @@ TEST(NextWord, EndsAtTheFirstBlankOfAnyPlace) {
   }
 }
 
-TEST(Trim, CutsBothSides) {
-  EXPECT_EQ(trim(" \t a b\r\n"), "a b");
-  EXPECT_EQ(trim(" \n"), "");
-  EXPECT_EQ(trim(""), "");
-}
-
 TEST(Utf8, RefusesWhatRfc3629Refuses) {
   const std::vector<std::string> good = {"", "abc", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF"};
   for (const std::string& text : good) EXPECT_TRUE(is_valid_label_text(text)) << text;
@@ -95,12 +79,6 @@ TEST(Utf8, RefusesWhatRfc3629Refuses) {
                                         "a\xE2\x82",
                                         std::string("a\0b", 3)};
   for (const std::string& text : bad) EXPECT_FALSE(is_valid_label_text(text)) << testing::PrintToString(text);
-}
-
-TEST(Utf8, RepairReplacesEachBadByteAndKeepsTheRest) {
-  EXPECT_EQ(make_label_text("caf\xC3\xA9"), "caf\xC3\xA9");
-  EXPECT_EQ(make_label_text("a\xFFz"), "a\xEF\xBF\xBDz");
-  EXPECT_EQ(make_label_text("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 TEST(LabelText, ControlCharactersBecomeVisible) {
@@ -129,13 +107,6 @@ TEST(LabelText, NoControlCharacterAnywhereIsValid) {
   EXPECT_TRUE(is_valid_label_text("\xC2\xA0"));
 }
 
-TEST(Utf8, TheFirstByteThatIsInvalidIsFound) {
-  EXPECT_EQ(find_invalid_utf8(""), 0U);
-  EXPECT_EQ(find_invalid_utf8("caf\xC3\xA9"), 5U);
-  EXPECT_EQ(find_invalid_utf8("caf\xC3"), 3U);
-  EXPECT_EQ(find_invalid_utf8(std::string_view("a\0\xFF", 3)), 2U);
-}
-
 TEST(Utf8, RepairedTextIsAlwaysValid) {
   std::string all;
   for (int first = 0; first < 256; ++first) {
@@ -160,11 +131,6 @@ TEST(CpuList, RefusesMalformedLists) {
     EXPECT_FALSE(highest_of_list(bad)) << bad;
     EXPECT_FALSE(count_of_list(bad)) << bad;
   }
-}
-
-TEST(Load, ReadsUnalignedIntegers) {
-  const std::string bytes = "x" + std::string(4, '\x01');
-  EXPECT_EQ(load<std::uint32_t>(bytes, 1), 0x01010101U);
 }
 
 TEST(CpuList, IsFormattedWithRanges) {
@@ -207,17 +173,6 @@ TEST(EditDistance, CountsEditsAndIsBlindToCasesAndDashes) {
   EXPECT_EQ(edit_distance("", "abc"), 3U);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
   EXPECT_EQ(edit_distance("page_faults", "Page-Faults"), 0U);
-}
-
-TEST(NextName, CutsNamesThatEndWithANul) {
-  std::string_view rest("a\0\0bc\0cut", 9);
-  std::string_view name;
-  for (const std::string_view wanted : {"a", "", "bc"}) {
-    ASSERT_TRUE(next_name(rest, name));
-    EXPECT_EQ(name, wanted);
-  }
-  EXPECT_FALSE(next_name(rest, name)) << "a name that is cut short is none";
-  EXPECT_EQ(rest, "cut");
 }
 
 }  // namespace
