@@ -36,13 +36,6 @@ TEST(FreeBlocks, HaveAsManyOrdersAsAnyKernelAndNoMore) {
   EXPECT_FALSE(FreeBlocks::parse(row + "1").has_value());
 }
 
-TEST(FreeBlocks, HaveTheLargestBlock) {
-  EXPECT_EQ(blocks_of("0 0 0").largest_block(), 0U);
-  EXPECT_EQ(blocks_of("1 0 0").largest_block(), 1U);
-  EXPECT_EQ(blocks_of("1 7 0").largest_block(), 2U);
-  EXPECT_EQ(blocks_of("0 0 1").largest_block(), 4U);
-}
-
 // By hand, from the kernel's formula: 1 - (1 + free pages / pages wanted) / free blocks.
 TEST(FreeBlocks, HaveTheFragmentationIndexOfTheKernel) {
   const FreeBlocks scattered = blocks_of("100 50 0 0");  // 200 pages in 150 blocks
@@ -60,17 +53,6 @@ TEST(FreeBlocks, HaveTheUnusableIndexOfTheKernel) {
   EXPECT_DOUBLE_EQ(blocks.unusable_ratio(1), 1.0 / 3);
   EXPECT_DOUBLE_EQ(blocks.unusable_ratio(2), 2.0 / 3);
   EXPECT_EQ(blocks_of("0 0").unusable_ratio(0), 1);
-}
-
-TEST(FreeBlocks, StayInTheirBoundsWhateverTheNumbersAre) {
-  std::string row;
-  for (int i = 0; i < 32; ++i) row += "18446744073709551615 ";
-  const FreeBlocks blocks = blocks_of(row);
-  for (std::size_t order = 0; order < blocks.orders(); ++order) {
-    EXPECT_EQ(blocks.fragmentation_index(order), -1);
-    EXPECT_GE(blocks.unusable_ratio(order), 0);
-    EXPECT_LE(blocks.unusable_ratio(order), 1);
-  }
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/parse/freebsd_exports.h"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <vector>
-
 #include "tests/support/freebsd_tables.h"
+#include "tests/support/test.h"
 
 namespace memstat::freebsd_exports_test {
 namespace {
@@ -82,14 +78,6 @@ TEST(FreeBsdExports, AStructureOfAnotherSizeIsNotGuessedAt) {
   }
 }
 
-TEST(FreeBsdExports, ASocketWithinAStructureOfKnownSizeIsCheckedAsWell) {
-  std::string record = exported_socket(SocketTable::kUdp, {});
-  record[8] = 1;
-  std::size_t count = 0;
-  EXPECT_EQ(count_sockets<SocketTable::kUdp>(exported_sockets(SocketTable::kUdp, record), count).error().code,
-            ErrorCode::kVersion);
-}
-
 TEST(FreeBsdExports, FieldsAreWhereTheKernelHasThem) {
   ASSERT_TRUE(for_each_process("", exported_process(7, "nineteen characters", 12, 3, 4), [](const ExportedProcess& one) {
     EXPECT_EQ(one.pid, 7U);
@@ -112,19 +100,6 @@ TEST(FreeBsdExports, FieldsAreWhereTheKernelHasThem) {
         EXPECT_TRUE(one.is_v6);
         return true;
       }));
-}
-
-TEST(FreeBsdExports, ANameWithoutItsEndIsTwentyBytesAtMost) {
-  ASSERT_TRUE(for_each_process("", exported_process(7, std::string(40, 'x')), [](const ExportedProcess& one) {
-    EXPECT_EQ(one.command, std::string(20, 'x'));
-    return true;
-  }));
-}
-
-TEST(FreeBsdExports, StopsWhereNoMoreIsWanted) {
-  std::size_t count = 0;
-  ASSERT_TRUE(for_each_file("", exported_file(1, 1) + "damaged", [&](const ExportedFile&) { return ++count == 0; }));
-  EXPECT_EQ(count, 1U);
 }
 
 }  // namespace

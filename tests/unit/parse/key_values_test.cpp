@@ -15,13 +15,6 @@ TEST(KeyedNumbers, AreFoundInAnyOrderAndConvertedFromKilobytes) {
   EXPECT_EQ(numbers[2].value, 7U);
 }
 
-TEST(KeyedNumbers, ThatTheTextDoesNotHaveStayWithoutAValue) {
-  std::array<KeyedNumber, 2> numbers{{{.key = "oom_kill", .value = 5}, {.key = "nr", .value = {}}}};
-  EXPECT_EQ(read_keyed_numbers("nr_free 1\n\nnr 2\nnr 3\n", numbers), std::nullopt);
-  EXPECT_FALSE(numbers[0].value.has_value());
-  EXPECT_EQ(numbers[1].value, 2U) << "the first of two lines";
-}
-
 TEST(KeyedNumbers, WithoutAKeyAreNotWanted) {
   std::array<KeyedNumber, 2> numbers{{{.key = "", .value = 5}, {.key = "nr", .value = {}}}};
   EXPECT_EQ(read_keyed_numbers(" 1\n: 2\nnr 3\n", numbers), std::nullopt);

@@ -61,17 +61,5 @@ TEST(MallocProbeNames, DoNotGuessBetweenTypes) {
   EXPECT_EQ(type_of(names, "x"), "x");
 }
 
-TEST(MallocProbeNames, AreNoneOfAStreamWhoseNamesHaveNoEnd) {
-  MallocStream builder(1);
-  builder.add("good").add(std::string(32, 'x'));
-  const std::string bytes = builder.bytes();
-  const auto stream = StatisticsStream::open("kern.malloc_stats", bytes, kRecordHeader);
-  ASSERT_TRUE(stream);
-  MallocProbeNames names = names_of({"temp"});
-  EXPECT_EQ(names.take(*stream).error().code, ErrorCode::kData);
-  EXPECT_EQ(names.size(), 0U);
-  EXPECT_EQ(type_of(MallocProbeNames(), "temp"), "unknown");
-}
-
 }  // namespace
 }  // namespace memstat

@@ -90,11 +90,5 @@ TEST(UmaSysctlNodes, ThatLookLikeASecondOneAreNotWhereItsNameHasAll) {
   EXPECT_THAT(match_zone_nodes(zones, nodes), ElementsAre(3, 1, 0, 2));
 }
 
-TEST(UmaSysctlNodes, OfSecondaryZonesCarryTheKegOfAnother) {
-  const ListedZone zones[] = {{"mbuf_packet", 256, true}, {"mbuf", 256, true}};
-  const UmaSysctlNode nodes[] = {{"mbuf", "mbuf", 256, true}, {"mbuf_packet", "mbuf", 256, true}};
-  EXPECT_THAT(match_zone_nodes(zones, nodes), ElementsAre(1, 0));
-}
-
 }  // namespace
 }  // namespace memstat

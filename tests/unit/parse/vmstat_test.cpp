@@ -54,13 +54,5 @@ TEST(VmCounters, ThatAreInvalidAreReportedByTheOffsetOfTheirLine) {
   }
 }
 
-TEST(VmCounters, NeedNoZones) {
-  std::array<KeyedNumber, 2> numbers{KeyedNumber{.key = "pgfault", .value = {}},
-                                     KeyedNumber{.key = "pgmajfault", .value = {}}};
-  EXPECT_FALSE(read_vm_counters("pgalloc_dma 1\npgfault 7\npgmajfault 2\n", numbers));
-  EXPECT_EQ(numbers[0].value, 7U);
-  EXPECT_EQ(numbers[1].value, 2U);
-}
-
 }  // namespace
 }  // namespace memstat

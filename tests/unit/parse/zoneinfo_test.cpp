@@ -41,17 +41,6 @@ TEST(ZoneInfo, HasZonesWithTheirPagesAndPageSets) {
   EXPECT_EQ(words("\n\n"), "");
 }
 
-TEST(ZoneInfo, SkipsUnrequestedPageSets) {
-  const std::string text = "Node 0, zone DMA\n" + kHead + kTail + "Node 0, zone DMA32\n" + kHead + kTail;
-  ZoneInfoReader reader(text);
-  ZoneInfo zone;
-  ASSERT_TRUE(reader.next_zone(zone));
-  ASSERT_TRUE(reader.next_zone(zone));
-  EXPECT_EQ(zone.key.name, "DMA32");
-  EXPECT_FALSE(reader.next_zone(zone));
-  EXPECT_FALSE(reader.problem().has_value());
-}
-
 TEST(ZoneInfo, TakesOnlyTheFirstOfTwoFiguresAndNoOthersOfTheName) {
   EXPECT_EQ(
       words("Node 0, zone DMA\n  per-node stats\n      nr_free 5\n  pages scanned 77\n  pages free 9\n  pages free 10\n low "
@@ -100,12 +89,6 @@ TEST(ZoneInfo, IsRefusedWhereverAZoneIsCutShort) {
   EXPECT_TRUE(words(good + "Node 0, zone Normal\nNode 0, zone DMA\n" + kHead + kTail).ends_with("incomplete zone"));
   EXPECT_TRUE(
       words("Node 0, zone DMA\n pages free 1\n present 2\n protection: (0)\n").ends_with("free, present or managed pages"));
-}
-
-TEST(ZoneInfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
-  EXPECT_EQ(words("Node 0, zone \"a\\b\xFF\n" + kHead + kTail), "0 \"a\\b\xFF 9/12/11 3 7 0=5 3=8");
-  const std::string endless(4096, 'n');
-  EXPECT_EQ(words("Node 0, zone " + endless + "\n" + kEmpty), "0 " + endless.substr(0, 64) + " 0/0/0 32 -");
 }
 
 }  // namespace
