@@ -23,23 +23,6 @@ class CallerSlotsTest : public testing::Test {
   std::uint64_t generation_ = 0;
 };
 
-TEST_F(CallerSlotsTest, SixteenOfEachKindAreZeroUntilSet) {
-  ASSERT_EQ(kCallerSlotCount, 16U);
-  poll(2);
-  type(1).set_caller_uint64(3, 1);  // the columns exist now
-  type(1).set_caller_pointer(3, this);
-  type(1).set_cpu_caller_uint64(1, 3, 1);
-  type(1).set_cpu_caller_pointer(1, 3, this);
-  for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
-    EXPECT_EQ(type(0).caller_uint64(slot), 0U);
-    EXPECT_EQ(type(0).caller_pointer(slot), nullptr);
-    EXPECT_EQ(type(0).cpu_caller_uint64(1, slot), 0U);
-    EXPECT_EQ(type(0).cpu_caller_pointer(1, slot), nullptr);
-  }
-  EXPECT_EQ(type(1).cpu_caller_uint64(0, 3), 0U);
-  EXPECT_EQ(type(1).cpu_caller_pointer(3, 3), nullptr);
-}
-
 TEST_F(CallerSlotsTest, OutOfRangeIsRefusedAndReadsAsZero) {
   poll(1);
   for (const std::size_t slot : {kCallerSlotCount, kCallerSlotCount + 1, static_cast<std::size_t>(-1)}) {
@@ -60,47 +43,6 @@ TEST_F(CallerSlotsTest, OutOfRangeIsRefusedAndReadsAsZero) {
   }
   EXPECT_TRUE(type(0).set_cpu_caller_uint64(3, 15, 1));
   EXPECT_TRUE(type(0).set_caller_uint64(15, 1));
-}
-
-TEST_F(CallerSlotsTest, ATypeWithoutCpusTakesNoCpuSlots) {
-  poll(1, 0);
-  EXPECT_FALSE(type(0).set_cpu_caller_uint64(0, 0, 1));
-  EXPECT_EQ(type(0).cpu_caller_uint64(0, 0), 0U);
-}
-
-TEST_F(CallerSlotsTest, EntriesKeepAddressAndSlotsAcrossAThousandRefreshes) {
-  poll(10);
-  std::map<int, MemoryType*> addresses;
-  const auto value = [](int i, std::size_t slot, std::uint64_t cpu) {
-    return (static_cast<std::uint64_t>(i) + 1) * 10'000 + slot * 100 + cpu;
-  };
-  for (int i = 0; i < 10; ++i) {
-    addresses[i] = &type(i);
-    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
-      ASSERT_TRUE(type(i).set_caller_uint64(slot, value(i, slot, 99)));
-      ASSERT_TRUE(type(i).set_caller_pointer(slot, &addresses[i]));
-      for (std::uint32_t cpu = 0; cpu < 4; ++cpu) {
-        ASSERT_TRUE(type(i).set_cpu_caller_uint64(cpu, slot, value(i, slot, cpu)));
-        ASSERT_TRUE(type(i).set_cpu_caller_pointer(cpu, slot, &addresses[i]));
-      }
-    }
-  }
-  for (int refresh = 0; refresh < 1000; ++refresh) {
-    poll(10 + refresh % 50, 4 + static_cast<std::uint32_t>(refresh % 3));
-    if (refresh % 7 == 0) list_.evict_vanished_before(generation_, [](MemoryType&) {});
-  }
-  for (int i = 0; i < 10; ++i) {
-    ASSERT_EQ(&type(i), addresses[i]);
-    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
-      EXPECT_EQ(type(i).caller_uint64(slot), value(i, slot, 99));
-      EXPECT_EQ(type(i).caller_pointer(slot), &addresses[i]);
-      for (std::uint32_t cpu = 0; cpu < 4; ++cpu) {
-        EXPECT_EQ(type(i).cpu_caller_uint64(cpu, slot), value(i, slot, cpu));
-        EXPECT_EQ(type(i).cpu_caller_pointer(cpu, slot), &addresses[i]);
-      }
-      EXPECT_EQ(type(i).cpu_caller_uint64(5, slot), 0U);
-    }
-  }
 }
 
 TEST_F(CallerSlotsTest, TheRowOfAnEvictedTypeIsUsedAgainAndIsZeroThen) {

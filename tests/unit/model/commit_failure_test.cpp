@@ -87,18 +87,6 @@ TEST_F(CommitFailureTest, OfNewTypesMoreDuplicatesAndMoreCpusLeavesEverythingAsI
   EXPECT_EQ(list_.find(std::nullopt, "old")->cpu_figure(CpuField::kNumAllocs, 4), 5U);
 }
 
-TEST_F(CommitFailureTest, OfASourceThatIsNoRosterLeavesEverythingAsItWas) {
-  const CommitScope scope{.source = "other",
-                          .allocator = Allocator::kUma,
-                          .is_roster = false,
-                          .fields = FieldMask(Field::kFailures),
-                          .cpu_fields = CpuFieldMask(CpuField::kNumFrees)};
-  StagingBuilder staging(CpuFieldMask(CpuField::kNumFrees), 3);
-  staging.type("old", {{Field::kFailures, 1}}).type("twice", {{Field::kFailures, 2}}).type("stranger");
-  EXPECT_GT(fail_every_allocation(list_, scope, staging.staging(), 1), 2);
-  EXPECT_EQ(list_.find(std::nullopt, "old")->figure(Field::kFailures), 1U);
-}
-
 TEST_F(CommitFailureTest, OfASourceThatNamesOtherTypesThanBeforeLeavesTheFiguresOfThoseItNamed) {
   const CommitScope scope{.source = "other",
                           .allocator = Allocator::kUma,

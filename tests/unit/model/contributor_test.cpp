@@ -95,16 +95,6 @@ TEST_F(ContributorTest, FiguresOfATypeThatItNoLongerNamesAreGone) {
   EXPECT_EQ(failures("b"), 4);
 }
 
-TEST_F(ContributorTest, TypesOfAnotherAllocatorKeepTheirs) {
-  roster({"a"});
-  roster({"a"}, Allocator::kVmalloc);
-  contribute({{"a", 1}});
-  contribute({{"a", 2}}, Allocator::kVmalloc);
-  contribute({});
-  EXPECT_EQ(list_.find(Allocator::kSlab, "a")->fields(), FieldMask(Field::kBytes));
-  EXPECT_EQ(list_.find(Allocator::kVmalloc, "a")->figure(Field::kFailures), 2U);
-}
-
 TEST_F(ContributorTest, ACpuFigureThatItNoLongerHasIsGone) {
   roster({"a"});
   contribute({{"a", 1}});
@@ -119,16 +109,6 @@ TEST_F(ContributorTest, ACpuFigureThatItNoLongerHasIsGone) {
   EXPECT_EQ(type("a").figure(Field::kFailures), 5U);
   EXPECT_EQ(type("a").cpu_fields(), CpuFieldMask(CpuField::kFree));
   EXPECT_EQ(type("a").cpu_figure(CpuField::kNumAllocs, 1), 0U);
-}
-
-TEST_F(ContributorTest, ATypeThatComesBackHasNoStaleFigures) {
-  roster({"a", "b"});
-  contribute({{"a", 1}, {"b", 2}});
-  roster({"a"});
-  contribute({{"a", 1}});
-  roster({"a", "b"});
-  contribute({{"a", 1}});
-  EXPECT_EQ(failures("b"), -1);
 }
 
 TEST_F(ContributorTest, NothingIsStaleAfterATypeThatItNamedWasDestroyed) {
@@ -149,15 +129,6 @@ TEST_F(ContributorTest, ASteadyPollAllocatesNothingAlsoWhenItNamesUnknownTypes) 
     EXPECT_EQ(failures("a"), 10);
   }
   EXPECT_EQ(list_.size(), 2U) << "a contributor creates none";
-}
-
-TEST_F(ContributorTest, AnUnknownNameThatBecomesAnotherOneIsNoticed) {
-  roster({"a", "b"});
-  contribute({{"unknown", 7}, {"a", 1}});
-  contribute({{"b", 7}, {"a", 1}});
-  EXPECT_EQ(failures("b"), 7);
-  contribute({{"unknown", 7}, {"a", 1}});
-  EXPECT_EQ(failures("b"), -1);
 }
 
 TEST_F(ContributorTest, TypesThatTheRosterCreatesLaterAreFoundByItsNextCommit) {

@@ -40,14 +40,6 @@ TEST_F(CpuColumnsTest, AreSizedByTheHighestCpuAndBoundsChecked) {
   EXPECT_EQ(type().cpu_figure(CpuField::kMemFreed, 0), 0U);
 }
 
-TEST_F(CpuColumnsTest, GrowWhenACpuAppears) {
-  poll({1, 2}, {3, 4});
-  poll({5, 6, 7, 8}, {9, 10, 11, 12});
-  EXPECT_EQ(type().cpu_count(), 4U);
-  EXPECT_EQ(figures(CpuField::kNumAllocs), (Values{5, 6, 7, 8}));
-  EXPECT_EQ(figures(CpuField::kFree), (Values{9, 10, 11, 12}));
-}
-
 TEST_F(CpuColumnsTest, AreZeroForACpuThatIsGone) {
   poll({1, 2, 3}, {4, 5, 6});
   poll({7}, {8});
@@ -125,16 +117,6 @@ TEST_F(CpuColumnsTest, StayRightWhenTheLastGroupGetsMoreCpusAndFewer) {
   std::vector<std::uint64_t> nines(40, 9);
   nines.resize(100);
   EXPECT_EQ(figures(CpuField::kFree), nines);
-}
-
-TEST_F(CpuColumnsTest, OfDifferentTypesDoNotMix) {
-  StagingBuilder staging(kTwo, 2);
-  staging.type("b", {}, {{CpuField::kFree, {1, 2}}}).type("a", {}, {{CpuField::kFree, {3, 4}}});
-  for (std::uint64_t generation = 1; generation < 4; ++generation) {
-    ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), staging.staging(), generation));
-    EXPECT_EQ(list_.find(std::nullopt, "a")->cpu_figure(CpuField::kFree, 1), 4U);
-    EXPECT_EQ(list_.find(std::nullopt, "b")->cpu_figure(CpuField::kFree, 1), 2U);
-  }
 }
 
 }  // namespace

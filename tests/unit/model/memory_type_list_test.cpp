@@ -26,36 +26,12 @@ class MemoryTypeListTest : public testing::Test {
   std::vector<std::string> evicted_;
 };
 
-TEST_F(MemoryTypeListTest, IsEmptyAtFirst) {
-  EXPECT_EQ(list_.first(), nullptr);
-  EXPECT_EQ(list_.size(), 0U);
-  EXPECT_EQ(list_.find(std::nullopt, "a"), nullptr);
-}
-
-TEST_F(MemoryTypeListTest, IteratesInUpstreamsOrderOldestRecordFirst) {
-  poll({"newest", "middle", "oldest"});
-  EXPECT_THAT(order_of(list_), ElementsAre("oldest:0", "middle:0", "newest:0"));
-  EXPECT_EQ(list_.size(), 3U);
-}
-
 TEST_F(MemoryTypeListTest, ANewTypeGoesToTheHeadAndAnUpdateNeverMovesOne) {
   poll({"b", "a"});
   poll({"c", "b", "a"});
   EXPECT_THAT(order_of(list_), ElementsAre("c:0", "a:0", "b:0"));
   poll({"a", "c", "b"});
   EXPECT_THAT(order_of(list_), ElementsAre("c:0", "a:0", "b:0"));
-}
-
-TEST_F(MemoryTypeListTest, IdentityIsAllocatorAndNameAndOrdinal) {
-  poll({"x", "x"}, Allocator::kUma);
-  poll({"x"}, Allocator::kMalloc);
-  EXPECT_EQ(list_.size(), 3U);
-  int in_uma = 0;
-  for (const MemoryType* type = list_.first(); type != nullptr; type = type->next()) {
-    EXPECT_EQ(type->name(), "x");
-    in_uma += type->allocator() == Allocator::kUma ? 1 : 0;
-  }
-  EXPECT_EQ(in_uma, 2);
 }
 
 TEST_F(MemoryTypeListTest, OrdinalsCountFromTheOldestWhichIsTheLastRecord) {
@@ -69,16 +45,6 @@ TEST_F(MemoryTypeListTest, OrdinalsCountFromTheOldestWhichIsTheLastRecord) {
   EXPECT_EQ(&find_ordinal(list_, "x", 0)->first_of_name(), find_ordinal(list_, "x", 0));
   EXPECT_EQ(find_ordinal(list_, "x", 1)->duplicates(), 3U);
   EXPECT_EQ(find_ordinal(list_, "y", 0)->duplicates(), 1U);
-}
-
-TEST_F(MemoryTypeListTest, ANewDuplicateLeavesTheOldOneItsEntry) {
-  poll({"x"});
-  MemoryType* const old = list_.find(std::nullopt, "x");
-  StagingBuilder staging;
-  staging.type("x", {{Field::kBytes, 2}}).type("x", {{Field::kBytes, 1}});
-  ASSERT_TRUE(list_.commit(roster_of(Allocator::kSlab, "slab"), staging.staging(), 2));
-  EXPECT_EQ(find_ordinal(list_, "x", 0), old);
-  EXPECT_EQ(old->figure(Field::kBytes), 1U);
 }
 
 TEST_F(MemoryTypeListTest, FindsTheNearestToTheHeadOfOneAllocatorOrOfAny) {
@@ -113,16 +79,6 @@ TEST_F(MemoryTypeListTest, AReturningTypeIsTheSameEntryAndNotNew) {
   EXPECT_EQ(y->first_seen_generation(), 1U);
   EXPECT_EQ(y->last_seen_generation(), 3U);
   EXPECT_EQ(y->caller_uint64(0), 42U);
-}
-
-TEST_F(MemoryTypeListTest, AllMayVanish) {
-  poll({"x", "y"});
-  poll({});
-  EXPECT_THAT(order_of(list_), ElementsAre("-y:0", "-x:0"));
-  EXPECT_EQ(evict_before(3), 2U);
-  EXPECT_EQ(list_.first(), nullptr);
-  poll({"y"});
-  EXPECT_THAT(order_of(list_), ElementsAre("y:0"));
 }
 
 TEST_F(MemoryTypeListTest, AChangedNumberOfDuplicatesIsFirstSightForAllOfThem) {
@@ -197,62 +153,6 @@ TEST_F(MemoryTypeListTest, FieldMasksAreThoseOfTheTypeAndOfTheOwner) {
   EXPECT_TRUE(list_.find(std::nullopt, "a")->fields() == FieldMask(Field::kBytes));
   EXPECT_EQ(list_.find(std::nullopt, "a")->figure(Field::kFailures), 0U) << "not the roster's to give";
   EXPECT_TRUE(list_.find(std::nullopt, "b")->fields() == FieldMask(Field::kCount));
-}
-
-TEST_F(MemoryTypeListTest, AFigureThatTheKernelNoLongerGivesLeavesTheMask) {
-  StagingBuilder first;
-  first.type("a", {{Field::kCountLimit, 5}});
-  ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), first.staging(), 1));
-  StagingBuilder second;
-  second.type("a", {{Field::kBytes, 5}});
-  ASSERT_TRUE(list_.commit(roster_of(Allocator::kUma), second.staging(), 2));
-  EXPECT_TRUE(list_.find(std::nullopt, "a")->fields() == FieldMask(Field::kBytes));
-}
-
-TEST_F(MemoryTypeListTest, AContributorAddsFiguresAndNeverCreatesOrRetires) {
-  CommitScope roster = roster_of(Allocator::kSlab, "slab");
-  roster.fields = FieldMask(Field::kBytes);
-  const CommitScope other{.source = "other",
-                          .allocator = Allocator::kSlab,
-                          .is_roster = false,
-                          .fields = FieldMask(Field::kFailures),
-                          .cpu_fields = {}};
-  StagingBuilder types;
-  types.type("a", {{Field::kBytes, 1}}).type("b", {{Field::kBytes, 2}});
-  StagingBuilder figures;
-  figures.type("stranger", {{Field::kFailures, 7}}).type("b", {{Field::kFailures, 8}, {Field::kBytes, 99}});
-  ASSERT_TRUE(list_.commit(other, figures.staging(), 1));
-  EXPECT_EQ(list_.size(), 0U);
-  ASSERT_TRUE(list_.commit(roster, types.staging(), 1));
-  for (std::uint64_t generation = 2; generation < 5; ++generation) {
-    ASSERT_TRUE(list_.commit(other, figures.staging(), generation));
-    ASSERT_TRUE(list_.commit(roster, types.staging(), generation));
-  }
-  EXPECT_THAT(order_of(list_), ElementsAre("b:0", "a:0"));
-  const MemoryType* b = list_.find(std::nullopt, "b");
-  EXPECT_EQ(b->figure(Field::kFailures), 8U);
-  EXPECT_EQ(b->figure(Field::kBytes), 2U) << "the roster's figure";
-  EXPECT_TRUE(b->fields() == FieldMask(Field::kBytes, Field::kFailures));
-  EXPECT_TRUE(list_.find(std::nullopt, "a")->fields() == FieldMask(Field::kBytes));
-}
-
-TEST_F(MemoryTypeListTest, AContributorFindsItsTypesAgainAfterOneWasEvictedAndReturned) {
-  const CommitScope other{.source = "other",
-                          .allocator = Allocator::kSlab,
-                          .is_roster = false,
-                          .fields = FieldMask(Field::kFailures),
-                          .cpu_fields = {}};
-  StagingBuilder figures;
-  figures.type("a", {{Field::kFailures, 1}}).type("b", {{Field::kFailures, 2}});
-  poll({"a", "b"});
-  ASSERT_TRUE(list_.commit(other, figures.staging(), generation_));
-  poll({"a"});
-  EXPECT_EQ(evict_before(2), 1U);
-  ASSERT_TRUE(list_.commit(other, figures.staging(), generation_));
-  EXPECT_EQ(list_.find(std::nullopt, "a")->figure(Field::kFailures), 1U);
-  poll({"a", "b"});
-  ASSERT_TRUE(list_.commit(other, figures.staging(), generation_));
-  EXPECT_EQ(list_.find(std::nullopt, "b")->figure(Field::kFailures), 2U);
 }
 
 TEST_F(MemoryTypeListTest, ManyDuplicatesOfOneNameAreMatchedInReasonableWork) {

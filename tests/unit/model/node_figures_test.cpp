@@ -89,26 +89,6 @@ TEST_F(NodeFiguresTest, EachSourceChangesItsOwnOnly) {
   }
 }
 
-TEST_F(NodeFiguresTest, TypesOfOneNameHaveTheirOwn) {
-  StagingBuilder staging;
-  staging.nodes(kHeldAndFree, 1);
-  staging.type("a").node(NodeField::kFree, {2}).type("a").node(NodeField::kFree, {1});
-  commit(staging);
-  EXPECT_EQ(of("a", NodeField::kFree, 0)[0], 1U) << "the oldest is the last record";
-  EXPECT_EQ(of("a", NodeField::kFree, 1)[0], 2U);
-}
-
-TEST_F(NodeFiguresTest, AMergedAndSortedStagingGivesEachTypeItsOwn) {
-  Staging staging;
-  staging.reset({}, 0);
-  staging.set_nodes(kHeldAndFree, 2);
-  for (const char* name : {"z", "a", "m", "z"}) ++staging.node_figure(staging.merge(name), NodeField::kFree, 1);
-  staging.sort_by_name();
-  ASSERT_TRUE(list_.commit(roster_of(Allocator::kSlab), staging, 1));
-  EXPECT_EQ(of("z", NodeField::kFree)[1], 2U);
-  EXPECT_EQ(of("a", NodeField::kFree)[1], 1U);
-}
-
 TEST_F(NodeFiguresTest, DetailsAreTheRostersAndFollowIt) {
   const auto detail = [&](const char* name) { return find_ordinal(list_, name, 0)->detail(); };
   commit(StagingBuilder().type("a").detail("mm/slub.c:1").type("b"));

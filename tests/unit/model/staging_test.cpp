@@ -9,15 +9,6 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(Staging, KeepsTheOrderOfTheRecords) {
-  Staging staging;
-  staging.reset({}, 0);
-  for (const auto* name : {"c", "a", "b", "a"}) staging.add(name);
-  ASSERT_EQ(staging.types().size(), 4U);
-  EXPECT_EQ(staging.types()[0].name, "c");
-  EXPECT_EQ(staging.types()[3].name, "a");
-}
-
 TEST(Staging, FiguresAreZeroUntilWrittenAlsoWhenItIsUsedAgain) {
   const CpuFieldMask fields(CpuField::kFree, CpuField::kNumAllocs);
   Staging staging;
@@ -80,13 +71,6 @@ TEST(Staging, ANameThatRepairMadeTooLongIsCutBetweenCharacters) {
       ASSERT_TRUE(whole.starts_with(name));
     }
   }
-}
-
-TEST(Staging, AValidNameIsNotCut) {
-  Staging staging;
-  staging.reset({}, 0);
-  const std::string name(200, 'n');
-  EXPECT_EQ(staging.add(name, 31).name, name) << "a name of the kernel's is as long as it is";
 }
 
 /// name=bytes(free on CPU 0, on CPU 1) of every type.
@@ -157,18 +141,6 @@ TEST(Staging, MergingFindsTheTypeOfANameAtAnyAddress) {
   }
 }
 
-TEST(Staging, MergingForgetsEverythingWithTheReset) {
-  Staging staging;
-  staging.reset({}, 0);
-  staging.merge("a").figures[Field::kBytes] = 1;
-  staging.reset({}, 0);
-  EXPECT_EQ(staging.merge("a").figures[Field::kBytes], 0U);
-  EXPECT_EQ(words_of(staging), "a=0 ");
-  staging.reset({}, 0);
-  staging.add("b");
-  EXPECT_EQ(words_of(staging), "b=0 ");
-}
-
 TEST(Staging, MergingRepairsNamesAndKeepsLongOnes) {
   Staging staging;
   staging.reset({}, 0);
@@ -196,16 +168,6 @@ TEST(Staging, SortingTakesTheFiguresOfTheCpusAlong) {
   for (std::size_t i = 0; i < 3; ++i) staging.set_cpu_figure(i, CpuField::kFree, 1, 7 + i);
   staging.sort_by_name();
   EXPECT_EQ(words_of(staging), "a=0(0,8) b=0(0,9) c=0(0,7) ");
-}
-
-TEST(Staging, AFoldedOneCanBeUsedAgain) {
-  Staging staging;
-  staging.reset(CpuFieldMask(CpuField::kFree), 2);
-  for (const char* name : {"a", "a", "b"}) staging.add(name);
-  for (std::size_t i = 0; i < 3; ++i) staging.set_cpu_figure(i, CpuField::kFree, 1, 7);
-  staging.fold_duplicates();
-  staging.add("c");
-  EXPECT_EQ(words_of(staging), "a=0(0,7) b=0(0,7) c=0(0,0) ");
 }
 
 TEST(Staging, KeepsAParsersNotesAndDetailsUntilTheReset) {

@@ -9,17 +9,6 @@
 namespace memstat {
 namespace {
 
-TEST(SystemMetric, HasAsManyLabelsAsItNames) {
-  EXPECT_EQ(kUnaccountedBytes.label_names().size(), 0U);
-  ASSERT_EQ(kAccountedBytes.label_names().size(), 1U);
-  EXPECT_EQ(kAccountedBytes.label_names()[0], "part");
-  constexpr SystemMetric kFull{
-      .facts = {.name = "memstat_x", .tier = Tier::kDefault, .help = "All labels that fit."},
-      .labels = {"a", "b", "c", "d"},
-  };
-  EXPECT_EQ(kFull.label_names().size(), kMaxSystemMetricLabels);
-}
-
 TEST(Statistics, KeepValueAndLabelsInOrder) {
   StagedStatistics statistics;
   statistics.add(kAccountedBytes, 1, {"slab"});
@@ -108,22 +97,6 @@ TEST(Statistics, AddUpWhatLooksAlikeOnceRepaired) {
   }
 }
 
-TEST(Statistics, StayAtTheLargestNumber) {
-  StagedStatistics statistics;
-  statistics.merge(kAccountedBytes, ~std::uint64_t{0} - 1, {"a"});
-  statistics.merge(kAccountedBytes, 2, {"a"});
-  EXPECT_EQ(statistics.entries()[0].bits, ~std::uint64_t{0});
-}
-
-TEST(Statistics, AddUpThousandsOfNames) {
-  StagedStatistics statistics;
-  for (std::uint64_t round = 1; round <= 3; ++round) {
-    for (std::uint64_t name = 0; name < 5000; ++name) statistics.merge(kAccountedBytes, name, {name});
-  }
-  ASSERT_EQ(statistics.entries().size(), 5000U);
-  for (std::uint64_t name = 0; name < 5000; ++name) EXPECT_EQ(statistics.entries()[name].bits, 3 * name);
-}
-
 TEST(Statistics, TakeANewOneOnce) {
   StagedStatistics statistics;
   for (int round = 0; round < 2; ++round) {
@@ -137,24 +110,6 @@ TEST(Statistics, TakeANewOneOnce) {
     EXPECT_EQ(statistics.entries()[2].bits, 8U);
     statistics.clear();
   }
-}
-
-TEST(Staging, KeepsFiguresOfNodes) {
-  Staging staging;
-  staging.reset({}, 0);
-  staging.set_nodes(NodeFieldMask{NodeField::kHeldBytes, NodeField::kTotalObjects}, 3);
-  staging.merge("b");
-  staging.merge("a");
-  staging.node_figure(staging.merge("b"), NodeField::kTotalObjects, 2) += 7;
-  staging.node_figure(staging.merge("a"), NodeField::kHeldBytes, 0) = 5;
-  staging.sort_by_name();
-  EXPECT_EQ(staging.node_figure(staging.types()[0], NodeField::kHeldBytes, 0), 5U);
-  EXPECT_EQ(staging.node_figure(staging.types()[0], NodeField::kTotalObjects, 2), 0U);
-  EXPECT_EQ(staging.node_figure(staging.types()[1], NodeField::kTotalObjects, 2), 7U);
-  staging.reset({}, 0);
-  EXPECT_EQ(staging.node_count(), 0U);
-  staging.set_nodes(NodeFieldMask{NodeField::kTotalObjects}, 5000);
-  EXPECT_EQ(staging.node_count(), kMaxNodes);
 }
 
 }  // namespace
