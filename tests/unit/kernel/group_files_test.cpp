@@ -3,15 +3,11 @@
 // inode.
 #if defined(__linux__)
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-
-#include <array>
-#include <filesystem>
-#include <string>
 
 #include "core/kernel/group_files.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {

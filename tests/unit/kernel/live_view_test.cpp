@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#if defined(__linux__)
-#include <sched.h>
-#include <sys/mount.h>
-#endif
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-#include <thread>
 
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
@@ -26,6 +13,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/result_checks.h"
+#include "tests/support/test.h"
 
 namespace memstat {
 namespace {
@@ -63,18 +51,6 @@ TEST_F(LiveLinuxView, ReadsSlabinfoToItsEnd) {
   EXPECT_GT(out.size(), 4096U) << "one read gives at most 4 KiB";
   EXPECT_EQ(out.view().substr(0, 8), "slabinfo");
   EXPECT_EQ(out.view().back(), '\n');
-}
-
-TEST_F(LiveLinuxView, ReadsAnotherSeqFileBeyond4KiB) {
-  ASSERT_TRUE(view->read_file("/proc/kallsyms", out));
-  EXPECT_GT(out.size(), 4096U);
-}
-
-TEST_F(LiveLinuxView, ASteadyReadKeepsItsBuffer) {
-  ASSERT_TRUE(view->read_file("/proc/meminfo", out));
-  const char* address = out.data();
-  ASSERT_TRUE(view->read_file("/proc/meminfo", out));
-  EXPECT_EQ(out.data(), address);
 }
 
 TEST_F(LiveLinuxView, AsksLittleOfProcSys) {
@@ -121,12 +97,6 @@ TEST_F(LiveLinuxView, ReadsFilesBelowADirectoryThatItCameNear) {
   EXPECT_EQ(out.view(), "content");
 }
 
-TEST_F(LiveLinuxView, HasNoSysctls) {
-  std::vector<std::string> names;
-  EXPECT_EQ(view->read_sysctl("kern.malloc_stats", out, 0).error().code, ErrorCode::kNotPresent);
-  EXPECT_EQ(view->list_sysctls("vm", names).error().code, ErrorCode::kNotPresent);
-}
-
 TEST_F(LiveLinuxView, ListsDirectoriesSortedAndReadsLinks) {
   std::vector<std::string> names;
   ASSERT_TRUE(view->list_directory("/proc/self", names));
@@ -136,30 +106,6 @@ TEST_F(LiveLinuxView, ListsDirectoriesSortedAndReadsLinks) {
   const auto link = view->read_link("/proc/self");
   ASSERT_TRUE(link);
   EXPECT_EQ(*link, std::to_string(::getpid()));
-}
-
-TEST_F(LiveLinuxView, AKeptFileIsReadAgainFromItsStart) {
-  ASSERT_TRUE(view->keep_open("/proc/meminfo"));
-  ASSERT_TRUE(view->keep_open("/proc/meminfo"));
-  for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(view->read_file("/proc/meminfo", out));
-    EXPECT_EQ(out.view().substr(0, 9), "MemTotal:");
-  }
-}
-
-TEST_F(LiveLinuxView, ReadsOfDifferentPathsRunAtOnce) {
-  ASSERT_TRUE(view->keep_open("/proc/meminfo"));
-  ASSERT_TRUE(view->keep_open("/proc/stat"));
-  const auto read_often = [this](const char* path, std::string_view start) {
-    Buffer own;
-    for (int i = 0; i < 50; ++i) {
-      ASSERT_TRUE(view->read_file(path, own));
-      ASSERT_EQ(own.view().substr(0, start.size()), start);
-    }
-  };
-  std::thread other(read_often, "/proc/stat", "cpu");
-  read_often("/proc/meminfo", "MemTotal:");
-  other.join();
 }
 
 TEST(PosixFiles, AKeptFileOutlivesItsNameAndIsTheOneThatWasOpened) {
@@ -192,25 +138,6 @@ TEST(PosixFiles, AReadOfAKeptFileNeitherUsesNorMovesItsOffset) {
   EXPECT_EQ(out.view().substr(0, 5), "start");
   EXPECT_EQ(out.view().substr(content.size() + 5), "end");
   EXPECT_EQ(::lseek(next, 0, SEEK_CUR), 7);
-}
-
-TEST(PosixFiles, FindsEachOfThousandsOfKeptFiles) {
-  const TemporaryDirectory directory;
-  rlimit limit{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-  const std::size_t count = std::min<std::size_t>(2000, limit.rlim_cur / 2);
-  PosixFiles files;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string path = directory.file(std::to_string(i));
-    write_text(path, "content " + std::to_string(i));
-    ASSERT_TRUE(files.keep_open(path));
-    ASSERT_EQ(::unlink(path.c_str()), 0) << "so that only the kept file has it";
-  }
-  Buffer out;
-  for (std::size_t i = 0; i < count; ++i) {
-    ASSERT_TRUE(files.read_file(directory.file(std::to_string(i)), out, ReadManner::kToTheEnd)) << i;
-    ASSERT_EQ(out.view(), "content " + std::to_string(i));
-  }
 }
 
 // In a child, because the limits are the process's.
@@ -335,51 +262,6 @@ TEST(PosixFiles, AKeptFileWithoutOffsetsIsReadableBelowADirectoryOfRootsAndItsRe
   ASSERT_EQ(::waitpid(writer, nullptr, 0), writer);
 }
 
-#if defined(__linux__)
-/// A file of debugfs that anyone may read and that has no offsets; "" when there is none.
-std::string find_file_without_offsets(const std::string& debugfs) {
-  std::error_code ignored;
-  for (const auto& subsystem : std::filesystem::directory_iterator(debugfs, ignored)) {
-    if (!subsystem.is_directory(ignored)) continue;
-    for (const auto& file : std::filesystem::directory_iterator(subsystem, ignored)) {
-      struct stat status {};
-      if (::stat(file.path().c_str(), &status) != 0 || (status.st_mode & 07777) != 0444 || !S_ISREG(status.st_mode))
-        continue;
-      const UniqueFd fd(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
-      char first = 0;
-      if (fd && ::pread(fd.get(), &first, 1, 0) < 0 && errno == ESPIPE) return file.path();
-    }
-  }
-  return {};
-}
-
-// In a child with mounts of its own.
-TEST(PosixFiles, KeptNumbersOfDebugfsAreReadAgainAfterPrivilegesAreGone) {
-  constexpr int kCannotTell = 77;
-  const TemporaryDirectory directory;
-  const int failed_step = exit_status_of_child([&] {
-    const std::string debugfs = directory.file("");
-    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("none", debugfs.c_str(), "debugfs", 0, nullptr) != 0) {
-      return kCannotTell;
-    }
-    const std::string path = find_file_without_offsets(debugfs);
-    if (path.empty()) return kCannotTell;
-    PosixFiles files;
-    Buffer out;
-    if (!files.keep_open(path)) return 1;
-    if (::setuid(65534) != 0) return 2;
-    for (int read = 0; read < 3; ++read) {
-      if (!files.read_file(path, out, ReadManner::kToTheEnd)) return 3;
-      if (!parse_u64(trim(out.view()))) return 4;
-    }
-    return 0;
-  });
-  if (failed_step == kCannotTell) GTEST_SKIP() << "debugfs cannot be mounted here, or has no file without offsets";
-  EXPECT_EQ(failed_step, 0);
-}
-#endif
-
 // In a child, because root must become another user for good.
 TEST(PosixFiles, AKeptFileIsReadableAfterPrivilegesAreGone) {
   const TemporaryDirectory directory;
@@ -411,18 +293,6 @@ TEST(ProcessStatsReader, ContinuesAfterPrivilegesAreGone) {
   EXPECT_EQ(failed_step, 0);
 }
 
-TEST(PosixFiles, RefusesPathsThatNoCallCanTake) {
-  PosixFiles files;
-  Buffer out;
-  std::vector<std::string> names;
-  for (const std::string& bad : {"/" + std::string(5000, 'x'), std::string("/proc/\0x", 8)}) {
-    EXPECT_EQ(files.read_file(bad, out, ReadManner::kToTheEnd).error().code, ErrorCode::kIo);
-    EXPECT_EQ(files.keep_open(bad).error().code, ErrorCode::kIo);
-    EXPECT_EQ(files.read_link(bad).error().code, ErrorCode::kIo);
-    EXPECT_EQ(files.list_directory(bad, names).error().code, ErrorCode::kIo);
-  }
-}
-
 TEST(PosixFiles, DirectoriesAndFilesAreNotInterchangeable) {
   const TemporaryDirectory directory;
   write_text(directory.file("file"), "x");
@@ -431,19 +301,6 @@ TEST(PosixFiles, DirectoriesAndFilesAreNotInterchangeable) {
   std::vector<std::string> names;
   EXPECT_EQ(files.read_file(directory.path(), out, ReadManner::kToTheEnd).error().system_errno, EISDIR);
   EXPECT_EQ(files.list_directory(directory.file("file"), names).error().system_errno, ENOTDIR);
-}
-
-TEST(ProcessStatsReader, MeasuresThisProcess) {
-  const auto meter = make_process_stats_reader();
-  const auto view = live_view();
-  if (!view) GTEST_SKIP() << "this system has no live view";
-  const ProcessStats usage = meter->read();
-  EXPECT_GT(usage.resident_bytes, 100'000U);
-  EXPECT_GT(usage.virtual_bytes, usage.resident_bytes);
-  EXPECT_GT(usage.max_files, 3U);
-  const double now = static_cast<double>(::time(nullptr));
-  EXPECT_LE(usage.start_time_seconds, now + 2);
-  EXPECT_GT(usage.start_time_seconds, now - 3600) << "a test runs no hour";
 }
 
 TEST(ProcessStatsReader, SeesADescriptorThatIsOpenedAndCpuTimeThatGrows) {

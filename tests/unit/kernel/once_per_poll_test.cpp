@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/once_per_poll.h"
 
-#include "core/capture/archive.h"
-#include "core/capture/recording_view.h"
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/faulty_kernel_view.h"
-#include "tests/support/fixtures.h"
-#include "tests/support/manual_clock.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -37,15 +33,6 @@ TEST_F(OncePerPoll, ASharedFileIsReadOnceAndTheNextReaderHasACopy) {
   inner_->set(kShared, "second");
   EXPECT_EQ(read(), "first") << "both readers have the same moment";
   EXPECT_EQ(inner_->reads_of(kShared), 1);
-}
-
-TEST_F(OncePerPoll, FilesBelowADirectoryThatItCameNearArePassedOn) {
-  view_.begin_poll();
-  const NearDirectory near = view_.come_near("/proc");
-  Buffer out;
-  for (int read = 0; read < 2; ++read) ASSERT_TRUE(view_.read_near(near, kOther, out));
-  EXPECT_EQ(out.view(), "other");
-  EXPECT_EQ(inner_->reads_of(kOther), 2);
 }
 
 TEST_F(OncePerPoll, ComparingOwnPollsReadsRarelyChangingFilesEachTime) {
@@ -95,23 +82,6 @@ TEST_F(OncePerPoll, AnErrorIsSharedForThatPollOnly) {
   EXPECT_EQ(read(), "errno " + std::to_string(EIO));
   view_.begin_poll();
   EXPECT_EQ(read(), "well again");
-}
-
-TEST_F(OncePerPoll, OtherFilesAreReadEachTime) {
-  view_.begin_poll();
-  EXPECT_EQ(read(kOther), "other");
-  EXPECT_EQ(read(kOther), "other");
-  EXPECT_EQ(inner_->reads_of(kOther), 2);
-}
-
-TEST_F(OncePerPoll, OutsideOfAPollEverythingIsPassedOn) {
-  read();
-  view_.begin_poll();
-  read();
-  view_.end_poll();
-  read();
-  read();
-  EXPECT_EQ(inner_->reads_of(kShared), 4);
 }
 
 TEST_F(OncePerPoll, TheFilesOfANodeAreSharedAsWell) {
@@ -165,31 +135,6 @@ TEST_F(OncePerPoll, AViewThatThrowsLeavesNothingBehind) {
   EXPECT_THROW(read(), std::runtime_error);
   EXPECT_THROW(read(), std::runtime_error);
   EXPECT_EQ(inner_->reads_of(kShared), 2);
-}
-
-TEST_F(OncePerPoll, ARecordingBelowItHasTheFileOfEachPoll) {
-  const TemporaryDirectory directory;
-  const ManualClock clock;
-  auto recording = RecordingKernelView::create(*inner_, {.directory = directory.file("recording")}, clock);
-  ASSERT_TRUE(recording);
-  RecordingKernelView& recorder = **recording;
-  OncePerPollView view(std::shared_ptr<KernelView>(std::move(*recording)));
-  Buffer out;
-  for (const char* text : {"poll 0", "poll 1"}) {
-    inner_->set(kShared, text);
-    recorder.begin_poll("test");
-    view.begin_poll();
-    for (int reader = 0; reader < 3; ++reader) ASSERT_TRUE(view.read_file(kShared, out));
-    view.end_poll();
-    ASSERT_TRUE(recorder.end_poll());
-  }
-  const auto replay = open_capture(directory.file("recording"));
-  ASSERT_TRUE(replay) << to_string(replay.error());
-  for (std::size_t poll = 0; poll < 2; ++poll) {
-    ASSERT_TRUE((*replay)->select_poll(poll));
-    ASSERT_TRUE((*replay)->read_file(kShared, out));
-    EXPECT_EQ(out.view(), "poll " + std::to_string(poll));
-  }
 }
 
 }  // namespace

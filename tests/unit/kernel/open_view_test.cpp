@@ -58,16 +58,5 @@ TEST(OpenView, ThatLoadsNowNeedsTheDirectoryNoMore) {
   EXPECT_EQ(bytes.view(), "bytes");
 }
 
-TEST(OpenView, OfAMissingFileFails) {
-  for (const char* reference : {"/nonexistent/capture", "/nonexistent/capture@2", ""}) {
-    EXPECT_TRUE(fails(open_view(reference), ErrorCode::kNotPresent)) << reference;
-  }
-}
-
-TEST(OpenView, TriesCapturesLast) {
-  ASSERT_FALSE(all_view_openers().empty());
-  EXPECT_TRUE(all_view_openers().back()->recognizes("/nonexistent"));
-}
-
 }  // namespace
 }  // namespace memstat

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/kernel/read_all.h"
 #include "core/kernel/sysctl_read.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
@@ -43,29 +42,6 @@ TEST(ReadAll, EveryChunkSizeGivesTheSameBytes) {
       EXPECT_EQ(out.view(), content) << most << " bytes a read into " << capacity;
     }
   }
-}
-
-TEST(ReadAll, SixteenBytesAtATimeByOurOwnLimit) {
-  const std::string content = sample(1000);
-  Buffer out;
-  Reader reader(content, 4096);
-  ASSERT_TRUE(read_all("f", out, {.max_chunk = 16}, reader));
-  EXPECT_EQ(out.view(), content);
-  EXPECT_EQ(reader.largest_room, 16U);
-}
-
-TEST(ReadAll, ForgetsWhatTheBufferHeldAndKeepsItsRoom) {
-  Buffer out(std::string(100'000, 'x'));
-  const char* address = out.data();
-  ASSERT_TRUE(read_all("f", out, {}, Reader("short", 4096)));
-  EXPECT_EQ(out.view(), "short");
-  EXPECT_EQ(out.data(), address);
-}
-
-TEST(ReadAll, AnEmptyFileIsEmpty) {
-  Buffer out("old");
-  ASSERT_TRUE(read_all("f", out, {}, Reader("", 1)));
-  EXPECT_TRUE(out.empty());
 }
 
 TEST(ReadAll, ContinuesAfterEintr) {
@@ -119,14 +95,6 @@ struct VectorFile {
   }
 };
 
-TEST(ReadInOne, AsksForLittleFirst) {
-  VectorFile file{"45\t0\t0\n"};
-  Buffer out(std::string(100'000, 'x'));
-  ASSERT_TRUE(read_in_one("f", out, file));
-  EXPECT_EQ(out.view(), file.content);
-  EXPECT_EQ(file.rooms, (std::vector<std::size_t>{256}));
-}
-
 TEST(ReadInOne, StartsAgainWhenTheRoomWasFilled) {
   for (const std::size_t size : {255UL, 256UL, 257UL, 5000UL, 200'000UL}) {
     VectorFile file{sample(size)};
@@ -178,15 +146,6 @@ TEST(GrowAndRetry, AsksForTheSizeWithoutAHint) {
   EXPECT_EQ(sysctl.rooms.size(), 1U);
 }
 
-TEST(GrowAndRetry, AGoodHintNeedsOneCall) {
-  Sysctl sysctl{sample(5000)};
-  Buffer out;
-  ASSERT_TRUE(grow_and_retry("kern.x", out, 5000, sysctl));
-  EXPECT_EQ(out.size(), 5000U);
-  EXPECT_EQ(sysctl.size_questions, 0);
-  EXPECT_EQ(sysctl.rooms, (std::vector<std::size_t>{5000}));
-}
-
 TEST(GrowAndRetry, AHintFarTooSmallIsCorrectedAtOnce) {
   Sysctl sysctl{sample(1'000'000)};
   Buffer out;
@@ -219,12 +178,6 @@ TEST(GrowAndRetry, PassesOtherErrnosOnWithoutRetrying) {
   EXPECT_EQ(calls, 1);
   const auto absent = grow_and_retry("kern.x", out, 0, [](void*, std::size_t*) { return ENOENT; });
   EXPECT_EQ(absent.error().code, ErrorCode::kNotPresent);
-}
-
-TEST(GrowAndRetry, AnEmptyValueIsEmpty) {
-  Buffer out("old");
-  ASSERT_TRUE(grow_and_retry("kern.x", out, 0, Sysctl{""}));
-  EXPECT_TRUE(out.empty());
 }
 
 TEST(GrowAndRetry, RejectsALengthBeyondItsRoom) {

@@ -407,9 +407,9 @@ UniqueFd memory_of(std::size_t bytes, int seals, std::string_view content = {}) 
 }
 
 /// A view whose reader answers the first question properly, and then sends whatever the test says.
-class Lied : public testing::Test {
- protected:
-  Lied() {
+class Liar {
+ public:
+  Liar() {
     PacketSockets pair = PacketSockets::make();
     theirs_ = std::move(pair.theirs);
     const timeval patience{.tv_sec = 10, .tv_usec = 0};  // in case a wrong message is accepted, after which nothing follows
@@ -420,90 +420,80 @@ class Lied : public testing::Test {
     auto view = ReaderView::connect(std::move(pair.ours));
     EXPECT_TRUE(view);
     if (view) view_ = *std::move(view);
-    drain();
-  }
-  void send(const Lie& lie) { ASSERT_TRUE(send_packet(theirs_.get(), lie.bytes, {}, lie.descriptors)); }
-  void drain() {
     std::array<char, 8192> request;
     EXPECT_GT(::recv(theirs_.get(), request.data(), request.size(), 0), 0);
   }
+  void send(const Lie& lie) { ASSERT_TRUE(send_packet(theirs_.get(), lie.bytes, {}, lie.descriptors)); }
   /// The result of a read with this answer.
   std::string said_to(const Lie& lie) {
     send(lie);
     Buffer out;
     return text_of(view_->read_file("/a", out));
   }
+  ReaderView& view() { return *view_; }
 
+ private:
   UniqueFd theirs_;
   std::unique_ptr<ReaderView> view_;
 };
 
 constexpr const char* kGone = "/a: the process that reads the kernel for memstatd is gone; restart memstatd";
 
-TEST_F(Lied, IsTrueWhereNothingIsWrong) {
-  EXPECT_EQ(said_to({bytes_of({.size = 65536})}), "");
-  EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = EIO, .path_size = 2}, "/b")}),
-            to_string(system_error("/b", EIO)));
+TEST(ReaderView, BelievesWhatIsTrue) {
+  Liar honest;
+  EXPECT_EQ(honest.said_to({bytes_of({.size = 65536})}), "");
+  EXPECT_EQ(
+      honest.said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = EIO, .path_size = 2}, "/b")}),
+      to_string(system_error("/b", EIO)));
+  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
+  const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
+  for (const std::size_t size : {std::size_t{1}, kLarge}) {
+    EXPECT_EQ(honest.said_to({bytes_of({.size = size, .memory = kLarge}), {sealed.get()}}), "");
+  }
 }
 
-TEST_F(Lied, BelievesNoSizeBeyondItsMemory) { EXPECT_EQ(said_to({bytes_of({.size = 65537})}), kGone); }
-
-TEST_F(Lied, TakesNoMemoryThatCanShrink) {
-  const UniqueFd open = memory_of(131072, 0);
-  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 131072}), {open.get()}}), kGone);
-  Buffer out;
-  EXPECT_EQ(text_of(view_->read_file("/a", out)), kGone) << "and sends no more requests";
-}
-TEST_F(Lied, TakesNoMemoryThatIsSmallerThanItSays) {
+TEST(ReaderView, BelievesNoAnswerThatCannotBe) {
+  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
+  const UniqueFd can_shrink = memory_of(131072, 0);
   const UniqueFd small = memory_of(65536, F_SEAL_SHRINK);
-  EXPECT_EQ(said_to({bytes_of({.size = 100'000, .memory = 131072}), {small.get()}}), kGone);
-}
-TEST_F(Lied, TakesNoMemoryWithoutEnd) {
-  const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK);
-  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = ~0ULL}), {memory.get()}}), kGone);
-}
-TEST_F(Lied, TakesNoLargeMemoryThatCanBeWritten) {
-  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
+  const UniqueFd writable = memory_of(kLarge, F_SEAL_SHRINK);
   const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
-  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = kLarge}), {sealed.get()}}), "");
-  EXPECT_EQ(said_to({bytes_of({.size = kLarge, .memory = kLarge}), {sealed.get()}}), "");
-  const UniqueFd open = memory_of(kLarge, F_SEAL_SHRINK);
-  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = kLarge}), {open.get()}}), kGone);
+  const UniqueFd no_memory(::open("/dev/zero", O_RDONLY));
+  const std::pair<const char*, Lie> lies[] = {
+      {"a size beyond its memory", {bytes_of({.size = 65537})}},
+      {"memory that can shrink", {bytes_of({.size = 1, .memory = 131072}), {can_shrink.get()}}},
+      {"memory smaller than stated", {bytes_of({.size = 100'000, .memory = 131072}), {small.get()}}},
+      {"memory without end", {bytes_of({.size = 1, .memory = ~0ULL}), {small.get()}}},
+      {"large memory that can be written", {bytes_of({.size = 1, .memory = kLarge}), {writable.get()}}},
+      {"a size beyond large memory", {bytes_of({.size = kLarge + 1, .memory = kLarge}), {sealed.get()}}},
+      {"a file as memory", {bytes_of({.size = 1, .memory = 65536}), {no_memory.get()}}},
+      {"a missing descriptor", {bytes_of({.size = 1, .memory = 131072})}},
+      {"an unannounced descriptor", {bytes_of({.size = 1}), {0}}},
+      {"two descriptors", {bytes_of({.size = 1, .memory = 65536}), {0, 0}}},
+      {"half an answer", {bytes_of({}).substr(0, sizeof(ReadAnswer) - 1)}},
+      {"an answer that is too long", {std::string(sizeof(ReadAnswer) + 2 * kMaxReadText + 1, '\0')}},
+      {"a text that is not there",
+       {bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .path_size = 9, .detail_size = 65535}, "abc")}},
+      {"an unknown error", {bytes_of({.flags = ReadAnswer::kIsError, .code = 99})}},
+      {"an impossible errno", {bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = -1})}},
+      {"garbage", {std::string(sizeof(ReadAnswer), '\xff')}}};
+  for (const auto& [what, lie] : lies) {
+    Liar liar;
+    EXPECT_EQ(liar.said_to(lie), kGone) << what;
+    Buffer out;
+    EXPECT_EQ(text_of(liar.view().read_file("/a", out)), kGone) << "and sends no more requests";
+  }
 }
-TEST_F(Lied, BelievesNoSizeBeyondLargeMemory) {
-  constexpr std::size_t kLarge = 2 * kMaxKeptMemory;
-  const UniqueFd sealed = memory_of(kLarge, F_SEAL_SHRINK | F_SEAL_WRITE);
-  EXPECT_EQ(said_to({bytes_of({.size = kLarge + 1, .memory = kLarge}), {sealed.get()}}), kGone);
-}
-TEST_F(Lied, TakesNothingElseForMemory) {
-  const UniqueFd file(::open("/dev/zero", O_RDONLY));
-  EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 65536}), {file.get()}}), kGone);
-}
-TEST_F(Lied, NeedsTheDescriptorThatIsPromised) { EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 131072})}), kGone); }
-TEST_F(Lied, TakesNoDescriptorThatIsNot) { EXPECT_EQ(said_to({bytes_of({.size = 1}), {0}}), kGone); }
-TEST_F(Lied, TakesNoTwoDescriptors) { EXPECT_EQ(said_to({bytes_of({.size = 1, .memory = 65536}), {0, 0}}), kGone); }
-TEST_F(Lied, TakesNoHalfAnAnswer) { EXPECT_EQ(said_to({bytes_of({}).substr(0, sizeof(ReadAnswer) - 1)}), kGone); }
-TEST_F(Lied, TakesNoAnswerThatIsTooLong) {
-  EXPECT_EQ(said_to({std::string(sizeof(ReadAnswer) + 2 * kMaxReadText + 1, '\0')}), kGone);
-}
-TEST_F(Lied, TakesNoTextThatIsNotThere) {
-  EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .path_size = 9, .detail_size = 65535}, "abc")}),
-            kGone);
-}
-TEST_F(Lied, TakesNoUnknownError) { EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 99})}), kGone); }
-TEST_F(Lied, TakesNoErrnoThatIsNone) {
-  EXPECT_EQ(said_to({bytes_of({.flags = ReadAnswer::kIsError, .code = 17, .system_errno = -1})}), kGone);
-}
-TEST_F(Lied, TakesNoGarbage) { EXPECT_EQ(said_to({std::string(sizeof(ReadAnswer), '\xff')}), kGone); }
-TEST_F(Lied, NeedsTheChannelsOfTheSeal) {
-  send({bytes_of({}), {0, 0}});
-  EXPECT_FALSE(view_->seal());
-}
-TEST_F(Lied, WantsNamesThatEnd) {
+
+TEST(ReaderView, NeedsTheChannelsOfTheSealAndNamesThatEnd) {
+  Liar no_channels;
+  no_channels.send({bytes_of({}), {0, 0}});
+  EXPECT_FALSE(no_channels.view().seal());
   const UniqueFd memory = memory_of(65536, F_SEAL_SHRINK, "name");
-  send({bytes_of({.size = 4, .memory = 65536}), {memory.get()}});
+  Liar cut;
+  cut.send({bytes_of({.size = 4, .memory = 65536}), {memory.get()}});
   std::vector<std::string> names;
-  EXPECT_EQ(view_->list_directory("/a", names).error().code, ErrorCode::kData);
+  EXPECT_EQ(cut.view().list_directory("/a", names).error().code, ErrorCode::kData);
 }
 
 // ---- another end that lies ---------------------------------------------------------------------------------------------

@@ -62,13 +62,6 @@ TEST_F(NumberedKernel, RequestsAVanishedSysctlAgain) {
   EXPECT_EQ(look_ups_, 3);
 }
 
-TEST_F(NumberedKernel, FindsTheOneThatTookItsPlaceInTheSameRead) {
-  create("a");
-  EXPECT_EQ(read("a"), 1);
-  create("a");
-  EXPECT_EQ(read("a"), 2);
-}
-
 TEST_F(NumberedKernel, KeepsThePathWhenAReadFailsForAnotherReason) {
   create("a");
   failure_ = ENOMEM;
@@ -76,12 +69,6 @@ TEST_F(NumberedKernel, KeepsThePathWhenAReadFailsForAnotherReason) {
   failure_ = 0;
   EXPECT_EQ(read("a"), 1);
   EXPECT_EQ(look_ups_, 1);
-}
-
-TEST_F(NumberedKernel, IsNotAskedAboutNamesThatItDoesNotHaveAnyLess) {
-  EXPECT_EQ(read("none"), -ENOENT);
-  EXPECT_EQ(kept_.size(), 0U);
-  EXPECT_EQ(reads_, 0);
 }
 
 }  // namespace
