@@ -40,11 +40,5 @@ TEST(FlatYaml, RefusesListsThatAreNone) {
   EXPECT_EQ(list->at(0).at(1).value, "}");
 }
 
-TEST(FlatYaml, ReadsBackWhatItQuotes) {
-  for (const std::string text : {"", " ", "plain", "it's", "\"", "\\", "a: b", "a # b", "\x01\r\n\t", "- x", "}"}) {
-    EXPECT_EQ(value_of(yaml_quote(text)), text);
-  }
-}
-
 }  // namespace
 }  // namespace memstat

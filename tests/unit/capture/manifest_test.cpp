@@ -83,12 +83,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadManifest{"machine: amd64", "machine: \"a\" b", "line 4: machine"},
         BadManifest{"machine: amd64", "  machine: amd64", "line 4: not"}));
 
-TEST(Manifest, EmptyAndGarbageAreErrorsNotCrashes) {
-  EXPECT_FALSE(parse_manifest("", "m"));
-  EXPECT_FALSE(parse_manifest(std::string("\0\xFF\x01:\n", 5), "m"));
-  for (std::size_t cut = 0; cut < kManifest.size(); ++cut) (void)parse_manifest(kManifest.substr(0, cut), "m").has_value();
-}
-
 TEST(Manifest, SurvivesARoundTrip) {
   CaptureManifest manifest;
   manifest.os = OperatingSystem::kLinux;
@@ -134,15 +128,6 @@ TEST(Iso8601, KnowsTheCalendar) {
         "2026-11-20T15:60:00Z", "2026-11-20T15:00:00.Z", "2026-11-20T15:00:00.1234567890Z", "2026-11-20T15:00:00+01:00",
         "1969-12-31T23:59:59Z", "9999-01-01T00:00:00Z", "2026-11-20 15:00:00Z"}) {
     EXPECT_FALSE(parse_iso8601_utc(bad)) << bad;
-  }
-}
-
-TEST(Iso8601, FormatsWhatItParses) {
-  for (const char* text :
-       {"1970-01-01T00:00:00Z", "2026-11-20T15:00:00Z", "2024-02-29T23:59:59.000000001Z", "2261-12-31T00:00:00Z"}) {
-    const auto time = parse_iso8601_utc(text);
-    ASSERT_TRUE(time) << text;
-    EXPECT_EQ(format_iso8601_utc(*time), text);
   }
 }
 

@@ -26,12 +26,6 @@ class Plan : public testing::Test {
   std::vector<PollRecord> records_;
 };
 
-TEST_F(Plan, TheLastReadOfANameCounts) {
-  add(Kind::kFile, "/proc/stat", "old");
-  add(Kind::kFile, "/proc/stat", "new");
-  EXPECT_EQ(plan().files.at("fs/proc/stat"), "new");
-}
-
 TEST_F(Plan, LeavesOutWhatACaptureCannotHold) {
   for (const char* path : {"", "relative", "/", "/../x", "/a//b", "/a/."}) add(Kind::kFile, path, "x");
   for (const char* name : {"", ".", "..", "a/b"}) add(Kind::kSysctl, name, "x");
@@ -102,10 +96,6 @@ TEST(KernelAddresses, OtherTextStays) {
         std::string("bytes\0ffff888000000000", 22)}) {
     EXPECT_EQ(zeroed(text), text);
   }
-}
-
-TEST(KernelAddresses, ATextMayEndWithNul) {
-  EXPECT_EQ(zeroed(std::string("ffff888000000000\0", 17)), std::string("0000000000000000\0", 17));
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/reference.h"
 
-#include "core/capture/manifest.h"
-#include "tests/support/fixtures.h"
-#include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -26,35 +23,6 @@ TEST(CaptureReference, OnlyDigitsBehindTheLastAtAreAPoll) {
     EXPECT_EQ(parsed.path, value.path) << value.text;
     EXPECT_EQ(parsed.poll, value.poll) << value.text;
   }
-}
-
-TEST(CaptureReference, SelectsThePollNamedOrTheLast) {
-  if (native_byte_order() != "little") GTEST_SKIP() << "the captured machine has the other byte order";
-  const auto capture = open_fixture("freebsd-15.0-amd64-4cpu.tar.zst");
-  ASSERT_EQ(capture->poll_count(), 3U);
-  ASSERT_TRUE(select_poll(*capture, {.path = "c", .poll = {}}));
-  EXPECT_EQ(capture->selected_poll(), 2U);
-  ASSERT_TRUE(select_poll(*capture, {.path = "c", .poll = 1}));
-  EXPECT_EQ(capture->selected_poll(), 1U);
-  for (const std::size_t poll : {std::size_t{3}, SIZE_MAX}) {
-    EXPECT_TRUE(fails(select_poll(*capture, {.path = "c", .poll = poll}),
-                      {.code = ErrorCode::kNotPresent, .path = "c", .detail = "0 to 2"}));
-    EXPECT_EQ(capture->selected_poll(), 1U) << "as it was";
-  }
-}
-
-TEST(CaptureReference, OpensAtThePollWithNotesOrGivesTheErrorOfTheCapture) {
-  if (native_byte_order() != "little") GTEST_SKIP() << "the captured machine has the other byte order";
-  const auto opened = open_at(open_fixture("freebsd-15.0-amd64-4cpu.tar.zst"), {.path = "c", .poll = 1}, {"a note"});
-  ASSERT_TRUE(opened);
-  EXPECT_EQ(opened->view.get(), opened->capture);
-  EXPECT_EQ(opened->capture->selected_poll(), 1U);
-  EXPECT_EQ(opened->notes, std::vector<std::string>{"a note"});
-  EXPECT_TRUE(
-      fails(open_at(open_fixture("freebsd-15.0-amd64-4cpu.tar.zst"), {.path = "c", .poll = 3}), ErrorCode::kNotPresent));
-  const auto damaged = open_at(data_error("c", 7, "is damaged"), {.path = "c", .poll = {}});
-  ASSERT_FALSE(damaged);
-  EXPECT_EQ(damaged.error().detail, "is damaged");
 }
 
 }  // namespace
