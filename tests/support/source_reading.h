@@ -41,10 +41,10 @@ inline std::string type_words(const Staging& staging, std::initializer_list<Fiel
 template <const SourceDescriptor& (*kSource)()>
 class ParsedSource : public testing::Test {
  protected:
-  Result<void> parse(std::string_view text, std::uint32_t cpus = 4) {
+  Result<void> parse(std::string_view text, std::uint32_t cpus = 4, std::uint64_t page_size = 4096) {
     reader_.raw.parts[0].assign(text);
     reader_.raw.cpu_count = cpus;
-    reader_.raw.page_size = 4096;
+    reader_.raw.page_size = page_size;
     return parse_source(reader_);
   }
   /// The figures of all types, or the error.

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// FreeBSD's log as a source: handwritten tables and message buffers, and a recording.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
+// FreeBSD's log as a source, from handwritten message buffers. Captures: tests/guests/checker.py.
 #include "core/model/kernel_log.h"
 #include "core/query.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
-#include "tests/support/stream_builder.h"
 #include "tests/support/sysctl_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat::freebsd_kernel_log_test {
 namespace {
@@ -96,14 +91,6 @@ TEST_F(FreeBsdKernelLog, TakesTheTimeOfTheLog) {
   print("[12] " + std::string(kFilesLine));
   EXPECT_EQ(count("files_full"), 1U);
   EXPECT_NE(reader_.staging.kernel_log().find("event files_full 12000000\ntext kern.maxfiles"), std::string::npos);
-}
-
-TEST_F(FreeBsdKernelLog, SaysWhichSysctlIsRefused) {
-  kernel_.failures["kern.msgbuf"] = EPERM;
-  const auto refused = refresh(reader_, kernel_, list_, 1);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kPermission);
-  EXPECT_EQ(refused.error().path, "kern.msgbuf");
 }
 
 }  // namespace

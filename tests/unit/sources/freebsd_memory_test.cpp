@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Swap devices and free blocks, from sysctls made by hand.
-#include <gtest/gtest.h>
-
-#include <cerrno>
-
 #include "core/query.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat::freebsd_memory_test {
 namespace {
@@ -35,13 +32,6 @@ class FreeBsdMemory : public testing::Test {
   SourceReader reader_{source()};
   MemoryTypeList list_;
 };
-
-TEST_F(FreeBsdMemory, HasFreeBlocksByOrder) {
-  const auto found = read();
-  EXPECT_EQ(found.at("buddy_free_blocks{0,1,1}"), 3U);
-  EXPECT_EQ(found.at("buddy_free_blocks{0,1,2}"), 0U);
-  EXPECT_EQ(found.at("zone_largest_free_block_bytes{0,1}"), 8192U);
-}
 
 TEST_F(FreeBsdMemory, AddsSwapDevicesUp) {
   EXPECT_EQ(read().at("swap_total_bytes"), 0U) << "no device is no swap";
@@ -84,14 +74,6 @@ TEST_F(FreeBsdMemory, KnowsTheStructuresOfOtherKernels) {
   const auto found = read();
   EXPECT_EQ(found.at("swap_device_bytes{0}"), 7U * 4096) << "before 12.0";
   EXPECT_EQ(found.at("swap_device_used_bytes{1}"), 4U * 4096) << "i386";
-}
-
-TEST_F(FreeBsdMemory, RefusesDamagedSysctls) {
-  kernel_.set("vm.phys_free", "DOMAIN 0:\nFREE LIST 1:\n  2 (16K)\n");
-  EXPECT_FALSE(refresh(reader_, kernel_, list_, 1));
-  kernel_.set("vm.phys_free", "");
-  kernel_.set("vm.nswapdev", "abc");
-  EXPECT_FALSE(refresh(reader_, kernel_, list_, 1));
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // FreeBSD's counters of TCP, from handwritten structures.
-#include <gtest/gtest.h>
-
 #include "core/query.h"
-#include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/sysctl_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat::freebsd_tcp_test {
 namespace {
@@ -58,13 +56,6 @@ TEST_F(FreeBsdTcp, CountsConnectionsByState) {
   EXPECT_EQ(found.at("tcp_connections{closed}"), 0U) << "added up without a lock";
   EXPECT_EQ(found.at("tcp_connections{listen}"), 1U);
   EXPECT_EQ(found.at("tcp_connections{time_wait}"), 10U);
-}
-
-TEST_F(FreeBsdTcp, RefusesOtherStructures) {
-  kernel_.set("net.inet.tcp.stats", counters(113) + "x");
-  EXPECT_FALSE(refresh(reader_, kernel_, list_, 1));
-  kernel_.set("net.inet.tcp.stats", "");
-  EXPECT_FALSE(refresh(reader_, kernel_, list_, 1));
 }
 
 }  // namespace

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tree vm.uma: from handwritten zones, compared with vm.zone_stats in the capture that has both, and on this machine if
-// it is FreeBSD.
-#include <gtest/gtest.h>
-
+// The tree vm.uma from handwritten zones. Captures: tests/guests/checker.py.
 #include "core/query.h"
-#include "tests/support/fixtures.h"
-#include "tests/support/source_cases.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 #include "tests/support/sysctl_kernel.h"
+#include "tests/support/test.h"
 
 namespace memstat::freebsd_vm_uma_test {
 namespace {
@@ -197,39 +193,6 @@ TEST_F(FreebsdVmUma, LooksForSleepersOfThisMachineOnlyWhereAThreadWentToSleep) {
   EXPECT_EQ(type("mbuf_cluster"), "- 2200 6 97 | 12 8") << "gone";
 }
 
-TEST_F(FreebsdVmUma, GivesSecondaryAndCacheZonesNothingOfAKeg) {
-  add("mbuf", "mbuf");
-  add("mbuf_packet", "mbuf_packet", 1);
-  add("vm pgcache", "vm_pgcache", 0, false);
-  ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(type("mbuf"), "- - 6 97 | 12 8");
-  EXPECT_EQ(type("mbuf_packet"), "- - - - | - 5");
-  EXPECT_EQ(type("vm pgcache"), "- - - - | - 5");
-}
-
-TEST_F(FreebsdVmUma, NamesZonesOfOneNameInTheOrderOfTheRoster) {
-  add("x", "x");
-  add("other", "other");
-  add("x", "x_1");
-  zones_[0].zone_free = 11;
-  write_stream();
-  ASSERT_TRUE(refresh_it());
-  ASSERT_EQ(reader_.staging.types().size(), 3U);
-  EXPECT_EQ(text_of(reader_.staging.types()[0]), "- - 6 97 | 12 14") << "the younger one";
-  EXPECT_EQ(text_of(reader_.staging.types()[2]), "- - 6 97 | 12 8");
-}
-
-TEST_F(FreebsdVmUma, LeavesOutZonesWhoseNamesCollide) {
-  add("a b", "a_b");
-  add("good", "good");
-  add("a.b", "somewhere_else");
-  kernel_.remove_tree("vm.uma.somewhere_else.");
-  kernel_.set("vm.uma.a_b.keg.name", std::string("shared\0", 7));
-  ASSERT_TRUE(refresh_it());
-  EXPECT_EQ(reader_.staging.types().size(), 1U);
-  EXPECT_EQ(reader_.staging.types()[0].name, "good");
-}
-
 TEST_F(FreebsdVmUma, FindsOutNodesOnceAndAgainWhenZonesComeAndGo) {
   add("a", "a");
   add("b", "b");
@@ -251,15 +214,6 @@ TEST_F(FreebsdVmUma, FindsOutNodesOnceAndAgainWhenZonesComeAndGo) {
   EXPECT_EQ(reader_.staging.types().size(), 3U);
   EXPECT_EQ(type("b"), "none");
   EXPECT_EQ(type("d"), "- - 6 97 | 12 8");
-}
-
-TEST_F(FreebsdVmUma, IsNotPresentBefore13) {
-  add("a", "a");
-  kernel_.remove_tree("vm.uma.");
-  const auto result = refresh_it();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kNotPresent);
-  EXPECT_EQ(result.error().path, "vm.uma");
 }
 
 // Each poll of a recording has what was read in it, and a replay may begin with any.
@@ -318,121 +272,6 @@ TEST_F(FreebsdVmUma, TakesAnIntegerBelowZeroForNone) {
   kernel_.set("vm.uma.a.keg.ppera", SysctlKernel::bytes_of(std::uint16_t{0}));
   ASSERT_TRUE(refresh_it());
   EXPECT_EQ(type("a"), "- - - 97 | 12 3, 0 0");
-}
-
-TEST_F(FreebsdVmUma, RefusesInvalidNumbers) {
-  add("a", "a");
-  kernel_.set_u32("vm.uma.a.keg.domain.1.pages", 0);
-  kernel_.set("vm.uma.a.keg.domain.0.pages", "123");
-  const auto result = refresh_it();
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kData);
-  EXPECT_EQ(result.error().path, "vm.uma");
-  EXPECT_TRUE(result.error().offset.has_value());
-}
-
-/// Compares with vm.zone_stats for the same zones.
-void expect_the_stream_to_agree(const Staging& tree, const Staging& stream, std::size_t most_that_changed) {
-  std::size_t changed = 0;
-  std::uint64_t held = 0;
-  std::map<std::string, std::size_t> count;
-  for (const StagedType& zone : stream.types()) ++count[std::string(zone.name)];
-  std::size_t next = 0;
-  for (const StagedType& zone : stream.types()) {
-    // Both are in the order of the stream.
-    if (next == tree.types().size() || tree.types()[next].name != zone.name) continue;
-    const StagedType& type = tree.types()[next++];
-    EXPECT_EQ(type.node_fields.has(NodeField::kHeldBytes), zone.fields.has(Field::kHeldBytes)) << zone.name;
-    EXPECT_EQ(type.fields.has(Field::kCountLimit64), zone.fields.has(Field::kCountLimit)) << zone.name;
-    if (zone.fields.has(Field::kCountLimit)) {
-      EXPECT_EQ(type.figures[Field::kCountLimit64], zone.figures[Field::kCountLimit]) << zone.name;
-    }
-    std::uint64_t pages = 0;
-    std::uint64_t free = 0;
-    for (std::uint32_t node = 0; node < tree.node_count(); ++node) {
-      pages += tree.node_figure(type, NodeField::kHeldBytes, node);
-      free += tree.node_figure(type, NodeField::kFree, node);
-    }
-    held += pages;
-    // The stream has no count of pages for a zone with a limit.
-    const bool has_pages = zone.fields.has(Field::kHeldBytes) && !zone.fields.has(Field::kCountLimit);
-    const bool is_same = (!has_pages || pages == zone.figures[Field::kHeldBytes]) &&
-                         free == zone.figures[Field::kZoneFree] + zone.figures[Field::kKegFree];
-    if (!is_same) ++changed;
-    if (type.fields.has(Field::kSlabUtilization)) {
-      EXPECT_GT(type.figures[Field::kSlabUtilization], 0U) << zone.name;
-      EXPECT_LE(type.figures[Field::kSlabUtilization], 100U) << zone.name;
-    }
-  }
-  EXPECT_EQ(next, tree.types().size()) << "types in another order than the roster's";
-  EXPECT_GE(next + 4, stream.types().size()) << "hardly any name collides";
-  EXPECT_LE(changed, most_that_changed);
-  EXPECT_GT(held, 0U);
-}
-
-TEST(FreebsdVmUmaCaptures, AgreeWithTheStream) {
-  for (const std::string& capture : captures_of_source("freebsd_vm_uma")) {
-    const auto view = open_fixture(capture);
-    for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
-      SCOPED_TRACE(capture + "@" + std::to_string(poll));
-      ASSERT_TRUE(view->select_poll(poll));
-      SourceReader tree(source());
-      SourceReader stream(*find_source("freebsd_uma"));
-      MemoryTypeList list;
-      ASSERT_TRUE(refresh(stream, *view, list, 1));
-      ASSERT_TRUE(refresh(tree, *view, list, 1));
-      EXPECT_EQ(tree.staging.types().size(), 138U) << "every zone, \"vm pgcache\" twice";
-      // The manifest says that the stream of poll 1 was read again a moment later.
-      expect_the_stream_to_agree(tree.staging, stream.staging, poll == 1 ? 10 : 2);
-      const MemoryType* clusters = list.find(Allocator::kUma, "mbuf_cluster");
-      ASSERT_NE(clusters, nullptr);
-      EXPECT_EQ(clusters->figure(Field::kCountLimit64), 2200U);
-      EXPECT_EQ(clusters->figure(Field::kSleepers), poll == 1 ? 8U : clusters->figure(Field::kSleepers));
-      // 0 pages in the stream, because none of its items are in use now.
-      const MemoryType* buffers = list.find(Allocator::kUma, "pbuf");
-      ASSERT_NE(buffers, nullptr);
-      EXPECT_EQ(buffers->figure(Field::kHeldBytes), 0U);
-      EXPECT_EQ(buffers->node_figure(NodeField::kHeldBytes, 0), 141 * kPage);
-    }
-  }
-}
-
-// All kegs together, and malloc(9)'s own allocations, equal uma's own count.
-TEST(FreebsdVmUmaCaptures, HoldAtMostUmasOwnTotal) {
-  for (const std::string& capture : captures_of_source("freebsd_vm_uma")) {
-    const auto view = open_fixture(capture);
-    for (std::size_t poll = 0; poll < view->poll_count(); ++poll) {
-      ASSERT_TRUE(view->select_poll(poll));
-      SourceReader tree(source());
-      MemoryTypeList list;
-      ASSERT_TRUE(refresh(tree, *view, list, 1));
-      std::uint64_t held = 0;
-      for (const StagedType& type : tree.staging.types()) {
-        if (type.node_fields.has(NodeField::kHeldBytes)) held += tree.staging.node_figure(type, NodeField::kHeldBytes, 0);
-      }
-      Buffer bytes;
-      ASSERT_TRUE(view->read_sysctl("vm.uma_kmem_total", bytes, 8));
-      std::uint64_t total = 0;
-      std::memcpy(&total, bytes.data(), std::min(bytes.size(), sizeof total));
-      EXPECT_LE(held, total);
-      EXPECT_GE(held, total / 4);
-    }
-  }
-}
-
-TEST(FreebsdVmUmaLive, AgreesWithTheStream) {
-  auto view = make_live_kernel_view();
-  if (!view || (*view)->os() != OperatingSystem::kFreeBsd) GTEST_SKIP() << "this machine does not run FreeBSD";
-  SourceReader tree(source());
-  if (const auto opened = open_source(tree, **view); !opened && opened.error().code == ErrorCode::kNotPresent) {
-    GTEST_SKIP() << "this kernel has no tree vm.uma: " << to_string(opened.error());
-  }
-  SourceReader stream(*find_source("freebsd_uma"));
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(stream, **view, list, 1));
-  const auto result = refresh(tree, **view, list, 1);
-  ASSERT_TRUE(result) << to_string(result.error());
-  expect_the_stream_to_agree(tree.staging, stream.staging, stream.staging.types().size() / 2);
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 // /proc/allocinfo from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/base/text.h"
 #include "core/query.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/result_checks.h"
-#include "tests/support/stream_builder.h"
+#include "tests/support/source_reading.h"
 #include "tests/support/test.h"
 
 namespace memstat::linux_allocinfo_test {
@@ -27,37 +26,23 @@ std::string site(const std::string& size, const std::string& calls, const std::s
   return padded(size, 12) + ' ' + padded(calls, 8) + ' ' + tag + " \n";
 }
 
-class LinuxAllocinfo : public testing::Test {
+class LinuxAllocinfo : public ParsedSource<source> {
  protected:
-  Result<void> parse_text(std::string_view text) {
-    raw_ = make_raw(text, 1, 4096);
-    return parse_bytes(source(), raw_, staging_);
-  }
-  Result<void> parse(const std::string& lines) { return parse_text(kVersion2 + kNames + lines); }
   /// "name: bytes/calls detail" of all types.
   std::string words_of_text(const std::string& text) {
-    if (const auto result = parse_text(text); !result) return to_string(result.error());
+    if (const auto result = parse(text); !result) return to_string(result.error());
     std::string words;
-    for (const StagedType& type : staging_.types()) {
-      EXPECT_EQ(type.fields, FieldMask(Field::kBytes, Field::kCount));
-      words += (words.empty() ? "" : "; ") + std::string(type.name) + ": " + std::to_string(type.figures[Field::kBytes]) +
-               '/' + std::to_string(type.figures[Field::kCount]) + ' ' + std::string(type.detail);
+    for (const StagedType& type : reader_.staging.types()) {
+      words += (words.empty() ? "" : "; ") + std::string(type.name) + ": " +
+               figure_words(type, {Field::kBytes, Field::kCount}) + ' ' + std::string(type.detail);
     }
     return words;
   }
   std::string words(const std::string& lines) { return words_of_text(kVersion2 + kNames + lines); }
-  void expect_refused_text(const std::string& text, std::uint64_t offset, ErrorCode code = ErrorCode::kData) {
-    const auto result = parse_text(text);
-    ASSERT_TRUE(fails(result, {.code = code, .path = kFile, .offset = offset})) << text;
-    EXPECT_FALSE(result.error().detail.empty());
-  }
   /// Expects lines to be refused N bytes after the header.
-  void expect_refused(const std::string& lines, std::uint64_t offset) {
-    expect_refused_text(kVersion2 + kNames + lines, kVersion2.size() + kNames.size() + offset);
+  void expect_lines_refused(const std::string& lines, std::uint64_t offset) {
+    expect_refused(kVersion2 + kNames + lines, kVersion2.size() + kNames.size() + offset);
   }
-
-  RawBytes raw_;
-  Staging staging_;
 };
 
 TEST_F(LinuxAllocinfo, NamesATypeByFunctionAndModule) {
@@ -102,16 +87,15 @@ TEST_F(LinuxAllocinfo, TakesSumsBelowZeroForZero) {
 }
 
 TEST_F(LinuxAllocinfo, RefusesNumbersAndSumsBeyond64Bits) {
-  for (const std::string number : {"18446744073709551616", "99999999999999999999999", "-99999999999999999999999", "+1",
-                                   "1.5", "0x10", "--1", "- 1", "-", "many", "1-"}) {
-    expect_refused(site(number, "1", "a.c:1 func:f"), 0);
-    expect_refused(site("1", number, "a.c:1 func:f"), 0);
+  for (const std::string number : {"18446744073709551616", "-99999999999999999999999", "+1", "1.5", "0x10", "--1", "-"}) {
+    expect_lines_refused(site(number, "1", "a.c:1 func:f"), 0);
+    expect_lines_refused(site("1", number, "a.c:1 func:f"), 0);
   }
   const std::string most = site("18446744073709551615", "1", "a.c:1 func:f");
   EXPECT_EQ(words(most), "f: 18446744073709551615/1 a.c:1");
-  expect_refused(most + site("1", "0", "a.c:1 func:f"), most.size());
+  expect_lines_refused(most + site("1", "0", "a.c:1 func:f"), most.size());
   const std::string calls = site("0", "9223372036854775807", "a.c:1 func:f");
-  expect_refused(calls + calls + site("0", "2", "a.c:1 func:f"), 2 * calls.size());
+  expect_lines_refused(calls + calls + site("0", "2", "a.c:1 func:f"), 2 * calls.size());
 }
 
 TEST_F(LinuxAllocinfo, FindsColumnsByTheirNames) {
@@ -120,30 +104,7 @@ TEST_F(LinuxAllocinfo, FindsColumnsByTheirNames) {
             "f: 100/3 a.c:1");
   for (const std::string names : {"#\n", "# <size> <tag info>\n", "# <calls> <tag info>\n", "# size calls <tag info>\n",
                                   "# <tag info> <size> <calls>\n"}) {
-    expect_refused_text(kVersion2 + names + site("1", "1", "a.c:1 func:f"), kVersion2.size(), ErrorCode::kVersion);
-  }
-  std::string many = "# <size> <calls>";
-  for (int i = 0; i < 100; ++i) many += " <x>";
-  expect_refused_text(kVersion2 + many + " <tag info>\n", kVersion2.size(), ErrorCode::kVersion);
-}
-
-TEST_F(LinuxAllocinfo, SaysAtWhichByteALineIsWrong) {
-  const std::string good = site("4096", "1", "a.c:1 func:f");
-  for (const std::string line :
-       {"x\n", "1\n", "1 \n", "1 1\n", "1 1 \n", "1 1 a.c:1\n", "1 1 a.c:1 f\n", "1 1 a.c:1 func:\n", "1 1 a.c:1 func: f\n",
-        "1 a.c:1 func:f\n", "a.c:1 func:f\n", "1 1func:f\n", "\x01\xFF\n", "# <size>\n", "\n \n"}) {
-    const std::size_t skipped = line == "\n \n" ? 1 : 0;
-    expect_refused(good + line + good, good.size() + skipped);
-    expect_refused(line, skipped);
-  }
-}
-
-TEST_F(LinuxAllocinfo, RefusesATextThatIsNotItsOwnOrNamesNoSite) {
-  for (const std::string text : {"", "\n", "slabinfo - version: 2.1\n", "allocinfo - versio", "allocinfo"}) {
-    expect_refused_text(text, 0, ErrorCode::kVersion);
-  }
-  for (const std::string& text : {kVersion1, kVersion1 + kNames, kVersion2 + kNames + "\n"}) {
-    expect_refused_text(text, text.size());
+    expect_refused(kVersion2 + names + site("1", "1", "a.c:1 func:f"), kVersion2.size(), ErrorCode::kVersion);
   }
 }
 
@@ -152,37 +113,12 @@ TEST_F(LinuxAllocinfo, TakesOddPlacesAndModules) {
   EXPECT_EQ(words(site("1", "1", "a.c:1 [] func:f")), "f: 1/1 a.c:1");
   EXPECT_EQ(words(site("1", "1", "a.c:1 [m func:f")), "f: 1/1 a.c:1 [m");
   EXPECT_EQ(words(site("1", "1", "[m] func:f")), "f: 1/1 [m]") << "there must be a place";
-  EXPECT_EQ(words(site("1", "1", " func:f")), "f: 1/1 ");
   EXPECT_EQ(words(site("1", "1", "a.c:1 func:f func:g")), "f: 1/1 a.c:1");
-  EXPECT_EQ(words("1 1 a.c:1 func:f\n"), "f: 1/1 a.c:1");
-}
-
-TEST_F(LinuxAllocinfo, TakesNamesWithOddBytesAndCutsEndlessOnes) {
-  EXPECT_EQ(words(site("1", "1", "b\xFF.c:1 [\"m\xFE] func:\"f\xFF\\{}")),
-            "\"f\xEF\xBF\xBD\\{} [\"m\xEF\xBF\xBD]: 1/1 b\xEF\xBF\xBD.c:1");
-  EXPECT_EQ(words(site("1", "1", "\xC3\xA4.c:1 func:\xC3\xB6\t")), "\xC3\xB6\\x09: 1/1 \xC3\xA4.c:1");
-  const std::string endless(4096, 'n');
-  EXPECT_EQ(words(site("1", "1", endless + ".c:1 [" + endless + "] func:" + endless)),
-            endless.substr(0, 512) + " [" + endless.substr(0, 63) + "]: 1/1 " + endless.substr(0, 252) + ".c:1");
-  const std::string odd(4096, '\xFF');
-  const std::string twice = site("1", "1", odd + " [" + odd + "] func:" + odd + " accurate:no");
-  ASSERT_TRUE(parse(twice + twice));
-  ASSERT_EQ(staging_.types().size(), 1U);
-  EXPECT_EQ(staging_.types()[0].name.size(), 3 * (512 + 63) + 3U);
-  EXPECT_TRUE(staging_.types()[0].detail.ends_with("\xEF\xBF\xBD and 1 more, not accurate"));
   const std::string control(4096, '\x01');  // the bytes with the longest escaped text
   const std::string longest = site("1", "1", control + " [" + control + "] func:" + control + " accurate:no");
-  ASSERT_TRUE(parse(longest + longest));
-  EXPECT_EQ(staging_.types()[0].name.size(), kMaxLabelBytes * (512 + 63) + 3U);
-  EXPECT_EQ(staging_.types()[0].detail.size(), kMaxLabelBytes * 256 + std::strlen(" and 1 more, not accurate"));
-  EXPECT_EQ(words(site("1", "1", std::string("a\0b.c:1 func:c\0d", 16))), "c\\x00d: 1/1 a\\x00b.c:1");
-}
-
-TEST_F(LinuxAllocinfo, KeepsTheOrderOfTheKernel) {
-  ASSERT_TRUE(parse(site("1", "1", "a.c:1 func:z") + site("1", "1", "a.c:2 func:a") + site("1", "1", "a.c:3 func:z")));
-  ASSERT_EQ(staging_.types().size(), 2U);
-  EXPECT_EQ(staging_.types()[0].name, "z");
-  EXPECT_EQ(staging_.types()[1].name, "a");
+  ASSERT_TRUE(parse(kVersion2 + kNames + longest + longest));
+  EXPECT_EQ(reader_.staging.types()[0].name.size(), kMaxLabelBytes * (512 + 63) + 3U);
+  EXPECT_EQ(reader_.staging.types()[0].detail.size(), kMaxLabelBytes * 256 + std::strlen(" and 1 more, not accurate"));
 }
 
 // ---- what the kernel does not have, and what it refuses ------------------------------------------------------------------
@@ -228,24 +164,6 @@ TEST_F(LinuxAllocinfoSwitch, ThatCannotBeReadIsNotAskedForAgain) {
   const std::size_t reads = view_.reads_of(kSwitch);
   EXPECT_TRUE(refresh(reader_, view_, list_, 1));
   EXPECT_EQ(view_.reads_of(kSwitch), reads);
-}
-
-TEST_F(LinuxAllocinfoSwitch, SaysWhatToDoWhenTheFileCannotBeOpened) {
-  view_.failures[std::string(kFile)] = EACCES;
-  const auto result = open_source(reader_, view_);
-  ASSERT_TRUE(fails(result, {.code = ErrorCode::kPermission, .detail = "root"}));
-  EXPECT_EQ(result.error().source, "linux_allocinfo");
-  view_.failures.clear();
-  view_.contents.clear();
-  EXPECT_EQ(open_source(reader_, view_).error().code, ErrorCode::kNotPresent) << "a kernel without profiling";
-}
-
-TEST(LinuxAllocinfoOptions, BoundThePageByDefault) {
-  ASSERT_EQ(source().options.size(), 2U);
-  EXPECT_EQ(source().options[0].name, "top");
-  EXPECT_EQ(source().options[0].default_number, 200U);
-  EXPECT_EQ(source().options[1].name, "min_bytes");
-  EXPECT_EQ(source().options[1].default_number, 65536U);
 }
 
 }  // namespace

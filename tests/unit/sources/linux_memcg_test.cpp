@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Control groups: the parser on handwritten texts, and on a group of this machine's kernel
-// that the test makes, fills, and takes away. Which groups are read is shown by tests/unit/collect/cgroup_walk_test.cpp;
-// captured kernels: tests/guests/checker.py.
-#include <signal.h>
-#include <unistd.h>
-
-#include "core/base/text.h"
+// The parser of control groups on handwritten texts. Which groups are read is shown by
+// tests/unit/collect/cgroup_walk_test.cpp; captured and live kernels: tests/guests/checker.py.
 #include "core/collect/file_bundle.h"
-#include "core/kernel/forwarding_view.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/live_group.h"
-#include "tests/support/prepared_kernel_view.h"
 #include "tests/support/result_checks.h"
-#include "tests/support/source_cases.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/stream_builder.h"
 #include "tests/support/test.h"
-#include "tests/support/whole_polls_view.h"
 
 namespace memstat::linux_memcg_test {
 namespace {
@@ -82,35 +72,6 @@ class LinuxMemcg : public testing::Test {
   Staging staging_;
 };
 
-TEST_F(LinuxMemcg, TakesAllFiguresOfVersion2) {
-  EXPECT_EQ(
-      words({{"/a/memory.current", "4096\n"},
-             {"/a/memory.max", "8192\n"},
-             {"/a/memory.high", "6144\n"},
-             {"/a/memory.events", "low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\nsock_throttled 7\n"},
-             {"/a/memory.stat",
-              "anon 10\nfile 11\nkernel 12\nkernel_stack 13\npagetables 14\nsec_pagetables 15\n"
-              "percpu 16\nsock 17\nvmalloc 18\nshmem 19\nzswap 99\nfile_dirty 24\ninactive_file 25\nslab_reclaimable 20\n"
-              "slab_unreclaimable 21\nslab 41\nworkingset_refault_anon 26\nworkingset_refault_file 27\npgfault 99\n"},
-             {"/a/pids.current", "22\n"},
-             {"/a/pids.max", "23\n"}}),
-      "/a: 4096/8192/5/4");
-  EXPECT_EQ(shown("part_bytes"),
-            "/a,anon=10 /a,file=11 /a,file_dirty=24 /a,inactive_file=25 /a,kernel=12 /a,kernel_stack=13 /a,pagetables=14 "
-            "/a,percpu=16 /a,sec_pagetables=15 /a,shmem=19 /a,slab=41 /a,slab_reclaimable=20 /a,slab_unreclaimable=21 "
-            "/a,sock=17 /a,vmalloc=18");
-  EXPECT_EQ(shown("refaulted_pages_total"), "/a,anon=26 /a,file=27");
-  EXPECT_EQ(shown("events_total"),
-            "/a,high=2 /a,low=1 /a,max=3 /a,oom=4 /a,oom_group_kill=6 /a,oom_kill=5 /a,sock_throttled=7");
-  EXPECT_EQ(shown("high_bytes"), "/a=6144");
-  EXPECT_EQ(shown("tasks"), "/a=22");
-  EXPECT_EQ(shown("tasks_limit"), "/a=23");
-  EXPECT_EQ(shown("kernel_bytes"), "/a=29");
-  EXPECT_EQ(shown("reclaimable_kernel_bytes"), "/a=20");
-  EXPECT_EQ(shown("anonymous_bytes"), "/a=10");
-  EXPECT_EQ(left_out(), 0U);
-}
-
 TEST_F(LinuxMemcg, TakesPressureSwapAndWhatHappenedInTheGroupItself) {
   ASSERT_TRUE(
       parse({{"/a/memory.pressure", "some avg10=0.00 total=1500000\nfull avg10=0.00 total=500000\n"},
@@ -154,26 +115,6 @@ TEST_F(LinuxMemcg, AddsUpKernelMemoryWhereTheKernelDoesNot) {
   EXPECT_EQ(shown("kernel_bytes"), "/a=47 /c=69");
   ASSERT_TRUE(parse({{"/a/memory.stat", "kernel 18446744073709551615\nsock 1\n"}}));
   EXPECT_EQ(shown("kernel_bytes"), "/a=18446744073709551615") << "does not wrap";
-}
-
-TEST_F(LinuxMemcg, TakesAllFiguresOfVersion1) {
-  EXPECT_EQ(words({{"/a/memory.usage_in_bytes", "4096\n"},
-                   {"/a/memory.limit_in_bytes", "8192\n"},
-                   {"/a/memory.failcnt", "3\n"},
-                   {"/a/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"},
-                   {"/a/memory.stat",
-                    "cache 1\nrss 2\nshmem 3\ntotal_cache 10\ntotal_rss 20\ntotal_shmem 30\n"
-                    "total_dirty 60\ntotal_workingset_refault_file 70\ntotal_inactive_file 80\n"},
-                   {"/a/memory.kmem.usage_in_bytes", "40\n"},
-                   {"/a/memory.kmem.tcp.usage_in_bytes", "50\n"}},
-                  "1\n"),
-            "/a: 4096/8192/3/5");
-  EXPECT_EQ(shown("part_bytes"),
-            "/a,anon=20 /a,file=10 /a,file_dirty=60 /a,inactive_file=80 /a,kernel=40 /a,shmem=30 /a,sock=50");
-  EXPECT_EQ(shown("refaulted_pages_total"), "/a,file=70");
-  EXPECT_EQ(shown("events_total"), "/a,max=3 /a,oom_kill=5");
-  EXPECT_EQ(shown("kernel_bytes"), "/a=90");
-  EXPECT_EQ(shown("anonymous_bytes"), "/a=20");
 }
 
 TEST_F(LinuxMemcg, OmitsWhatAKernelDoesNotReport) {
@@ -221,56 +162,26 @@ TEST_F(LinuxMemcg, ThreadsHaveNoLimitWhereNoneIsSet) {
 }
 
 TEST_F(LinuxMemcg, SaysWhichFileIsWrongAndWhere) {
-  for (const char* bad : {"", "\n", "-1\n", "-9223372036854775808\n", "+1\n", "1.5\n", "0x10\n", "18446744073709551616\n",
-                          "99999999999999999999999\n", "1 2\n", "many\n", "MAX\n"}) {
-    expect_refused({{"/a/memory.current", bad}}, "/sys/fs/cgroup/a/memory.current", 0);
-    expect_refused({{"/a/memory.max", bad}}, "/sys/fs/cgroup/a/memory.max", 0);
-    expect_refused({{"/a/memory.high", bad}}, "/sys/fs/cgroup/a/memory.high", 0);
-    expect_refused({{"/a/pids.current", bad}}, "/sys/fs/cgroup/a/pids.current", 0);
-    expect_refused({{"/a/pids.max", bad}}, "/sys/fs/cgroup/a/pids.max", 0);
-    expect_refused({{"/a/memory.swap.current", bad}}, "/sys/fs/cgroup/a/memory.swap.current", 0);
-    expect_refused({{"/a/memory.swap.max", bad}}, "/sys/fs/cgroup/a/memory.swap.max", 0);
-    expect_refused({{"/memory.kmem.failcnt", bad}}, "/sys/fs/cgroup/memory.kmem.failcnt", 0, "1\n");
-    expect_refused({{"/memory.memsw.failcnt", bad}}, "/sys/fs/cgroup/memory.memsw.failcnt", 0, "1\n");
-    expect_refused({{"/memory.failcnt", bad}}, "/sys/fs/cgroup/memory.failcnt", 0, "1\n");
-    expect_refused({{"/memory.kmem.usage_in_bytes", bad}}, "/sys/fs/cgroup/memory.kmem.usage_in_bytes", 0, "1\n");
+  for (const char* bad : {"", "-1\n", "1.5\n", "18446744073709551616\n", "1 2\n", "many\n"}) {
+    for (const std::string file : {"memory.current", "memory.max", "memory.high", "pids.current", "pids.max",
+                                   "memory.swap.current", "memory.swap.max"}) {
+      expect_refused({{"/a/" + file, bad}}, "/sys/fs/cgroup/a/" + file, 0);
+    }
+    for (const std::string file :
+         {"memory.kmem.failcnt", "memory.memsw.failcnt", "memory.failcnt", "memory.kmem.usage_in_bytes"}) {
+      expect_refused({{"/" + file, bad}}, "/sys/fs/cgroup/" + file, 0, "1\n");
+    }
   }
   expect_refused({{"/a/memory.current", "max\n"}}, "/sys/fs/cgroup/a/memory.current", 0);
   expect_refused({{"/a/memory.pressure", "some total=1"}}, "/sys/fs/cgroup/a/memory.pressure", 0);
-  for (const char* bad : {"", " ", " -1", " 18446744073709551616", " max"}) {
-    expect_refused({{"/a/cgroup.stat", std::string("nr_descendants 0\nnr_dying_descendants") + bad + "\n"}},
-                   "/sys/fs/cgroup/a/cgroup.stat", 17);
-    expect_refused({{"/a/memory.events.local", std::string("low 0\nmax") + bad + "\n"}},
-                   "/sys/fs/cgroup/a/memory.events.local", 6);
-    expect_refused({{"/a/memory.events", std::string("low 0\nmax") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.events", 6);
-    expect_refused({{"/a/memory.stat", std::string("anon 0\nslab") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.stat", 7);
-    expect_refused({{"/a/memory.oom_control", std::string("oom_kill") + bad + "\n"}}, "/sys/fs/cgroup/a/memory.oom_control",
-                   0, "1\n");
+  for (const std::string file :
+       {"cgroup.stat nr_dying_descendants", "memory.events.local max", "memory.events max", "memory.stat slab"}) {
+    const std::size_t blank = file.find(' ');
+    expect_refused({{"/a/" + file.substr(0, blank), "low 0\n" + file.substr(blank + 1) + " -1\n"}},
+                   "/sys/fs/cgroup/a/" + file.substr(0, blank), 6);
   }
   expect_refused({{"/a/memory.events", "high 18446744073709551615\nmax 1\n"}}, "/sys/fs/cgroup/a/memory.events", 0);
   expect_refused({{"/a\nb\x7F\xFF/memory.current", "x"}}, "/sys/fs/cgroup/a\\x0ab\\x7f\xEF\xBF\xBD/memory.current", 0);
-}
-
-TEST_F(LinuxMemcg, TakesNumbersOfUpTo64Bits) {
-  EXPECT_EQ(words({{"/a/memory.current", "18446744073709551615\n"},
-                   {"/a/memory.events", "high 18446744073709551615\nmax 0\noom 18446744073709551615\n"}}),
-            "/a: 18446744073709551615/-/18446744073709551615/18446744073709551615");
-}
-
-TEST_F(LinuxMemcg, TakesAnyNameThatAGroupMayHave) {
-  const std::string longest(255, 'n');
-  EXPECT_EQ(words({{"/memory.current", "1\n"},
-                   {"/a b/memory.current", "2\n"},
-                   {"/\"q\\uote\"{}/memory.current", "3\n"},
-                   {"/line\nbreak/memory.current", "4\n"},
-                   {"/bad\xFF/memory.current", "5\n"},
-                   {"/max/memory.current", "6\n"},
-                   {"/memory.current/memory.current", "7\n"},
-                   {"/" + longest + "/" + longest + "/memory.current", "8\n"}}),
-            "/: 1/-/-/-; /a b: 2/-/-/-; /\"q\\uote\"{}: 3/-/-/-; /line\\x0abreak: 4/-/-/-; /bad\xEF\xBF\xBD: 5/-/-/-; "
-            "/max: 6/-/-/-; /memory.current: 7/-/-/-; /" +
-                longest + "/" + longest + ": 8/-/-/-");
-  EXPECT_EQ(left_out(), 0U);
 }
 
 TEST_F(LinuxMemcg, OmitsGroupsWhoseNamesAPageCannotDistinguish) {
@@ -295,23 +206,6 @@ TEST_F(LinuxMemcg, IsNothingButUpWhereThereIsNoGroup) {
   EXPECT_EQ(left_out(), 7U);
 }
 
-TEST_F(LinuxMemcg, RefusesABundleThatIsNotWhole) {
-  ASSERT_TRUE(parse({{"/a/memory.current", "1\n"}, {"/b/memory.current", "1\n"}}));
-  const std::string whole(raw_.parts[0].view());
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    raw_.parts[0].assign(whole.substr(0, size));
-    const auto result = parse_bytes(source(), raw_, staging_);
-    ASSERT_TRUE(fails(result, {.path = "/sys/fs/cgroup"})) << size;
-    EXPECT_LE(result.error().offset, size);
-  }
-  raw_.parts[0].assign(whole + whole);
-  EXPECT_FALSE(parse_bytes(source(), raw_, staging_));
-  EXPECT_FALSE(parse({{"/a/memory.current", "1\n"}, {"/a/memory.current", "1\n"}})) << "the same file twice";
-  EXPECT_FALSE(parse({{"a/memory.current", "1\n"}}));
-  EXPECT_FALSE(parse({}, "2\n", "-1\n"));
-  EXPECT_FALSE(parse({}, "2\n", ""));
-}
-
 TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
   const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");
   SourceReader reader(source());
@@ -333,141 +227,6 @@ TEST_F(LinuxMemcg, ReadsNoFilesOfPartsWhereTheyAreOff) {
   EXPECT_EQ(words_of(reader.staging).substr(0, 12), "/batch.slice");
   EXPECT_EQ(reader.staging.types().size(), 3U);
   EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_groups_left_out")).at(""), 1U) << "of the four slices";
-}
-
-/// Notes from where files are looked up.
-class NearView final : public ForwardingKernelView {
- public:
-  using ForwardingKernelView::ForwardingKernelView;
-  NearDirectory come_near(std::string_view directory) override {
-    came_near = directory;
-    return {};
-  }
-  Result<void> read_near(const NearDirectory&, std::string_view path, Buffer& out) override {
-    ++reads;
-    return inner_.read_file(path, out);
-  }
-
-  std::string came_near;
-  int reads = 0;
-};
-
-TEST_F(LinuxMemcg, LooksFilesUpFromTheRootOfTheHierarchy) {
-  const auto capture = open_fixture("linux-6.18-cgroup-v1.tar.zst");
-  NearView view(*capture);
-  SourceReader reader(source());
-  ASSERT_TRUE(read_source(reader, view));
-  EXPECT_EQ(view.came_near, "/sys/fs/cgroup/memory");
-  EXPECT_GT(view.reads, 10);
-}
-
-TEST(LinuxMemcgPermission, IsNotPresentOnKernelsWithoutGroups) {
-  PreparedKernelView view(OperatingSystem::kLinux);
-  SourceReader reader(source());
-  const auto result = open_source(reader, view);
-  ASSERT_TRUE(fails(result, ErrorCode::kNotPresent));
-  EXPECT_EQ(result.error().source, "linux_memcg");
-}
-
-// ---- kernels -------------------------------------------------------------------------------------------------------------
-
-/// The text after a word at the beginning of a line; nothing: no such line.
-std::optional<std::uint64_t> word_value(const std::string& text, const std::string& word) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(word + " ")) return std::stoull(line.substr(word.size() + 1));
-  }
-  return {};
-}
-
-TEST(CapturedMemcgVersion1, ShowsTheProcessThatWasKilled) {
-  const auto view = open_fixture("linux-6.18-cgroup-v1.tar.zst");
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(reader, *view, list, 1));
-  const MemoryType* job = list.find(Allocator::kMemcg, "/batch.slice/job-1.scope");
-  ASSERT_NE(job, nullptr);
-  EXPECT_EQ(job->figure(Field::kBytesLimit), std::uint64_t{16} << 20U);
-  EXPECT_EQ(job->figure(Field::kFailures), 0U);
-  EXPECT_EQ(job->figure(Field::kSleeps), 0U);
-  ASSERT_TRUE(view->select_poll(1));
-  ASSERT_TRUE(refresh(reader, *view, list, 2));
-  EXPECT_EQ(job->figure(Field::kFailures), 1U);
-  EXPECT_GT(job->figure(Field::kSleeps), 0U);
-  EXPECT_NE(list.find(Allocator::kMemcg, "/machine.slice/a name with blanks"), nullptr);
-}
-
-TEST(LiveMemcg, SeesAGroupComeEatHitItsLimitAndGo) {
-  const auto mounted = mounted_hierarchy();
-  if (!mounted) GTEST_SKIP() << "no hierarchy below /sys/fs/cgroup has the memory controller";
-  const std::string name = "/memstat \"test\" " + std::to_string(::getpid());
-  LiveGroup group(mounted->root + name);
-  if (!group.is_made()) GTEST_SKIP() << "cannot make a control group, which needs root: " << group.why_not();
-  constexpr std::uint64_t kLimit = std::uint64_t{32} << 20U;
-  constexpr std::uint64_t kMeal = std::uint64_t{8} << 20U;
-  const bool is_version_1 = mounted->is_version_1;
-  if (!group.write(is_version_1 ? "memory.limit_in_bytes" : "memory.max", std::to_string(kLimit))) {
-    GTEST_SKIP() << "the limit of a control group cannot be set here";
-  }
-  // With swap it would survive.
-  group.write(is_version_1 ? "memory.swappiness" : "memory.swap.max", "0");
-
-  auto view = make_live_kernel_view();
-  ASSERT_TRUE(view);
-  WholePollsView whole(**view);
-  SourceReader reader(source());
-  reader.state->options[2].number = 10000;
-  MemoryTypeList list;
-  std::uint64_t generation = 0;
-  const auto poll = [&]() -> const MemoryType* {
-    const auto refreshed = refresh(reader, whole, list, ++generation);
-    EXPECT_TRUE(refreshed) << to_string(refreshed.error());
-    const MemoryType* type = list.find(Allocator::kMemcg, name);
-    return type != nullptr && type->is_present() ? type : nullptr;
-  };
-  ASSERT_TRUE(open_source(reader, whole));
-  const MemoryType* type = poll();
-  ASSERT_NE(type, nullptr);
-  const std::uint64_t empty = type->figure(Field::kBytes);
-  EXPECT_LT(empty, kMeal / 2);
-  EXPECT_EQ(type->figure(Field::kBytesLimit), kLimit);
-  EXPECT_EQ(type->figure(Field::kSleeps), 0U);
-  EXPECT_EQ(type->figure(Field::kFailures), 0U);
-  {
-    Eater eater(group, kMeal);
-    if (!eater.is_in_group()) GTEST_SKIP() << "processes cannot be moved into the control group";
-    ASSERT_TRUE(eater.has_eaten());
-    type = poll();
-    ASSERT_NE(type, nullptr);
-    // The process also has earlier pages, and the kernel takes some for it.
-    EXPECT_GE(eater.resident_anonymous(), kMeal);
-    EXPECT_GE(type->figure(Field::kBytes), kMeal);
-    EXPECT_LE(type->figure(Field::kBytes), eater.resident_anonymous() + (std::uint64_t{4} << 20U));
-    const auto parts = values_of(reader.staging, metric_named("memstat_memcg_part_bytes"));
-    // Pages wait in batches on each CPU until they are counted.
-    EXPECT_GE(parts.at(name + ",anon") + (std::uint64_t{2} << 20U), kMeal);
-    EXPECT_EQ(type->figure(Field::kFailures), 0U);
-  }
-  {
-    Eater glutton(group, 2 * kLimit);
-    ASSERT_TRUE(glutton.is_in_group());
-    EXPECT_FALSE(glutton.has_eaten());
-    EXPECT_EQ(glutton.wait(), SIGKILL);
-  }
-  type = poll();
-  ASSERT_NE(type, nullptr);
-  EXPECT_GE(type->figure(Field::kFailures), 1U);
-  EXPECT_GE(type->figure(Field::kSleeps), 1U);
-  // Nothing runs in the group any more, so its counters do not change.
-  if (is_version_1) {
-    EXPECT_EQ(type->figure(Field::kFailures), word_value(group.text("memory.oom_control"), "oom_kill"));
-    EXPECT_EQ(std::to_string(type->figure(Field::kSleeps)) + "\n", group.text("memory.failcnt"));
-  } else {
-    EXPECT_EQ(type->figure(Field::kFailures), word_value(group.text("memory.events"), "oom"));
-  }
-  EXPECT_EQ(values_of(reader.staging, metric_named("memstat_memcg_events_total")).at(name + ",oom_kill"), 1U);
-  ASSERT_TRUE(group.remove()) << std::generic_category().message(errno);
-  EXPECT_EQ(poll(), nullptr);
 }
 
 }  // namespace

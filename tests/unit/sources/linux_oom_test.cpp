@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kills and stalls from handwritten text, and from this machine's kernel, which is made to kill one of our own processes.
-// Captured and live kernels: tests/guests/checker.py.
-#include <unistd.h>
-
+// Kills and stalls from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/query.h"
-#include "tests/support/fixtures.h"
-#include "tests/support/live_group.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
@@ -36,13 +31,8 @@ class LinuxOom : public testing::Test {
     EXPECT_TRUE(staging_.types().empty());
     std::ostringstream words;
     for (const auto& [key, bits] : statistics_of(staging_)) {
-      if (words.tellp() > 0) words << ' ';
-      words << key << '=';
-      if (key.starts_with("pressure_")) {
-        words << std::bit_cast<double>(bits);
-      } else {
-        words << bits;
-      }
+      words << (words.tellp() > 0 ? " " : "") << key << '=';
+      key.starts_with("pressure_") ? words << std::bit_cast<double>(bits) : words << bits;
     }
     return words.str();
   }
@@ -54,29 +44,6 @@ class LinuxOom : public testing::Test {
 
   Staging staging_;
 };
-
-TEST_F(LinuxOom, HasKillsStallsAndReclaim) {
-  EXPECT_EQ(
-      words("nr_free_pages 5\nallocstall_dma32 1\nallocstall_normal 2\nallocstall_movable 3\npgsteal_kswapd "
-            "4\npgsteal_direct 5\n"
-            "pgscan_kswapd 6\npgscan_direct 7\npgscan_direct_throttle 8\nzone_reclaim_success 77\nzone_reclaim_failed 9\n"
-            "drop_pagecache 10\ndrop_slab 11\noom_kill 12\n",
-            "some avg10=0.00 avg60=1.50 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"),
-      "allocation_stalls_total{DMA32}=1 allocation_stalls_total{Movable}=3 allocation_stalls_total{Normal}=2 "
-      "cache_drops_total{pagecache}=10 "
-      "cache_drops_total{slab}=11 node_reclaim_failures_total=9 oom_kills_total=12 pressure_stall_seconds_total{full}=1e-06 "
-      "pressure_stall_seconds_total{some}=2.5 reclaim_scanned_pages_total{direct}=7 reclaim_scanned_pages_total{kswapd}=6 "
-      "reclaim_throttles_total=8 reclaimed_pages_total{direct}=5 reclaimed_pages_total{kswapd}=4");
-}
-
-TEST_F(LinuxOom, HasReclaimedAndRefaultedPages) {
-  EXPECT_EQ(words("workingset_refault_anon 1\nworkingset_refault_file 2\nnr_throttled_written 3\npswpin 4\npswpout 5\n"
-                  "pgscan_anon 6\npgscan_file 7\npgsteal_anon 8\npgsteal_file 9\nzswpin 10\nzswpout 11\nzswpwb 12\n"),
-            "lru_reclaimed_pages_total{anon}=8 lru_reclaimed_pages_total{file}=9 lru_scanned_pages_total{anon}=6 "
-            "lru_scanned_pages_total{file}=7 paged_pages_total{swap,in}=4 paged_pages_total{swap,out}=5 "
-            "refaulted_pages_total{anon}=1 refaulted_pages_total{file}=2 throttled_written_pages_total=3 "
-            "zswap_pages_total{in}=10 zswap_pages_total{out}=11 zswap_pages_total{writeback}=12");
-}
 
 TEST_F(LinuxOom, HasTheTimeLostToInputAndOutput) {
   RawBytes raw;
@@ -100,26 +67,14 @@ TEST_F(LinuxOom, LeavesOutWhatAKernelDoesNotCount) {
   EXPECT_EQ(words("oom_kill 2\n", "irq total=3\nmost total=x\n"), "oom_kills_total=2") << "kinds that are yet to come";
 }
 
-TEST_F(LinuxOom, CountsOnlyTheFirstOfTwoLines) {
-  EXPECT_EQ(
-      words("oom_kill 1\noom_kill 2\nallocstall_dma 3\nallocstall_dma 4\n", "some total=1000000\nsome total=5000000\n"),
-      "allocation_stalls_total{DMA}=3 oom_kills_total=1 pressure_stall_seconds_total{some}=1");
-}
-
 TEST_F(LinuxOom, SaysWhatIsWrongWhere) {
   expect_refused("", "", kCountersFile, 0);
   expect_refused("nr_free_pages 5\n", "", kCountersFile, 16);
-  for (const char* number : {"", "x", "-1", "18446744073709551616", "1 2", "1.5"}) {
-    for (const std::string key : {"oom_kill", "allocstall_normal", "pgscan_direct"}) {
-      expect_refused("drop_slab 1\n" + key + " " + number + "\n", "", kCountersFile, 12);
-    }
+  for (const std::string key : {"oom_kill", "allocstall_normal", "pgscan_direct"}) {
+    expect_refused("drop_slab 1\n" + key + " x\n", "", kCountersFile, 12);
   }
   expect_refused("oom_kill 1\noom_kill 2", "", kCountersFile, 11);
-  const std::string some = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
-  for (const char* line : {"full\n", "full avg10=0.00\n", "full total=\n", "full total=-1\n", "full total=x\n",
-                           "full total= 5\n", "full total=18446744073709551616\n", "full total=1", "f"}) {
-    expect_refused("oom_kill 1\n", some + line, kPressureFile, some.size());
-  }
+  expect_refused("oom_kill 1\n", "some total=0\nfull total=1", kPressureFile, 13);
 }
 
 TEST_F(LinuxOom, NeverLooksForAFileAgainThatTheKernelDoesNotHave) {
@@ -142,45 +97,6 @@ TEST_F(LinuxOom, IsNotPresentInAKernelThatCountsNoEvents) {
   MemoryTypeList list;
   EXPECT_TRUE(fails(refresh(reader, view, list, 1),
                     {.code = ErrorCode::kNotPresent, .path = kCountersFile, .detail = "CONFIG_VM_EVENT_COUNTERS"}));
-}
-
-TEST_F(LinuxOom, LosesNothingByAReadThatFailedOnce) {
-  PreparedKernelView view(OperatingSystem::kLinux);
-  view.contents[kCountersFile] = {"oom_kill 3\n"};
-  view.contents[kPressureFile] = {"some total=1\n"};
-  SourceReader reader(source());
-  MemoryTypeList list;
-  ASSERT_TRUE(refresh(reader, view, list, 1));
-  view.failures[kPressureFile] = EIO;
-  EXPECT_TRUE(fails(refresh(reader, view, list, 2), {.path = kPressureFile}));
-  view.failures.clear();
-  ASSERT_TRUE(refresh(reader, view, list, 3));
-  EXPECT_EQ(statistics_of(reader.staging).size(), 2U);
-}
-
-// ---- this machine's kernel -----------------------------------------------------------------------------------------------
-
-using LiveOom = LiveSource<source>;
-
-TEST_F(LiveOom, CountsTheKillOfAProcessThatTookTooMuch) {
-  ASSERT_TRUE(refreshes());
-  auto before = statistics_of(reader_.staging);
-  if (!before.contains("oom_kills_total")) GTEST_SKIP() << "this kernel does not count kills";
-  const auto mounted = mounted_hierarchy();
-  if (!mounted) GTEST_SKIP() << "no hierarchy below /sys/fs/cgroup has the memory controller";
-  constexpr std::size_t kLimit = 8U << 20U;
-  const LiveGroup group(mounted->root + "/memstat-oom-test-" + std::to_string(::getpid()));
-  if (!group.is_made() ||
-      !group.write(mounted->is_version_1 ? "memory.limit_in_bytes" : "memory.max", std::to_string(kLimit))) {
-    GTEST_SKIP() << "cannot make a control group with a memory limit: not root, or no memory controller here";
-  }
-  group.write(mounted->is_version_1 ? "memory.swappiness" : "memory.swap.max", "0");
-  Eater glutton(group, 8 * kLimit);
-  if (!glutton.is_in_group()) GTEST_SKIP() << "processes cannot be moved into the control group";
-  if (glutton.has_eaten()) GTEST_SKIP() << "the kernel did not kill a process above its group's limit";
-  EXPECT_EQ(glutton.wait(), SIGKILL);
-  ASSERT_TRUE(refreshes());
-  EXPECT_GE(statistics_of(reader_.staging)["oom_kills_total"], before["oom_kills_total"] + 1);
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory of the per-CPU allocator from handwritten text. Captured and live kernels: tests/guests/checker.py.
 #include "core/query.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
-#include "tests/support/result_checks.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/stream_builder.h"
 #include "tests/support/test.h"
@@ -51,20 +49,6 @@ TEST_F(Percpu, TakesTheGlobalStatisticsAndNotThoseOfAChunk) {
                   "Per Chunk Stats:\n nr_alloc : 4\n"),
             "1024/-/-/-/-");
   EXPECT_EQ(words("Percpu: 1 kB\n", " nr_alloc : 7\n nr_alloc : 9\n new : 4\nPer Chunk Stats:\n"), "1024/-/7/-/-");
-}
-
-TEST_F(Percpu, RefusesATextWithoutTheLineOrWithoutANumber) {
-  for (const auto& [text, offset] : {std::pair<const char*, std::uint64_t>{"", 0},
-                                     {"MemTotal: 1 kB\n", 15},
-                                     {"Percpu: x kB\n", 0},
-                                     {"A: 1\nPercpu: 18446744073709551615 kB\n", 5},
-                                     {"A: 1\nPercpu: 10", 5},
-                                     {"Percpu:", 0}}) {
-    raw_.parts[0].assign(text);
-    EXPECT_TRUE(
-        fails(parse_bytes(source(), raw_, staging_), {.code = ErrorCode::kData, .path = "/proc/meminfo", .offset = offset}))
-        << text;
-  }
 }
 
 TEST_F(Percpu, IsNotPresentOnKernelsBefore420) {

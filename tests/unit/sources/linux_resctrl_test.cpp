@@ -2,7 +2,6 @@
 // Memory bandwidth and cache occupancy by resource group, from handwritten text and a capture made after the kernel's
 // documentation.
 #include "core/query.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/staged_statistics.h"
@@ -57,13 +56,6 @@ class Resctrl : public testing::Test {
   SourceReader reader_{source()};
 };
 
-TEST_F(Resctrl, ReportsOccupancyAndTrafficOfTheDefaultGroup) {
-  EXPECT_EQ(words(), (Words{{"resctrl_cache_occupancy_bytes{/,0}", 4096},
-                            {"resctrl_memory_bytes_total{/,0}", 1000},
-                            {"resctrl_local_memory_bytes_total{/,0}", 600},
-                            {"resctrl_groups_left_out", 0}}));
-}
-
 TEST_F(Resctrl, GroupsHaveTheirPathsAsNamesAndDomainsTheirNumbers) {
   set("/mon_groups/web", "00", "llc_occupancy", "1\n");
   set("/batch", "01", "llc_occupancy", "2\n");
@@ -87,13 +79,6 @@ TEST_F(Resctrl, AMissingValueHasNoSeriesAndIsNever0) {
 TEST_F(Resctrl, ACpuThatMonitorsOnlyTheCacheHasNoTraffic) {
   std::erase_if(view_.contents, [](const auto& file) { return file.first.find("mbm_") != std::string::npos; });
   EXPECT_EQ(words(), (Words{{"resctrl_cache_occupancy_bytes{/,0}", 4096}, {"resctrl_groups_left_out", 0}}));
-}
-
-TEST_F(Resctrl, OtherDomainsAndFilesAreLeftAlone) {
-  view_.contents[kRoot + "/mon_data/mon_PERF_PKG_00/core_energy"] = {"1.5\n"};
-  view_.contents[kRoot + "/mon_data/mon_L3_00/mon_sub_L3_00/llc_occupancy"] = {"1\n"};
-  view_.contents[kRoot + "/schemata"] = {"L3:0=fff\n"};
-  EXPECT_EQ(words().size(), 4U);
 }
 
 TEST_F(Resctrl, SaysThatItIsNotMounted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The files of /sys/kernel/slab of handwritten kernels: which are read when, and how. Captured and live
-// kernels: linux_slab_sysfs_kernels_test.cpp.
+// The files of /sys/kernel/slab of handwritten kernels: which are read when, and how. Captured and live kernels:
+// tests/guests/checker.py.
 #include "core/query.h"
 #include "tests/support/result_checks.h"
 #include "tests/support/slab_kernel.h"
@@ -80,18 +80,6 @@ class LinuxSlabSysfs : public testing::Test {
   SourceReader reader_{source()};
 };
 
-TEST_F(LinuxSlabSysfs, TakesTotalsAndFiguresByNode) {
-  kernel_.add("kmalloc-64", files("29 N0=14 N1=15\n", "1856 N0=896 N1=960\n", "5 N0=5\n", "6 N0=1 N1=5\n"));
-  kernel_.directories["kmalloc-64"]["order"] = "3\n";
-  kernel_.add("idle", files("0\n", "0\n", "0\n", "0\n"));
-  const std::string expected =
-      "kmalloc-64: slabs=29 partial_slabs=5 cpu_slabs=6 node0: held_bytes=458752 capacity=896 node1: held_bytes=491520 "
-      "capacity=960; "
-      "idle: slabs=0 partial_slabs=0 cpu_slabs=0 node0: held_bytes=0 capacity=0 node1: held_bytes=0 capacity=0";
-  EXPECT_EQ(words(), expected);
-  EXPECT_EQ(words(), expected) << "the second read";
-}
-
 TEST_F(LinuxSlabSysfs, HasNoNodesOnAKernelThatDoesNot) {
   kernel_.add("kmalloc-64", files("29\n", "1856\n", "5\n", "6\n"));
   EXPECT_EQ(words(), "kmalloc-64: slabs=29 partial_slabs=5 cpu_slabs=6");
@@ -132,15 +120,6 @@ TEST_F(LinuxSlabSysfs, OfOneNodeTakesSlabsAndSlotsFromSlabinfoWithoutTheirFiles)
   EXPECT_EQ(kernel_.calls_of("idle/partial") + kernel_.calls_of("idle/cpu_slabs"), 0U) << "a cache without slabs has none";
   kernel_.nodes = "0-1\n";
   EXPECT_TRUE(words().starts_with("a: slabs=1 partial_slabs=3 cpu_slabs=2; b")) << "which node has which is no longer known";
-}
-
-TEST_F(LinuxSlabSysfs, OfMoreNodesTheirFilesAreKept) {
-  kernel_.add("a", files("2 N0=1 N1=1\n"));
-  kernel_.nodes = "0-1\n";
-  kernel_.counts_kept = true;
-  ASSERT_TRUE(open());
-  EXPECT_EQ(kernel_.kept.size(), 4U);
-  EXPECT_EQ(kernel_.kept.count("/sys/kernel/slab/a/slabs"), 1U);
 }
 
 // The recording of a machine with one node.
@@ -260,17 +239,14 @@ TEST_F(LinuxSlabSysfs, NamesEveryCacheOfSlabinfoInItsOrderAlsoThoseWithoutFigure
 TEST_F(LinuxSlabSysfs, SaysInWhichFileOfWhichCacheSomethingIsWrong) {
   kernel_.add("first", files());
   kernel_.list("kmalloc-64");
-  for (const char* content : {"", "x\n", "-1\n", "18446744073709551616\n", "5 N0=\n", "5 N=5\n", "5 N0=5 N1=-1\n",
-                              "5 N0=5x\n", "5 Nx=5\n", "5 N0=99999999999999999999\n", "\xFF\n"}) {
+  for (const char* content : {"", "x\n", "18446744073709551616\n", "5 N0=\n", "5 N0=5 N1=-1\n"}) {
     for (const char* file : {"slabs", "total_objects", "partial", "cpu_slabs"})
       expect_refused(file, content, "expected a number");
   }
   expect_refused("slabs", "5 N1024=5\n", "has a node above 1023");
   expect_refused("total_objects", "5 N18446744073709551615=5\n", "has a node above 1023");
   expect_refused("slabs", "5 N0=18446744073709551615\n", "reports a cache of more than 2^64 bytes");
-  for (const char* order : {"", "x\n", "21\n", "64\n", "-1\n", "18446744073709551616\n"}) {
-    expect_refused("order", order, "not the order of a slab");
-  }
+  for (const char* order : {"x\n", "21\n"}) expect_refused("order", order, "not the order of a slab");
 }
 
 TEST_F(LinuxSlabSysfs, RefusesFiguresOfACpuThatTheMachineDoesNotHave) {
@@ -279,18 +255,6 @@ TEST_F(LinuxSlabSysfs, RefusesFiguresOfACpuThatTheMachineDoesNotHave) {
   kernel_.list("kmalloc-64");
   expect_refused("alloc_fastpath", "5 C0=1 C2=4\n", "has a CPU that this machine does not have");
   expect_refused("alloc_fastpath", "5 C0=1 C1=-4\n", "expected a number of at most 64 bits");
-}
-
-TEST_F(LinuxSlabSysfs, TakesTheLargestNumbersAndWordsOfLaterKernels) {
-  kernel_.add("kmalloc-64", files("18446744073709551615 N0=4503599627370495 later=1 N1023=1 N1022=2 (new)\n",
-                                  "18446744073709551615 N0=18446744073709551615\n"));
-  ASSERT_TRUE(read_source(reader_, kernel_));
-  ASSERT_TRUE(parse_source(reader_));
-  const StagedType& type = reader_.staging.types()[0];
-  EXPECT_EQ(type.figures[Field::kSlabs], ~std::uint64_t{0});
-  const Staging& staging = reader_.staging;
-  EXPECT_EQ(staging.node_figure(type, NodeField::kHeldBytes, 0), 18446744073709547520U);
-  EXPECT_EQ(staging.node_figure(type, NodeField::kTotalObjects, 0), ~std::uint64_t{0});
 }
 
 // ---- which files are read when -------------------------------------------------------------------------------------------
@@ -310,15 +274,6 @@ TEST_F(LinuxSlabSysfs, KeepsItsFilesOpenThroughTheLossOfPrivileges) {
     looks += kernel_.calls_of(kDirectory) != 0 ? 1 : 0;
   }
   EXPECT_EQ(looks, 1U) << "once it is clear that new files cannot be opened, no read looks for any";
-}
-
-TEST_F(LinuxSlabSysfs, DoesNotLookForNewCachesWhereTheDirectoryCannotBeListed) {
-  kernel_.add("a", files());
-  ASSERT_TRUE(open());
-  kernel_.failures[std::string(kDirectory)] = EACCES;
-  kernel_.calls.clear();
-  for (int read = 0; read < 200; ++read) ASSERT_TRUE(read_source(reader_, kernel_));
-  EXPECT_EQ(kernel_.calls_of(kDirectory), 1U);
 }
 
 TEST_F(LinuxSlabSysfs, FindsNewCachesAtTheNextReadWhileItMay) {
@@ -376,11 +331,6 @@ TEST_F(LinuxSlabSysfs, SaysWhatToDoWithoutPrivileges) {
   }
   kernel_.failures.clear();
   EXPECT_TRUE(open());
-}
-
-TEST_F(LinuxSlabSysfs, IsNotPresentWhereTheDirectoryIsNot) {
-  kernel_.list("a");
-  EXPECT_TRUE(fails(open(), ErrorCode::kNotPresent));
 }
 
 // ---- counting objects ----------------------------------------------------------------------------------------------------
