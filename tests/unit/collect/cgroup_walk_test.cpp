@@ -95,13 +95,6 @@ TEST_F(ControlGroups, ThreadsAreReadWhereTheirControllerWasHandedDown) {
   EXPECT_EQ(words(), " v2: /a=5 /b=5, 0 left out") << "of a kernel without the controller";
 }
 
-TEST_F(ControlGroups, OfVersion1IncludeTheRoot) {
-  for (const char* group : {"", "/b", "/a", "/a/y"}) make1(std::string("/memory") + group);
-  write("/cpu/x/cpu.shares", "1\n");
-  EXPECT_EQ(words(), "/memory v1: /=7 /a=7 /b=7 /a/y=7, 0 left out");
-  EXPECT_EQ(words(), "/memory v1: /=7 /a=7 /b=7 /a/y=7, 0 left out");
-}
-
 TEST_F(ControlGroups, AreFoundWhereverTheMemoryControllerIs) {
   EXPECT_EQ(read().error().code, ErrorCode::kNotPresent);
   std::filesystem::create_directories(directory_.file("sys/fs/cgroup"));
@@ -128,15 +121,6 @@ TEST_F(ControlGroups, AreFoundWhereverTheMemoryControllerIs) {
   make2("");
   make2("/a");
   EXPECT_EQ(words(), " v2: /=5 /a=5, 0 left out");
-}
-
-TEST_F(ControlGroups, MayBeNoneAtAll) {
-  make_root2();
-  EXPECT_EQ(words(), " v2:, 0 left out");
-  make2("/late");
-  EXPECT_EQ(words(), " v2: /late=5, 0 left out");
-  remove("/late");
-  EXPECT_EQ(words(), " v2:, 0 left out");
 }
 
 TEST_F(ControlGroups, WithoutMemoryControllerAreNoneAndNotLookedInto) {
@@ -329,18 +313,6 @@ TEST_F(ControlGroups, PressureAndSwapAreReadInTurnAndElseAsTheyWere) {
   EXPECT_EQ(bundle_.view().find("/b/memory.pressure"), std::string_view::npos);
 }
 
-TEST_F(ControlGroups, WithoutPressureHaveTheirOtherFiles) {
-  make_root2();
-  make2("/a");
-  write("/a/memory.pressure", "some total=0\n");
-  write("/a/cgroup.stat", "nr_dying_descendants 0\n");
-  EXPECT_EQ(words(), " v2: /a=7, 0 left out");
-  view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EIO}};
-  EXPECT_FALSE(read());
-  view_->failures = {{"/sys/fs/cgroup/a/memory.pressure", EOPNOTSUPP}};  // psi=0
-  EXPECT_EQ(words(), " v2: /a=6, 0 left out");
-}
-
 TEST_F(ControlGroups, FilesThatNoGroupHasAreLookedForOnce) {
   make_root2();
   make2("/a");
@@ -371,6 +343,15 @@ class LiveControlGroups : public ControlGroups {
     }
     return "none";
   }
+  /// The number of reads of a file in this many reads of all groups.
+  int reads_of(const std::string& file, int reads) {
+    int seen = 0;
+    view_->before = [&, path = "/sys/fs/cgroup" + file](std::string_view about) { seen += about == path ? 1 : 0; };
+    for (int i = 0; i < reads; ++i) EXPECT_NE(content_of("/a/memory.stat"), "none");
+    view_->before = nullptr;
+    return seen;
+  }
+  void count_kills(const std::string& kills) { write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n"); }
   std::uint64_t set_ = 0;
 };
 
@@ -426,102 +407,38 @@ TEST_F(LiveControlGroups, AreNotListedWhileTheyAreTheSame) {
   }
 }
 
-/// How many of the reads see the new content of memory.stat.
-class PartsOfControlGroups : public LiveControlGroups {
- protected:
-  int reads_of_parts(int reads, const std::function<void(const std::string&)>& change) {
-    int seen = 0;
-    for (int i = 0; i < reads; ++i) {
-      const std::string text = std::to_string(++number_) + "\n";
-      write("/a/memory.stat", "anon " + text);
-      change(text);
-      seen += content_of("/a/memory.stat") == "anon " + text ? 1 : 0;
-    }
-    return seen;
-  }
-  void SetUp() override {
-    LiveControlGroups::SetUp();
-    make_root2();
-    make2("/a");
-  }
-  int number_ = 1;
-};
-
-TEST_F(PartsOfControlGroups, AreReadAtEachFourthRead) {
-  const auto change_nothing = [](const std::string&) {};
-  EXPECT_EQ(reads_of_parts(1, change_nothing), 1) << "the first read";
-  EXPECT_EQ(reads_of_parts(8, change_nothing), 2);
-  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.current", text); }), 2);
-  EXPECT_EQ(reads_of_parts(8, [&](const std::string& text) { write("/a/memory.events", "max " + text); }), 2);
+TEST_F(LiveControlGroups, TheirPartsAreReadAtEachFourthRead) {
+  make_root2();
+  make2("/a");
+  EXPECT_EQ(reads_of("/a/memory.stat", 1), 1) << "the first read";
+  EXPECT_EQ(reads_of("/a/memory.stat", 8), 2);
   state_ = {};
   bundle_ = {};
-  EXPECT_EQ(reads_of_parts(1, change_nothing), 1) << "a first read";
-}
-
-TEST_F(PartsOfControlGroups, AreReadAtEachEighthReadWithoutALimit) {
-  for (const char* file : {"/a/memory.max", "/a/memory.high"}) write(file, "max\n");
-  ASSERT_NE(content_of("/a/memory.stat"), "none");
-  EXPECT_EQ(reads_of_parts(16, [&](const std::string& text) { write("/a/memory.current", text); }), 2);
+  EXPECT_EQ(reads_of("/a/memory.stat", 1), 1) << "a first read";
 }
 
 TEST_F(LiveControlGroups, OfVersion1KillsAreReadWhenTheKernelHasCountedOneAndElseWithinFourReads) {
-  constexpr std::string_view kKills = "/a/memory.oom_control";
-  const auto count = [&](const std::string& kills) {
-    write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n");
-  };
-  const auto write_kills = [&](const std::string& kills) {
-    write("/memory/a/memory.oom_control", "oom_kill " + kills + "\n");
-  };
+  const std::string kills = "/memory/a/memory.oom_control";
   make1("/memory");
   make1("/memory/a");
-  count("1");
-  for (int i = 0; i < 3; ++i) ASSERT_NE(content_of(kKills), "none");
-  count("2");
-  write_kills("2");
-  EXPECT_EQ(content_of(kKills), "oom_kill 2\n");
-  write_kills("3");
-  EXPECT_EQ(content_of(kKills), "oom_kill 3\n") << "the group counts after the kernel";
-  int seen = 0;
-  for (int kills = 4; kills < 4 + 8; ++kills) {
-    write_kills(std::to_string(kills));
-    seen += content_of(kKills) == "oom_kill " + std::to_string(kills) + "\n" ? 1 : 0;
-  }
-  EXPECT_EQ(seen, 2) << "each fourth";
+  count_kills("1");
+  static_cast<void>(reads_of(kills, 3));
+  count_kills("2");
+  EXPECT_EQ(reads_of(kills, 2), 2) << "the group counts after the kernel";
+  EXPECT_EQ(reads_of(kills, 8), 2);
   write_text(directory_.file("proc/vmstat"), "nr_free_pages 1\n");  // before 4.13
-  ASSERT_NE(content_of(kKills), "none");
-  write_kills("99");
-  EXPECT_EQ(content_of(kKills), "oom_kill 99\n");
+  static_cast<void>(reads_of(kills, 1));
+  EXPECT_EQ(reads_of(kills, 3), 3);
 }
 
 TEST_F(LiveControlGroups, OfVersion1LimitsAndHitsOfSwapAreReadAtEachEighthRead) {
   make1("/memory");
   make1("/memory/a");
-  const auto seen_in_16_reads = [&](const std::string& file) {
-    int seen = 0;
-    for (int i = 0; i < 16; ++i) {
-      const std::string text = std::to_string(100 + i) + "\n";
-      write("/memory/a/" + file, text);
-      seen += content_of("/a/" + file) == text ? 1 : 0;
-    }
-    return seen;
-  };
   write("/memory/a/memory.memsw.usage_in_bytes", "1\n");
   write("/memory/a/memory.memsw.failcnt", "1\n");
   ASSERT_EQ(content_of("/a/memory.memsw.failcnt"), "1\n");
-  EXPECT_EQ(seen_in_16_reads("memory.memsw.failcnt"), 2);
-  EXPECT_EQ(seen_in_16_reads("memory.memsw.usage_in_bytes"), 4);
-}
-
-TEST_F(LiveControlGroups, KeepTheirTurnsWhicheverOthersComeAndGo) {
-  make_root2();
-  make2("/z");
-  ASSERT_NE(content_of("/z/memory.stat"), "none");
-  write("/z/memory.stat", "anon 5\n");
-  int reads = 0;
-  for (; content_of("/z/memory.stat") != "anon 5\n"; ++reads) {
-    ASSERT_LT(reads, 3);
-    make2("/g" + std::to_string(reads));
-  }
+  EXPECT_EQ(reads_of("/memory/a/memory.memsw.failcnt", 16), 2);
+  EXPECT_EQ(reads_of("/memory/a/memory.memsw.usage_in_bytes", 16), 4);
 }
 
 class SleepingControlGroups : public LiveControlGroups {
@@ -535,18 +452,9 @@ class SleepingControlGroups : public LiveControlGroups {
     make1(kGroup);
     limit("9223372036854771712\n");
   }
-  void count_kills(const std::string& kills) { write_text(directory_.file("proc/vmstat"), "oom_kill " + kills + "\n"); }
   void limit(const std::string& bytes) { write(std::string(kGroup) + "/memory.limit_in_bytes", bytes); }
   void use(const std::string& bytes) { write(std::string(kGroup) + "/memory.usage_in_bytes", bytes); }
-  /// The number of reads of this file of the group in this many reads of all groups.
-  int reads_of(const std::string& file, int reads) {
-    int seen = 0;
-    const std::string path = "/sys/fs/cgroup" + std::string(kGroup) + "/" + file;
-    view_->before = [&](std::string_view about) { seen += about == path ? 1 : 0; };
-    for (int i = 0; i < reads; ++i) EXPECT_NE(content_of("/a/memory.failcnt"), "none");
-    view_->before = nullptr;
-    return seen;
-  }
+  int reads_of(const std::string& file, int reads) { return LiveControlGroups::reads_of(kGroup + ("/" + file), reads); }
 };
 
 TEST_F(SleepingControlGroups, AreAskedForTheirUsageAtEachSecondReadAndForTheRestAtEachSixteenth) {
@@ -591,20 +499,11 @@ TEST_F(SleepingControlGroups, AreNoneThatHaveALimit) {
 TEST_F(LiveControlGroups, OfVersion1WithoutALimitCountNoHits) {
   make1("/memory");
   make1("/memory/a");
-  const auto write_hits = [&](const std::string& hits) { write("/memory/a/memory.failcnt", hits); };
   EXPECT_EQ(content_of("/a/memory.failcnt"), "1\n");
-  write_hits("2\n");
-  EXPECT_EQ(content_of("/a/memory.failcnt"), "2\n") << "it has a limit";
+  EXPECT_EQ(reads_of("/memory/a/memory.failcnt", 4), 4) << "it has a limit";
   write("/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_EQ(content_of("/a/memory.limit_in_bytes"), "1\n");
-  EXPECT_EQ(content_of("/a/memory.limit_in_bytes"), "9223372036854771712\n") << "the fourth";
-  int seen = 0;
-  for (int i = 0; i < 16; ++i) {
-    const std::string hits = std::to_string(3 + i) + "\n";
-    write_hits(hits);
-    seen += content_of("/a/memory.failcnt") == hits ? 1 : 0;
-  }
-  EXPECT_EQ(seen, 2) << "each eighth";
+  for (int reads = 0; content_of("/a/memory.limit_in_bytes") == "1\n"; ++reads) ASSERT_LT(reads, 4);
+  EXPECT_EQ(reads_of("/memory/a/memory.failcnt", 16), 2) << "each eighth";
 }
 
 TEST_F(LiveControlGroups, OfVersion1CountMemoryOfSocketsOnceItWasLimited) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/collect/file_bundle.h"
 
-#include "tests/support/fake_kernel_view.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -62,19 +61,6 @@ TEST(FileBundle, LastBundleHasTheFileOfThingsThatComeInTheSameOrder) {
   EXPECT_EQ(other.content_of("b"), "");
   EXPECT_EQ(other.content_of("b"), "") << "out of step for good";
   EXPECT_EQ(LastBundle("", "wanted").content_of("a"), "");
-}
-
-TEST(FileBundle, KeepsWhatItHasWhenAFileCannotBeRead) {
-  FakeKernelView view(OperatingSystem::kLinux);
-  view.set("/there", "content");
-  Buffer bundle;
-  Buffer scratch;
-  FileBundleWriter writer(bundle, scratch);
-  EXPECT_FALSE(writer.add_file(view, "/not/there"));
-  EXPECT_TRUE(writer.add_file(view, "/there"));
-  EXPECT_FALSE(writer.add_sysctl(view, "no.such"));
-  bool is_cut = true;
-  EXPECT_EQ(records_of(bundle.view(), is_cut), (std::map<std::string, std::string>{{"/there", "content"}}));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "tests/support/fake_kernel_view.h"
 #include "tests/support/manual_clock.h"
-#include "tests/support/result_checks.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -36,15 +35,6 @@ TEST_F(ListedFiles, AreReadInTheirOrderAndFollowedByAnEnd) {
   view_.set("/a", "1");
   for (const char* path : {"/b", "/a"}) ASSERT_TRUE(list_file(view_, ListTime::kWhenOpened, path, list_));
   EXPECT_EQ(read_all([](std::string_view, ErrorCode) { return true; }), "/b=2 /a=1 end=\n ");
-}
-
-TEST_F(ListedFiles, AreNotListedWhenASourceThatOpensCannotKeepThem) {
-  EXPECT_EQ(list_file(view_, ListTime::kWhenOpened, "/absent", list_).error().code, ErrorCode::kNotPresent);
-  view_.fail("/secret", EACCES);
-  EXPECT_EQ(list_file(view_, ListTime::kWhenOpened, "/secret", list_).error().code, ErrorCode::kPermission);
-  EXPECT_TRUE(list_.empty());
-  EXPECT_TRUE(list_file(view_, ListTime::kWhenRead, "/absent", list_)) << "that is seen when it is read";
-  EXPECT_EQ(list_, FileList{"/absent"});
 }
 
 TEST_F(ListedFiles, ThatCannotBeReadAreLeftOutOnlyWhereTheSourceSaysSo) {
@@ -98,22 +88,6 @@ TEST_F(KnownFiles, AreThoseThatTheKernelHas) {
   }
 }
 
-TEST_F(KnownFiles, ThatFailNowAreListedWhereReadingCanSayWhy) {
-  view_.set("/a", "1");
-  view_.fail("/b", EIO);
-  EXPECT_EQ(list(ListTime::kWhenOpened), "/a\n") << "cannot be kept open";
-  EXPECT_EQ(list(ListTime::kWhenRead), "/a\n/b\n");
-  EXPECT_NE(read().find("/b"), std::string::npos);
-}
-
-TEST_F(KnownFiles, ThatAreAllAbsentAreTheErrorOfTheFirst) {
-  for (const ListTime when : {ListTime::kWhenOpened, ListTime::kWhenRead}) {
-    EXPECT_TRUE(
-        fails(list_known_files(view_, when, kPaths, {}, scratch_, list_), {.code = ErrorCode::kNotPresent, .path = "/a"}));
-    EXPECT_TRUE(list_.empty());
-  }
-}
-
 TEST_F(KnownFiles, ThatGoAreLeftOutWhileAnyIsThere) {
   for (const char* path : {"/a", "/b", "/c"}) view_.set(path, path + 1);
   ASSERT_EQ(list(ListTime::kWhenOpened), "/a\n/b\n/c\n");
@@ -147,27 +121,6 @@ TEST_F(KnownFiles, ThatComeLaterAreFoundAtEveryFourthRead) {
   list_.clear();
   look_for_known_files(view_, kReadsBetweenLooks, kPaths, scratch_, list_);
   EXPECT_EQ(lines(), "/a\n/b\n/c\n");
-}
-
-TEST_F(KnownFiles, OfABundleThatIsCutShortAreKnownAsSuch) {
-  for (const char* path : {"/a", "/b", "/c"}) view_.set(path, "12");
-  ASSERT_EQ(list(ListTime::kWhenOpened), "/a\n/b\n/c\n");
-  EXPECT_EQ(read(), "12 12 12 ");
-  std::array<std::optional<std::string_view>, 3> contents;
-  for (std::size_t size = bundle_.size(); size-- > 0;) {
-    EXPECT_FALSE(find_contents(bundle_.view().substr(0, size), kPaths, contents)) << size;
-  }
-}
-
-TEST(ComponentAfter, FollowsThePrefix) {
-  std::string_view rest = "x";
-  EXPECT_EQ(component_after("/a/b/c/d", "/a/", rest), "b");
-  EXPECT_EQ(rest, "c/d");
-  EXPECT_EQ(component_after("/a/b", "/a/", rest), "b");
-  EXPECT_EQ(rest, "");
-  EXPECT_EQ(component_after("/a/node12/x", "/a/node", rest), "12");
-  EXPECT_EQ(component_after("/b/c", "/a/", rest), "");
-  EXPECT_EQ(component_after("", "/a/", rest), "");
 }
 
 // ---- settings ------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The node of an address: on made-up machines, in captures, and on this machine, compared with its other files.
+// The node of an address on made-up machines.
 #include "core/collect/memory_blocks.h"
 
 #include "tests/support/fixtures.h"
@@ -23,12 +23,12 @@ class MemoryBlocks : public testing::Test {
     view_.emplace(directory_.path());
   }
   void write(const std::string& path, const std::string& text) { write_text(directory_.file(path), text); }
-  void block(std::uint64_t number, const std::vector<int>& nodes, const std::string& state = "online") {
+  void block(std::uint64_t number, const std::vector<int>& nodes) {
     const std::string directory = "sys/devices/system/memory/memory" + std::to_string(number);
     char index[32];
     std::snprintf(index, sizeof index, "%08llx\n", static_cast<unsigned long long>(number));
     write(directory + "/phys_index", index);
-    write(directory + "/state", state + "\n");
+    write(directory + "/state", "online\n");
     for (const int node : nodes) write(directory + "/node" + std::to_string(node) + "/x", "");
   }
   void blocks() { write("sys/devices/system/memory/block_size_bytes", "8000000\n"); }
@@ -61,15 +61,6 @@ TEST_F(MemoryBlocks, HaveTheNodeOfAnAddress) {
   EXPECT_EQ(where(kBlock - 1), "node 0 block 0-7ffffff online");
   EXPECT_EQ(where(32 * kBlock - 1), "node 0 block f8000000-ffffffff online");
   EXPECT_EQ(where(32 * kBlock), "node 1 block 100000000-107ffffff online");
-}
-
-TEST_F(MemoryBlocks, MayBeOffline) {
-  blocks();
-  block(0, {0});
-  block(1, {3}, "offline");
-  block(2, {3}, "going-offline");
-  EXPECT_EQ(where(kBlock), "node 3 block 8000000-fffffff offline");
-  EXPECT_EQ(where(2 * kBlock), "node 3 block 10000000-17ffffff offline");
 }
 
 TEST_F(MemoryBlocks, HaveHolesAndAnEnd) {
@@ -117,11 +108,6 @@ TEST_F(MemoryBlocks, AreNotThereInEveryKernelButZonesAre) {
   EXPECT_THAT(where(0x2000000), HasSubstr("beyond the end of memory, 0x1ffffff"));
 }
 
-TEST_F(MemoryBlocks, CanBeMissingAltogether) {
-  EXPECT_THAT(where(0), HasSubstr("/proc/zoneinfo: "));
-  EXPECT_EQ(code_, ErrorCode::kNotPresent);
-}
-
 TEST_F(MemoryBlocks, WithNonsenseAreRefused) {
   for (const std::string size : {"", "0\n", "-1\n", "0x1000\n", "10000000000000000\n", "xyz\n"}) {
     write("sys/devices/system/memory/block_size_bytes", size);
@@ -140,58 +126,6 @@ TEST_F(MemoryBlocks, WithNonsenseAreRefused) {
     EXPECT_THAT(where(kBlock), HasSubstr("/proc/zoneinfo"));
     EXPECT_EQ(code_, ErrorCode::kData) << text;
   }
-}
-
-TEST_F(MemoryBlocks, PassOnWhatCannotBeRead) {
-  blocks();
-  block(0, {0, 1});
-  write("proc/zoneinfo", zone(0, "A", 0, 10));
-  const std::string directory = "/sys/devices/system/memory";
-  for (const std::string& path : {directory + "/block_size_bytes", directory + "/memory0", directory + "/memory0/phys_index",
-                                  directory + "/memory0/state", std::string("/proc/zoneinfo")}) {
-    view_->failures = {{path, EIO}};
-    EXPECT_THAT(where(0), HasSubstr(path + ": "));
-    EXPECT_EQ(code_, ErrorCode::kIo) << path;
-  }
-}
-
-TEST(MemoryBlocksOfCaptures, AreFoundByTheirZones) {
-  const auto view = open_fixture("linux-7.2-2cpu-2nodes-pools.tar.zst");
-  const auto low = find_memory_block(*view, 0x1000);
-  ASSERT_TRUE(low) << to_string(low.error());
-  EXPECT_EQ(low->node, 0U);
-  Buffer zones;
-  ASSERT_TRUE(view->read_file("/proc/zoneinfo", zones));
-  // The last page of node 1, by the kernel itself.
-  const std::string_view text = zones.view().substr(zones.view().find("Node 1"));
-  const std::string_view at = text.substr(text.find("start_pfn:") + 10);
-  const auto first = std::stoull(std::string(at.substr(0, at.find('\n'))));
-  const auto high = find_memory_block(*view, first * 4096);
-  ASSERT_TRUE(high) << to_string(high.error());
-  EXPECT_EQ(high->node, 1U);
-}
-
-TEST(MemoryBlocksLive, AreWhereTheKernelListsItsMemory) {
-  const auto view = make_live_kernel_view();
-  if (!view) GTEST_SKIP() << "there is no view of this system's kernel";
-  std::ifstream resources("/proc/iomem");
-  std::size_t checked = 0;
-  for (std::string line; std::getline(resources, line);) {
-    unsigned long long first = 0;
-    unsigned long long last = 0;
-    if (line.find("System RAM") == std::string::npos || std::sscanf(line.c_str(), "%llx-%llx", &first, &last) != 2) continue;
-    if (last == 0) continue;  // the kernel shows zeros to all but root
-    for (const unsigned long long address : {first, last}) {
-      const auto found = find_memory_block(**view, address);
-      if (!found && !std::ifstream("/sys/devices/system/memory/block_size_bytes")) continue;  // a zone may begin later
-      ASSERT_TRUE(found) << std::hex << address << ": " << to_string(found.error());
-      EXPECT_LE(found->first, address);
-      EXPECT_GE(found->last, address);
-      ++checked;
-    }
-  }
-  if (checked == 0) GTEST_SKIP() << "/proc/iomem shows only root where memory is, and only on Linux";
-  EXPECT_FALSE(find_memory_block(**view, ~std::uint64_t{0} >> 4U)) << "no machine has memory there";
 }
 
 }  // namespace

@@ -48,19 +48,5 @@ TEST_F(SlabCountsTest, OneNodeIsNumberZeroOrAKernelWithoutNodes) {
   }
 }
 
-TEST_F(SlabCountsTest, AreReadWithoutPrivilegesFromFilesThatAreKept) {
-  kernel_.nodes = "0\n";
-  ASSERT_TRUE(keep_slab_counts_open(kernel_));
-  kernel_.has_privileges = false;
-  ASSERT_TRUE(counts_.read(kernel_));
-  ASSERT_TRUE(counts_.find("b"));
-  EXPECT_EQ(counts_.slabs(), "1 N0=1\n");
-}
-
-TEST_F(SlabCountsTest, FailWithSlabinfo) {
-  kernel_.failures["/proc/slabinfo"] = EACCES;
-  EXPECT_FALSE(counts_.read(kernel_));
-}
-
 }  // namespace
 }  // namespace memstat

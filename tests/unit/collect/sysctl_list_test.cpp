@@ -99,18 +99,6 @@ TEST_F(ListedSysctls, ThatAreSettingsAreReadAgainAfterAFailure) {
   EXPECT_EQ(names(), "max.a b ");
 }
 
-TEST_F(ListedSysctls, ThatFailOtherwiseAreErrors) {
-  kernel_.set_u32("a.b", 1);
-  kernel_.failures["a.b"] = EPERM;
-  EXPECT_EQ(list({"a.b"}).error().code, ErrorCode::kPermission);
-  kernel_.failures.clear();
-  ASSERT_TRUE(list({"a.b"}));
-  kernel_.failures["a.b"] = EIO;
-  const auto result = read();
-  ASSERT_TRUE(fails(result, {.path = "sysctl x", .system_errno = EIO}));
-  EXPECT_EQ(result.error().detail, "a.b");
-}
-
 TEST_F(ListedSysctls, ThatWereCutShortOrHoldSomethingElseAreKnownAsSuch) {
   kernel_.set_u32("bad", 1);
   ASSERT_TRUE(list({"bad"}));
@@ -163,19 +151,6 @@ TEST(SysctlAmount, IsNothingBelowZero) {
   EXPECT_EQ(sysctl_amount("\xff"), 0U);
   EXPECT_EQ(sysctl_amount(SysctlKernel::bytes_of(std::int32_t{2147483647})), 2147483647U);
   EXPECT_EQ(sysctl_amount("abc"), std::nullopt);
-}
-
-TEST(TakeSysctl, FindsNumbersInAnyOrder) {
-  std::array<KeyedNumber, 3> numbers{{{"a", {}}, {"b", {}}, {"c", {}}}};
-  std::size_t cursor = 0;
-  for (const char* name : {"b", "c", "a", "other"}) {
-    EXPECT_TRUE(take_sysctl(name, std::string(1, name[0]), sysctl_number, numbers, cursor)) << name;
-  }
-  EXPECT_EQ(numbers[0].value, 'a');
-  EXPECT_EQ(numbers[1].value, 'b');
-  EXPECT_EQ(numbers[2].value, 'c');
-  numbers[1].value.reset();
-  EXPECT_FALSE(take_sysctl("b", "123", sysctl_number, numbers, cursor));
 }
 
 }  // namespace

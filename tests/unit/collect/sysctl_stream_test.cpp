@@ -65,17 +65,6 @@ TEST_F(SysctlStreamTest, OfThisMachineIsAsLargeAsTheLastTimeAndNotCounted) {
   EXPECT_EQ(view_.rooms.size(), 3U) << "a recording has the counts";
 }
 
-TEST_F(SysctlStreamTest, LeavesTheRoomToTheKernelWithoutTheIntegers) {
-  EXPECT_EQ(room_of(kMallocStream), 0U);
-  size_ = 0;
-  view_.set("kern.smp.maxcpus", 4);
-  EXPECT_EQ(room_of(kMallocStream), 0U) << "one of the two is not enough";
-  size_ = 0;
-  view_.contents["kern.malloc_count"] = {"12345678"};
-  EXPECT_EQ(room_of(kMallocStream), 0U) << "nor is one of another size";
-  EXPECT_EQ(room_of(kMallocStream), 10U) << "but the last size is known";
-}
-
 TEST_F(SysctlStreamTest, AsksForNoLessThanTheLastTimeAndNoMoreThan1GiB) {
   view_.set("kern.smp.maxid", 0);
   view_.set("vm.zone_count", 1);
@@ -103,12 +92,6 @@ TEST_F(SysctlStreamTest, AProductBeyond64BitsIsNotTakenForALittle) {
   view_.set("kern.smp.maxid", 1126576717U);
   view_.set("vm.zone_count", 255846202U);
   EXPECT_EQ(room_of(kZoneStream), 1U << 30);
-}
-
-TEST_F(SysctlStreamTest, PassesOnWhyTheStreamCouldNotBeRead) {
-  view_.failures["vm.zone_stats"] = EPERM;
-  EXPECT_TRUE(fails(read_sysctl_stream(view_, kZoneStream, size_, out_, scratch_),
-                    {.code = ErrorCode::kPermission, .path = "vm.zone_stats"}));
 }
 
 TEST_F(SysctlStreamTest, AnIntegerHas4Bytes) {
