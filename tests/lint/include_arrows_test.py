@@ -190,27 +190,12 @@ def problems(root):
 
 def check_self():
     """Every line of BAD must be found and none of GOOD."""
-    bad = [("core/base/a.h", '"core/model/field.h"'), ("core/model/a.h", '"core/kernel/kernel_view.h"'),
-           ("core/kernel/a.cpp", '"core/model/field.h"'), ("core/sources/a.cpp", '"core/query.h"'),
-           ("core/sources/a.cpp", '"core/sources/b.h"'), ("core/sources/a.cpp", '"core/model/memory_type_list.h"'),
-           ("core/query.cpp", '"config/config.h"'), ("core/source.cpp", '"core/query.h"'), ("config/a.cpp", '"daemon/app.h"'),
-           ("daemon/a.cpp", '"tests/support/a.h"'), ("daemon/a.cpp", '"a.h"'), ("core/base/a.cpp", "<spdlog/spdlog.h>"),
-           ("core/capture/archive.cpp", "<zstd.h>"), ("daemon/a.cpp", "<civetweb.h>"), ("core/kernel/a.cpp", "<linux/fs.h>"),
-           ("core/kernel/a_linux.cpp", "<sys/sysctl.h>"), ("core/base/a.cpp", "<boost/any.hpp>"), ("elsewhere/a.h", '"core/source.h"'),
-           ("core/events/slab/a.cpp", '"core/counters/b.h"'), ("core/events/table/a.cpp", '"core/events/slab/b.h"'), ("daemon/ctl/a.cpp", '"core/sources/a.h"'),
-           ("daemon/ctl/a.cpp", '"core/c_api/list.h"'), ("daemon/ctl/a.cpp", '"daemon/serve/api.h"'), ("daemon/ctl/a.cpp", '"daemon/options.h"'),
-           ("daemon/poll/a.cpp", '"daemon/ctl/a.h"'), ("daemon/ctl/a.cpp", "<spdlog/spdlog.h>"),
-           ("core/parse/a.cpp", '"core/kernel/kernel_view.h"'), ("core/collect/a.cpp", '"core/capture/b.h"'),
-           ("core/base/a.h", "<stdint.h>"), ("daemon/a.cpp", "<malloc.h>"), ("core/capture/a.cpp", '"core/postmortem/b.h"'),
-           ("core/postmortem/a.cpp", '"core/events/b.h"')]
-    good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"),
-            ("core/query.cpp", '"core/model/memory_type_list.h"'), ("daemon/a.cpp", '"config/config.h"'),
-            ("core/capture/archive_stream.cpp", "<zstd.h>"),
-            ("core/kernel/a_linux.cpp", "<linux/fs.h>"),
-            ("core/events/slab/a.cpp", '"core/events/table/b.h"'), ("tests/unit/a_test.cpp", '"daemon/app.h"'),
-            ("daemon/ctl/a.cpp", '"daemon/ctl/b.h"'), ("daemon/ctl/a.cpp", '"core/include/memstat.h"'), ("daemon/ctl/a.cpp", '"daemon/poll/poller.h"'),
-            ("daemon/ctl/commands/options.cpp", "<CLI/CLI.hpp>"),
-            ("core/sources/a.cpp", '"core/parse/b.h"'), ("core/collect/a.cpp", '"core/collect/b.h"'),
+    bad = [("core/base/a.h", '"core/model/field.h"'), ("core/sources/a.cpp", '"core/query.h"'), ("core/sources/a.cpp", '"core/sources/b.h"'),
+           ("core/query.cpp", '"config/config.h"'), ("daemon/a.cpp", '"tests/support/a.h"'), ("daemon/a.cpp", '"a.h"'), ("core/base/a.cpp", "<spdlog/spdlog.h>"),
+           ("core/capture/archive.cpp", "<zstd.h>"), ("core/kernel/a.cpp", "<linux/fs.h>"), ("core/base/a.cpp", "<boost/any.hpp>"), ("elsewhere/a.h", '"core/source.h"'),
+           ("daemon/ctl/a.cpp", '"core/sources/a.h"'), ("daemon/poll/a.cpp", '"daemon/ctl/a.h"'), ("core/base/a.h", "<stdint.h>"), ("daemon/a.cpp", "<malloc.h>")]
+    good = [("core/base/a.h", '"core/base/error.h"'), ("core/sources/a.cpp", '"core/source.h"'), ("core/sources/a.cpp", "<cstdint>"), ("core/kernel/a_linux.cpp", "<linux/fs.h>"),
+            ("core/capture/archive_stream.cpp", "<zstd.h>"), ("tests/unit/a_test.cpp", '"daemon/app.h"'), ("daemon/ctl/commands/options.cpp", "<CLI/CLI.hpp>"),
             ("core/include/memstat.h", "<stdint.h>"), ("core/base/free_heap.h", "<malloc.h>")]
     for wanted, table in ((True, bad), (False, good)):
         for file, include in table:

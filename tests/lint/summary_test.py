@@ -46,22 +46,16 @@ class Summary(unittest.TestCase):
             return self.run_with("asan", str(path))
 
     def test_tests_that_share_a_process_are_counted_one_by_one(self):
-        for name in ("unit/base/shard_0", "unit/base/live", "unit/base/filtered"):
-            status, lines = self.run_on_shared("run", SHARED % "", name)
-            self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 2 skipped"))
-        for line in ("  skipped (1): needs root", "    unit/base/Suite.Skipped", "  skipped (1): disabled", "    unit/base/Suite.DISABLED_One"):
-            self.assertIn(line, lines)
         status, lines = self.run_on_shared("fail", SHARED % SHARED_FAILURE)
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 2 skipped"))
-        self.assertIn("  failed: unit/base/Suite.Bad", lines)
+        self.assertLessEqual({"  failed: unit/base/Suite.Bad", "  skipped (1): needs root", "    unit/base/Suite.Skipped"}, set(lines))
+        self.assertEqual(self.run_on_shared("run", SHARED % "", "unit/base/live")[1][-1], "1 passed, 0 failed, 2 skipped")
 
     def test_a_process_that_failed_has_failed_whatever_its_tests_report(self):
-        status, lines = self.run_on_shared("fail", SHARED % "")
-        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 2 skipped"))
-        for content in (None, "", "<testsuites>"):
-            for ended in ("run", "fail", "notrun"):
-                status, lines = self.run_on_shared(ended, content)
-                self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"), (content, ended))
+        self.assertEqual(self.run_on_shared("fail", SHARED % "")[1][-1], "1 passed, 1 failed, 2 skipped")
+        for content, ended in ((None, "run"), ("", "run"), ("<testsuites>", "fail"), (None, "notrun")):
+            status, lines = self.run_on_shared(ended, content)
+            self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed, 0 skipped"), (content, ended))
 
     def run_on(self, *cases, arguments=()):
         """Exit status and lines of a summary of one tree with these cases."""
@@ -77,42 +71,26 @@ class Summary(unittest.TestCase):
             status = summary.main(list(arguments))
         return status, printed.getvalue().splitlines()
 
-    def test_what_passed_and_failed_is_counted(self):
-        self.assertEqual(self.run_on(PASSED), (0, ["release: 1 passed, 0 failed, 0 skipped", "1 passed, 0 failed, 0 skipped"]))
-        status, lines = self.run_on(PASSED, FAILED)
-        self.assertEqual((status, lines[1:]), (1, ["  failed: b", "1 passed, 1 failed, 0 skipped"]))
+    def test_each_ending_is_counted(self):
+        for cases, wanted, more in (([PASSED], (0, "1 passed, 0 failed, 0 skipped"), ()), ([PASSED, FAILED], (1, "1 passed, 1 failed, 0 skipped"), ("  failed: b",)),
+                                    ([PASSED, NOT_STARTED], (1, "1 passed, 1 failed, 0 skipped"), ()), ([PARTLY], (0, "1 passed, 0 failed, 0 skipped"), ("  left out: f: test_x: no debugfs",)),
+                                    ([PASSED, SKIPPED, SKIPPED_SCRIPT, DISABLED], (0, "1 passed, 0 failed, 3 skipped"),
+                                     ("  skipped (1): needs root", "    d", "  skipped (1): prometheus is not installed", "    e", "  skipped (1): disabled", "    g"))):
+            status, lines = self.run_on(*cases)
+            self.assertEqual((status, lines[-1]), wanted)
+            self.assertLessEqual(set(more), set(lines))
 
-    def test_a_program_that_cannot_be_started_has_failed(self):
-        status, lines = self.run_on(PASSED, NOT_STARTED)
-        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed, 0 skipped"))
-
-    def test_skipped_tests_are_listed_by_reason(self):
-        status, lines = self.run_on(PASSED, SKIPPED, SKIPPED_SCRIPT, DISABLED)
-        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed, 3 skipped"))
-        for line in ("  skipped (1): needs root", "    d", "  skipped (1): prometheus is not installed", "    e",
-                     "  skipped (1): disabled", "    g"):
-            self.assertIn(line, lines)
-
-    def test_what_a_script_that_passed_left_out_is_listed(self):
-        self.assertIn("  left out: f: test_x: no debugfs", self.run_on(PARTLY)[1])
-
-    def test_a_tree_that_was_not_built_or_left_no_results_has_failed(self):
-        for result in ("not built", "not configured", "/nonexistent/results.xml"):
+    def test_a_tree_that_was_not_built_or_has_no_results_has_failed(self):
+        for result in ("not built", "not configured", "/nonexistent/results.xml", os.devnull):
             self.assertEqual(self.run_with("release", result)[0], 1, result)
-        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
-            file.write("<testsuite>")
-            file.flush()
-            self.assertEqual(self.run_with("release", file.name)[0], 1)
 
     def test_a_tree_without_tests_has_failed_unless_tests_were_asked_for_by_name(self):
-        with tempfile.TemporaryDirectory() as directory:
-            good, empty = pathlib.Path(directory, "good.xml"), pathlib.Path(directory, "empty.xml")
-            good.write_text(f"<testsuite>{PASSED}</testsuite>", encoding="ascii")
-            empty.write_text("<testsuite/>", encoding="ascii")
-            trees = ("release", str(good), "asan", str(empty))
-            self.assertEqual(self.run_with(*trees)[0], 1)
-            self.assertEqual(self.run_with("--filtered", *trees)[0], 0)
-            self.assertEqual(self.run_with("--filtered", "asan", str(empty))[0], 1, "no test was run")
+        self.assertEqual(self.run_on()[0], 1)
+        self.assertEqual(self.run_on(arguments=("--filtered",))[0], 1, "no test was run")
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as empty:
+            empty.write("<testsuite/>")
+            empty.flush()
+            self.assertEqual(self.run_on(PASSED, arguments=("--filtered", "asan", empty.name))[0], 0)
 
 
 if __name__ == "__main__":
