@@ -76,8 +76,6 @@ class FailingReads : public testing::TestWithParam<SourceCase> {
     const std::string text = to_string(error);
     EXPECT_TRUE(text.starts_with(std::string(GetParam().source->name) + ": " + error.path)) << text;
   }
-  /// The types and slots of the list, without figures that an optional read contributes.
-  std::string before() const { return dump(list_); }
 
   std::unique_ptr<ReplayKernelView> view_;
   std::optional<FaultyKernelView> faulty_;
@@ -99,7 +97,7 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
       ASSERT_LT(nth, 100000U);
       inject(nth, fault);
       SourceReader reader(*GetParam().source);
-      const std::string all = before();
+      const std::string all = dump(list_);
       const auto opened = open_source(reader, *faulty_);
       if (!opened) {
         ++failed;
@@ -114,7 +112,7 @@ TEST_P(FailingReads, OfASourceThatIsOpenedAndReadForTheFirstTime) {
       } else {
         ++failed;
         expect_typed(refreshed.error(), fault);
-        EXPECT_EQ(first_difference(all, before()), "");
+        EXPECT_EQ(first_difference(all, dump(list_)), "");
       }
       // Without the failure, the same reader works again.
       if (!refreshed) {
@@ -142,7 +140,7 @@ TEST_P(FailingReads, OfASourceThatWasReadBefore) {
       SCOPED_TRACE("errno " + std::to_string(fault.system_errno) + " from call " + std::to_string(nth));
       ASSERT_LT(nth, 100000U);
       inject(nth, fault);
-      const std::string all = before();
+      const std::string all = dump(list_);
       const auto refreshed = refresh(reader, *faulty_, list_, ++generation_);
       if (faulty_->call_count() < nth) {
         ASSERT_TRUE(refreshed);
@@ -150,30 +148,13 @@ TEST_P(FailingReads, OfASourceThatWasReadBefore) {
       }
       if (refreshed) continue;
       expect_typed(refreshed.error(), fault);
-      EXPECT_EQ(first_difference(all, before()), "");
+      EXPECT_EQ(first_difference(all, dump(list_)), "");
       faulty_->clear_faults();
       ASSERT_TRUE(refresh(reader, *faulty_, list_, ++generation_));
       EXPECT_EQ(first_difference(good, dump(list_, {.identity = false})), "");
       if (HasFailure()) return;
     }
   }
-}
-
-TEST_P(FailingReads, ThatLastKeepEveryTypeItsFiguresAndItsSlots) {
-  const std::string all = before();
-  SourceReader reader(*GetParam().source);
-  faulty_->fail_from(1, EIO);
-  for (int poll = 0; poll < 100; ++poll) ASSERT_FALSE(refresh(reader, *faulty_, list_, ++generation_));
-  EXPECT_EQ(first_difference(all, before()), "");
-  faulty_->clear_faults();
-  ASSERT_TRUE(refresh(reader, *faulty_, list_, ++generation_));
-  const std::string slots_only_changed_by_us = dump(list_, {.identity = false});
-  MemoryTypeList other;
-  RosterFirst(*GetParam().source).refresh_into(other, *view_, 1);
-  SourceReader fresh(*GetParam().source);
-  ASSERT_TRUE(refresh(fresh, *view_, other, 1));
-  fill_slots(other, 9);
-  EXPECT_EQ(first_difference(slots_only_changed_by_us, dump(other, {.identity = false})), "");
 }
 
 TEST_P(FailingReads, OnAKernelThatDoesNotHaveTheInterfaceAreNotPresentNotFailed) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What every source must do with the list: slots survive, equal polls give equal lists, and other allocators do not change.
-#include "core/kernel/forwarding_view.h"
-#include "core/kernel/read_all.h"
 #include "core/query.h"
 #include "tests/support/list_dump.h"
 #include "tests/support/source_cases.h"
@@ -33,43 +31,20 @@ class Refresh : public testing::TestWithParam<SourceCase> {
 TEST_P(Refresh, KeepsAddressesAndSlotsThroughManyRefreshes) {
   refresh_once();
   fill_slots(list_, 3);
-  std::vector<const MemoryType*> entries;
-  for (const MemoryType* type = list_.first(); type != nullptr; type = type->next()) entries.push_back(type);
-  // Copying 21 MB a thousand times would show nothing more, so such a stream is read every twentieth time.
+  std::string first = dump(list_);
+  // Copying 21 MB hundreds of times would show nothing more, so such a stream is read every twentieth time.
   const bool is_large = reader_->raw.parts[0].size() > (1U << 20U);
-  const int rounds = is_sanitized() ? 100 : 1000;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < 100; ++round) {
     ASSERT_TRUE(view_->select_poll(static_cast<std::size_t>(round) % view_->poll_count()));
     if (!is_large || round % 20 == 0) {
       ASSERT_TRUE(read_source(*reader_, *view_));
     }
     ASSERT_TRUE(commit_source(*reader_, list_, ++generation_));
   }
-  // The same entries, each with exactly the values that fill_slots gave it.
-  MemoryTypeList other;
-  SourceReader fresh(*GetParam().source);
   ASSERT_TRUE(view_->select_poll(0));
-  RosterFirst(*GetParam().source).refresh_into(other, *view_, 1);
-  ASSERT_TRUE(refresh(fresh, *view_, other, 1));
-  fill_slots(other, 3);
-  const MemoryType* expected = other.first();
-  std::size_t index = 0;
-  for (const MemoryType* type = list_.first(); type != nullptr && expected != nullptr; type = type->next()) {
-    ASSERT_LT(index, entries.size());
-    ASSERT_EQ(type, entries[index++]);
-    ASSERT_EQ(type->name(), expected->name());
-    for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
-      ASSERT_EQ(type->caller_uint64(slot), expected->caller_uint64(slot)) << type->name();
-      ASSERT_EQ(type->caller_pointer(slot), expected->caller_pointer(slot)) << type->name();
-      for (std::uint32_t cpu = 0; cpu < expected->cpu_count(); ++cpu) {
-        ASSERT_EQ(type->cpu_caller_uint64(cpu, slot), expected->cpu_caller_uint64(cpu, slot)) << type->name();
-        ASSERT_EQ(type->cpu_caller_pointer(cpu, slot), expected->cpu_caller_pointer(cpu, slot)) << type->name();
-      }
-    }
-    expected = expected->next();
-  }
-  EXPECT_EQ(index, entries.size());
-  EXPECT_EQ(expected, nullptr);
+  generation_ = 0;  // so that only what the refreshes moved or cleared differs
+  refresh_once();
+  EXPECT_EQ(first_difference(first, dump(list_)), "");
 }
 
 TEST_P(Refresh, OfTheSamePollChangesNothing) {
@@ -111,44 +86,6 @@ TEST_P(Refresh, NamesEachTypeOnceAndOnlyWithFiguresOfItsSource) {
   }
   EXPECT_EQ(count, list_.size());
   EXPECT_EQ(count, reader_->staging.types().size());
-}
-
-/// Passes files on 16 bytes at a time, through the live view's read loop.
-class SlowFiles final : public ForwardingKernelView {
- public:
-  using ForwardingKernelView::ForwardingKernelView;
-
-  Result<void> read_file(std::string_view path, Buffer& out) override {
-    Buffer whole;
-    if (auto result = inner_.read_file(path, whole); !result) return result;
-    std::size_t at = 0;
-    bytes += whole.size();
-    return read_all(path, out, {.first_capacity = 16, .max_chunk = 16}, [&](char* to, std::size_t room) {
-      const std::size_t count = std::min({room, whole.size() - at, std::size_t{16}});
-      if (count != 0) std::memcpy(to, whole.data() + at, count);
-      at += count;
-      ++reads;
-      return static_cast<long>(count);
-    });
-  }
-
-  std::size_t reads = 0;
-  std::size_t bytes = 0;  ///< of all files
-};
-
-TEST_P(Refresh, ReadsTheSame16BytesAtATime) {
-  refresh_once();
-  SlowFiles slow(*view_);
-  SourceReader reader(*GetParam().source);
-  MemoryTypeList list;
-  RosterFirst(*GetParam().source).refresh_into(list, *view_, 1);
-  ASSERT_TRUE(open_source(reader, slow));
-  ASSERT_TRUE(refresh(reader, slow, list, 1));
-  EXPECT_EQ(first_difference(dump(list_, {.identity = false}), dump(list, {.identity = false})), "");
-  if (GetParam().source->os == OperatingSystem::kLinux && reads_files(*GetParam().source)) {
-    EXPECT_GT(slow.reads, slow.bytes / 16);
-    EXPECT_GT(slow.reads, has_table(*GetParam().source) ? 0U : 10U);
-  }
 }
 
 /// A source, from its first capture to its last.
