@@ -80,18 +80,10 @@ class Watch(unittest.TestCase):
             self.assertEqual((child.returncode, errors), (0, ""), "ends in order")
             self.assertEqual(len(table("".join(lines) + rest)[0]), 7)
 
-    def test_the_count_bounds_a_live_watch(self):
-        self.assertEqual(len(table(output("watch", self.some_type(), "--interval", "100ms", "--count", "2", "--csv"))), 2)
-
     @staticmethod
     def some_type():
         row = table(run("types", "--csv").stdout)[0]
         return f'{row["allocator"]}/{row["type"]}'
-
-    def test_wrong_options(self):
-        for arguments in (["watch"], ["watch", "a", "--interval", "1ms"], ["watch", "a", "--interval", "soon"], ["watch", "a", "--count", "0"],
-                          ["watch", "a", "--csv", "--json"]):
-            self.assertEqual(run(*arguments).returncode, 2, arguments)
 
 
 class Limits(unittest.TestCase):
@@ -134,11 +126,6 @@ class Leaks(unittest.TestCase):
             self.assertIn("too short", done.stderr)
             self.assertFalse(json.loads(run("leaks", "--json", "--from", path).stdout)["enough"])
 
-    def test_of_a_live_kernel(self):
-        document = json.loads(output("leaks", "--json", "--seconds", "1"))
-        self.assertGreaterEqual(document["polls"], 5)
-        self.assertTrue(document["enough"])
-
     def test_progress_is_shown_on_a_terminal_only(self):
         leader, follower = pty.openpty()
         child = subprocess.Popen([MEMSTATCTL, "leaks", "--seconds", "2", "--json"], stdout=subprocess.PIPE, stderr=follower)
@@ -153,26 +140,6 @@ class Leaks(unittest.TestCase):
         os.close(leader)
         self.assertRegex(shown, rb"read \d+ of \d+ polls")
         self.assertTrue(shown.endswith(b"\r\x1b[K"), "the line is taken away")
-
-
-class Cpu(unittest.TestCase):
-    def test_of_a_capture(self):
-        document = json.loads(output("show", "malloc/devbuf", "--json", "--from", LIMITS))
-        memory = json.loads(output("malloc", "--json", "--from", LIMITS))["vmstat"]["malloc-statistics"]["memory"]
-        row = next(row for row in memory if row["type"] == "devbuf")
-        self.assertEqual(sum(cpu["allocations"] for cpu in document["cpus"]), row["requests"])
-        self.assertAlmostEqual(sum(cpu["share_ratio"] for cpu in document["cpus"]), 1)
-        text = output("cpu", "devbuf", "--from", LIMITS)
-        self.assertRegex(text, r"(?s)^malloc/devbuf\n.*\nCPU +ALLOCATIONS +FREES .*SHARE")
-        self.assertIn("####", text)
-
-    def test_by_node(self):
-        path = captures.fixtures()["linux-7.2-2cpu-2nodes-pools"]
-        document = json.loads(output("cpu", "hugetlb/2MiB", "--json", "--from", path))
-        self.assertEqual([node["node"] for node in document["nodes"]], [0, 1])
-        done = run("cpu", "dentri", "--from", LINUX)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("did you mean", done.stderr)
 
 
 class RecordAndReplay(unittest.TestCase):
@@ -197,17 +164,6 @@ class RecordAndReplay(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(directory)), before)
             self.assertTrue(program.run("--once", "--replay", path).stdout, "memstatd reads it, too")
 
-    def test_an_interrupt_ends_a_recording_in_order(self):
-        with program.temporary_directory() as directory:
-            path = os.path.join(directory, "capture.tar")
-            child = subprocess.Popen([MEMSTATCTL, "record", path, "--interval", "100ms", "--json"], stdout=subprocess.PIPE, text=True)
-            program.wait_until(lambda: len(captures.recorded_polls(os.path.join(directory, ".capture.tar.polls"))) > 1, "two polls")
-            child.send_signal(signal.SIGINT)
-            document = json.loads(child.communicate(timeout=program.PATIENCE)[0])
-            self.assertEqual(child.returncode, 0)
-            self.assertEqual(document["polls"], len(table(output("replay", path, "--list", "--csv"))))
-            self.assertEqual(os.listdir(directory), ["capture.tar"])
-
     def test_replay_shows_each_poll_as_types_does(self):
         text = output("replay", LIMITS, "--no-human")
         for number in range(3):
@@ -219,30 +175,27 @@ class RecordAndReplay(unittest.TestCase):
         self.assertEqual({row["poll"] for row in rows}, {"0", "1", "2"})
         self.assertIn("/no/such", run("replay", "/no/such").stderr)
 
-    def test_the_list_counts_reads_that_failed(self):
+
+class SlowSource(unittest.TestCase):
+    def test_it_has_its_last_values_in_the_polls_between(self):
+        """vmalloc is read every 30 s, so only every third poll of a recording has it."""
+        area = b"0xffffc90000000000-0xffffc90000005000   20480 kernel_clone+0x9d/0x3b0 pages=4 vmalloc N0=4\n"
+        polls = [{"fs/proc/meminfo": b"MemTotal: 1000 kB\nMemFree: 10 kB\n"} for _ in range(5)]
+        polls[0]["fs/proc/vmallocinfo"], polls[3]["fs/proc/vmallocinfo"] = area, area * 4
         with program.temporary_directory() as directory:
-            path = captures.write_capture(directory, [{"fs/proc/meminfo": b"MemTotal: 1 kB\n",
-                                                       "errors.yaml": b"- {path: /proc/slabinfo, errno: 13}\n"}], system="linux", cpus="0")
-            row = json.loads(output("replay", path, "--list", "--json"))["polls"][0]
-            self.assertEqual((row["poll"], row["failed_reads"]), (0, 1))
+            path = captures.write_capture(directory, polls, system="linux", cpus="0-1")
+            for poll, wanted in enumerate(("16384", "16384", "16384", "65536", "65536")):
+                self.assertEqual([row["bytes"] for row in table(run("types", "kernel_clone", "--csv", "--from", f"{path}@{poll}").stdout)], [wanted], poll)
 
 
 class Explain(unittest.TestCase):
     def test_words_of_every_kind(self):
         for word, kind in (("memstat_type_bytes", "metric"), ("held_bytes", "value"), ("MemstatNearLimit", "alert"),
-                           ("linux_slabinfo", "source"), ("dentry", "type"), ("mbuf_cluster", "type"), ("kmalloc-64", "type")):
+                           ("linux_slabinfo", "source"), ("cgroup_dying", "cause"), ("dentry", "type"), ("mbuf_cluster", "type"), ("kmalloc-64", "type")):
             found = json.loads(output("explain", word, "--json"))["explanations"]
             self.assertEqual([row["kind"] for row in found], [kind], word)
             self.assertTrue(found[0]["what"])
             self.assertTrue(output("explain", word).startswith(found[0]["name"]))
-
-    def test_every_alert_and_metric_is_known(self):
-        with open(os.path.join(program.SOURCE_DIR, "dashboards", "prometheus", "alerts.yml"), encoding="utf-8") as file:
-            alerts = re.findall(r"alert: (\w+)", file.read())
-        self.assertGreater(len(alerts), 30)
-        self.assertIn("Quiet it", output("explain", alerts[0]))
-        for alert in alerts[::7]:
-            self.assertIn("Quiet it", output("explain", alert))
 
     def test_every_column_of_a_report_is_known(self):
         titles = set()
