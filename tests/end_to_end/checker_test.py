@@ -70,32 +70,6 @@ class Captures(unittest.TestCase):
         new = "memstat_of_nobody_bytes", ()
         self.assertEqual(checker.compare_values(expected, page | {new: 1}, expected)[new][0], "unexpected")
 
-    def test_a_value_that_moved_is_held_to_its_range(self):
-        key = "memstat_page_frees_total", ()
-        for value, low, high, verdict in ((5, 5, 5, "exact"), (6, 5, 8, "range"), (5, 4, 6, "range"), (6, 5, 5, "mismatch"),
-                                          (12, 5, 8, "mismatch"), (1, 5, 8, "mismatch"), (6, 8, 5, "range")):
-            self.assertEqual(checker.judge(key, value, low, high), verdict, (value, low, high))
-
-    def test_a_page_from_before_the_quiet_is_not_judged(self):
-        def page(**seconds):
-            return {("memstat_source_up", (("source", name),)): int(at > 0) for name, at in seconds.items()} | {
-                ("memstat_source_last_success_timestamp_seconds", (("source", name),)): abs(at) for name, at in seconds.items()}
-        self.assertTrue(checker.is_fresh(page(quick=100.5, seldom=100.1), 100))
-        self.assertFalse(checker.is_fresh(page(quick=100.5, seldom=99.9), 100))
-        self.assertTrue(checker.is_fresh(page(quick=100.5, down=-1), 100))
-        with tempfile.TemporaryDirectory() as directory:
-            place = pathlib.Path(directory)
-            for name, text in (("paths", ""), ("quiet", "101\n"), ("page", 'memstat_source_up{source="a"} 1\n'
-                                                                  'memstat_source_last_success_timestamp_seconds{source="a"} 100.9\n')):
-                (place / name).write_text(text, encoding="ascii")
-            self.assertIsNone(checker.recorded_round(place))
-            (place / "quiet").write_text("100\n", encoding="ascii")
-            self.assertIsNotNone(checker.recorded_round(place))
-
-    def test_a_mismatch_in_one_round_only_is_ignored(self):
-        rounds = [{"a": ("mismatch", 1, 2, 1), "b": ("mismatch", 1, 2, 1)}, {"a": ("exact", 1, 1, 1), "b": ("missing", 1, None, 1)}]
-        self.assertEqual({key: verdict[0] for key, verdict in checker.judge_rounds(rounds).items()}, {"a": "exact", "b": "mismatch"})
-
 
 class Live(unittest.TestCase):
     @unittest.skipUnless(platform.system() == "Linux", "the checker knows the files of Linux")

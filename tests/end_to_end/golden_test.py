@@ -23,7 +23,6 @@ import program  # noqa: E402
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 PAGES = ("freebsd-15.0-amd64-2cpu-limits", "linux-5.10-2cpu", "linux-6.1-4cpu-2nodes", "linux-6.12-4cpu", "linux-7.2-2cpu")
 TYPES = "[a-g].*"
-TOTAL_LINES = 9000  # of all five
 # The families that differ from run to run, and so are not in a golden page.
 VOLATILE = re.compile("|".join((
     r"process_.*",                     # this process
@@ -117,15 +116,6 @@ class GoldenPages(unittest.TestCase):
                 with self.subTest(name):
                     result.result()
 
-    def test_golden_pages_are_short_and_all_in_use(self):
-        files = sorted(file for file in os.listdir(GOLDEN) if ".prom" in file)
-        self.assertEqual(files, sorted(name + ".prom" for name in PAGES))
-        lines = 0
-        for name in PAGES:
-            with open(golden_path(name), "rb") as file:
-                lines += file.read().count(b"\n")
-        self.assertLessEqual(lines, TOTAL_LINES)
-
 
 def freebsd_fixtures():
     return {name: path for name, path in captures.fixtures().items() if name.startswith("freebsd-")}
@@ -216,27 +206,6 @@ class TruePages(unittest.TestCase):
                     for allocator, types in dumps.items():
                         compared += self.compare_with_dump(read, allocator, types)
         self.assertGreater(compared, 10_000)
-
-    def test_counters_that_accumulate_over_polls_end_where_the_kernel_s_do(self):
-        for name, path in freebsd_fixtures().items():
-            files = captures.read_fixture(path)
-            dumps = [file for file in sorted(files) if re.fullmatch(r"oracle/\d{6}-libmemstat-malloc\.txt", file)]
-            if len(dumps) < 2:
-                continue
-            with self.subTest(name):
-                read = once(path)[1]
-                totals = {}  # the first value, and every rise since
-                before = {}
-                for dump in dumps:
-                    for kind, members in self.read_dump(files[dump]).items():
-                        if len(members) > 1:
-                            continue
-                        now = int(members[0]["numallocs"])
-                        totals[kind] = totals.get(kind, now) + max(now - before.get(kind, now), 0)
-                        before[kind] = now
-                shown = read.by_type("memstat_type_allocations_total", "malloc")
-                self.assertEqual({kind: int(shown[kind]) for kind in totals}, totals)
-                self.assertTrue(any(int(text) for text in read.by_type("memstat_type_delta_bytes", "malloc").values()))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,7 @@ import concurrent.futures
 import http.client
 import itertools
 import os
-import re
-import shutil
 import socket
-import subprocess
 import sys
 import unittest
 
@@ -72,7 +69,7 @@ class Raw:
         return self.answer(method)
 
 
-class OneDaemon(unittest.TestCase):
+class Answers(unittest.TestCase):
     """All tests use the same page, of a capture with one poll."""
 
     @classmethod
@@ -88,8 +85,6 @@ class OneDaemon(unittest.TestCase):
         with Raw(self.daemon) as raw:
             return raw.ask(headers, method)
 
-
-class Answers(OneDaemon):
     def test_each_format_and_coding_is_declared(self):
         for form, coding in PAGES:
             with self.subTest(form=form, coding=coding):
@@ -120,44 +115,6 @@ class Answers(OneDaemon):
                     return head == got
                 program.wait_until(both, "the same headers")
 
-    def test_the_body_behind_gzip_is_the_plain_one(self):
-        for form in documents.ACCEPT:
-            with self.subTest(form):
-                bodies = [documents.plain(headers, body) for _, headers, body in
-                          (self.ask(*documents.accepting(form, coding).items()) for coding in CODINGS)]
-                self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
-                self.assertNotEqual(bodies[0], documents.without_age(form, bodies[0]), "the age is there")
-
-    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
-    def test_curl_decodes_it(self):
-        url = f"http://{self.daemon.host}:{self.daemon.port}/metrics"
-        for form in documents.ACCEPT:
-            with self.subTest(form):
-                bodies = []
-                for options in ([], ["--compressed"]):
-                    done = subprocess.run(["curl", "-sS", "--fail", "-H", "Accept: " + documents.ACCEPT[form], "-w",
-                                           "%{stderr}%{size_download}", *options, url], capture_output=True, check=False,
-                                          timeout=program.PATIENCE)
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    bodies.append(done.stdout)
-                    self.assertEqual(int(done.stderr) < len(done.stdout), bool(options), "compressed on the way")
-                self.assertEqual(documents.without_age(form, bodies[0]), documents.without_age(form, bodies[1]))
-
-    def test_several_lines_of_one_header_count_as_one(self):
-        openmetrics, text, protobuf = (documents.ACCEPT[form] for form in ("openmetrics", "text", "protobuf"))
-        for lines, form in (([text + ";q=0.5", openmetrics + ";q=0.7"], "openmetrics"),
-                            ([openmetrics + ";q=0.5", text + ";q=0.7"], "text"),
-                            ([text + ";q=0.3", openmetrics + ";q=0.3", protobuf + ";q=0.4"], "protobuf"),
-                            (["image/png", "*/*;q=0.1"], "text"),
-                            ([openmetrics + ";q=0", "*/*"], "text"),
-                            (["text/plain;q=0", "application/*"], "openmetrics")):
-            with self.subTest(lines):
-                status, headers, body = self.ask(*(("Accept", line) for line in lines), ("Accept-Encoding", "identity;q=0.5"),
-                                                 ("accept-encoding", "gzip"))
-                self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
-                self.assertEqual(dict(headers)["content-encoding"], "gzip")
-                documents.read(form, documents.plain(headers, body))
-
     def test_requests_sent_behind_each_other_are_answered_in_order(self):
         wanted = [(form, coding, method) for (form, coding), method in itertools.product(PAGES, ("GET", "HEAD"))] * 3
         with Raw(self.daemon) as raw:
@@ -171,26 +128,6 @@ class Answers(OneDaemon):
                 self.assertEqual(dict(headers)["connection"], "keep-alive")
                 if method == "GET":
                     documents.read(form, documents.plain(headers, body))
-
-
-class EveryCapturedKernel(unittest.TestCase):
-    def test_no_series_twice_no_family_split_and_the_same_values_in_each_format_and_coding(self):
-        for name, path in captures.shown_fixtures().items():
-            with self.subTest(name), documents.serving(path) as daemon, Raw(daemon) as raw:
-                first = None
-                for form, coding in PAGES:
-                    status, headers, body = raw.ask(documents.accepting(form, coding).items())
-                    self.assertEqual((status, dict(headers)["content-type"]), (200, documents.CONTENT_TYPE[form]))
-                    document = documents.read(form, documents.plain(headers, body))
-                    self.assertEqual(documents.AGE in document.families, True)
-                    values = {series: float(value) for series, value in document.values.items()
-                              if not re.match(documents.ITSELF, series[0])}
-                    first = first or (values, document.families)
-                    self.assertEqual(values, first[0])
-                    self.assertEqual(list(document.families.items()), list(first[1].items()))
-                    self.assertEqual(document.native, {"memstat_source_read_seconds", "memstat_poll_duration_seconds"}
-                                     if form == "protobuf" else set())
-                self.assertGreater(len(first[0]), 40)  # the smallest, of a few files only, has 48
 
 
 class UnderPolls(unittest.TestCase):
