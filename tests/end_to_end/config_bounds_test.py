@@ -83,20 +83,6 @@ class ConfigBounds(unittest.TestCase):
                     self.assertIn(self.config, errors)
                 self.assertLessEqual(most_kib, BOUND_KIB, name)
 
-    def test_one_byte_more_is_refused_unread(self):
-        captures.write_file(self.config, b"#" * (LARGEST_BYTES + 1))
-        done = program.run("--config", self.config, "--check-config")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("larger than 1MiB", done.stderr)
-
-    def test_dev_null_is_refused_with_what_to_do_instead(self):
-        done = program.run("--config", "/dev/null", "--check-config")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("not a pipe or a device such as /dev/null", done.stderr)
-        self.assertIn("for the defaults, use an empty file", done.stderr)
-        captures.write_file(self.config, b"")
-        self.assertEqual(program.run("--config", self.config, "--check-config").returncode, 0)
-
     def test_a_reload_gives_the_memory_back(self):
         captures.write_file(self.config, b"poll: {interval: 100ms}\n")
         with program.Daemon("--config", self.config) as daemon:

@@ -32,13 +32,6 @@ class FirstSteps(unittest.TestCase):
         for word in words:
             self.assertIn(word, done.stderr)
 
-    def test_a_configuration_that_is_a_pipe(self):
-        os.mkfifo(self.path("pipe"))
-        for more in (["--check-config"], ["--once", "--replay", self.capture], ["--replay", self.capture]):
-            done = program.run("--config", self.path("pipe"), *more)
-            self.assert_refused(done, 2, self.path("pipe"), "must be a regular file, not a pipe", "for the defaults, use an empty file")
-            self.assertNotIn("errno", done.stderr, "no call has failed")
-
     def test_a_text_file_that_is_a_directory(self):
         os.mkdir(self.path("directory"))
         captures.write_file(self.path("memstatd.yaml"), f"textfile: {self.path('directory')}\n")
@@ -63,14 +56,6 @@ class FirstSteps(unittest.TestCase):
         address = "127.0.0.1:18947"
         self.assert_refused(program.run("--listen", address, "--listen", address, "--replay", self.capture), 2,
                             f"--listen: {address} is given twice; give it once")
-        captures.write_file(self.path("memstatd.yaml"), f"listen: [\"{address}\", \"{address}\"]\n")
-        self.assert_refused(program.run("--config", self.path("memstatd.yaml"), "--check-config"), 2,
-                            f"1:29: listen[1]: \"{address}\" is in the list twice; keep one of the two")
-
-    def test_an_account_that_is_not_there(self):
-        captures.write_file(self.path("memstatd.yaml"), "user: nosuchuser\n")
-        self.assert_refused(program.run("--config", self.path("memstatd.yaml"), "--check-config"), 2,
-                            f"{self.path('memstatd.yaml')}: user: this machine has no account \"nosuchuser\"; make it, or name another")
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no /dev/full")
     def test_output_that_cannot_be_written(self):
@@ -114,20 +99,6 @@ class Said(unittest.TestCase):
             for line in re.findall(r" (?:info|warning): (.*)", log):
                 if "linux_slabinfo" not in line:  # which is up and down alternately
                     self.assertEqual(log.count(line), 1, log)
-
-    def test_a_run_that_cannot_have_its_address_names_none(self):
-        with program.temporary_directory() as directory:
-            capture = captures.write_capture(directory, [SLABS])
-            with program.Daemon("--replay", capture) as daemon:
-                done = program.run("--replay", capture, "--listen", f"127.0.0.1:{daemon.port}")
-            self.assertEqual(done.returncode, 1)
-            self.assertNotIn("listening on", done.stderr)
-            self.assertIn("in use", done.stderr)
-
-    def test_the_launcher_names_no_address_of_its_own(self):
-        with open(os.path.join(program.SOURCE_DIR, "daemon", "run"), encoding="utf-8") as file:
-            said = [line for line in file if not line.lstrip().startswith("#")]
-        self.assertFalse([line for line in said if "8947" in line or "http://" in line])
 
     @program.needs_root
     def test_file_systems_that_are_not_mounted_are_named_with_once_and_by_the_service(self):

@@ -114,14 +114,6 @@ class Listening(unittest.TestCase):
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), "mine")
 
-    def test_one_that_took_its_place_is_not_removed(self):
-        self.path = os.path.join(self.directory, "run", "memstatd.sock")
-        with self.daemon("--listen", "unix:" + self.path):
-            os.rename(self.path, self.path + ".old")
-            with socket.socket(socket.AF_UNIX) as other:
-                other.bind(self.path)
-        self.assertTrue(os.path.exists(self.path))
-
     def test_mode_and_group_are_configured(self):
         group = grp.getgrgid(os.getgroups()[0] if os.geteuid() != 0 and os.getgroups() else os.getegid())
         config = os.path.join(self.directory, "memstatd.yaml")

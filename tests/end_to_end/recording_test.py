@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recordings as made by an operator: which directories are continued or rejected, slow and full disks, restarts, closed pipes."""
+"""Recordings as made by an operator: which directories are continued or rejected, slow and full disks, restarts, archives that expand."""
 import os
 import shutil
 import signal
@@ -107,47 +107,8 @@ class Target(Recording):
         self.assertEqual({about[:2] for about in listing(self.path("new")).values()}, {(account.pw_uid, account.pw_gid)})
         self.assert_recorded(self.path("new"))
 
-    def test_endings_of_archives_that_cannot_be_written_are_refused(self):
-        for name in ("a.tar.gz", "a.tgz", "a.zip", "a.TAR.XZ", "a.zst", "a.gz"):
-            done = self.once(self.path(name))
-            self.assertEqual((done.returncode, done.stdout), (2, b""), name)
-            self.assertIn(".tar.zst", done.stderr)
-            self.assertFalse(os.path.exists(self.path(name)))
-
-    def test_an_archive_needs_no_directory_but_its_own_and_leaves_none(self):
-        before = set(os.listdir("/var/tmp"))
-        os.mkdir(self.path("out"))
-        done = self.once(self.path("out/a.tar.zst"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(os.listdir(self.path("out")), ["a.tar.zst"])
-        self.assertFalse({name for name in set(os.listdir("/var/tmp")) - before if name.startswith("memstatd")})
-        self.assert_recorded(self.path("out/a.tar.zst"))
-        done = program.run("--once", *self.replay, "--record", "b.tar", cwd=self.path("out"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(sorted(os.listdir(self.path("out"))), ["a.tar.zst", "b.tar"])
-
 
 class Restart(Recording):
-    def test_numbered_archives_stay_within_the_bounds(self):
-        os.mkdir(self.path("out"))
-        for name, size, age in (("a.tar", 5000, 0), ("a-2.tar", 5000, 0), ("a-5.tar", 5000, 10**6), ("a-7.tar", 3000, 0),
-                                ("b-2.tar", 9000, 10**6), ("a-x.tar", 9000, 10**6)):
-            captures.write_file(self.path("out/" + name), b"x" * size)
-            now = os.stat(self.path("out/" + name)).st_mtime
-            os.utime(self.path("out/" + name), (now - age, now - age))
-        captures.write_file(self.path("c.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 64KiB}}\n")
-        captures.write_file(self.path("d.yaml"), f"capture: {{record: {self.path('out/a.tar')}, max_bytes: 9000}}\n")
-        with program.Daemon(*self.replay, "--config", self.path("c.yaml")) as daemon:
-            daemon.wait_log("the replay has ended")
-            self.assertEqual(daemon.terminate(signal.SIGINT), 0, daemon.log)
-        left = {name for name in os.listdir(self.path("out")) if not name.startswith(".")}
-        self.assertEqual(left, {"a.tar", "a-2.tar", "a-7.tar", "a-8.tar", "b-2.tar", "a-x.tar"}, "too old")
-        os.remove(self.path("out/a-8.tar"))
-        with program.Daemon(*self.replay, "--config", self.path("d.yaml")) as daemon:
-            daemon.wait_log("the replay has ended")
-            self.assertEqual(daemon.terminate(signal.SIGINT), 0, daemon.log)
-        self.assertFalse(os.path.exists(self.path("out/a.tar")), "too large together")
-        self.assertTrue(os.path.exists(self.path("out/a-2.tar")))
 
     def test_polls_of_a_run_that_was_killed_are_in_the_archive_of_the_next(self):
         os.mkdir(self.path("out"))
@@ -163,15 +124,6 @@ class Restart(Recording):
 
 
 class Disk(Recording):
-    def test_a_page_that_is_not_read_to_its_end_loses_no_recording(self):
-        for name in ("a.tar.zst", "a"):
-            process = subprocess.Popen([program.MEMSTATD, "--once", *self.replay, "--record", self.path(name)],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            process.stdout.close()
-            error = process.stderr.read()
-            process.stderr.close()
-            self.assertEqual((process.wait(program.PATIENCE), error), (0, b""))
-            self.assert_recorded(self.path(name))
 
     def test_polls_that_cannot_be_written_are_status_1(self):
         captures.write_file(self.path("c.yaml"), "capture: {max_bytes: 2000}\n")  # no poll fits
@@ -185,22 +137,6 @@ class Disk(Recording):
             self.assertEqual(now.number("memstat_recording_polls_total", result="written"), 0)
             self.assertEqual(daemon.log.count("the recording is suspended"), 1, daemon.log)
             self.assertEqual(daemon.terminate(), 1)
-
-    def test_a_recording_that_ends_before_its_first_poll_is_status_1(self):
-        def stop_at_once():
-            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-            os.kill(os.getpid(), signal.SIGTERM)
-        path = self.path("a")
-        done = subprocess.run([program.MEMSTATD, *self.replay, "--record", path, "--listen", "127.0.0.1:0"], capture_output=True, text=True,
-                              timeout=program.PATIENCE, check=False, preexec_fn=stop_at_once)  # pylint: disable=subprocess-popen-preexec-fn
-        said = f"{path} has no poll: memstatd was stopped before the first one"
-        if done.returncode == 0:  # the first poll was faster
-            self.assertNotIn(said, done.stderr)
-            self.assert_recorded(path)
-        else:
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn(said, done.stderr)
-            self.assertEqual(program.run("--once", "--replay", path).returncode, 1)
 
     def wait_until_polls_are_dropped(self, daemon):
         """More of them than so far, because a busy machine drops some anyway."""
@@ -227,41 +163,6 @@ class Disk(Recording):
             self.wait_until_polls_are_dropped(daemon)
             self.assertEqual(daemon.terminate(), 1, daemon.log)
             self.assertIn("the disk does not respond", daemon.log)
-
-    def stop_with_a_full_queue(self, milliseconds):
-        """Records polls of two pieces each, and stops while each takes this long. Returns the status and the log."""
-        hang = preload.Hang(self.directory, "slow_disk.c")
-        captures.write_file(self.path("c.yaml"), "sources: {linux_slabinfo: {enabled: off}, linux_kernel_log: {enabled: off}}\n")
-        with program.Daemon("--config", self.path("c.yaml"), "--record", self.path("a"), "--interval", "100ms",
-                            environment=hang.environment) as daemon:
-            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") > 1, "written polls")
-            hang.turn(milliseconds)
-            self.wait_until_polls_are_dropped(daemon)
-            status = daemon.terminate()
-            log = daemon.log
-        done = program.run("--once", "--replay", self.path("a"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""), "what was written before is usable")
-        return status, log
-
-    def test_a_slow_disk_is_waited_for_as_long_as_it_accepts_pieces(self):
-        status, log = self.stop_with_a_full_queue(260)  # longer for the queue than a stop without progress may take
-        self.assertEqual(status, 0, log)
-        self.assertNotIn(program.GAVE_UP, log)
-
-    def test_a_disk_that_hardly_accepts_anything_does_not_hold_up_a_stop(self):
-        status, log = self.stop_with_a_full_queue(60_000)
-        self.assertEqual(status, 1, log)
-        self.assertIn("the recording is incomplete", log)
-
-    def test_an_archive_is_packed_after_a_stop_as_long_as_the_disk_responds(self):
-        hang = preload.Hang(self.directory, "slow_disk.c")
-        capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-killed"]  # 14 MB for each poll
-        with program.Daemon("--replay", capture, "--record", self.path("a.tar"), environment=hang.environment) as daemon:
-            daemon.wait_page(lambda now: now.number("memstat_recording_polls_total", result="written") >= 1, "a poll")
-            hang.turn(20)  # ms for each 128 KiB: longer than a stop without an archive may take
-            self.assertEqual(daemon.terminate(), 0, daemon.log)
-        done = program.run("--once", "--replay", self.path("a.tar"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_an_archive_that_cannot_be_brought_to_the_disk_does_not_hold_up_a_stop_and_its_polls_are_in_the_next(self):
         hang = preload.Hang(self.directory, "slow_disk.c")

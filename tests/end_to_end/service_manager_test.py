@@ -82,22 +82,6 @@ class ServiceManager(unittest.TestCase):
                     manager.wait("STOPPING=1")
                     self.assertNotIn("READY=1", manager.drain())
 
-    def test_a_reload_over_http_is_logged_like_one_by_a_signal(self):
-        manager = self.manager()
-        with open(self.config, "a", encoding="utf-8") as config:
-            config.write("\nenable_reload: true\n")
-        with program.Daemon("--config", self.config, environment=manager.environment) as daemon:
-            manager.wait("READY=1")
-            manager.drain()
-            self.assertEqual(daemon.request("/-/reload", method="POST")[0], 200)
-            manager.wait("RELOADING=1")
-            manager.wait("READY=1")
-            with open(self.config, "a", encoding="utf-8") as config:
-                config.write("interval: never\n")
-            self.assertEqual(daemon.request("/-/reload", method="POST")[0], 500)
-            manager.wait("RELOADING=1")
-            manager.wait("READY=1")  # with the old configuration
-
     def test_without_a_manager_or_with_one_that_is_gone_it_still_serves(self):
         gone = {"NOTIFY_SOCKET": os.path.join(self.directory, "gone"), **WATCHDOG}
         with program.Daemon("--config", self.config, environment=gone) as daemon:
@@ -135,16 +119,6 @@ class ServiceManager(unittest.TestCase):
             self.assertEqual(daemon.request("/-/healthy")[0], 200)  # it serves the last figures
             hang.turn(False)
             manager.wait(SIGN)
-
-    def test_a_replay_that_has_ended_is_alive(self):
-        capture = captures.write_capture(os.path.join(self.directory, "capture"),
-                                         [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("dentry", 10, 20, 192, 1, 2))}])
-        manager = self.manager()
-        with program.Daemon("--replay", capture, environment={**manager.environment, **WATCHDOG}) as daemon:
-            daemon.wait_log("the replay has ended")
-            manager.wait("READY=1")
-            for _ in range(8):  # twice as long as the manager waits
-                manager.wait(SIGN)
 
 
 if __name__ == "__main__":

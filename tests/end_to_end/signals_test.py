@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Trees: release asan tsan
-"""A running memstatd: reloads, its other pages, stopping, remaining privileges, and a source that hangs."""
+"""A running memstatd: reloads, stopping, remaining privileges, and a source that hangs."""
 import os
 import pwd
 import re
-import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -47,16 +45,6 @@ class WithReplay(unittest.TestCase):
 
 
 class Reload(WithReplay):
-    def test_hangup_brings_a_good_configuration_into_force(self):
-        self.configure("tier: minimal\n")
-        with self.daemon() as daemon:
-            first = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
-            self.assertFalse(first.series("memstat_type_held_bytes"))
-            self.configure("tier: full\n")
-            daemon.process.send_signal(signal.SIGHUP)
-            now = daemon.wait_page(is_full, "the tier full")
-            self.assertEqual(now.number(RELOADED), 1)
-            daemon.wait_log("configuration was reloaded")
 
     def test_hangup_with_a_bad_configuration_changes_nothing_and_reports_the_errors(self):
         self.configure("tier: full\n")
@@ -76,19 +64,6 @@ class Reload(WithReplay):
             daemon.process.send_signal(signal.SIGHUP)
             daemon.wait_page(lambda now: now.number(RELOADED) == 1, "the good reload")
             daemon.wait_page(lambda now: not is_full(now) and now.series("memstat_type_bytes"), "the tier minimal")
-
-    def test_a_source_can_be_turned_off_and_on(self):
-        self.configure("")
-        with self.daemon() as daemon:
-            daemon.wait_page(lambda now: now.number("memstat_source_up", source="linux_slabinfo") == 1, "a poll")
-            self.configure("sources: {linux_slabinfo: {enabled: off}}\n")
-            daemon.process.send_signal(signal.SIGHUP)
-            now = daemon.wait_page(lambda now: not now.series("memstat_type_bytes"), "no types")
-            self.assertFalse(now.series("memstat_source_up"))  # off is not down
-            self.configure("sources: {linux_slabinfo: {enabled: on}}\n")
-            daemon.process.send_signal(signal.SIGHUP)
-            now = daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "types again")
-            self.assertEqual(now.number("memstat_source_up", source="linux_slabinfo"), 1)
 
     @program.needs_slabinfo
     def test_a_new_interval_is_in_force_at_once(self):
@@ -134,20 +109,6 @@ class Reload(WithReplay):
             daemon.process.send_signal(signal.SIGHUP)
             daemon.wait_page(lambda now: is_full(now) and now.number(RELOADED) == 1, "the last configuration")
 
-    def test_reload_over_http_when_it_is_on(self):
-        self.configure("enable_reload: true\ntier: minimal\n")
-        with self.daemon() as daemon:
-            self.configure("enable_reload: true\ntier: full\n")
-            self.assertEqual(daemon.request("/-/reload", "POST")[0], 200)
-            daemon.wait_page(is_full, "the tier full")
-            self.configure("tier: nothing\n")
-            status, _, body = daemon.request("/-/reload", "POST")
-            self.assertEqual(status, 500)
-            self.assertIn(f"{self.config}:1:7: tier: ", body.decode())
-            self.assertEqual(daemon.page().number(RELOADED), 0)
-            status, headers, _ = daemon.request("/-/reload")
-            self.assertEqual((status, headers["allow"]), (405, "POST"))
-
     @program.needs_root
     def test_a_configuration_that_only_root_may_read_is_read_again_after_the_drop(self):
         self.configure("tier: minimal\n")
@@ -159,40 +120,11 @@ class Reload(WithReplay):
             daemon.wait_page(is_full, "the tier full")
 
 
-class Pages(WithReplay):
-    def test_health_and_readiness(self):
-        self.configure("")
-        with self.daemon() as daemon:
-            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
-            for path in ("/-/healthy", "/-/ready"):
-                self.assertEqual(daemon.request(path)[0], 200)
-                status, _, body = daemon.request(path, "HEAD")
-                self.assertEqual((status, body), (200, b""))
-
-    def test_not_ready_without_a_source_but_healthy(self):
-        for content, word in ((b"garbage", "offset 0"), (None, "not present")):
-            polls = [{"fs/proc/slabinfo": content} if content else {"fs/proc/version": "Linux"}]
-            capture = captures.write_capture(os.path.join(self.directory, f"capture-{word}"), polls)
-            with program.Daemon("--replay", capture) as daemon:
-                daemon.wait_log("the replay has ended")
-                status, _, body = daemon.request("/-/ready")
-                self.assertEqual(status, 503)
-                self.assertIn(word, body.decode())
-                self.assertEqual(daemon.request("/-/healthy")[0], 200)
-                self.assertFalse(daemon.page().series("memstat_type_bytes"))
-
-
 class Stop(WithReplay):
     def assert_stops(self, daemon, how=signal.SIGTERM):
         self.assertEqual((daemon.terminate(how), daemon.printed), (0, ""), daemon.log)
         self.assertNotIn(program.GAVE_UP, daemon.log)
         self.assertIn("stopped", daemon.log)
-
-    def test_it_stops_at_once_when_asked_to(self):
-        self.configure("")
-        for how in (signal.SIGTERM, signal.SIGINT):
-            with self.daemon() as daemon:
-                self.assert_stops(daemon, how)
 
     def test_it_stops_at_once_with_clients_that_do_nothing_half_ask_and_do_not_read(self):
         self.configure("tier: full\n")
@@ -210,15 +142,6 @@ class Stop(WithReplay):
             self.assert_stops(daemon)
             for client in clients:
                 client.close()
-
-    def test_a_second_memstatd_takes_the_port_after_it(self):
-        self.configure("")
-        with self.daemon() as daemon:
-            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
-            self.assert_stops(daemon)
-        with program.Daemon("--config", self.config, "--replay", self.capture, "--listen", f"127.0.0.1:{daemon.port}",
-                            listen=False) as second:
-            self.assertEqual(second.port, daemon.port)
 
 
 @program.needs_slabinfo
@@ -300,16 +223,6 @@ class Privileges(unittest.TestCase):
             self.assertFalse(now.series("memstat_source_errors_total"))
             if program.SANITIZER:
                 print("the seccomp filter was not checked: memstatd has none under a sanitizer")
-
-    @program.needs_root
-    def test_no_sandbox_still_drops_root(self):
-        with program.temporary_directory() as directory:
-            captures.write_capture(directory, [{"fs/proc/slabinfo": captures.slabinfo(captures.slabinfo_line("a"))}])
-            with program.Daemon("--replay", directory, "--no-sandbox") as daemon:
-                daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
-                for status in self.statuses(daemon.process):
-                    self.assertEqual((status["Seccomp"], int(status["CapEff"], 16)), ("0", 0))
-                    self.assertNotIn("0", status["Uid"].split())
 
     @program.needs_root
     def test_a_missing_account_is_reported_and_nothing_starts(self):

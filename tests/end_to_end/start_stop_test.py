@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Signals at any moment of a start and a stop, and what must not delay a stop: logs, files, clients."""
-import fcntl
 import os
 import signal
 import subprocess
@@ -113,26 +112,6 @@ class NothingIsWaitedFor(WithDirectory):
         done = program.run("--config", self.config, "--check-config")
         self.assertEqual(done.returncode, 2)
         self.assertIn("must be a regular file", done.stderr)
-
-    def small_pipe(self):
-        reader, writer = os.pipe()
-        self.addCleanup(os.close, reader)
-        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
-        return reader, writer
-
-    def test_a_log_that_is_full_before_the_start_is_not_waited_for(self):
-        _, writer = self.small_pipe()
-        os.set_blocking(writer, False)
-        try:
-            while True:
-                os.write(writer, b"f" * 512)
-        except BlockingIOError:
-            os.set_blocking(writer, True)
-        process = self.start(writer)
-        os.close(writer)
-        # It serves: the HTTP server's threads are there.
-        program.wait_until(lambda: process.poll() is not None or len(os.listdir(f"/proc/{process.pid}/task")) > 8, "threads")
-        self.assert_stops(process)
 
     def test_a_log_that_is_not_read_any_more_drops_lines_and_counts_them(self):
         with program.Daemon("--config", self.config, "--log-level", "trace", unread_after="listening on") as daemon:
