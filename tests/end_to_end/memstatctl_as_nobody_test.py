@@ -12,10 +12,10 @@ import program  # noqa: E402
 from ctl import MEMSTATCTL, readers, run  # noqa: E402
 
 # The sources that it lacks besides the slab caches.
-OTHERS = {"origins": "attach to the kernel's events", "events": "linux_kernel_log", "resident": "/etc/shadow"}
+OTHERS = {"origins": "attach to the kernel's events", "events": "linux_kernel_log", "resident": "/etc/shadow", "who": "may not examine them"}
 COMMANDS = (["types"], ["limits"], ["show", "dentry"], ["watch", "dentry", "--count", "1"], ["diff", "--for", "1"], ["top", "--count", "1"],
             ["leaks", "--for", "2s", "--interval", "200ms"], ["record", "kernel.tar", "--count", "1"],
-            ["origins", "--for", "1s"], ["events"], ["resident", "/etc/shadow", "/etc/passwd", "/root"])
+            ["origins", "--for", "1s"], ["events"], ["who", "pipes"], ["resident", "/etc/shadow", "/etc/passwd", "/root"])
 
 
 @program.needs_root

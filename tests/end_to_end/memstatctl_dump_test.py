@@ -66,18 +66,6 @@ class Dump(unittest.TestCase):
         for after in (self.dump(), recording):
             self.assertEqual(json.loads(output("diff", self.dump("grown"), after, "--json"))["changes"], [shrunk])
 
-    def test_memstatd_has_the_page_of_the_kernel(self):
-        done = memstatd("--replay", self.dump())
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        lines = done.stdout.splitlines()
-        for line in ('memstat_type_bytes{allocator="slab",type="dentry"} 33000',
-                     'memstat_type_cpu_slabs{allocator="slab",type="kmalloc-64"} 4', 'memstat_source_up{source="linux_slabinfo"} 1',
-                     'memstat_type_bytes{allocator="vmalloc",type="mod_alloc [fakemod]"} 4096',
-                     'memstat_type_bytes{allocator="page",type="node 0 DMA"} 8192000',
-                     'memstat_accounted_bytes{part="buffers"} 1228800', 'memstat_accounted_bytes{part="kernel_stacks"} 655360',
-                     'memstat_kernel_info{os="linux",release="6.1.0-fake"} 1'):
-            self.assertIn(line, lines)
-
     def test_a_torn_list_is_a_note_and_the_rest(self):
         said = "slab cache dentry: the partial slabs of node 0: 2 of 3 were read"
         done = run("types", "--json", "--from", self.dump("torn"))

@@ -46,9 +46,6 @@ class Events(unittest.TestCase):
                 self.assertEqual(document["events"][4]["fields"]["constraint"], "memcg")
             self.assertEqual(events("--from", recording), served)
 
-    def test_since_leaves_out_what_is_older(self):
-        self.assertEqual(events("--from", LOG, "--since", "10m"), events("--from", LOG)[4:])
-
     def test_without_a_log_is_reported(self):
         done = ctl.run("events", "--from", captures.fixtures()["linux-6.12-4cpu"])
         self.assertEqual((done.returncode, done.stdout), (1, ""))

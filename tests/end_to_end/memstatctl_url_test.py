@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""memstatctl reads a running memstatd: the same figures as from the capture that it replays, or a reason why it cannot."""
+"""memstatctl reads a URL: of a memstatd that shows nothing, of other programs, with a password, and over TLS. tests/agreement compares
+the figures."""
 import json
 import os
 import shutil
@@ -14,23 +15,16 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 import captures  # noqa: E402
 import program  # noqa: E402
-
-MEMSTATCTL = os.environ.get("MEMSTATCTL") or os.path.join(os.path.dirname(program.MEMSTATD), "memstatctl")
-LIMITS = "freebsd-15.0-amd64-2cpu-limits"
-
-
-def run(*arguments, **environment):
-    return subprocess.run([MEMSTATCTL, *arguments], capture_output=True, text=True, timeout=program.PATIENCE, check=False,
-                          env={**os.environ, **environment})
+from ctl import run  # noqa: E402
 
 
 class Answers:
-    """A server other than memstatd: it sends `answer` to each client, and closes the connection by default."""
+    """A server other than memstatd: it sends `answer` to each client and closes the connection. With a `context` it speaks TLS."""
 
-    def __init__(self, answer, closes=True):
+    def __init__(self, answer, context=None):
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.requests, self.answer, self.closes, self.kept = [], answer, closes, []
+        self.url = f"{'https://localhost' if context else 'http://127.0.0.1'}:{self.listener.getsockname()[1]}"
+        self.requests, self.answer, self.context = [], answer, context
 
     def __enter__(self):
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -41,14 +35,14 @@ class Answers:
         while True:
             try:
                 peer = self.listener.accept()[0]
-                self.requests.append(peer.recv(65536).decode())
-                peer.sendall(self.answer)
             except OSError:
                 return
-            if self.closes:
-                peer.close()
-            else:
-                self.kept.append(peer)
+            try:
+                with self.context.wrap_socket(peer, server_side=True) if self.context else peer as client:
+                    self.requests.append(client.recv(65536).decode())
+                    client.sendall(self.answer)
+            except OSError:  # the certificate was refused
+                continue
 
     def __exit__(self, *_):
         self.listener.shutdown(socket.SHUT_RDWR)
@@ -60,58 +54,7 @@ def answer(status, body, headers=""):
     return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
 
 
-class TlsFront:
-    """Terminates TLS and forwards a request and its answer, like a proxy in front of memstatd."""
-
-    def __init__(self, context, server):
-        self.context, self.port = context, server.listener.getsockname()[1]
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"https://me:secret@localhost:{self.listener.getsockname()[1]}"
-
-    def __enter__(self):
-        threading.Thread(target=self.serve, daemon=True).start()
-        return self
-
-    def serve(self):
-        while True:
-            try:
-                peer = self.listener.accept()[0]
-            except OSError:
-                return
-            try:
-                with self.context.wrap_socket(peer, server_side=True) as client, socket.create_connection(("127.0.0.1", self.port)) as behind:
-                    behind.sendall(client.recv(65536))
-                    while part := behind.recv(65536):
-                        client.sendall(part)
-            except OSError:  # the certificate was refused
-                continue
-
-    def __exit__(self, *_):
-        self.listener.close()
-
-
 class OfADaemon(unittest.TestCase):
-    def test_limits_and_changes_are_those_of_the_capture_that_it_replays(self):
-        capture = captures.fixtures()[LIMITS]
-        with program.Daemon("--replay", capture, "--polls", "1") as daemon:
-            program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
-            url = f"http://127.0.0.1:{daemon.port}"
-            limits = json.loads(run("limits", "--json", "--from", url).stdout)["limits"]
-            devctl = next(row for row in limits if row["type"] == "DEVCTL")
-            self.assertEqual((devctl["counted_objects"], devctl["limit_objects"], devctl["of"], devctl["used_ratio"]), (96, 1000, "objects", 0.096))
-
-            changes = run("diff", capture + "@1", url, "--json")
-            self.assertEqual((changes.returncode, changes.stderr), (0, ""))
-            self.assertIn("mbuf_jumbo_page", changes.stdout)
-            still = run("diff", "--seconds", "1", "--from", url, "--csv")
-            self.assertEqual((still.returncode, still.stdout.count("\n")), (0, 1), still.stderr)
-
-    def test_figures_by_cpu_that_a_daemon_leaves_out_are_not_blamed_on_the_kernel(self):
-        with program.Daemon("--replay", captures.fixtures()[LIMITS], "--polls", "1") as daemon:
-            program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
-            done = run("show", "uma/mbuf_cluster", "--from", f"http://127.0.0.1:{daemon.port}")
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("omits it (keys per_cpu and tier)", done.stderr)
 
     def test_a_report_that_read_nothing_is_not_a_success(self):
         with program.temporary_directory() as directory:
@@ -171,22 +114,23 @@ class OfAnythingElse(unittest.TestCase):
 class OfHttps(unittest.TestCase):
     def test_a_certificate_is_checked(self):
         types = json.dumps({"generation": 1, "time": 1, "types": [{"allocator": "slab", "type": "dentry", "bytes": 192}], "unlisted": []})
-        with program.temporary_directory() as directory, Answers(answer(200, types)) as server:
+        with program.temporary_directory() as directory:
             key, certificate = (os.path.join(directory, name) for name in ("key.pem", "certificate.pem"))
             subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
                             "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
                            check=True, capture_output=True, timeout=program.PATIENCE)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate, key)
-            with TlsFront(context, server) as front:
-                done = run("types", "--csv", "--from", front.url, SSL_CERT_FILE=certificate)
+            with Answers(answer(200, types), context) as server:
+                url = server.url.replace("https://", "https://me:secret@")
+                done = run("types", "--csv", "--from", url, environment={"SSL_CERT_FILE": certificate})
                 if "needs libcurl" in done.stderr:
                     self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
                     self.skipTest("libcurl is not installed, as memstatctl reports")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("slab,dentry,,,192,", done.stdout)
                 self.assertIn("Authorization: Basic bWU6c2VjcmV0\r\n", server.requests[0])
-                done = run("types", "--from", front.url)
+                done = run("types", "--from", url)
                 self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
                 self.assertRegex(done.stderr, "^memstatctl: https://localhost:[0-9]+: .*certificate")
                 self.assertNotIn("secret", done.stderr)

@@ -188,26 +188,6 @@ class Who(unittest.TestCase):
             self.assertEqual(len(rows), 1)
             self.assertGreaterEqual(rows[0]["bytes"], 3 << 20)
 
-    def test_the_metric_who_and_statvfs_agree_on_a_mount(self):
-        """Others also write to /dev/shm, so this repeats the question until the size is the same before and after it."""
-        def held():
-            status = os.statvfs("/dev/shm")
-            return (status.f_blocks - status.f_bfree) * status.f_frsize, status.f_blocks * status.f_frsize
-        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
-            file.write(bytes(5 << 20))
-            file.flush()
-
-            def ask():
-                before = held()
-                page = subprocess.run([os.environ["MEMSTATD"], "--once"], capture_output=True, text=True, timeout=program.PATIENCE, check=True).stdout
-                rows = whole_answer("tmpfs")["holders"]
-                return (before, page, rows) if held() == before else None
-            (used, limit), page, rows = program.wait_until(ask, "a quiet /dev/shm")
-        if limit and 'memstat_tmpfs_bytes{mount="/dev/shm"}' in page:
-            self.assertIn(f'memstat_tmpfs_bytes{{mount="/dev/shm"}} {used}\n', page)
-            self.assertIn(f'memstat_tmpfs_limit_bytes{{mount="/dev/shm"}} {limit}\n', page)
-            self.assertEqual([row["bytes"] for row in rows if row["name"] == "/dev/shm" and "pid" not in row], [used])
-
     def test_a_poll_without_answers_uses_earlier_ones_and_a_capture_without_any_suggests_a_remedy(self):
         with program.temporary_directory() as directory:
             recording = os.path.join(directory, "who.tar")
@@ -258,22 +238,6 @@ class Who(unittest.TestCase):
         done = run("who", "file")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("did you mean files", done.stderr)
-
-    def test_rows_are_selected_sorted_and_limited(self):
-        with holder("held sorted", FILES) as pid:
-            rows = whole_answer("files", "held sorted", "--limit", "1")["holders"]
-            self.assertEqual([row["pid"] for row in rows], [pid])
-            least = answer("files", "--reverse", "--limit", "1")["holders"][0]
-            self.assertLessEqual(least["count"], 703)
-            self.assertTrue(run("who", "files", "--csv").stdout.startswith("command,name,user,group,pid,count,limit,bytes\n"))
-
-    @program.needs_root
-    def test_as_nobody_the_answer_is_partial_and_one_line_reports_it(self):
-        with program.copy_for_others(MEMSTATCTL) as copy:
-            done = subprocess.run([copy, "who", "pipes"], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
-                                  timeout=program.PATIENCE, check=False)
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
-        self.assertRegex(done.stderr, r"may not examine them: at least \d+ processes?; run memstatctl as root \(it needs CAP_SYS_PTRACE\)")
 
     @program.needs_root
     def test_processes_that_proc_hides_are_missing(self):

@@ -162,20 +162,6 @@ class Lines(unittest.TestCase):
         self.assertEqual(len(rows), 490)
         self.assertEqual(rows[1], ["uma", "mbuf_jumbo_page", "1.6M", "1.6M", "100%", "4096", "400", "+80K", "100%", "1532", "\u2581\u2588\u2588"])
 
-    def test_a_source_that_cannot_be_read_is_a_failure(self):
-        for source, word in (("/no/such", "/no/such"), ("http://127.0.0.1:1", "refused")):
-            done = subprocess.run([MEMSTATCTL, "top", "--from", source], capture_output=True, text=True, timeout=program.PATIENCE, check=False)
-            self.assertEqual((done.returncode, done.stdout), (1, ""))
-            self.assertIn(word, done.stderr)
-
-    def test_a_running_memstatd_is_shown(self):
-        with program.Daemon("--replay", captures.fixtures()[LIMITS], "--polls", "1") as daemon:
-            program.wait_until(lambda: daemon.request("/api/v1/types")[0] == 200, "a first poll")
-            done = subprocess.run([MEMSTATCTL, "top", "--from", f"http://127.0.0.1:{daemon.port}"], capture_output=True, text=True,
-                                  timeout=program.PATIENCE, check=True)
-        self.assertRegex(done.stdout, r"(?m)^uma +DEVCTL .* 10% ")
-        self.assertIn("freebsd 15.0-RELEASE amd64", done.stdout)
-
 
 if __name__ == "__main__":
     program.main()
