@@ -78,22 +78,6 @@ class AlertStack(unittest.TestCase):
         types = {kind for _, kind in found if kind}
         self.assertEqual({kind for kind in types if kind.endswith("Bucket") or kind in ("pbuf", "vnpbuf")}, set())
 
-    def test_one_cause_is_one_notification(self):
-        """Many types of this host are at limits, fail and wait at once: one notification, which has each type once."""
-        with program.temporary_directory() as directory, alertmanager.Receiver() as receiver:
-            rules = shipped_rules.write(directory)
-            capture = captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]
-            with alertmanager.Alertmanager(directory, alertmanager.example(receiver, "0s")) as manager, \
-                    program.Daemon("--replay", capture, "--replay-loop", "--replay-speed", "4") as daemon:
-                config = CONFIG.format(rules=rules, alertmanager=manager.address, memstatd=f"{daemon.host}:{daemon.port}")
-                with prometheus_server.Prometheus(directory, None, config=config):
-                    program.wait_until(lambda: any(name == "night" for name, _ in receiver.notifications), manager.log)
-        night = [labels for name, labels in receiver.notifications if name == "night"]
-        self.assertEqual(len(night), 1)
-        notified = [(labels.get("allocator"), labels.get("type")) for _, sent in receiver.notifications for labels in sent
-                if labels["cause"] == "limit"]
-        self.assertEqual(len(notified), len(set(notified)), notified)
-
 
 if __name__ == "__main__":
     program.main()

@@ -86,11 +86,6 @@ class Counters(unittest.TestCase):
             self.assertGreater(len(figures(live, event)), 0)
             self.assertEqual(figures(replayed, event), figures(live, event))
 
-    def test_a_wrong_event_is_refused_with_its_place_and_the_nearest_name(self):
-        done = program.run("--check-config", "--config", self.config("counters:\n  - {set: memory, events: [minor-fault]}\n"))
-        self.assertEqual(done.returncode, 2)
-        self.assertIn(":2:28: counters[0].events[0]: \"minor-fault\" is not an event; is it minor-faults or major-faults?", done.stderr)
-
     def test_without_permission_to_count_the_missing_one_is_named(self):
         if os.geteuid() != 0:
             self.skipTest("only root can start memstatd as another account")

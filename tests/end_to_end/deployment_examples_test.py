@@ -175,23 +175,6 @@ class Examples(unittest.TestCase):
                 done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=2 * program.PATIENCE, check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_compose_runs_with_what_the_daemon_set_gives(self):
-        service = documents("container", "compose.yaml")[0]["services"]["memstatd"]
-        capabilities = documents("kubernetes", "daemonset.yaml")[2]["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]
-        self.assertEqual((service["cap_drop"], service["cap_add"]), (capabilities["drop"], capabilities["add"]))
-
-    def test_the_image_is_built_with_what_is_here(self):
-        with open(os.path.join(DIRECTORY, "container", "Containerfile"), encoding="utf-8") as file:
-            text = file.read()
-        self.assertIn("daemon/run --build", text)
-        self.assertTrue(os.access(os.path.join(program.SOURCE_DIR, "daemon", "run"), os.X_OK))
-        self.assertEqual(text.count("\nFROM "), 2)
-        # Kubernetes replaces CMD by `args` and appends it to ENTRYPOINT, and memstatd takes only one --config.
-        self.assertEqual(re.search(r"^ENTRYPOINT (.*)$", text, re.MULTILINE).group(1), '["/usr/bin/memstatd"]')
-        arguments = documents("kubernetes", "daemonset.yaml")[2]["spec"]["template"]["spec"]["containers"][0]["args"]
-        for used in (arguments, json.loads(re.search(r"^CMD (.*)$", text, re.MULTILINE).group(1))):
-            self.assertEqual((used[0], len(used)), ("--config", 2))
-
 
 if __name__ == "__main__":
     program.main()

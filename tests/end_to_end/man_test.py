@@ -169,11 +169,6 @@ class Pages(unittest.TestCase):
                 for name, number in re.findall(r"^\.Xr (\S+) (\d)", source(page), re.M):
                     self.assertTrue(f"{name}.{number}" in PAGES or name in ("regex", "re_format"), f"{name}({number})")
 
-    def test_every_section_and_subsection_that_is_referred_to_is_there(self):
-        for page in PAGES:
-            names = set(re.findall(r"^\.S[hs] (.*)$", source(page), re.M))
-            self.assertLessEqual(set(re.findall(r"^\.Sx (.*?)(?: [.,;])?$", source(page), re.M)), names, page)
-
 
 class Library(unittest.TestCase):
     page = "memstat.3"
@@ -291,42 +286,6 @@ class Programs(unittest.TestCase):
                     self.assertNotIn(daemon.request(path)[0], (404, 500, 503), path)
                 self.assertEqual(daemon.request("/not-" + paths[0].strip("/"))[0], 404)
                 self.assertEqual(daemon.request("/-/reload", "POST")[0], 200)
-
-    def test_memstatd_8_names_existing_metrics(self):
-        printed = program.run("--once", "--replay", captures.fixtures()["freebsd-15.0-amd64-2cpu-limits"]).stdout.decode()
-        known = set(re.findall(r"^# TYPE (\w+) ", printed, re.M))
-        text = " ".join(rendered(page) for page in ("memstatd.8", "memstatd.yaml.5"))
-        named = set(re.findall(r"\bmemstat_\w+", text))
-        # A good replay has no errors, lacks no permission and is not recorded. The age exists only in a scrape (see the test
-        # below). Only Linux counts events of CPUs and of the kernel, with a helper.
-        maybe = {"memstat_source_errors_total", "memstat_source_not_permitted", "memstat_poll_age_seconds", "memstat_recording_polls_total", "memstat_cpu_event_total",
-                 "memstat_cpu_event_running_ratio", "memstat_events_cost_seconds_total", "memstat_events_counted_ratio",
-                 "memstat_allocation_size_bytes", "memstat_page_fault_seconds", "memstat_helper_up", "memstat_finding_active"}
-        self.assertGreater(len(named), 5)
-        self.assertEqual(named - maybe - known, set())
-
-    def test_parameters_and_formats_of_memstatd_8_are_taken(self):
-        page = source("memstatd.8")
-        parameters = re.search(r"^\.Ss Parameters\n(.*?)^\.Ss ", page, re.M | re.S).group(1)
-        names = re.findall(r"^\.It Ql (\w+\[\])= Ns ", parameters, re.M)
-        words = {"allocator[]": "uma", "type[]": "mbuf_cluster", "name[]": "memstat_poll_age_seconds"}
-        self.assertEqual(sorted(names), sorted(words))
-        formats = re.search(r"^\.Ss Formats\n(.*?)^\.Ss ", page, re.M | re.S).group(1)
-        named = re.findall(r"^\.It (\w+)$", formats, re.M)
-        accepted = {"text": "text/plain;version=0.0.4", "OpenMetrics": "application/openmetrics-text;version=1.0.0",
-                    "protobuf": "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"}
-        self.assertEqual(sorted(named), sorted(accepted))
-        with program.Daemon("--replay", captures.fixtures()["freebsd-15.0-amd64-4cpu"]) as daemon:
-            daemon.wait_page(lambda now: now.series("memstat_type_bytes"), "a poll")
-            for name in names:
-                status, _, body = daemon.request(f"/metrics?{name}={words[name]}")
-                self.assertEqual((status, b"memstat_poll_age_seconds" in body), (200, True), name)
-                self.assertEqual(daemon.request(f"/metrics?{name}=nothing")[0], 400, name)
-            self.assertEqual(daemon.request("/metrics?surely_none=1")[0], 400)
-            for name in named:
-                status, headers, _ = daemon.request("/metrics", headers={"Accept": accepted[name]})
-                self.assertEqual(status, 200)
-                self.assertEqual(headers["content-type"].partition(";")[0], accepted[name].partition(";")[0])
 
 
 class Configuration(unittest.TestCase):

@@ -17,7 +17,6 @@ UNIT = os.path.join(program.SOURCE_DIR, "rc.d", "memstatd.service")
 DROP_IN = os.path.join(program.SOURCE_DIR, "rc.d", "memstatd.service.d", "events.conf")
 NEEDS = "CAP_BPF,CAP_PERFMON"
 LOG_NEEDS = "CAP_SYSLOG"  # of linux_kernel_log, where kernel.dmesg_restrict is 1
-SLAB_BPF, VM_EVENTS = "linux_slab_bpf", "linux_vm_events"
 
 
 def granted(*files):
@@ -42,15 +41,10 @@ def as_account(capabilities, *command):
 @program.needs_slabinfo
 @unittest.skipUnless(shutil.which("setpriv"), "setpriv is not installed (Debian package util-linux)")
 class NotPermitted(unittest.TestCase):
-    def once(self, capabilities, configuration=""):
+    def once(self, capabilities):
         """(page, log) of one poll."""
-        with program.temporary_directory() as directory, program.copy_for_others(program.MEMSTATD) as copy:
-            os.chmod(directory, 0o755)
-            path = os.path.join(directory, "memstatd.yaml")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(configuration)
-            os.chmod(path, 0o644)
-            done = subprocess.run(as_account(capabilities, copy, "--config", path, "--once"), capture_output=True, text=True, cwd="/",
+        with program.copy_for_others(program.MEMSTATD) as copy:
+            done = subprocess.run(as_account(capabilities, copy, "--once"), capture_output=True, text=True, cwd="/",
                                   timeout=program.PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         read, problems = pages.check(done.stdout.encode())
@@ -86,20 +80,6 @@ class NotPermitted(unittest.TestCase):
         self.assertEqual(self.down(page), [])
         if NEEDS in of_root.values():
             self.skipTest("root may not load these programs here either")
-
-    def test_without_capabilities_the_roster_of_slab_caches_and_its_replacement_are_down(self):
-        page, log = self.once([])
-        known = {source for source in ("linux_slabinfo", SLAB_BPF) if source in log}
-        self.assertIn("linux_slabinfo", known)
-        self.assertLessEqual(known, set(self.down(page)))
-        self.assertNotIn(SLAB_BPF, self.not_permitted(page))
-        self.assertEqual(self.not_permitted(page).get("linux_slab_sysfs"), "CAP_DAC_READ_SEARCH")
-
-    def test_what_the_configuration_switches_on_is_down(self):
-        configuration = f"sources: {{{VM_EVENTS}: {{enabled: on}}}}\n"
-        page, log = self.once(granted(UNIT), configuration)
-        self.assertIn(VM_EVENTS, self.down(page), log)
-        self.assertNotIn(VM_EVENTS, self.not_permitted(page))
 
     def test_a_running_memstatd_is_reported_everywhere_and_queried_by_doctor(self):
         with program.temporary_directory() as directory, program.copy_for_others(program.MEMSTATD) as copy:

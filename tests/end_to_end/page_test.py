@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: opens the page in Chromium
-"""The status page in a real headless Chromium: for a FreeBSD out of network buffers, for this machine and for a daemon without sources;
-its table, its views, phones, dark mode, keyboard, screen readers (axe), hostile names, twenty thousand types; and it sends no requests
-elsewhere. Screenshots are kept in build/pictures."""
+"""The status page in a real headless Chromium, for a FreeBSD out of network buffers and for this machine: its table, its views, phones, dark
+mode, keyboard, screen readers (axe), hostile names, twenty thousand types; and it sends no requests elsewhere. Screenshots are kept in
+build/pictures."""
 import datetime
 import html
 import json
@@ -136,18 +136,6 @@ class Page(unittest.TestCase):
             self.assertLess(abs(live["scrolled"]), 1)
             self.assertLess(live["moved"], 0.1)  # good, by web vitals
             self.assertEqual(live["asked_while_hidden"], 0)
-
-    def test_a_daemon_without_sources(self):
-        done = program.run("--list-sources")
-        sources = [line.split("\t")[0] for line in done.stdout.decode().splitlines()[1:] if "\tlinux\t" in line or line.startswith("linux_")]
-        with program.temporary_directory() as directory:
-            path = os.path.join(directory, "memstatd.yaml")
-            captures.write_file(path, "sources:\n" + "".join(f"  {source}: {{enabled: off}}\n" for source in sources))
-            with program.Daemon("--config", path) as daemon:
-                program.wait_until(lambda: daemon.request("/api/v1/memory")[0] == 200, "a first poll")
-                seen = self.look(daemon, "overview", "empty")["overview"]
-                self.assertIn("There are no memory types", seen["verdict"])
-                self.assertEqual(seen["types"], [])
 
     def test_events_of_the_kernels_log_are_on_the_time_line(self):
         polled = int(datetime.datetime(2026, 11, 20, 15, tzinfo=datetime.timezone.utc).timestamp())

@@ -13,7 +13,6 @@ import program  # noqa: E402
 import typed_commands  # noqa: E402
 
 MOST_LINES = 260
-PAGES = ("core/man", "daemon/man", "config/man")
 # Programs that need only the build and a memstatd that serves. typed_documents_test.py types all commands, in a bare system.
 BUILT = ("curl", "export", "memstatctl", "memstatd")
 
@@ -44,21 +43,6 @@ class Readme(unittest.TestCase):
         named = set(re.findall(r"`(memstat_\w+)", readme()))
         self.assertGreater(len(named), 5)
         self.assertEqual(named - known - functions, set())
-
-    def test_manual_pages_exist(self):
-        named = set(re.findall(r"\b(memstat[\w.-]*)\((\d)\)", readme()))
-        self.assertIn(("memstatd-metrics", "7"), named)
-        self.assertIn(("memstatd-sources", "7"), named)
-        for page, number in named:
-            paths = [os.path.join(program.SOURCE_DIR, directory, f"{page}.{number}") for directory in PAGES]
-            self.assertTrue(any(os.path.exists(path) for path in paths), f"{page}({number})")
-
-    def test_lists_of_all_metrics_and_sources_are_in_the_manual(self):
-        text = readme()
-        listed = {name for name in column("--list-metrics", "name") if f"| `{name}" in text}
-        self.assertLess(len(listed), len(column("--list-metrics", "name")) / 2)
-        for name in column("--list-sources", "name"):
-            self.assertNotIn(f"| `{name}` |", text)
 
 
 class Examples(unittest.TestCase):
