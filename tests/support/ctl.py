@@ -92,15 +92,3 @@ def capture_of(directory, malloc=(), zones=(), classes=None):
         poll["sysctl/vm.malloc.zone_count"] = integer(len(classes) + 1)
         poll["sysctl/vm.malloc.zone_sizes"] = struct.pack(f"<{len(classes) + 1}I", *classes, 0)
     return captures.write_capture(directory, [poll], system="freebsd", cpus="0-3")
-
-
-def library_dump(files, poll, allocator):
-    """What upstream's library returned for the poll: a list of dicts, in its order."""
-    types = []
-    for line in files[f"oracle/{poll}-libmemstat-{allocator}.txt"].decode().splitlines():
-        if line.startswith("T\t"):
-            _, name, figures = line.split("\t")
-            values = dict(figure.split("=") for figure in figures.split(" "))
-            types.append({"name": name, **{key: int(value) for key, value in values.items() if value.isdigit()}})
-    assert len(types) > 50
-    return types
