@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# <memstat.h> compiles by itself, and behind the headers that FreeBSD's programs include first, as C and as C++, without a
-# warning; and a consumer written for FreeBSD compiles against it unchanged.
+# <memstat.h> and <libcpc.h> compile by themselves, and <memstat.h> behind the headers that FreeBSD's programs include first, as C and as C++,
+# without a warning; and a consumer written for FreeBSD compiles against it unchanged.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 echo '#include <memstat.h>' >"$work/alone.c"
+echo '#include <libcpc.h>' >"$work/counters.c"
 printf '#include <sys/types.h>\n#include <memstat.h>\n#include <memstat.h>\n' >"$work/after.c"
 cat >"$work/consumer.c" <<'END'
 #include <sys/types.h>
@@ -48,13 +49,13 @@ tried=0
 for compiler in cc gcc clang-14; do
   command -v "$compiler" >/dev/null || continue
   tried=$((tried + 1))
-  for standard in c11 gnu11 c17; do
-    for file in alone after consumer; do
+  for standard in c11 gnu17; do
+    for file in alone counters after consumer; do
       "$compiler" -std="$standard" -D_DEFAULT_SOURCE -Wstrict-prototypes "${flags[@]}" "$work/$file.c"
     done
   done
-  for standard in c++11 c++17 c++20; do
-    for file in alone after consumer; do
+  for standard in c++11 c++20; do
+    for file in alone counters after consumer; do
       "$compiler" -x c++ -std="$standard" "${flags[@]}" "$work/$file.c"
     done
   done

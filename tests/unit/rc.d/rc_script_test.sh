@@ -167,11 +167,6 @@ sh -n "$script" || fail "sh -n"
 for line in "PROVIDE: memstatd" "REQUIRE: LOGIN" "KEYWORD: shutdown"; do
   grep -q -x "# $line" "$script" || fail "no line \"# $line\" for rcorder"
 done
-if command -v shellcheck >/dev/null; then
-  shellcheck -s sh "$script" "$here"/*.sh || fail "shellcheck"
-else
-  echo "skipped: shellcheck of the scripts (Debian package shellcheck is missing)"
-fi
 
 # Not enabled (the default): nothing starts, unless requested once.
 good
