@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: replays every capture of the tree and asks for each of its values in five places
+# Seconds: 60
 """tests/agreement finds no difference in any capture, and finds values that were changed on purpose."""
 import importlib.machinery
 import importlib.util

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 # Long: every capture in every format, by reference parsers
+# Seconds: 60
 """The printed page in OpenMetrics and protobuf: valid for Debian's strict OpenMetrics parser and protoc, and equal, value by value, to
 the text page of the same capture."""
 import os
