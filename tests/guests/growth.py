@@ -25,7 +25,7 @@ class Growth:
 
 
 GROWTHS = (Growth("a leaking module", "kmalloc-2k", "echo 12 >/sys/module/leak/parameters/more"),
-           Growth("a slab cache that grows", "UNIX-STREAM", "fill idle_sockets 12000 >/tmp/said & for _ in $(seq 60); do [ -s /tmp/said ] && break; sleep 1; done"))
+           Growth("a slab cache that grows", "UNIX-STREAM", "provoke unix_socket 12000 >/tmp/said & for _ in $(seq 60); do [ -s /tmp/said ] && break; sleep 1; done"))
 
 
 def script():
@@ -34,7 +34,7 @@ def script():
         lines += ["sleep 2", f"page /out/growth/{number}.0"]
         for step in range(1, STEPS + 1):
             lines += ["rm -f /tmp/said", growth.step, "sleep 2", f"page /out/growth/{number}.{step} || result wrong {number}: no page"]
-        lines.append("killall fill 2>/dev/null")
+        lines.append("killall provoke 2>/dev/null")
     return "\n".join(lines) + "\n"
 
 

@@ -29,7 +29,7 @@ class Test:
     environment: dict = dataclasses.field(default_factory=dict)
     modules: tuple = ()  # in the order of insmod; "NAME=later" is present and not loaded
     groups: int = 1  # of three rounds each that must have been recorded, 0: none are compared
-    programs: tuple = ()  # C files of this directory that are compiled, without libraries, for the guest
+    provokes: bool = False  # it uses the program of tests/situations/provoked
     made: tuple = ()  # C files of this directory that are modules, built for the kernel and loaded
     built: tuple = ()  # programs other than memstatd that it runs
     fixtures: bool = False  # it reads the captures of tests/fixtures, if they are here
@@ -112,21 +112,6 @@ kill -TERM $watch; wait $watch || result wrong "memuse of a leak ended with stat
 cat /tmp/leak
 # the shell's last sleep may have ended and not been freed yet
 grep -q '^suspect that continues: 4[01] blocks, .*, of task_struct' /tmp/leak || result wrong "40 processes are no suspect"
-"""
-SLAB_BPF = """
-memstatd --once >/tmp/page 2>/tmp/log || result wrong "memstatd ended with status $?: $(tail -n 1 /tmp/log)"
-value() { sed -n "s/^$1 //p" /tmp/page; }
-case "$(value 'memstat_source_up{source="linux_slab_bpf"}')" in
-  1) ;;
-  '') result skip this kernel has no iterator over its slab caches; return 0 ;;
-  *) result wrong linux_slab_bpf is down ;;
-esac
-caches=$(tail -n +3 /proc/slabinfo | wc -l)
-used=$(value 'memstat_type_objects{allocator="slab",type="kmem_cache"}')
-[ "$used" = "$caches" ] || result wrong "$used objects of kmem_cache are in use, of $caches caches"
-for cache in dentry maple_node vm_area_struct; do
-  result "$cache: $(value 'memstat_type_objects{allocator="slab",type="'$cache'"}') in use, $(grep "^$cache " /proc/slabinfo | cut -c 1-30) in slabinfo"
-done
 """
 RECORD = """
 memstatd --config /memstatd.yaml --record /out/capture --polls 2 >/out/log 2>&1 || result wrong "$(tail -n 1 /out/log)"
@@ -238,16 +223,15 @@ TESTS = {test.name: test for test in (
     Test("clock", "the clock jumps an hour ahead, two back, and to 1970", CLOCK, groups=4),
     Test("limits", "each table is filled, and a Prometheus outside raises the alerts of the shipped rules", limits.script(), groups=0, page_check=limits.check,
          outside=limits.outside, missing=limits.missing, configuration=limits.CONFIGURATION,
-         modules=("e1000", *CONNTRACK, "dummy=later", "brd=later", "zsmalloc=later", "lzo=later", "lzo_rle=later"), programs=("fill.c",),
+         modules=("e1000", *CONNTRACK, "dummy=later", "brd=later", "zsmalloc=later", "lzo=later", "lzo_rle=later"), provokes=True,
          shapes=(Shape(cpus=2, append="nf_conntrack.enable_hooks=1 hugepages=8", patience=1200),)),
     Test("limits_v1", "a control group of version 1 is filled", limits.script(limits.V1), groups=0, page_check=limits.check, outside=limits.outside_v1,
-         missing=limits.missing, configuration=limits.CONFIGURATION, modules=("e1000",), environment={"CGROUP": "1"}, programs=("fill.c",)),
+         missing=limits.missing, configuration=limits.CONFIGURATION, modules=("e1000",), environment={"CGROUP": "1"}, provokes=True),
     Test("growth", "a module leaks, a slab cache grows, and the shipped rules raise their alerts", growth.script(), groups=0, page_check=growth.check,
-         shapes=(Shape(append="slab_nomerge", patience=900),), programs=("fill.c",), made=("leak.c",)),
+         shapes=(Shape(append="slab_nomerge", patience=900),), provokes=True, made=("leak.c",)),
     Test("account", "memory is taken in many ways, and little of it is unaccounted", account.script(), groups=0, page_check=account.check,
          modules=("brd=later", "zsmalloc", "lzo=later", "lzo_rle=later", "lz4_compress=later", "lz4hc_compress=later", "zram=later", *(f"{name}=later" for name in account.BALLOON)),
-         shapes=(Shape(cpus=2, patience=900, devices=("-device", "virtio-balloon-pci")),), programs=("fill.c",)),
-    Test("slab_bpf", "objects in use of slab caches by the kernel's iterator are true", SLAB_BPF, shapes=(Shape(cpus=2), Shape(cpus=4, nodes=2)), groups=0),
+         shapes=(Shape(cpus=2, patience=900, devices=("-device", "virtio-balloon-pci")),), provokes=True),
     Test("memuse", "memstatctl memuse has no suspect in a quiet guest, and finds one that leaks", MEMUSE, shapes=(Shape(cpus=2, patience=900),), groups=0),
     Test("c_api", "the tests of the C API, which are built already", C_API, shapes=(Shape(cpus=2, memory=2048, patience=1200),), groups=0, built=("test_c_api",),
          fixtures=True),

@@ -43,7 +43,7 @@ PATIENCE = 60  # seconds
 
 @dataclasses.dataclass
 class Limit:
-    kind: str           # of fill.c
+    kind: str           # of provoke
     count: int          # the number that it tries to allocate
     series: str         # the value of the page that shows the limit
     least: float        # of that value, at the limit
@@ -54,6 +54,7 @@ class Limit:
     inside: str = ""    # lines of shell, run by the process that fills it
     undo: str = ":"     # lines of shell
     name: str = ""      # in the table; empty: the kind
+    patience: int = 60  # seconds until it is full, if provoke does not end
 
 
 def used(kind, allocator="table"):
@@ -62,33 +63,35 @@ def used(kind, allocator="table"):
 
 NEAR = ("MemstatNearLimit",)
 LIMITS = (
-    Limit("files", 1400, used("files"), 0.95, NEAR, "echo 1500 >/proc/sys/fs/file-max", "nobody", undo="echo 100000 >/proc/sys/fs/file-max"),
-    Limit("ptys", 30, used("ptys"), 0.95, NEAR, "echo 0 >/proc/sys/kernel/pty/reserve; echo 20 >/proc/sys/kernel/pty/max"),
-    Limit("threads", 200, used("threads"), 0.95, NEAR, "echo 200 >/proc/sys/kernel/threads-max", "nobody", undo="echo 5000 >/proc/sys/kernel/threads-max"),
-    Limit("sysv_shm", 30, used("sysv_shm"), 1, NEAR, "echo 20 >/proc/sys/kernel/shmmni"),
-    Limit("sysv_sem", 30, used("sysv_sem"), 1, NEAR, "echo '32000 1024000000 500 20' >/proc/sys/kernel/sem"),
-    Limit("sysv_msg", 30, used("sysv_msg"), 1, NEAR, "echo 20 >/proc/sys/kernel/msgmni"),
-    Limit("keys", 30, 'memstat_table_user_used_ratio{type="keys",kind="count"}', 0.95, ("MemstatUserQuota",),
+    Limit("open", 1400, used("files"), 0.95, NEAR, "echo 1500 >/proc/sys/fs/file-max", "nobody", undo="echo 100000 >/proc/sys/fs/file-max"),
+    Limit("pty", 30, used("ptys"), 0.95, NEAR, "echo 0 >/proc/sys/kernel/pty/reserve; echo 20 >/proc/sys/kernel/pty/max"),
+    Limit("process", 200, used("threads"), 0.95, NEAR, "echo 200 >/proc/sys/kernel/threads-max", "nobody", undo="echo 5000 >/proc/sys/kernel/threads-max"),
+    Limit("small_shm", 30, used("sysv_shm"), 1, NEAR, "echo 20 >/proc/sys/kernel/shmmni"),
+    Limit("sem", 30, used("sysv_sem"), 1, NEAR, "echo '32000 1024000000 500 20' >/proc/sys/kernel/sem"),
+    Limit("queue", 30, used("sysv_msg"), 1, NEAR, "echo 20 >/proc/sys/kernel/msgmni"),
+    Limit("key", 30, 'memstat_table_user_used_ratio{type="keys",kind="count"}', 0.95, ("MemstatUserQuota",),
           "echo 20 >/proc/sys/kernel/keys/maxkeys", "nobody"),
-    Limit("aio_events", 30, used("aio_events"), 0.95, NEAR, "echo 20 >/proc/sys/fs/aio-max-nr"),
-    Limit("conntrack", 150, used("conntrack"), 0.95, ("MemstatNearLimit", "MemstatAllocationFailures"),
+    Limit("aio", 30, used("aio_events"), 0.95, NEAR, "echo 1280 >/proc/sys/fs/aio-max-nr"),
+    Limit("send_to_new_address", 150, used("conntrack"), 0.95, ("MemstatNearLimit", "MemstatAllocationFailures"),
           "cd /proc/sys/net/netfilter; echo 3600 >nf_conntrack_udp_timeout; echo 3600 >nf_conntrack_udp_timeout_stream; "
-          "echo 50 >nf_conntrack_max; cd /", undo="echo 65536 >/proc/sys/net/netfilter/nf_conntrack_max"),
-    Limit("arp_cache", 200, used("arp_cache"), 0.95, ("MemstatNearLimit", "MemstatSoftLimit", "MemstatAllocationFailures"),
+          "echo 50 >nf_conntrack_max; cd /", undo="echo 65536 >/proc/sys/net/netfilter/nf_conntrack_max", name="conntrack"),
+    Limit("send_to_new_address", 20000, used("arp_cache"), 0.95, ("MemstatNearLimit", "MemstatSoftLimit", "MemstatAllocationFailures"),
           "insmod /modules/dummy.ko; ip link set dummy0 arp on up; ip addr add 10.9.0.1/16 dev dummy0; "
-          "for n in 1 2 3; do echo $((n * 20)) >/proc/sys/net/ipv4/neigh/default/gc_thresh$n; done"),
-    Limit("ndisc_cache", 200, used("ndisc_cache"), 0.95, ("MemstatNearLimit", "MemstatSoftLimit", "MemstatAllocationFailures"),
-          "ip -6 addr add fd09::1/64 dev dummy0; sleep 3; "
-          "for n in 1 2 3; do echo $((n * 20)) >/proc/sys/net/ipv6/neigh/default/gc_thresh$n; done"),
-    Limit("tcp_sockets", 30, used("TCP", "socket"), 0.9, ("MemstatNearLimit", "MemstatSocketPressure"),
+          "for n in 1 2 3; do echo $((n * 20)) >/proc/sys/net/ipv4/neigh/default/gc_thresh$n; done",
+          inside="export PROVOKE_NETWORK=10.9.0.0", name="arp_cache", patience=5),
+    Limit("send_to_new_address6", 20000, used("ndisc_cache"), 0.95, ("MemstatNearLimit", "MemstatSoftLimit", "MemstatAllocationFailures"),
+          "ip -6 addr add fd00:9::1/64 dev dummy0; sleep 3; "
+          "for n in 1 2 3; do echo $((n * 20)) >/proc/sys/net/ipv6/neigh/default/gc_thresh$n; done",
+          name="ndisc_cache", patience=5),
+    Limit("tcp_unread", 30, used("TCP", "socket"), 0.9, ("MemstatNearLimit", "MemstatSocketPressure"),
           "cat /proc/sys/net/ipv4/tcp_mem >/tmp/tcp_mem; echo '256 512 1024' >/proc/sys/net/ipv4/tcp_mem",
           undo="cat /tmp/tcp_mem >/proc/sys/net/ipv4/tcp_mem", name="tcp_mem"),
-    Limit("inotify_watches", 40, 'memstat_table_user_limit_objects{type="inotify_watches"}', 20, (),
+    Limit("watch", 40, 'memstat_table_user_limit_objects{type="inotify_watches"}', 20, (),
           "echo 20 >/proc/sys/fs/inotify/max_user_watches", note="no file of the kernel has the number of watches of a user"),
-    Limit("threads", 60, 'memstat_memcg_tasks{group="/crowd"}', 40, ("MemstatControlGroupTasks",),
+    Limit("process", 60, 'memstat_memcg_tasks{group="/crowd"}', 40, ("MemstatControlGroupTasks",),
           "mkdir /sys/fs/cgroup/crowd; echo 40 >/sys/fs/cgroup/crowd/pids.max", inside="echo $$ >/sys/fs/cgroup/crowd/cgroup.procs",
           name="pids of a control group"),
-    Limit("hugetlb", 12, 'memstat_type_objects{allocator="hugetlb",type="2MiB"}', 8, (),
+    Limit("huge", 12, 'memstat_type_objects{allocator="hugetlb",type="2MiB"}', 8, (),
           note="pools of huge pages are meant to be full"),
     Limit("half_random", 160, used("zswap", "zswap"), 0.85, (),
           "insmod /modules/brd.ko rd_nr=1 rd_size=262144; for module in zsmalloc lzo lzo_rle; do insmod /modules/$module.ko; done; "
@@ -113,14 +116,14 @@ def script(limits=LIMITS):
     """Every limit begins, is filled, holds until this machine answers, and ends; nothing is forked while it holds."""
     lines = ["mkdir -p /dev/pts; mount -t devpts devpts /dev/pts; echo 0 >/proc/sys/vm/panic_on_oom", NETWORK, "start_memstatd || return 0"]
     for number, limit in enumerate(limits):
-        fill = f"exec fill {limit.kind} {limit.count}"
+        take = f"exec provoke {limit.kind} {limit.count} 200"  # so many a second: neighbours vanish after seconds
         if limit.user:
-            fill = f'exec su {limit.user} -s /bin/sh -c "{fill}"'
+            take = f'exec su {limit.user} -s /bin/sh -c "{take}"'
         lines += [limit.prepare or ":", "sleep 2", f"result limit {number} begins", "read -t 100 answer",
-                  "rm -f /tmp/said", f"sh -c '{limit.inside or ':'}; {fill}' >/tmp/said 2>&1 &",
-                  "for _ in $(seq 60); do [ -s /tmp/said ] && break; kill -0 $! 2>/dev/null || break; sleep 1; done",
+                  "rm -f /tmp/said", f"sh -c '{limit.inside or ':'}; {take}' >/tmp/said 2>&1 &",
+                  f"for _ in $(seq {limit.patience}); do [ -s /tmp/said ] && break; kill -0 $! 2>/dev/null || break; sleep 1; done",
                   f'read -r said </tmp/said || said=killed; result limit {number} holds "$said"', "read -t 100 answer",
-                  "killall fill 2>/dev/null", f"({limit.undo}) 2>/dev/null"]
+                  "killall provoke 2>/dev/null", f"({limit.undo}) 2>/dev/null"]
     return "\n".join(lines) + "\n"
 
 

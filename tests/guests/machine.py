@@ -3,7 +3,7 @@
 """One boot of a kernel in QEMU without KVM: the initramfs, the command line, and what came out.
 
 The first serial port is the console; lines that begin with RESULT are the guest's answers. The second one carries what the guest
-recorded, a gzipped tar of its directory /out. A line "RESULT monitor COMMAND" is for QEMU's monitor, and after "RESULT wake N" the guest,
+recorded, a gzipped tar of its directory /out. A line "RESULT monitor COMMAND; COMMAND" is for QEMU's monitor, and after "RESULT wake N" the guest,
 which is going to sleep, is woken N seconds later.
 """
 import dataclasses
@@ -50,6 +50,14 @@ class Outcome:
     ended: bool            # the guest ended by itself
     program: str = ""      # a memstatd that runs here
     watch: object = None   # the object that watched the guest from outside
+
+
+def provoke_program(directory, compiler="gcc"):
+    """The program of tests/situations/provoked, which takes things of a kind and keeps them, without libraries."""
+    target = pathlib.Path(directory) / "provoke"
+    sources = (ROOT / "tests/situations/provoked").glob("*.c")
+    subprocess.run([compiler, "-static", "-O1", f"-I{ROOT}", "-o", target, *sources, "-lpthread"], check=True)
+    return target
 
 
 def missing(kernel="6.1"):
@@ -215,7 +223,7 @@ def boot(kernel, archives, shape, watch=None):
                 if begun is None and line.startswith("RESULT begin"):
                     begun = time.monotonic() - start
                 if line.startswith("RESULT monitor "):
-                    monitor(work / "monitor", line.removeprefix("RESULT monitor ").strip())
+                    monitor(work / "monitor", *line.removeprefix("RESULT monitor ").strip().split("; "))
                 if line.startswith("RESULT wake "):
                     threading.Timer(float(line.split()[2]), monitor, (work / "monitor", "system_wakeup")).start()
                 console.append(line)

@@ -71,13 +71,11 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(udp_unread, udp_unread)                         \
   KIND(udp_slow_reader, udp_slow_reader)               \
   KIND(send_to_new_address, send_to_new_address)       \
-  KIND(netlink_unread, netlink_unread)                 \
   KIND(packet_ring, packet_ring)                       \
   KIND(thread, make_thread)                            \
   KIND(process, make_process)                          \
   KIND(zombie, make_zombie)                            \
   KIND(network_namespace, network_namespace)           \
-  KIND(user_namespace, user_namespace)                 \
   KIND(shm, make_shm)                                  \
   KIND(small_shm, make_small_shm)                      \
   KIND(sem, make_sem)                                  \
@@ -140,13 +138,13 @@ static inline int is_mapped(void* memory) { return memory == MAP_FAILED ? errno 
   KIND(peak, open_and_close)                           \
   KIND(prefork, make_prefork)                          \
   KIND(random, take_random_memory)                     \
+  KIND(half_random, take_half_random_memory)           \
   KIND(mapped, read_mapped)                            \
   KIND(bpf_hash, bpf_hash)                             \
   KIND(no_segments, remove_segments)                   \
   KIND(slow_pipe, make_slow_pipe)                      \
   KIND(wide_pipe, make_wide_pipe)                      \
   KIND(large_ring, setup_large_ring)                   \
-  KIND(session_keyring, take_session_keyring)          \
   KIND(process_key, add_process_key)                   \
   KIND(bound_namespace, bind_network_namespace)        \
   KIND(sparse, read_sparse)                            \

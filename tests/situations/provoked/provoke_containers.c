@@ -44,11 +44,6 @@ static int in_child(int (*make)(long), long i, int leaves) {
   if (leaves || error) waitpid(child, NULL, 0);
   return error;
 }
-static int join_keyring(long i) {
-  (void)i;
-  return errno_of(syscall(SYS_keyctl, 1L /* KEYCTL_JOIN_SESSION_KEYRING */, NULL));
-}
-int take_session_keyring(long i) { return in_child(join_keyring, i, 0); }
 int add_process_key(long i) {  // disappears with the process
   static char payload[3000];
   char name[32];

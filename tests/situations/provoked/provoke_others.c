@@ -140,11 +140,13 @@ int make_prefork(long i) {  // a worker with 2 MiB of its own
   return errno_of(child);
 }
 
-int take_random_memory(long i) {  // that does not compress
+// A MiB of which that part of each page does not compress.
+static int take_mixed_memory(long i, size_t random_bytes) {
   uint64_t* const memory = mmap(NULL, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if ((void*)memory == MAP_FAILED) return errno;
   uint64_t state = 88172645463325252ULL + (uint64_t)i;
   for (size_t at = 0; at < kMiB / sizeof *memory; ++at) {
+    if (at * sizeof *memory % kPage >= random_bytes) continue;
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
@@ -152,6 +154,8 @@ int take_random_memory(long i) {  // that does not compress
   }
   return 0;
 }
+int take_random_memory(long i) { return take_mixed_memory(i, kPage); }
+int take_half_random_memory(long i) { return take_mixed_memory(i, kPage / 2); }
 
 int read_mapped(long i) {  // the i-th MiB of $PROVOKE_MIB of a mapped file, round and round
   static volatile char* memory;

@@ -123,16 +123,6 @@ int send_to_new_address(long i) {
   return errno_of(sendto(sender, "x", 1, MSG_DONTWAIT, (struct sockaddr*)&address, sizeof address));
 }
 
-int netlink_unread(long i) {
-  (void)i;
-  const int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK, NETLINK_ROUTE);
-  if (sock < 0) return errno;
-  const int size = 4 * kMiB;
-  setsockopt(sock, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size);
-  struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
-  return errno_of(bind(sock, (struct sockaddr*)&address, sizeof address));
-}
-
 int packet_ring(long i) {
   (void)i;
   const int sock = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));

@@ -61,10 +61,6 @@ int network_namespace(long i) {
   (void)i;
   return in_namespace(CLONE_NEWNET);
 }
-int user_namespace(long i) {
-  (void)i;
-  return in_namespace(CLONE_NEWUSER);
-}
 
 int make_shm(long i) {
   (void)i;
