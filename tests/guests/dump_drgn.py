@@ -10,26 +10,21 @@ dump_tools.py. A cache that drgn cannot read is printed with its error, and is n
 default build/bin/memstatctl. Exit status 77: drgn is missing.
 """
 import argparse
-import json
 import os
-import pathlib
 import subprocess
 import sys
 
+import dump_linux
 import dump_tools
 import kernels
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def objects_of(dump, cache):
     """Addresses of the objects of a cache by memstatctl."""
-    program = os.environ.get("MEMSTATCTL", str(ROOT / "build/bin/memstatctl"))
-    done = subprocess.run([program, "objects", "slab/" + cache, "--from", str(dump), "--json", "--limit", "1000000"], capture_output=True,
-                          text=True, check=False)
-    if done.returncode != 0 or done.stderr:
-        print(f"{cache}: {done.stderr.strip()}")
-    return {int(one["address"], 16) for one in json.loads(done.stdout)["objects"]} if done.returncode == 0 else set()
+    found, complaints = dump_linux.objects_of(dump, cache, "--limit", "1000000")
+    if complaints:
+        print(f"{cache}: {complaints.strip()}")
+    return {int(one["address"], 16) for one in found["objects"]}
 
 
 def in_sheaves(program, cache):

@@ -14,7 +14,6 @@ import argparse
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -87,25 +86,15 @@ def run_guest(work, kernel, options):
     second = SECOND.replace("DRIVERS", " ".join(DRIVERS)).replace("WRITE", write_commands())
     crash = {"crash/vmlinuz": (0o100644, kernel.image.read_bytes()),
              "crash/initrd": (0o100644, busybox_with(second, drivers | dump_tools.files_of(["usr/bin/makedumpfile"])))}
-    (work / "initrd").write_bytes(busybox_with(FIRST, crash | dump_tools.files_of(["usr/sbin/kexec"])))
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(options.memory), "-smp", "2", "-nographic",
-               "-no-reboot", "-nodefaults", "-serial", f"file:{work}/serial", "-kernel", str(kernel.image), "-initrd", str(work / "initrd"),
-               "-append", f"console=ttyS0 quiet panic=-1 crashkernel={options.reserved}M rdinit=/init"]
-    files = {}
+    devices, files = [], {}
     for form in FORMS:
         files[form] = work / form.replace(" ", "-")
         with open(files[form], "wb") as file:
             file.truncate(options.memory << 20)
-        command += ["-drive", f"file={files[form]},format=raw,if=virtio,cache=unsafe"]
-    guest = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    try:
-        guest.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        print(f"the guest did not finish within {PATIENCE} s")
-    finally:
-        guest.kill()
-        guest.wait()
-    serial = (work / "serial").read_text(encoding="utf-8", errors="replace").replace("\r", "")
+        devices += ["-drive", f"file={files[form]},format=raw,if=virtio,cache=unsafe"]
+    shape = machine.Shape(cpus=2, memory=options.memory, append=f"crashkernel={options.reserved}M", patience=PATIENCE, devices=tuple(devices))
+    initrd = busybox_with(FIRST, crash | dump_tools.files_of(["usr/sbin/kexec"]))
+    serial = machine.boot(kernel, [initrd], shape).console.replace("\r", "")
     saved = {f"vd{'abcdefgh'[number]}": form for number, form in enumerate(FORMS)}
     sizes = {saved[disk]: int(size) for disk, size in re.findall(r"SAVED (\w+) (\d+)", serial)}
     for form, path in files.items():
@@ -159,7 +148,8 @@ def main():
         serial, dumps = run_guest(work, kernel, options)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
-            for path in [work / "serial", *dumps.values()]:
+            (options.keep / "serial").write_text(serial, encoding="utf-8")
+            for path in dumps.values():
                 shutil.copy(path, options.keep)
         if "vmcore" not in dumps:
             print("no dump was saved:\n" + serial[-3000:])

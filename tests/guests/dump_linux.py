@@ -55,6 +55,7 @@ for file in vmstat meminfo buddyinfo zoneinfo slabinfo; do
   /bin/busybox cat /proc/$file
   echo END $file
 done
+echo "RESULT monitor @MONITOR@"
 while :; do /bin/busybox sleep 1000; done
 """
 
@@ -69,37 +70,21 @@ def run_guest(work, kernel, options):
     driver = kernel.module("qemu_fw_cfg")
     if driver is None:
         skip(f"kernel {kernel.name} was downloaded without its module qemu_fw_cfg; remove {kernels.CACHE / kernel.name}")
+    dumps = [] if options.large else [f"dump-guest-memory {'-p ' if options.paging else ''}{work}/dump"]
+    init = INIT.replace("@MONITOR@", "; ".join(("stop", *dumps, f"dump-guest-memory -z {work}/flattened", "quit")))
     content = {"dev/console": (0o20600, b"", (5, 1)), "bin/busybox": (0o100755, pathlib.Path(machine.BUSYBOX).read_bytes()),
-               "init": (0o100755, INIT.encode()), "qemu_fw_cfg.ko": (0o100644, driver.read_bytes())}
-    (work / "initrd").write_bytes(machine.cpio(content))
-    command = ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-m", str(options.memory), "-smp", str(options.cpus),
-               "-nographic", "-no-reboot", "-nodefaults", "-serial", f"file:{work}/serial", "-device", "vmcoreinfo", "-kernel",
-               str(kernel.image), "-initrd", str(work / "initrd"), "-monitor", f"unix:{work}/monitor,server,nowait", "-append",
-               "console=ttyS0 quiet panic=-1 rdinit=/init" + (" slub_debug=U,dentry" if options.owners else "")]
+               "init": (0o100755, init.encode()), "qemu_fw_cfg.ko": (0o100644, driver.read_bytes())}
+    devices = ["-device", "vmcoreinfo"]
     if options.large:  # more than this machine may have
-        command += ["-object", f"memory-backend-ram,id=all,size={options.memory}M,reserve=off", "-machine", "memory-backend=all"]
-    for node in range(options.nodes if options.nodes > 1 else 0):
-        part = options.memory // options.nodes
-        command += ["-object", f"memory-backend-ram,id=m{node},size={part}M", "-numa", f"node,nodeid={node},memdev=m{node}"]
-    guest = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + PATIENCE
-        serial = ""
-        while "END slabinfo" not in serial:
-            if time.monotonic() > deadline or guest.poll() is not None:
-                raise RuntimeError("the guest did not finish:\n" + serial[-3000:])
-            time.sleep(0.1)
-            if (work / "serial").exists():
-                serial = (work / "serial").read_text(encoding="utf-8", errors="replace")
-        dumps = [] if options.large else [f"dump-guest-memory {'-p ' if options.paging else ''}{work}/dump"]
-        machine.monitor(work / "monitor", "stop", *dumps, f"dump-guest-memory -z {work}/flattened", "quit")
-    finally:
-        guest.kill()
-        guest.wait()
+        devices += ["-object", f"memory-backend-ram,id=all,size={options.memory}M,reserve=off", "-machine", "memory-backend=all"]
+    shape = machine.Shape(options.cpus, options.nodes, options.memory, append="slub_debug=U,dentry" if options.owners else "",
+                          patience=PATIENCE, devices=tuple(devices))
+    serial = machine.boot(kernel, [machine.cpio(content)], shape).console.replace("\r", "")
+    if not (work / "flattened").exists():
+        raise RuntimeError("the guest did not finish:\n" + serial[-3000:])
     dump_tools.find()
     with open(work / "flattened", "rb") as flattened:
         subprocess.run([*dump_tools.command("usr/bin/makedumpfile"), "-R", str(work / "compressed")], stdin=flattened, check=True)
-    serial = serial.replace("\r", "")
     return re.search(r"VERSION (.*)", serial)[1], dict(re.findall(r"BEGIN (\w+)\n(.*?)END \1", serial, re.S))
 
 

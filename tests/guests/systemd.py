@@ -3,14 +3,13 @@
 """memstatd's Debian package under a real systemd: a Debian 12 that QEMU boots, without KVM, with systemd as its first process.
 
     tests/guests/systemd.py [--part service|installed] [--kernel KERNEL] [--verbose]
-    tests/guests/systemd.py --container [--part ...] [--verbose]      in namespaces on this machine's kernel instead, as root: two minutes
 
 Makes the package of build/ (memstatd and memstatctl must be built), and with mmdebstrap a root with systemd and what the package depends on, which is
 kept below build/guests/systemd. In the guest a script installs the package with dpkg and prints an answer for each thing that it looks at. Part service
 (systemd_guest.sh): the account, READY, RELOADING, STATUS, STOPPING, the watchdog, reads that hang, restarts, addresses, exposure, upgrade, purge. Part
 installed (systemd_installed.sh): what the service may read as installed and with the drop-ins that ship as examples, whether an alert of the shipped rules
-fires in a Prometheus outside, and scrapes from another network namespace. What is wrong is printed with the end of the journal. Needs mmdebstrap, and qemu-system-x86 and busybox-static or root. Exit status: 0 all good, 1 something is wrong, 77 what it
-needs is not there. It takes some minutes, so it is not part of tests/run.
+fires in a Prometheus outside, and scrapes from another network namespace. What is wrong is printed with the end of the journal. Needs mmdebstrap,
+qemu-system-x86 and busybox-static. Exit status: 0 all good, 1 something is wrong, 77 what it needs is not there. It takes some minutes, so it is not part of tests/run.
 """
 import argparse
 import contextlib
@@ -19,12 +18,9 @@ import os
 import pathlib
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 
 import kernels
 import machine
@@ -95,9 +91,9 @@ def files_of(tar):
 def additions(package, library, part, kernel):
     """The files that the test adds to the root directory."""
     units, masked = "etc/systemd/system", (0o120777, b"/dev/null")
-    modules = {f"{name}.ko": (0o100644, path.read_bytes()) for name in MODULES if kernel and (path := kernel.module(name))}
+    modules = {f"{name}.ko": (0o100644, path.read_bytes()) for name in MODULES if (path := kernel.module(name))}
     return modules | {
-        "usr/bin/busybox": (0o100755, pathlib.Path(machine.BUSYBOX).read_bytes()) if modules else (0o120777, b"/bin/false"),
+        "usr/bin/busybox": (0o100755, pathlib.Path(machine.BUSYBOX).read_bytes()),
         "systemd_test.sh": (0o100755, (HERE / PARTS[part]).read_bytes()),
         "systemd_functions.sh": (0o100644, (HERE / "systemd_functions.sh").read_bytes()),
         f"{units}/relay.socket": (0o100644, RELAY_SOCKET),
@@ -123,39 +119,13 @@ def run_guest(kernel, tar, added, part):
     return outcome.console, f"{kernel.release}, booted in {outcome.boot_seconds:.0f} s, ended after {outcome.seconds:.0f} s"
 
 
-def run_container(work, tar, added):
-    root, console = work / "root", work / "console"
-    root.mkdir()
-    kernels.run("tar", "-C", str(root), "-xf", str(tar), "--exclude=./dev/*")
-    for name, (mode, content) in added.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        if mode == 0o120777:
-            path.symlink_to(content.decode())
-        else:
-            path.write_bytes(content)
-            path.chmod(mode & 0o777)
-    console.touch()
-    start = time.monotonic()
-    with subprocess.Popen([HERE / "systemd_container.sh", root, console], stdin=subprocess.DEVNULL, start_new_session=True) as process:
-        try:
-            process.wait(900)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # unshare kills its first process when it ends
-    return console.read_text(encoding="utf-8", errors="replace"), f"{os.uname().release}, a container, ended after {time.monotonic() - start:.0f} s"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.1", choices=kernels.SUITES)
     parser.add_argument("--part", default="service", choices=PARTS, help="what to test (service)")
-    parser.add_argument("--container", action="store_true", help="namespaces instead of a guest")
     parser.add_argument("--verbose", action="store_true", help="print the console")
     options = parser.parse_args()
-    reason = machine.missing(options.kernel) if not options.container else "--container needs root" if os.geteuid() else ""
-    if options.part == "installed" and not options.container:
-        reason = reason or systemd_outside.missing()
+    reason = machine.missing(options.kernel) or (systemd_outside.missing() if options.part == "installed" else "")
     for tool in ("mmdebstrap", "cpack", "dpkg-deb", "cc"):
         reason = reason or ("" if shutil.which(tool) else f"{tool} is not installed")
     if not reason and not all((ROOT / "build/bin" / name).exists() for name in ("memstatd", "memstatctl")):
@@ -169,12 +139,12 @@ def main():
             package, names = make_package(work / "package")
             library = make_library(work)
             tar = make_root(names)
-            kernel = None if options.container else kernels.find(options.kernel)
+            kernel = kernels.find(options.kernel)
         except kernels.Missing as missing:
             print(missing)
             return 77
         added = additions(package, library, options.part, kernel)
-        console, what = run_container(work, tar, added) if options.container else run_guest(kernel, tar, added, options.part)
+        console, what = run_guest(kernel, tar, added, options.part)
     lines = re.findall(r"^RESULT (.*?)\r?$", console, re.M)
     answers = [line for line in lines if line.startswith(("ok ", "wrong "))]
     wrong = [line for line in answers if line.startswith("wrong ")]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2086
-# Shared by the scripts that run in the guest or container of systemd.py, as a unit that systemd starts at the end of its boot. They print a
+# Shared by the scripts that run in the guest of systemd.py, as a unit that systemd starts at the end of its boot. They print a
 # result for each check: RESULT ok WHAT, or RESULT wrong WHAT.
 set -u
 unit=memstatd.service
