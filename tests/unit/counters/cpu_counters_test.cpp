@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counters of CPUs, from the configured sets to the metrics: the table on made-up CPUs, the parser on handwritten text, and
-// both on this machine's kernel.
+// Counters of CPUs, from the configured sets to the metrics: the table on made-up CPUs, and the parser on handwritten text.
 #include "tests/support/test.h"
-
-#if defined(__linux__)
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #include "core/base/text.h"
 #include "core/counters/counter_table.h"
 #include "core/counters/perf_system.h"
 #include "core/query.h"
 #include "tests/support/fake_perf_events.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/prepared_kernel_view.h"
 #include "tests/support/staged_statistics.h"
 
@@ -134,15 +125,6 @@ TEST_F(CounterTableTest, TotalsOfSetsThatTakeTurnsAreScaledAndNeverFall) {
   EXPECT_EQ(before, 100U);
 }
 
-TEST_F(CounterTableTest, ASetWithMoreEventsThanCountersIsReadInPartsAndSaysHowMuchItCounted) {
-  open({{.name = "many", .cpus = "0", .events = {"r1", "r2", "r3", "r4", "r5", "r6"}}}, "0");
-  ASSERT_TRUE(opened_) << to_string(opened_.error());
-  handle_.run(100);
-  const std::string table = read();
-  EXPECT_THAT(table, StartsWith("cpu 0 set many enabled_ns 100 running_ns 50 "));
-  EXPECT_EQ(figures_in(table, "cpu 0", "r6"), std::pair(std::uint64_t{50}, std::uint64_t{100}));
-}
-
 TEST_F(CounterTableTest, LeavesOutWhatTheMachineLacksAndSaysWhy) {
   handle_.absent[{kPerfHardware, 3}] = ENOENT;   // cache-misses
   handle_.absent[{kPerfCache, 65539}] = ENOENT;  // dTLB-load-misses
@@ -168,12 +150,6 @@ TEST_F(CounterTableTest, FailsWhenNoEventIsLeft) {
   EXPECT_EQ(handle_.open_count(), 0U);
 }
 
-TEST_F(CounterTableTest, WithoutSetsItExplainsWhatToConfigure) {
-  open({});
-  EXPECT_EQ(opened_.error().code, ErrorCode::kNotPresent);
-  EXPECT_THAT(opened_.error().detail, HasSubstr("counters: [{set: memory}]"));
-}
-
 TEST_F(CounterTableTest, ACpuThatGoesEndsItsLineAndOneThatComesContinuesIt) {
   open({{.name = "m", .cpus = "all", .events = {"minor-faults"}}}, "0-1");
   handle_.run(2);
@@ -197,13 +173,6 @@ TEST_F(CounterTableTest, ACpuThatComesWhenPrivilegesAreGoneNeedsARestart) {
   EXPECT_THAT(table, HasSubstr("end 1\n"));
 }
 
-TEST(CounterSets, AreALineEach) {
-  const auto sets = parse_counter_sets("memory all cache-misses minor-faults\nempty all\n\nother 0-3 r1a8");
-  ASSERT_EQ(sets.size(), 2U);
-  EXPECT_EQ(sets[0].name + "|" + sets[0].cpus + "|" + sets[0].events[1], "memory|all|minor-faults");
-  EXPECT_EQ(sets[1].name + "|" + sets[1].cpus + "|" + sets[1].events[0], "other|0-3|r1a8");
-}
-
 TEST(CounterSets, NamesOfEventsAreRefusedWithTheNearest) {
   for (const char* event : {"page-faults", "PAPI_tot_ins", "dTLB-walks", "r1a8", "sched:sched_switch", "cpu/event=0xa8/",
                             "MEM_LOAD_RETIRED:L3_MISS", "DTLB_WALK"}) {
@@ -214,13 +183,6 @@ TEST(CounterSets, NamesOfEventsAreRefusedWithTheNearest) {
   EXPECT_THAT(problem_with_event("zzzzzz"), HasSubstr("memstatctl counters --list"));
   EXPECT_THAT(problem_with_event("a b"), HasSubstr("without blanks"));
   EXPECT_THAT(problem_with_event(""), HasSubstr("1 to 512 characters"));
-}
-
-TEST(CounterSets, TheDefaultSetIsOfEventsThatExist) {
-  std::string_view rest = kMemoryEvents;
-  std::size_t count = 0;
-  for (std::string_view event; next_word(rest, event); ++count) EXPECT_EQ(problem_with_event(event), "") << event;
-  EXPECT_EQ(count, 7U);
 }
 
 class CpuCounters : public testing::Test {
@@ -280,85 +242,6 @@ TEST_F(CpuCounters, RefuseATableThatContradictsItself) {
   EXPECT_THAT(problem(many + "\nend 1\n"), HasSubstr("more than 64 events"));
   EXPECT_EQ(parse("").error().path, "perf_event_open");
 }
-
-TEST_F(CpuCounters, AreReplayedWithoutACounter) {
-  const auto view = open_fixture("linux-6.18-counters.tar.zst");
-  MemoryTypeList list;
-  ASSERT_TRUE(open_source(reader_, *view));
-  ASSERT_TRUE(refresh(reader_, *view, list, 1));
-  const auto first = statistics_of(reader_.staging);
-  EXPECT_THAT(reader_.staging.note(),
-              HasSubstr("cache-misses: this CPU, or the virtual machine that shows it, does not have the event"));
-  ASSERT_TRUE(view->select_poll(2));
-  ASSERT_TRUE(refresh(reader_, *view, list, 2));
-  const auto last = statistics_of(reader_.staging);
-  ASSERT_EQ(first.size(), 2U * 5);
-  for (const auto& [name, value] : first) {
-    if (name.starts_with("cpu_event_total")) {
-      EXPECT_GE(last.at(name), value) << name;
-    }
-  }
-  EXPECT_GT(last.at("cpu_event_total{0,context-switches}"), first.at("cpu_event_total{0,context-switches}"));
-}
-
-#if defined(__linux__)
-/// Keeps this thread on one CPU; the destructor undoes that.
-class OnOneCpu {
- public:
-  explicit OnOneCpu(int cpu) {
-    ::sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<unsigned>(cpu), &one);
-    is_there_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
-  }
-  ~OnOneCpu() { ::sched_setaffinity(0, sizeof before_, &before_); }
-  OnOneCpu(const OnOneCpu&) = delete;
-  OnOneCpu& operator=(const OnOneCpu&) = delete;
-  [[nodiscard]] bool is_there() const { return is_there_; }
-
- private:
-  cpu_set_t before_{};
-  bool is_there_ = false;
-};
-
-TEST(LiveCpuCounters, CountTheFaultsAndSystemCallsOfTheirCpu) {
-  auto view = make_live_kernel_view();
-  ASSERT_TRUE(view);
-  const int cpu = ::sched_getcpu();
-  const OnOneCpu pinned(cpu);
-  if (!pinned.is_there()) GTEST_SKIP() << "this thread may not choose its CPU";
-  constexpr const char* kCall = "syscalls:sys_enter_sched_rr_get_interval";  // that no program calls by chance
-  const bool has_tracing = ::access(("/sys/kernel/tracing/events/" + std::string("syscalls")).c_str(), F_OK) == 0;
-  SourceReader reader(counter_source());
-  reader.state->options[0].text = "live all page-faults" + (has_tracing ? " " + std::string(kCall) : "") + "\n";
-  if (const auto opened = open_source(reader, **view); !opened) GTEST_SKIP() << to_string(opened.error());
-  const std::string key = "cpu_event_total{" + std::to_string(cpu) + ",";
-  const auto counts = [&] {
-    const auto result = read_source(reader, **view);
-    EXPECT_TRUE(result) << to_string(result.error());
-    EXPECT_TRUE(parse_source(reader));
-    return statistics_of(reader.staging);
-  };
-  constexpr std::size_t kPages = 300;
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  auto* const bytes = static_cast<volatile char*>(
-      ::mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(static_cast<const volatile void*>(bytes), MAP_FAILED);
-  ::madvise(const_cast<char*>(bytes), kPages * page, MADV_NOHUGEPAGE);
-  counts();  // including the faults of reading itself
-  const auto before = counts();
-  for (std::size_t i = 0; i < kPages; ++i) bytes[i * page] = 1;
-  for (int i = 0; i < 25; ++i) ::syscall(SYS_sched_rr_get_interval, -1, nullptr);
-  const auto after = counts();
-  ::munmap(const_cast<char*>(bytes), kPages * page);
-  EXPECT_GE(after.at(key + "page-faults}") - before.at(key + "page-faults}"), kPages);
-  EXPECT_EQ(value_of(after.at("cpu_event_running_ratio{" + std::to_string(cpu) + "}")), 1.0);
-  if (has_tracing) {
-    EXPECT_EQ(after.at(key + kCall + "}") - before.at(key + kCall + "}"), 25U);
-  }
-}
-#endif
 
 }  // namespace
 }  // namespace memstat::counters

@@ -7,23 +7,6 @@
 namespace memstat::counters {
 namespace {
 
-TEST(EventNames, AreTheKernelsNumbers) {
-  const auto code = [](const char* name) {
-    const NamedEvent* event = find_kernel_event(name);
-    return event == nullptr ? std::string("-") : std::to_string(event->code.type) + ":" + std::to_string(event->code.config);
-  };
-  EXPECT_EQ(code("page-faults"), "1:2");
-  EXPECT_EQ(code("context-switches"), "1:3");
-  EXPECT_EQ(code("cs"), "1:3");
-  EXPECT_EQ(code("cpu-migrations"), "1:4");
-  EXPECT_EQ(code("instructions"), "0:1");
-  EXPECT_EQ(code("PAPI_tot_ins"), "0:1");
-  EXPECT_EQ(code("LLC-load-misses"), "3:65538");
-  EXPECT_EQ(code("dTLB-stores"), "3:259");
-  EXPECT_EQ(code("L1-dcache-prefetches"), "3:512");
-  EXPECT_EQ(code("page_faults"), "-");
-}
-
 TEST(EventNames, AreEachOnlyOneEvent) {
   std::set<std::string> names;
   for (const NamedEvent& event : kernel_events()) {
@@ -82,17 +65,6 @@ TEST(EventNames, BitsGoWhereTheFormatSays) {
     EXPECT_EQ(place_bits(text, 1, code), Placement::kMalformed) << text;
   }
   EXPECT_EQ(code.config, 0x1'0000'FFA8U) << "a refused one changes nothing";
-}
-
-TEST(EventNames, NearestOnesAreOffered) {
-  std::vector<EventInfo> known;
-  for (const NamedEvent& event : kernel_events()) known.push_back({.name = event.name, .description = {}});
-  EXPECT_EQ(nearest_names("page-fault", known).front(), "page-faults");
-  EXPECT_EQ(nearest_names("INSTRUCTION", known).front(), "instructions");
-  EXPECT_EQ(nearest_names("context_switches", known).front(), "context-switches");
-  EXPECT_TRUE(nearest_names("zzzzzzzz", known).empty());
-  EXPECT_TRUE(nearest_names(std::string(1000, 'a'), known).empty());
-  EXPECT_LE(nearest_names("faults", known).size(), 3U);
 }
 
 }  // namespace

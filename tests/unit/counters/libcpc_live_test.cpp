@@ -4,8 +4,6 @@
 #include "tests/support/test.h"
 
 #if defined(__linux__)
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -13,40 +11,14 @@
 #include <unistd.h>
 
 #include "core/include/libcpc.h"
+#include "tests/support/live_load.h"
 
 namespace {
 
+using memstat::FreshPages;
+using memstat::OnCpu;
+
 constexpr uint_t kBothModes = CPC_COUNT_USER | CPC_COUNT_SYSTEM;
-
-/// Untouched pages of this process; touching one causes one page fault.
-class FreshPages {
- public:
-  explicit FreshPages(std::size_t count)
-      : size_(count * page_),
-        bytes_(static_cast<volatile char*>(
-            ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    ::madvise(const_cast<char*>(bytes_), size_, MADV_NOHUGEPAGE);
-  }
-  ~FreshPages() { ::munmap(const_cast<char*>(bytes_), size_); }
-  FreshPages(const FreshPages&) = delete;
-  FreshPages& operator=(const FreshPages&) = delete;
-  void touch() const {
-    for (std::size_t at = 0; at < size_; at += page_) bytes_[at] = 1;
-  }
-  void drop() const { ::madvise(const_cast<char*>(bytes_), size_, MADV_DONTNEED); }
-
- private:
-  std::size_t page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::size_t size_;
-  volatile char* bytes_;
-};
-
-bool pin_to(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(cpu), &set);
-  return ::sched_setaffinity(0, sizeof set, &set) == 0;
-}
 
 std::string last_error;
 void keep_error(const char* fn, int, const char* fmt, va_list ap) {
@@ -64,11 +36,9 @@ class LiveLibcpc : public testing::Test {
     cpc_seterrhndlr(cpc_, keep_error);
     if (!counts_kernel() && ::geteuid() != 0) GTEST_SKIP() << last_error;
     set_ = cpc_set_create(cpc_);
-    ::sched_getaffinity(0, sizeof before_, &before_);
   }
   void TearDown() override {
     if (cpc_ != nullptr) cpc_close(cpc_);
-    ::sched_setaffinity(0, sizeof before_, &before_);
   }
   /// Whether this account may count what happens in the kernel (kernel.perf_event_paranoid).
   bool counts_kernel() {
@@ -92,7 +62,6 @@ class LiveLibcpc : public testing::Test {
 
   cpc_t* cpc_ = nullptr;
   cpc_set_t* set_ = nullptr;
-  cpu_set_t before_{};
 };
 
 /// Entries of a system call that no program makes by chance.
@@ -115,42 +84,18 @@ TEST_F(LiveLibcpc, PageFaultsOfTheThreadAreExact) {
   ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, 0), 0) << last_error;
   sample(buffer);  // including the faults of the sampling itself
   const std::uint64_t before = sample(buffer);
-  pages.touch();
+  pages.write();
   EXPECT_EQ(sample(buffer) - before, 300U);
 }
 
-TEST_F(LiveLibcpc, MinorFaultsAreNotMajorOnes) {
-  ASSERT_EQ(cpc_set_add_request(cpc_, set_, "minor-faults", 0, kBothModes, 0, nullptr), 0);
-  ASSERT_EQ(cpc_set_add_request(cpc_, set_, "major-faults", 0, kBothModes, 0, nullptr), 1);
-  cpc_buf_t* before = cpc_buf_create(cpc_, set_);
-  cpc_buf_t* after = cpc_buf_create(cpc_, set_);
-  const FreshPages pages(64);
-  ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, CPC_BIND_EXACT), 0) << last_error;
-  cpc_set_sample(cpc_, set_, after);
-  cpc_set_sample(cpc_, set_, before);
-  pages.touch();
-  cpc_set_sample(cpc_, set_, after);
-  cpc_buf_sub(cpc_, after, after, before);
-  std::uint64_t minor = 0, major = 0;
-  cpc_buf_get(cpc_, after, 0, &minor);
-  cpc_buf_get(cpc_, after, 1, &major);
-  EXPECT_EQ(minor, 64U);
-  EXPECT_EQ(major, 0U);
-  EXPECT_GT(cpc_buf_tick(cpc_, after), 0U);
-}
-
 TEST_F(LiveLibcpc, MigrationsOfTheThreadAreExact) {
-  if (CPU_COUNT(&before_) < 2) GTEST_SKIP() << "one CPU: nowhere to migrate to";
-  int cpus[2] = {-1, -1};
-  for (int cpu = 0, found = 0; cpu < CPU_SETSIZE && found < 2; ++cpu) {
-    if (CPU_ISSET(static_cast<unsigned>(cpu), &before_)) cpus[found++] = cpu;
-  }
+  if (!OnCpu(0).is_there() || !OnCpu(1).is_there()) GTEST_SKIP() << "one CPU: nowhere to migrate to";
   cpc_buf_t* buffer = request("cpu-migrations");
   ASSERT_NE(buffer, nullptr) << last_error;
-  ASSERT_TRUE(pin_to(cpus[0]));
+  const OnCpu first(0);
   ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, 0), 0) << last_error;
   const std::uint64_t before = sample(buffer);
-  for (int i = 1; i <= 40; ++i) ASSERT_TRUE(pin_to(cpus[i % 2]));
+  for (int i = 0; i < 20; ++i) const OnCpu there_and_back(1);
   EXPECT_EQ(sample(buffer) - before, 40U);
 }
 
@@ -213,34 +158,18 @@ TEST_F(LiveLibcpc, ThreadsBegunLaterAreCountedWhenInherited) {
   }
 }
 
-TEST_F(LiveLibcpc, RestartForgetsWhatEndedThreadsCounted) {
-  if (!mount_tracing()) GTEST_SKIP() << "tracefs cannot be mounted here: " << std::strerror(errno);
-  cpc_buf_t* buffer = request(kRareCall);
-  if (buffer == nullptr) GTEST_SKIP() << last_error;
-  ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, CPC_BIND_LWP_INHERIT), 0) << last_error;
-  std::thread([] { call_rarely(20); }).join();
-  ASSERT_EQ(cpc_set_restart(cpc_, set_), 0);
-  call_rarely(4);
-  EXPECT_EQ(sample(buffer), 4U);
-}
-
 TEST_F(LiveLibcpc, ACpuCountsWhateverRunsOnIt) {
   if (!mount_tracing()) GTEST_SKIP() << "tracefs cannot be mounted here: " << std::strerror(errno);
   cpc_buf_t* buffer = request(kRareCall);
   if (buffer == nullptr) GTEST_SKIP() << last_error;
-  int highest = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<unsigned>(cpu), &before_)) highest = cpu;
-  }
-  ASSERT_EQ(cpc_bind_cpu(cpc_, highest, set_, 0), 0) << last_error;
-  ASSERT_TRUE(pin_to(highest));
+  const OnCpu first(0);
+  if (!first.is_there()) GTEST_SKIP() << "this thread may not choose its CPU";
+  ASSERT_EQ(cpc_bind_cpu(cpc_, 0, set_, 0), 0) << last_error;
   call_rarely(11);
   std::thread([] { call_rarely(20); }).join();
   EXPECT_EQ(sample(buffer), 31U);
-  if (CPU_COUNT(&before_) < 2) return;
-  cpu_set_t others = before_;
-  CPU_CLR(static_cast<unsigned>(highest), &others);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof others, &others), 0);
+  const OnCpu second(1);
+  if (!second.is_there()) return;
   call_rarely(5);
   EXPECT_EQ(sample(buffer), 31U) << "it does not include other CPUs";
 }
@@ -282,12 +211,12 @@ class ToucherProcess {
  private:
   void serve() {
     const FreshPages pages(kPages);
-    pages.touch();
+    pages.write();
     char byte = 0;
     if (::write(done_[1], &byte, 1) != 1) return;  // The part of its stack that it needs is in memory now.
     for (; ::read(go_[0], &byte, 1) == 1;) {
       pages.drop();
-      pages.touch();
+      pages.write();
       if (::write(done_[1], &byte, 1) != 1) return;
     }
   }
@@ -308,101 +237,6 @@ TEST_F(LiveLibcpc, AProcessIsCountedWithAllItsThreads) {
   for (int i = 0; i < 10; ++i) process.go();
   EXPECT_EQ(sample(buffer) - before, 10U * ToucherProcess::kPages);
   pctx_release(pctx);
-}
-
-TEST_F(LiveLibcpc, AThreadThatIsNotThereIsAnError) {
-  request("page-faults");
-  EXPECT_EQ(pctx_capture(1 << 30, nullptr, 0, [](const char*, const char*, va_list) {}), nullptr);
-  EXPECT_EQ(errno, ESRCH);
-  pctx_t* pctx = pctx_capture(::getpid(), nullptr, 0, nullptr);
-  EXPECT_EQ(cpc_bind_pctx(cpc_, pctx, 1 << 30, set_, 0), -1);
-  EXPECT_EQ(errno, ESRCH);
-  EXPECT_EQ(cpc_bind_pctx(cpc_, pctx, 1, set_, 0), 0) << "1 is the first thread, as on Solaris";
-  pctx_release(pctx);
-}
-
-TEST_F(LiveLibcpc, ACommandIsCountedFromItsExecOn) {
-  if (!mount_tracing()) GTEST_SKIP() << "tracefs cannot be mounted here: " << std::strerror(errno);
-  cpc_buf_t* buffer = request("syscalls:sys_enter_execve");
-  if (buffer == nullptr) GTEST_SKIP() << last_error;
-  char name[] = "sh", option[] = "-c", script[] = "/bin/true; /bin/true; exit 7";
-  char* const argv[] = {name, option, script, nullptr};
-  pctx_t* pctx = pctx_create("sh", argv, nullptr, 0, nullptr);
-  ASSERT_NE(pctx, nullptr);
-  ASSERT_EQ(cpc_bind_pctx(cpc_, pctx, CPC_ALL_LWPS, set_, 0), 0) << last_error;
-  EXPECT_EQ(sample(buffer), 0U);
-  ASSERT_EQ(pctx_run(pctx, 0, 0, nullptr), 0);
-  EXPECT_EQ(sample(buffer), 2U) << "what sh began";
-  pctx_release(pctx);
-  int status = 0;
-  EXPECT_GT(::waitpid(-1, &status, 0), 0);
-  EXPECT_EQ(WEXITSTATUS(status), 7) << "the status remains for the caller";
-}
-
-TEST_F(LiveLibcpc, ACommandThatIsNotThereIsAnError) {
-  char name[] = "/nonexistent/program";
-  char* const argv[] = {name, nullptr};
-  pctx_t* pctx = pctx_create(name, argv, nullptr, 0, [](const char*, const char*, va_list) {});
-  ASSERT_NE(pctx, nullptr);
-  EXPECT_EQ(pctx_run(pctx, 0, 0, nullptr), -1);
-  EXPECT_EQ(errno, ENOENT);
-  pctx_release(pctx);
-  ::waitpid(-1, nullptr, 0);
-  pctx = pctx_create("true", argv, nullptr, 0, nullptr);
-  pctx_release(pctx);
-  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process that was never released is gone";
-}
-
-cpc_t* handler_cpc;
-cpc_set_t* handler_set;
-std::atomic<int> overflows;
-std::atomic<int> signal_code;
-
-void on_overflow(int, siginfo_t* info, void*) {
-  signal_code = info->si_code;
-  ++overflows;
-  cpc_set_restart(handler_cpc, handler_set);
-}
-
-TEST_F(LiveLibcpc, AnOverflowIsASignalWithTheOriginalsCode) {
-  ASSERT_EQ(
-      cpc_set_add_request(cpc_, set_, "page-faults", 0 - std::uint64_t{10}, kBothModes | CPC_OVF_NOTIFY_EMT, 0, nullptr), 0);
-  cpc_buf_t* buffer = cpc_buf_create(cpc_, set_);
-  handler_cpc = cpc_;
-  handler_set = set_;
-  overflows = 0;
-  struct sigaction action {};
-  struct sigaction old {};
-  action.sa_sigaction = on_overflow;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  ASSERT_EQ(::sigaction(SIGEMT, &action, &old), 0);
-  const FreshPages warm(25), pages(45);
-  ASSERT_EQ(cpc_bind_curlwp(cpc_, set_, 0), 0) << last_error;
-  warm.touch();  // and the handler has run
-  ASSERT_EQ(cpc_set_restart(cpc_, set_), 0);
-  sample(buffer);
-  ASSERT_EQ(cpc_set_restart(cpc_, set_), 0);
-  overflows = 0;
-  pages.touch();
-  EXPECT_EQ(overflows, 4);
-  EXPECT_EQ(signal_code, EMT_CPCOVF);
-  EXPECT_EQ(sample(buffer), 0 - std::uint64_t{10} + 5) << "five since the last restart";
-  ::sigaction(SIGEMT, &old, nullptr);
-}
-
-TEST_F(LiveLibcpc, ListsTheEventsThatCountHere) {
-  EXPECT_EQ(cpc_access(), 0);
-  int events = 0;
-  cpc_walk_events_all(cpc_, &events, [](void* arg, const char*) { ++*static_cast<int*>(arg); });
-  EXPECT_GE(events, 12);
-  // The generic hardware events exist if and only if there are counters.
-  const bool has_counters = cpc_npic(cpc_) > 0;
-  if (!has_counters) {
-    ASSERT_EQ(cpc_set_add_request(cpc_, set_, "instructions", 0, CPC_COUNT_USER, 0, nullptr), 0);
-    EXPECT_EQ(cpc_bind_curlwp(cpc_, set_, 0), -1);
-    EXPECT_NE(last_error.find("event instructions on this thread: this CPU does not have the event"), std::string::npos)
-        << last_error;
-  }
 }
 
 }  // namespace

@@ -63,15 +63,14 @@ TEST_F(Libcpc, ReportsTheCpusCounters) {
 
 TEST_F(Libcpc, WalksEventsAndAttributes) {
   std::vector<std::string> all, pic, generic, attributes;
-  cpc_walk_events_all(cpc_, &all, [](void* arg, const char* name) { static_cast<decltype(&all)>(arg)->emplace_back(name); });
+  const auto collect = [](void* arg, const char* name) { static_cast<decltype(&all)>(arg)->emplace_back(name); };
+  cpc_walk_events_all(cpc_, &all, collect);
   cpc_walk_events_pic(cpc_, 3, &pic, [](void* arg, uint_t picno, const char* name) {
     EXPECT_EQ(picno, 3U);
     static_cast<decltype(&pic)>(arg)->emplace_back(name);
   });
-  cpc_walk_generic_events_all(cpc_, &generic,
-                              [](void* arg, const char* name) { static_cast<decltype(&generic)>(arg)->emplace_back(name); });
-  cpc_walk_attrs(cpc_, &attributes,
-                 [](void* arg, const char* name) { static_cast<decltype(&attributes)>(arg)->emplace_back(name); });
+  cpc_walk_generic_events_all(cpc_, &generic, collect);
+  cpc_walk_attrs(cpc_, &attributes, collect);
   const auto has = [](const std::vector<std::string>& names, const char* name) {
     return std::count(names.begin(), names.end(), name) == 1;
   };

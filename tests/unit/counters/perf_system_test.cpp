@@ -185,14 +185,6 @@ TEST_F(PerfSystemTest, MultiplexesASetThatDoesNotFitAndReportsIt) {
   }
 }
 
-TEST_F(PerfSystemTest, RefusesASetThatDoesNotFitIfItMustBeExact) {
-  const auto bound = system_.bind(raw_requests(5), {.is_exact = true});
-  ASSERT_FALSE(bound.is_given());
-  EXPECT_EQ(bound.refused.refusal, Refusal::kConflictingRequests);
-  EXPECT_EQ(bound.refused.text.substr(0, 25), "event r5 on this thread: ");
-  EXPECT_EQ(handle_.open_count(), 0U) << "nothing stays open";
-}
-
 TEST_F(PerfSystemTest, AnExactSetThatLosesItsCountersIsAnError) {
   auto bound = system_.bind(raw_requests(4), {.is_exact = true});
   ASSERT_TRUE(bound.is_given());
@@ -212,30 +204,6 @@ TEST_F(PerfSystemTest, ASetThatNeverCountedIsReported) {
   EXPECT_EQ(counts[0].value, 0U);
   EXPECT_EQ(counts[0].enabled_ns, 10U);
   EXPECT_EQ(counts[0].running_ns, 0U);
-}
-
-TEST_F(PerfSystemTest, RestartCountsFromZero) {
-  auto requests = raw_requests(2);
-  auto bound = system_.bind(requests, {});
-  handle_.run(7);
-  ASSERT_EQ(bound.value->restart(requests), 0);
-  handle_.run(5);
-  std::vector<Count> counts(2);
-  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
-  EXPECT_EQ(counts[0].value, 5U);
-  EXPECT_EQ(counts[0].enabled_ns, 5U);
-}
-
-TEST_F(PerfSystemTest, DisableKeepsWhatWasCounted) {
-  auto bound = system_.bind(raw_requests(1), {});
-  handle_.run(3);
-  ASSERT_EQ(bound.value->enable(false), 0);
-  handle_.run(10);
-  ASSERT_EQ(bound.value->enable(true), 0);
-  handle_.run(4);
-  std::vector<Count> counts(1);
-  ASSERT_EQ(bound.value->sample(counts, ticks), 0);
-  EXPECT_EQ(counts[0].value, 7U);
 }
 
 TEST_F(PerfSystemTest, AnOverflowStopsTheSetUntilItIsRestarted) {
