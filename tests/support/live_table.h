@@ -29,20 +29,6 @@ inline void open_or_skip(TextTableSource& table) {
   FAIL() << to_string(opened.error());
 }
 
-/// Checks that an open table still counts and can be read without privileges. `open_files` files are opened in between.
-inline void expect_counts_without_privileges(TextTableSource& table, int open_files) {
-  const int status = exit_status_of_child([&] {
-    if (!become_nobody()) return 2;
-    Buffer first;
-    Buffer second;
-    bool is_read = static_cast<bool>(table.read(first));
-    for (int i = 0; i < open_files; ++i) ::close(::open("/", O_RDONLY));
-    is_read = is_read && table.read(second);
-    return is_read && first.view() != second.view() ? 0 : 1;
-  });
-  EXPECT_EQ(status, 0);
-}
-
 /// Checks that a table from make(), opened without privileges, names those that it needs. Skips if there is no such table.
 template <typename Make>
 void expect_says_what_it_needs(Make make) {

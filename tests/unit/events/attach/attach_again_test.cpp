@@ -124,27 +124,6 @@ TEST(LiveAttachAgain, NotWhatTheKernelWillAlwaysRefuse) {
   }
 }
 
-TEST(LiveAttachAgain, NotWithoutAHelper) {
-  if (const auto types = kernel_types(); !types) GTEST_SKIP() << to_string(types.error());
-  const ObjectPointer object = load_alone(vm_events(), "on_page_free");
-  if (!object) GTEST_SKIP() << "this process or kernel loads no program";
-  bpf_program* const program = bpf_object__find_program_by_name(object.get(), "on_page_free");
-  AttachedPrograms alone;
-  ASSERT_EQ(alone.attach(program), 0);
-  alone.enlist();
-  EXPECT_FALSE(alone.are_enlisted());
-  alone.detach();
-  EXPECT_FALSE(alone.attach_again());
-
-  ThreadedHelper helper;
-  AttachedPrograms programs;
-  ASSERT_EQ(programs.attach(program), 0);
-  programs.enlist();
-  ASSERT_TRUE(helper.seal());
-  set_process_helper(nullptr);
-  EXPECT_TRUE(programs.are_enlisted());
-}
-
 }  // namespace
 }  // namespace memstat::events
 

@@ -152,18 +152,6 @@ TEST_F(Serving, KeepsNoCopyOfWhatItAttached) {
   EXPECT_TRUE(helper.attach(0));
 }
 
-TEST_F(Serving, EndsWhenTheOtherEndDoes) {
-  end();
-  EXPECT_FALSE(thread_.joinable());
-}
-
-TEST_F(Serving, IsRefusedWithoutAProgram) {
-  AttachHelper helper(std::move(ours_));
-  EXPECT_FALSE(helper.seal());
-  thread_.join();
-  EXPECT_FALSE(helper.is_alive());
-}
-
 /// The daemon's end, with the test as the helper.
 class Asking : public testing::Test {
  protected:

@@ -30,17 +30,6 @@ TEST(RetryBackoff, IsAMinuteLaterThenTwiceAsLongUpToAnHour) {
   }
 }
 
-TEST(RetryBackoff, WaitsAsLongForWhatCannotBeBegun) {
-  RetryBackoff retry_backoff;
-  retry_backoff.begun(0);
-  std::int64_t now = kMinute;
-  for (const std::int64_t minutes : {1, 2, 4, 8, 16, 32, 60, 60, 60}) {
-    retry_backoff.given_up(now);
-    EXPECT_EQ(delay(retry_backoff, now), minutes) << "an hour of absence is not a success";
-    now += minutes * kMinute;
-  }
-}
-
 TEST(RetryBackoff, BeginsAnewWithWhatLastedForAnHour) {
   RetryBackoff retry_backoff;
   retry_backoff.begun(0);

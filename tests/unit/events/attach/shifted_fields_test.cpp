@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Kernels whose structs have fields at other offsets, and whose tracepoints have other arguments: types made by the test,
-// and programs adapted to them.
+// Kernels whose structs have other fields, and whose tracepoints have other arguments: types made by the test.
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <gtest/gtest.h>
@@ -51,11 +50,6 @@ class MadeTypes {
     for (int i = 0; i < arguments; ++i) btf__add_func_param(types_.get(), "argument", i == 0 ? first : long_);
     const int pointer = btf__add_ptr(types_.get(), prototype);
     btf__add_typedef(types_.get(), ("btf_trace_" + name).c_str(), pointer);
-  }
-  void write_to(const std::string& file) const {
-    __u32 size = 0;
-    const void* const bytes = btf__raw_data(types_.get(), &size);
-    std::ofstream(file, std::ios::binary).write(static_cast<const char*>(bytes), size);
   }
 
  private:
@@ -109,82 +103,6 @@ TEST(ShiftedFields, AMemberComesAndGoes) {
   EXPECT_TRUE(has_member(types.get(), "kmem_cache", "name"));
   EXPECT_FALSE(has_member(types.get(), "kmem_cache", "cpu_slab"));
   EXPECT_FALSE(has_member(types.get(), "slab", "name"));
-}
-
-/// The offset of the command's name in this machine's struct task_struct.
-std::optional<std::uint32_t> offset_of_command() {
-  const auto types = kernel_types();
-  const int id = types ? btf__find_by_name_kind(types->get(), "task_struct", BTF_KIND_STRUCT) : -1;
-  if (id < 0) return std::nullopt;
-  const btf_type* const type = btf__type_by_id(types->get(), static_cast<__u32>(id));
-  for (__u16 i = 0; i < btf_vlen(type); ++i) {
-    if (std::string_view(btf__name_by_offset(types->get(), btf_members(type)[i].name_off)) == "comm") {
-      return btf_member_bit_offset(type, i) / 8;
-    }
-  }
-  return std::nullopt;
-}
-
-/// The kernel's first task, which is called swapper; 0: this machine does not reveal its address.
-std::uint64_t address_of_first_task() {
-  std::ifstream symbols("/proc/kallsyms");
-  for (std::string line; std::getline(symbols, line);) {
-    if (!line.ends_with(" init_task")) continue;
-    return std::stoull(line, nullptr, 16);
-  }
-  return 0;
-}
-
-class LiveShiftedFields : public testing::Test {
- protected:
-  /// The name of the first task, read at the offset in these types.
-  std::string name_of_first_task(const std::string& types, std::uint64_t task) {
-    libbpf_set_print(nullptr);
-    LIBBPF_OPTS(bpf_object_open_opts, how, .btf_custom_path = types.c_str());
-    const auto elf = vm_events();
-    ObjectPointer object(bpf_object__open_mem(elf.data(), elf.size(), &how));
-    if (!object) return "not opened: " + std::string(std::strerror(errno));
-    bpf_program* program = nullptr;
-    bpf_object__for_each_program(program, object.get()) bpf_program__set_autoload(program, false);
-    program = bpf_object__find_program_by_name(object.get(), "on_mark_victim");
-    bpf_program__set_autoload(program, true);
-    if (const int error = bpf_object__load(object.get()); error != 0) {
-      is_refused_ = error == -EPERM || error == -EACCES;
-      return "not loaded: " + std::string(std::strerror(-error));
-    }
-    std::array<std::uint64_t, 6> arguments{task};
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.ctx_in = arguments.data();
-    options.ctx_size_in = sizeof arguments;
-    if (bpf_prog_test_run_opts(bpf_program__fd(program), &options) != 0) {
-      is_refused_ = true;
-      return "not run: " + std::string(std::strerror(errno));
-    }
-    const auto shared = std::make_unique<memstat_vm_shared>();
-    constexpr __u32 kFirst = 0;
-    bpf_map_lookup_elem(bpf_map__fd(bpf_object__find_map_by_name(object.get(), ".bss")), &kFirst, shared.get());
-    return shared->victims.names[0].name;
-  }
-
-  bool is_refused_ = false;
-};
-
-TEST_F(LiveShiftedFields, AreReadWhereTheTypesOfTheKernelHaveThem) {
-  const auto offset = offset_of_command();
-  const std::uint64_t task = address_of_first_task();
-  if (!offset) GTEST_SKIP() << "this kernel has no types (BTF) that can be read";
-  if (task == 0) GTEST_SKIP() << "/proc/kallsyms does not show where init_task is: that needs root and CONFIG_KALLSYMS_ALL";
-  const TemporaryDirectory directory;
-  const std::string whole = "swapper";
-  for (const std::uint32_t shift : {0U, 1U, 4U}) {
-    MadeTypes types;
-    types.add_struct("task_struct", "comm", types.text_of(16), *offset + shift, *offset + 64);
-    const std::string file = directory.file("types" + std::to_string(shift));
-    types.write_to(file);
-    const std::string name = name_of_first_task(file, task);
-    if (is_refused_) GTEST_SKIP() << name;
-    EXPECT_EQ(name.substr(0, whole.size() - shift), whole.substr(shift)) << name;
-  }
 }
 
 }  // namespace

@@ -54,12 +54,6 @@ TEST_F(ControlGroups, OfVersion2AreWhereTheControllerIs) {
   EXPECT_EQ(*control_group_key(mounts(), mounts()), inode("/"));
 }
 
-TEST_F(ControlGroups, MayHaveOtherControllers) {
-  make("/cpu,memory/a");
-  write("/cpu,memory/memory.usage_in_bytes", "1\n");
-  EXPECT_EQ(control_group_root(mounts()), mounts() + "/cpu,memory");
-}
-
 TEST_F(ControlGroups, ThatAreNotThereAreAnErrorWithTheirPath) {
   const auto none = control_group_key("/a", mounts());
   ASSERT_FALSE(none);

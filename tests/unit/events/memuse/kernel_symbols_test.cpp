@@ -42,12 +42,5 @@ TEST(KernelSymbols, AreRefusedAtTheLineThatIsNone) {
   EXPECT_TRUE(symbols.empty());
 }
 
-TEST(KernelSymbols, MayBeMoved) {
-  KernelSymbols first;
-  ASSERT_TRUE(first.parse("ffffffff81000000 T f\n"));
-  const KernelSymbols second = std::move(first);
-  EXPECT_EQ(second.name_of_caller(0xffffffff81000001), "f");
-}
-
 }  // namespace
 }  // namespace memstat::events

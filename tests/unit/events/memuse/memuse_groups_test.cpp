@@ -169,34 +169,5 @@ TEST(MemuseGroups, WithoutACacheHaveTheTypeOfTheirSize) {
   EXPECT_THAT(types, ElementsAre("kmalloc above 8k", "kmalloc-2k", "kmalloc-64"));
 }
 
-TEST(MemuseGroups, WithoutAStackAreOneThatIsNotKnown) {
-  MemuseTable table = minute();
-  table.blocks = {{.stack = 0, .cache = kCache, .age_ns = kNsOfASecond, .bytes = 64},
-                  {.stack = 99, .cache = kCache, .age_ns = kNsOfASecond, .bytes = 64}};
-  const auto groups = groups_of(table);
-  ASSERT_THAT(groups, SizeIs(1));
-  EXPECT_EQ(groups[0].blocks, 2U);
-  EXPECT_TRUE(groups[0].frames.empty());
-  EXPECT_EQ(groups[0].verdict, MemuseVerdict::kNotKnown);
-}
-
-TEST(MemuseGroups, CountTheirProcesses) {
-  MemuseTable table = minute();
-  add_stack(table, 1, {10, 20});
-  add_blocks(table, 1, 1, 2, "few");
-  add_blocks(table, 1, 1, 3, "most");
-  const auto groups = groups_of(table);
-  EXPECT_EQ(groups[0].command, "most");
-  EXPECT_EQ(groups[0].processes, 2U);
-}
-
-TEST(MemuseGroups, OfATableWithoutTimeAreInUse) {
-  MemuseTable table;
-  add_stack(table, 1, {10, 20});
-  table.blocks = {{.stack = 1, .age_ns = kNsOfASecond, .bytes = 64}};
-  EXPECT_EQ(verdict_of(table), MemuseVerdict::kInUse);
-  EXPECT_THAT(groups_of(MemuseTable{}), SizeIs(0));
-}
-
 }  // namespace
 }  // namespace memstat::events

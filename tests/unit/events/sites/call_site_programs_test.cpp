@@ -4,18 +4,15 @@
 #if defined(MEMSTAT_HAVE_LIBBPF)
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/events/attach/embedded_programs.h"
-#include "core/events/bpf/sampling.h"
-#include "core/events/sites/caller_table.h"
+#include "core/events/bpf/site_layout.h"
 #include "tests/support/bpf_programs.h"
-#include "tests/support/table_text.h"
+#include "tests/support/live_load.h"
 
 namespace memstat::events {
 namespace {
@@ -23,15 +20,9 @@ namespace {
 class LiveSitePrograms : public LoadedPrograms {
  protected:
   void SetUp() override {
-    // On another CPU a program would run in the task that runs there, and count for it.
-    cpu_set_t first;
-    CPU_ZERO(&first);
-    CPU_SET(0, &first);
-    ASSERT_EQ(::sched_getaffinity(0, sizeof allowed_, &allowed_), 0);
-    if (::sched_setaffinity(0, sizeof first, &first) != 0) GTEST_SKIP() << "this process may not run on CPU 0";
+    if (!here_.is_there()) GTEST_SKIP() << "this process may not run on CPU 0";
     load(call_sites());
   }
-  void TearDown() override { ::sched_setaffinity(0, sizeof allowed_, &allowed_); }
   void allocate(std::uint64_t site, std::uint64_t object, std::uint64_t cache) {
     run("on_kmem_cache_alloc", {site, object, cache, 0, kAnyNode});
   }
@@ -60,7 +51,7 @@ class LiveSitePrograms : public LoadedPrograms {
     return count;
   }
 
-  cpu_set_t allowed_{};
+  OnCpu here_{0};  // on another, a program would run in the task that runs there, and count for it
   std::vector<memstat_site_cpu> cpus_{1};
   std::unique_ptr<memstat_site_table> table_ = std::make_unique<memstat_site_table>();
 };
@@ -90,21 +81,6 @@ TEST_F(LiveSitePrograms, DistinguishCallersSizesAndCharges) {
   EXPECT_EQ(charged, 1U);
 }
 
-TEST_F(LiveSitePrograms, NameTheTaskItsGroupAndTheFunction) {
-  kmalloc(kFakeSite, kFakeObject, 100, 128);
-  fetch_all();
-  CallerTable book(SiteLimits{});
-  book.look(*table_, cpus_, 1);
-  Buffer out;
-  book.write({}, out);
-  const std::string text = text_of(kSiteTable, out);
-  const std::size_t origin = text.find("\norigin 1 ");
-  ASSERT_NE(origin, std::string::npos) << text;
-  EXPECT_NE(text.find("origin 1 128 0\tkmalloc-128\t/"), std::string::npos) << text;
-  EXPECT_NE(text.find("\ttest_events\t", origin), std::string::npos) << text;
-  EXPECT_EQ(text.find("unknown"), std::string::npos) << "the group is known, and the function: " << text;
-}
-
 TEST_F(LiveSitePrograms, CountALargeKmallocThatIsReportedTwiceForItsTrueCallerOnly) {
   kmalloc(kFakeSite, kFakeObject, 10'000, 16'384);
   fetch_all();
@@ -122,19 +98,6 @@ TEST_F(LiveSitePrograms, CountALargeKmallocThatIsReportedTwiceForItsTrueCallerOn
   kmalloc(kFakeSite + 4096, kFakeObject + 65'536, 10'000, 16'384);
   kmalloc(kFakeSite + 8192, kFakeObject + 65'536, 10'000, 16'384);  // freed meanwhile: an allocation by another caller
   EXPECT_EQ(sum().allocations, 3U);
-}
-
-TEST_F(LiveSitePrograms, CountManyEventsAsOneOrNoneInAPartOfTheTimeButEachFailure) {
-  constexpr memstat_sampling kOneInFour{.mask = 3};
-  constexpr std::uint64_t kTimes = 50;
-  put(".data.sampling", &kOneInFour);
-  for (std::uint64_t i = 0; i < kTimes; ++i) {
-    allocate(kFakeSite, kFakeObject, kFakeCache);
-    kmalloc(kFakeSite, 0, 100, 128);
-  }
-  EXPECT_EQ(sum().allocations % 4, 0U);
-  EXPECT_LE(sum().allocations, 4 * kTimes);
-  EXPECT_EQ(sum().failures, kTimes);
 }
 
 TEST_F(LiveSitePrograms, CountEachEventOfAFullTableSomewhere) {

@@ -128,30 +128,6 @@ class FreebsdDtmalloc : public testing::Test {
   std::uint64_t generation_ = 0;
 };
 
-TEST_F(FreebsdDtmalloc, HasCountsAndBytesByTypeAndCpu) {
-  ASSERT_TRUE(parse("probe temp\nsize 0 64 5 2\nsize 0 128 1 1\nlarge 3 2 140000 1 70000\n"));
-  EXPECT_EQ(value("malloc_events_total{temp,0,malloc}"), 6U);
-  EXPECT_EQ(value("malloc_events_total{temp,0,free}"), 3U);
-  EXPECT_EQ(value("malloc_event_bytes_total{temp,0,malloc}"), 5U * 64 + 128);
-  EXPECT_EQ(value("malloc_event_bytes_total{temp,0,free}"), 2U * 64 + 128);
-  EXPECT_EQ(value("malloc_events_total{temp,3,malloc}"), 2U);
-  EXPECT_EQ(value("malloc_event_bytes_total{temp,3,malloc}"), 140000U);
-  EXPECT_EQ(value("malloc_event_bytes_total{temp,3,free}"), 70000U);
-  EXPECT_FALSE(has("malloc_events_total{temp,1,malloc}"));
-  EXPECT_FALSE(has("malloc_events_total{temp,0,malloc_failure}"));
-}
-
-TEST_F(FreebsdDtmalloc, HasTheSizesOfAllCpus) {
-  ASSERT_TRUE(
-      parse("probe temp\nsize 0 64 5 2\nlarge 0 1 70000 0 0\nsize 2 64 1 9\nsize 2 16 3 0\nlarge 2 2 140000 1 70000\n"));
-  EXPECT_EQ(value("malloc_size_events_total{temp,64,malloc}"), 6U);
-  EXPECT_EQ(value("malloc_size_events_total{temp,64,free}"), 11U);
-  EXPECT_EQ(value("malloc_size_events_total{temp,16,malloc}"), 3U);
-  EXPECT_EQ(value("malloc_size_events_total{temp,larger,malloc}"), 3U);
-  EXPECT_EQ(value("malloc_size_events_total{temp,larger,free}"), 1U);
-  EXPECT_TRUE(has_unique_statistics(reader_.staging));
-}
-
 TEST_F(FreebsdDtmalloc, CountsAllocationsWithoutMemoryAsFailuresOfTheType) {
   ASSERT_TRUE(parse("probe temp\nsize 0 0 2 0\nsize 0 64 5 2\nsize 1 0 1 0\nprobe vm_pgdata\nsize 0 64 1 0\n"));
   EXPECT_EQ(failures(), "temp: 3, vm pgdata: 0");
@@ -224,12 +200,6 @@ TEST_F(FreebsdDtmalloc, ShowsAtMost20000SeriesAndReportsIt) {
             "only 20000 series by CPU and by size are shown: choose types with sources.freebsd_dtmalloc.types");
 }
 
-TEST_F(FreebsdDtmalloc, IsWellWithoutAnyEventYet) {
-  ASSERT_TRUE(parse(""));
-  EXPECT_EQ(value("vm_events_total{malloc}"), 0U);
-  EXPECT_TRUE(reader_.staging.types().empty());
-}
-
 TEST_F(FreebsdDtmalloc, StaysAtTheLargestNumber) {
   const std::string most = "18446744073709551615";
   ASSERT_TRUE(parse("probe temp\nsize 0 64 " + most + " 1\nsize 1 64 1 " + most + "\n"));
@@ -258,51 +228,6 @@ TEST_F(FreebsdDtmalloc, RefusesOtherText) {
   for (int size = 1; size <= 64; ++size) sizes += "size 0 " + std::to_string(size) + " 1 1\n";
   ASSERT_TRUE(parse(sizes));
   expect_refused(sizes + "size 0 65 1 1\n", sizes.size());
-}
-
-/// The values of kern.malloc_stats of a poll, by type and CPU.
-std::string counters_of(const MemoryTypeList& list, const std::string& type, std::uint32_t cpu,
-                        const MemoryTypeList& before) {
-  const MemoryType* const now = list.find(Allocator::kMalloc, type);
-  const MemoryType* const then = before.find(Allocator::kMalloc, type);
-  std::string text;
-  for (const CpuField field : {CpuField::kNumAllocs, CpuField::kNumFrees, CpuField::kMemAlloced, CpuField::kMemFreed}) {
-    text += " " + std::to_string(now->cpu_figure(field, cpu) - then->cpu_figure(field, cpu));
-  }
-  return text;
-}
-
-TEST(FreebsdDtmallocCapture, AgreesWithTheCountersOfTheSysctlOverTheSameTime) {
-  const auto view = open_fixture(captures_of_source("freebsd_dtmalloc").at(0));
-  SourceReader counters(*find_source("freebsd_malloc"));
-  SourceReader events(dtmalloc());
-  MemoryTypeList before;
-  MemoryTypeList now;
-  ASSERT_TRUE(open_source(counters, *view));
-  ASSERT_TRUE(open_source(events, *view));
-  ASSERT_TRUE(refresh(counters, *view, before, 1));
-  ASSERT_TRUE(view->select_poll(1));
-  ASSERT_TRUE(refresh(counters, *view, now, 1));
-  ASSERT_TRUE(refresh(events, *view, now, 1));
-  const auto all = statistics_of(events.staging);
-  std::size_t compared = 0;
-  for (const auto& [words, value] : all) {
-    const std::string start = "malloc_events_total{";
-    if (!words.starts_with(start) || !words.ends_with(",malloc}")) continue;
-    const std::size_t comma = words.find(',', start.size());
-    const std::string type = words.substr(start.size(), comma - start.size());
-    const std::string cpu = words.substr(comma + 1, words.rfind(',') - comma - 1);
-    const std::string key = type + "," + cpu;
-    EXPECT_EQ(" " + std::to_string(value) + " " + std::to_string(all.at(start + key + ",free}")) + " " +
-                  std::to_string(all.at("malloc_event_bytes_total{" + key + ",malloc}")) + " " +
-                  std::to_string(all.at("malloc_event_bytes_total{" + key + ",free}")),
-              counters_of(now, type, static_cast<std::uint32_t>(std::stoul(cpu)), before))
-        << key;
-    ++compared;
-  }
-  EXPECT_GT(compared, 30U);
-  ASSERT_NE(now.find(Allocator::kMalloc, "CAM periph"), nullptr);
-  EXPECT_TRUE(now.find(Allocator::kMalloc, "CAM periph")->fields().has(Field::kFailures)) << "its probe is CAM_periph";
 }
 
 #if !defined(__FreeBSD__)

@@ -2,14 +2,14 @@
 // Callers of the allocator: the text made from the programs' counts, its parsing, the programs run by the kernel
 // with arguments of our own, and on this machine's kernel a workload of known counts in a control group of its own.
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/text.h"
 #include "core/events/attach/live_tables.h"
+#include "core/events/sites/caller_table.h"
 #include "core/query.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/live_group.h"
 #include "tests/support/live_table.h"
 #include "tests/support/source_reading.h"
 #include "tests/support/staged_statistics.h"
@@ -36,39 +36,11 @@ class LinuxCallSites : public ParsedSource<source> {
   }
 };
 
-TEST_F(LinuxCallSites, HasATypeAFunction) {
-  EXPECT_EQ(
-      words(kHeader + "site 5 600 960 1\t__d_alloc\nsite 2 30 64 0\text4_find_extent [ext4]\nsite 1 2 3 4\tother\nend\n"),
-      "__d_alloc: 5 960 600 1; ext4_find_extent [ext4]: 2 64 30 0; other: 1 3 2 4");
-}
-
 TEST_F(LinuxCallSites, AddsUpFunctionsOfOneName) {
   EXPECT_EQ(words(kHeader + "site 5 600 960 1\tinit\n" + sizes_line(960, 5, 5) + "site 1 2 3 4\tinit\n" +
                   sizes_line(3, 0, 1) + "end\n"),
             "init: 6 963 602 5");
   EXPECT_TRUE(has_unique_statistics(reader_.staging));
-}
-
-TEST_F(LinuxCallSites, HasTheSizesThatAFunctionGot) {
-  ASSERT_TRUE(parse(kHeader + "site 7 700 896 0\tkmemdup\n" + sizes_line(896, 4, 7) + "end\n"));
-  const StagedStatistics& statistics = reader_.staging.statistics();
-  const StagedStatistics::Entry& entry = statistics.entries().back();
-  ASSERT_TRUE(entry.is_histogram);
-  EXPECT_EQ(statistics.label(entry, 0), "kmemdup");
-  EXPECT_EQ(statistics.histogram(entry).counts[4], 7U);
-  EXPECT_EQ(statistics.histogram(entry).sum, 896);
-}
-
-TEST_F(LinuxCallSites, HasGroupsAndWhoMakesACacheGrow) {
-  ASSERT_TRUE(parse(kHeader + "site 1 1 1 0\tother\ngroup 9 1728 1000 2\t/containers/web app\n"
-                              "origin 9 1728 2\tdentry\t/containers/web app\tmy program\t__d_alloc\nend\n"));
-  const auto all = statistics_of(reader_.staging);
-  EXPECT_EQ(all.at("slab_group_allocations_total{/containers/web app}"), 9U);
-  EXPECT_EQ(all.at("slab_group_allocated_bytes_total{/containers/web app}"), 1728U);
-  EXPECT_EQ(all.at("slab_group_charged_bytes_total{/containers/web app}"), 1000U);
-  EXPECT_EQ(all.at("slab_group_failures_total{/containers/web app}"), 2U);
-  EXPECT_EQ(all.at("slab_origin_allocations_total{dentry,/containers/web app,my program,__d_alloc}"), 9U);
-  EXPECT_EQ(all.at("slab_origin_allocated_bytes_total{dentry,/containers/web app,my program,__d_alloc}"), 1728U);
 }
 
 TEST_F(LinuxCallSites, AddsUpGroupsAndCommandsThatLookAlike) {
@@ -90,20 +62,6 @@ TEST_F(LinuxCallSites, SaysWhatWasNotCountedAndWhatCountingCost) {
   EXPECT_EQ(all.at("events_lost_total{site_missed}"), 9U);
   EXPECT_EQ(all.count("events_counted_ratio{linux_call_sites}"), 1U);
   EXPECT_NE(reader_.staging.note().find("exact counts"), std::string::npos);
-}
-
-TEST_F(LinuxCallSites, HasNothingOnceDetached) {
-  ASSERT_TRUE(parse(kHeader + "governor 0 1 5 0 10000\nend\n"));
-  EXPECT_TRUE(reader_.staging.types().empty());
-  EXPECT_NE(reader_.staging.note().find("events.budget"), std::string::npos);
-}
-
-TEST_F(LinuxCallSites, NeverReportsMemoryInUse) {
-  ASSERT_TRUE(parse(kHeader + "site 5 600 960 1\t__d_alloc\nend\n"));
-  for (const Field field : {Field::kBytes, Field::kCount, Field::kHeldBytes, Field::kNumFrees}) {
-    EXPECT_FALSE(source().fields.has(field)) << "the freeing function is not the allocating one";
-    EXPECT_FALSE(reader_.staging.types()[0].fields.has(field));
-  }
 }
 
 TEST_F(LinuxCallSites, RefusesOtherText) {
@@ -236,20 +194,14 @@ TEST_F(CallSiteBook, KeepsNamesWithinTheirLineAndField) {
   EXPECT_EQ(lines("origin"), "origin 1 192 0\td?e\t/x?y?z\tf?g?h\ta?b?c\n");
 }
 
-TEST_F(CallSiteBook, MarksAGroupThatIsTooDeep) {
+TEST_F(CallSiteBook, MarksAGroupThatIsTooDeepAndChargesNothingToTheRoot) {
   add_group(5, {"i", "h", "g", "f", "e", "d", "c", "b"});
+  add_group(6, {""});
   claim(1, {.function = "f", .cache = "c", .group = 5});
-  count(1, 1);
+  claim(2, {.function = "f", .cache = "c", .group = 6, .size = 8, .is_charged = true});
+  for (const std::size_t at : {1U, 2U}) count(at, 1);
   look();
-  EXPECT_EQ(lines("group 1"), "group 1 192 0 0\t.../b/c/d/e/f/g/h/i\n");
-}
-
-TEST_F(CallSiteBook, ChargesNothingToTheRoot) {
-  add_group(5, {""});
-  claim(1, {.function = "f", .cache = "c", .group = 5, .is_charged = true});
-  count(1, 1);
-  look();
-  EXPECT_EQ(lines("group 1"), "group 1 192 0 0\t/\n");
+  EXPECT_EQ(lines("group 1"), "group 1 192 0 0\t.../b/c/d/e/f/g/h/i\ngroup 1 8 0 0\t/\n");
 }
 
 TEST_F(CallSiteBook, BoundsItsRowsAndCountsTheRest) {
@@ -330,14 +282,6 @@ TEST_F(CallSiteBook, FreesGroupsThatNoSlotNamesWhereTheyGetScarce) {
   EXPECT_EQ(table_->groups[7].names[0][0], '\0');
 }
 
-TEST_F(CallSiteBook, HasNoFiguresOnceDetached) {
-  claim(1, {.function = "f", .cache = "c"});
-  count(1, 1);
-  look();
-  book_->write({.governor = events::GovernorFacts{.is_attached = false, .budget_ppm = 10'000}}, out_);
-  EXPECT_EQ(text_of(events::kSiteTable, out_), "call_sites 1\nunplaced 0\nmissed 0\ngovernor 0 1 0 0 10000\nend\n");
-}
-
 // ---- this machine's kernel -----------------------------------------------------------------------------------------------
 
 class LiveCallSites : public testing::Test {
@@ -348,111 +292,38 @@ class LiveCallSites : public testing::Test {
     const auto parsed = parse_source(reader_);
     ASSERT_TRUE(parsed) << to_string(parsed.error());
   }
-  /// Allocations of origins that begin with "cache,group,command".
-  std::uint64_t allocations(const std::string& origin) {
-    read();
-    return sum_of_statistics(reader_.staging, "slab_origin_allocations_total{" + origin).sum;
-  }
 
   std::unique_ptr<TextTableSource> table_ = events::make_call_sites(kWithoutLimit, {});
   SourceReader reader_{source()};
 };
 
-/// Each call takes one dnotify_struct, which no other program does.
-void watch_directory(int times) {
-  const int descriptor = ::open("/", O_RDONLY | O_DIRECTORY);
-  for (int i = 0; i < times; ++i) ASSERT_EQ(::fcntl(descriptor, F_NOTIFY, DN_CREATE | DN_MULTISHOT), 0);
-  ::close(descriptor);
-}
-
-/// A control group of the memory controller for this process; the destructor leaves and removes it.
-class OwnGroup {
- public:
-  OwnGroup() {
-    for (const std::string root : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"}) {
-      if (::access((root + "/cgroup.procs").c_str(), W_OK) != 0) continue;
-      const std::string path = root + "/" + name();
-      if (::mkdir(path.c_str(), 0755) != 0) continue;
-      // In version 2 the group counts separately only if the controller is enabled for it.
-      if (root != "/sys/fs/cgroup" || ::access((path + "/memory.current").c_str(), F_OK) == 0) {
-        before_ = root + path_before(root == "/sys/fs/cgroup" ? "0::" : ":memory:");
-        path_ = path;
-        if (join(path_)) return;
-      }
-      ::rmdir(path.c_str());
-      path_.clear();
-    }
-  }
-  OwnGroup(const OwnGroup&) = delete;
-  OwnGroup& operator=(const OwnGroup&) = delete;
-  ~OwnGroup() {
-    if (path_.empty()) return;
-    join(before_);
-    ::rmdir(path_.c_str());
-  }
-  [[nodiscard]] bool is_there() const { return !path_.empty(); }
-  [[nodiscard]] static std::string name() { return "memstat_test_" + std::to_string(::getpid()); }
-
- private:
-  static bool join(const std::string& path) {
-    std::ofstream file(path + "/cgroup.procs");
-    file << ::getpid() << std::flush;
-    return static_cast<bool>(file);
-  }
-  static std::string path_before(const std::string& word) {
-    std::ifstream file("/proc/self/cgroup");
-    std::string line;
-    while (std::getline(file, line)) {
-      const std::size_t at = line.find(word);
-      if (at != std::string::npos) return line.substr(at + word.size());
-    }
-    return "";
-  }
-  std::string path_;
-  std::string before_;
-};
-
 TEST_F(LiveCallSites, NameTheCallTheProgramAndTheGroupAndCountExactly) {
   const std::string cache = "dnotify_struct";
   if (!has_slab_cache(cache)) GTEST_SKIP() << "this kernel has no slab cache " << cache << " of its own";
-  const OwnGroup group;
-  if (!group.is_there()) GTEST_SKIP() << "no control group with the memory controller can be created on this machine";
-  constexpr int kTimes = 100'000;
-  watch_directory(kTimes);
-  const std::string origin = cache + ",/" + OwnGroup::name() + ",test_events,fcntl_dirnotify}";
-  EXPECT_EQ(allocations(origin), static_cast<std::uint64_t>(kTimes)) << reader_.raw.parts[0].view();
-  watch_directory(kTimes);
-  EXPECT_EQ(allocations(origin), 2 * static_cast<std::uint64_t>(kTimes));
-  const auto all = statistics_of(reader_.staging);
-  EXPECT_GE(all.at("slab_group_allocations_total{/" + OwnGroup::name() + "}"), 2 * static_cast<std::uint64_t>(kTimes));
-  bool is_found = false;
-  for (const StagedType& type : reader_.staging.types()) {
-    if (type.name != "fcntl_dirnotify") continue;
-    is_found = true;
-    EXPECT_GE(type.figures[Field::kNumAllocs], 2 * static_cast<std::uint64_t>(kTimes));
-    EXPECT_GE(type.figures[Field::kMemAlloced], type.figures[Field::kRequestedBytes]);
+  const auto hierarchy = mounted_hierarchy();
+  if (!hierarchy) GTEST_SKIP() << "no hierarchy has the memory controller";
+  const std::string name = "/memstat_test_" + std::to_string(::getpid());
+  const LiveGroup group(hierarchy->root + name);
+  if (!group.is_made()) GTEST_SKIP() << "cannot create a control group: " << group.why_not();
+  constexpr std::uint64_t kTimes = 100'000;
+  const std::string origin = cache + "," + name + ",test_events,fcntl_dirnotify}";
+  for (const std::uint64_t rounds : {1U, 2U}) {
+    const int status = exit_status_of_child([&] {
+      if (!group.write("cgroup.procs", "0")) return 77;
+      const int descriptor = ::open("/", O_RDONLY | O_DIRECTORY);
+      for (std::uint64_t i = 0; i < kTimes; ++i) {
+        if (::fcntl(descriptor, F_NOTIFY, DN_CREATE | DN_MULTISHOT) != 0) return 1;
+      }
+      return 0;
+    });
+    if (status == 77) GTEST_SKIP() << "processes cannot be put into the control group";
+    ASSERT_EQ(status, 0);
+    read();
+    EXPECT_EQ(sum_of_statistics(reader_.staging, "slab_origin_allocations_total{" + origin).sum, rounds * kTimes)
+        << reader_.raw.parts[0].view();
   }
-  EXPECT_TRUE(is_found);
-}
-
-TEST_F(LiveCallSites, KeepCountingWithoutPrivileges) { expect_counts_without_privileges(*table_, 1000); }
-
-TEST_F(LiveCallSites, AreGoneForGoodWhenTheyTakeMoreThanTheBudget) {
-  events::EventBudget budget(0);  // nothing at the start
-  const auto table = events::make_call_sites("full 100", {}, budget);
-  ASSERT_TRUE(table->open());
-  for (int i = 0; i < 20'000; ++i) ::close(::open("/", O_RDONLY));
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(table->read(reader_.raw.parts[0]));
-    const std::string text = text_of(events::kSiteTable, reader_.raw.parts[0]);
-    EXPECT_NE(text.find("\ngovernor 0 "), std::string::npos) << text;
-    ASSERT_TRUE(parse_source(reader_));
-    EXPECT_TRUE(reader_.staging.types().empty());
-  }
-}
-
-TEST(LiveCallSitesRefused, SayWhatTheyNeed) {
-  expect_says_what_it_needs([] { return events::make_call_sites(kWithoutLimit, {}); });
+  EXPECT_GE(statistics_of(reader_.staging).at("slab_group_allocations_total{" + name + "}"), 2 * kTimes);
+  EXPECT_THAT(type_words(reader_.staging, {}), HasSubstr("fcntl_dirnotify: "));
 }
 
 }  // namespace

@@ -146,24 +146,5 @@ TEST(EventTable, RowsThatDoNotFitTheirFormatAreWrong) {
   }
 }
 
-// Recordings have them, so another format needs another version.
-TEST(EventTable, FormatsAreThoseOfRecordings) {
-  std::string words;
-  for (const TableFormat* const format : kFormats) {
-    words += std::string(format->version) + ":";
-    for (const RowFormat& row : format->rows) words += " " + std::string(row.word) + "=" + std::string(row.fields);
-    words += "\n";
-  }
-  EXPECT_EQ(words,
-            "slab_events 1: kmalloc_frees=n counted_by_sysfs=n unplaced=n missed=n governor=nnnnn?w type=nt "
-            "type_without_frees=nt cpu=nnnnn event=wn?n large=nn gfp=wwnn sizes=wn*\n"
-            "vm_events 1: missed=n by_cache=n governor=nnnnn?w unsupported=t event=wn?n fault=wn cpu_event=wnn "
-            "cpu_fault=wnn fault_times=wn* untimed=n pages=nwn page_failures=nn gfp=wwnn sizes=wn* victim=nt "
-            "other_victim=n cache=nt other_cache=n\n"
-            "call_sites 1: unplaced=n missed=n governor=nnnnn?w site=nnnnT got=n* group=nnnnT origin=nnnTTTT\n"
-            "slab_caches 1: type=nnnnnnnnnt type_about=nnnnnnnnnt node=nnnnnn cpu=nnnn\n"
-            "dtmalloc 1: unplaced=n dropped=n probe=t size=nnnn large=nnnnn\n");
-}
-
 }  // namespace
 }  // namespace memstat::events

