@@ -54,18 +54,6 @@ TEST(OpenDump, AnswersWithTheFilesOfTheKernel) {
   EXPECT_TRUE(fails(open_view(path + "@1"), ErrorCode::kNotPresent));
 }
 
-TEST(OpenDump, OfDamagedMemoryHasNotesAndTheRest) {
-  const TemporaryDirectory directory;
-  FakeLinuxDump dump(small_kernel());
-  dump.poke(dump.address("slab dentry 0 1") + 8, 0xdead000000000100);
-  write_text(directory.file("dump"), dump.elf());
-  const auto opened = open_view(directory.file("dump"));
-  ASSERT_TRUE(opened) << to_string(opened.error());
-  ASSERT_EQ(opened->notes.size(), 1U);
-  EXPECT_THAT(opened->notes[0], HasSubstr("slab cache dentry: the partial slabs of node 0: 2 of 3 were read"));
-  EXPECT_THAT(read_of(*opened->view, "/proc/slabinfo"), HasSubstr("dentry               184    200"));
-}
-
 TEST(OpenDump, NamesOfCachesNeverLeaveTheirLineOrDirectory) {
   const TemporaryDirectory directory;
   FakeKernelOptions options = small_kernel();
@@ -96,25 +84,6 @@ TEST(OpenDump, OtherFilesAreLeftToCapturesOrRefusedWithWhatToDo) {
   const auto program = open_view(directory.file("program"));
   ASSERT_FALSE(program);
   EXPECT_THAT(to_string(program.error()), HasSubstr("tar")) << "as a capture would be";
-}
-
-TEST(OpenDump, ThatIsCutShortAnywhereIsAnErrorOrACapture) {
-  const TemporaryDirectory directory;
-  const std::string whole = FakeLinuxDump(small_kernel()).elf();
-  std::size_t opened_count = 0;
-  // Every length of the headers, then by pages.
-  for (std::size_t size = 20; size < whole.size(); size += size < 300 ? 1 : size < 0x4000 ? 509 : 32749) {
-    write_text(directory.file("dump"), whole.substr(0, size));
-    const auto opened = open_view(directory.file("dump"));
-    if (opened) {
-      ++opened_count;
-      ASSERT_FALSE(opened->notes.empty());
-      EXPECT_THAT(opened->notes[0], HasSubstr("the file: is cut short: it has " + std::to_string(size) + " of 2113536"));
-    } else {
-      EXPECT_FALSE(to_string(opened.error()).empty());
-    }
-  }
-  EXPECT_GT(opened_count, 0U) << "empty memory may be missing";
 }
 
 TEST(OpenDump, OfSixtyFourGigabytesIsNotLoaded) {

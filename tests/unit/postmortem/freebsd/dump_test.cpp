@@ -71,37 +71,26 @@ TEST_F(FreeBsdDump, OfEveryReleaseAndMachineAnswersByteForByteAsItsKernelWould) 
   }
 }
 
-TEST_F(FreeBsdDump, OfPagesOfSixteenKilobytesIsTheSame) {
-  FakeFreeBsdOptions options = small_freebsd();
-  options.machine = Machine::kArm64;
-  options.page_bytes = 16384;
-  const FakeFreeBsdDump fake(options);
-  const auto opened = open(fake);
-  expect_streams(fake, opened);
-  EXPECT_EQ(opened->view->page_size(), 16384U);
-}
-
-TEST_F(FreeBsdDump, OfAKernelThatTheLoaderPutElsewhereIsTheSame) {
-  for (const auto& [machine, offset] :
-       {std::pair(Machine::kX86, std::uint64_t{2} << 20U), std::pair(Machine::kX86, std::uint64_t{0x7e00000}),
-        std::pair(Machine::kArm64, std::uint64_t{0x8'4560'0000})}) {
+TEST_F(FreeBsdDump, OfOtherPagesLevelsOfTablesAndPlacesOfTheKernelIsTheSame) {
+  struct Kind {
+    Machine machine;
+    std::uint64_t load_offset = 0;
+    bool has_fifth_level = false;
+    std::uint64_t page_bytes = 4096;
+  };
+  for (const Kind& kind : {Kind{Machine::kArm64, 0, false, 16384}, Kind{Machine::kX86, std::uint64_t{2} << 20U},
+                           Kind{Machine::kX86, 0x7e00000}, Kind{Machine::kArm64, 0x8'4560'0000},
+                           Kind{Machine::kX86, 0, true}, Kind{Machine::kX86, std::uint64_t{2} << 20U, true}}) {
     FakeFreeBsdOptions options = small_freebsd();
-    options.machine = machine;
-    options.minidump_version = 0;
-    options.load_offset = offset;
+    options.machine = kind.machine;
+    options.page_bytes = kind.page_bytes;
+    options.load_offset = kind.load_offset;
+    options.has_fifth_level = kind.has_fifth_level;
+    if (kind.page_bytes == 4096) options.minidump_version = 0;
     const FakeFreeBsdDump fake(options);
-    expect_streams(fake, open(fake));
-  }
-}
-
-TEST_F(FreeBsdDump, OfACpuWithFiveLevelsOfPageTablesIsTheSame) {
-  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{2} << 20U}) {
-    FakeFreeBsdOptions options = small_freebsd();
-    options.minidump_version = 0;
-    options.load_offset = offset;
-    options.has_fifth_level = true;
-    FakeFreeBsdDump fake(options);
-    expect_streams(fake, open(fake));
+    const auto opened = open(fake);
+    expect_streams(fake, opened);
+    EXPECT_EQ(opened->view->page_size(), kind.page_bytes);
   }
 }
 

@@ -60,15 +60,5 @@ TEST(FindSymbolTables, OfAKernelThatHidesThemItsTypesAreRead) {
   }
 }
 
-TEST(FindSymbolTables, TheErrorReportsThatThereAreNone) {
-  const TemporaryDirectory directory;
-  FakeKernelOptions options = small_kernel();
-  options.without = "kallsyms";
-  write_text(directory.file("dump"), FakeLinuxDump(options).elf());
-  const auto opened = open_view(directory.file("dump"));
-  ASSERT_TRUE(fails(opened, ErrorCode::kKvmNoSymbol));
-  EXPECT_THAT(to_string(opened.error()), HasSubstr("not found in its image"));
-}
-
 }  // namespace
 }  // namespace memstat::postmortem

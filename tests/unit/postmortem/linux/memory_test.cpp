@@ -81,25 +81,6 @@ TEST(LinuxMemory, OfEveryKindOfKernelIsTheSame) {
   }
 }
 
-TEST(LinuxMemory, TypesComeOfTheSourcesAsOfALiveKernel) {
-  const TemporaryDirectory directory;
-  write_text(directory.file("dump"), FakeLinuxDump(small_kernel()).elf());
-  const List list(memstat_mtl_alloc(), memstat_mtl_free);
-  ASSERT_EQ(memstat_mtl_set_capture(list.get(), directory.file("dump").c_str()), 0) << memstat_mtl_get_message(list.get());
-  ASSERT_EQ(memstat_linux_all(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
-  const memory_type* const zone = memstat_mtl_find(list.get(), ALLOCATOR_ANY, "node 0 DMA");
-  ASSERT_NE(zone, nullptr);
-  EXPECT_EQ(memstat_get_bytes(zone), 2000U * 4096);
-  EXPECT_EQ(memstat_get_held_bytes(zone), 3000U * 4096);
-  EXPECT_EQ(memstat_get_percpu_free(zone, 1), 21U);
-  const memory_type* const area = memstat_mtl_find(list.get(), ALLOCATOR_ANY, "alloc_things");
-  ASSERT_NE(area, nullptr);
-  EXPECT_EQ(memstat_get_bytes(area), 4U * 4096);
-  EXPECT_NE(memstat_mtl_find(list.get(), ALLOCATOR_ANY, "mod_alloc [fakemod]"), nullptr);
-  memstat_memory memory;
-  ASSERT_EQ(memstat_get_memory(list.get(), &memory), 0) << memstat_mtl_get_message(list.get());
-}
-
 TEST(LinuxMemory, DamageIsANoteAndTheRestIsThere) {
   const FakeLinuxDump whole(small_kernel());
   struct Damage {

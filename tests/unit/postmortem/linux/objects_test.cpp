@@ -66,24 +66,6 @@ TEST(LinuxObjects, AreThoseThatAreOnNoListOfFreeOnes) {
   }
 }
 
-TEST(LinuxObjects, OfACpusSlabWithoutThoseOnItsOwnList) {
-  const FakeLinuxDump dump(small_kernel());
-  const auto found = all_objects(dump);
-  std::vector<std::uint64_t> numbers;  // of the first slab, of which every other object to the 18th is free
-  for (const SlabObject& object : found.at("kmalloc-64").objects) {
-    if (object.address / 4096 == found.at("kmalloc-64").objects[0].address / 4096) numbers.push_back(object.words[0]);
-  }
-  numbers.resize(std::min<std::size_t>(numbers.size(), 12));
-  EXPECT_THAT(numbers, ElementsAre(1, 3, 5, 7, 9, 11, 13, 15, 17, 18, 19, 20));
-}
-
-TEST(LinuxObjects, AreCountedBeyondTheLimit) {
-  const auto found = all_objects(FakeLinuxDump(small_kernel()), 10);
-  EXPECT_EQ(found.at("dentry").count, 165U);
-  EXPECT_EQ(found.at("dentry").objects.size(), 10U);
-  EXPECT_THAT(found.at("dentry").notes, IsEmpty());
-}
-
 TEST(LinuxObjects, HaveOwnersWhereTheKernelKeepsThem) {
   for (const SlabKernel slabs : {SlabKernel::kPages, SlabKernel::kSlabs, SlabKernel::kSheaves}) {
     const auto found = all_objects(FakeLinuxDump(kernel_with_owners(slabs)));
@@ -186,44 +168,6 @@ TEST(LinuxObjects, OfAKernelThatDoesNotSayWhereItsPagesAreIsAnError) {
     ASSERT_TRUE(fails(objects, ErrorCode::kVersion)) << missing;
     EXPECT_THAT(to_string(objects.error()), HasSubstr("VMCOREINFO lacks"));
   }
-}
-
-TEST(LinuxObjects, OnlyOfDumps) {
-  const TemporaryDirectory directory;
-  write_text(directory.file("text"), "no dump");
-  write_text(directory.file("dump"), FakeLinuxDump(small_kernel()).elf());
-  EXPECT_TRUE(open_dump_objects(directory.file("dump") + "@0"));
-  for (const std::string& name : {std::string("live"), directory.file("text"), directory.file("dump") + "@1"}) {
-    const auto opened = open_dump_objects(name);
-    ASSERT_TRUE(fails(opened, ErrorCode::kNotPresent));
-    EXPECT_THAT(to_string(opened.error()), HasSubstr("is not a crash dump"));
-  }
-}
-
-/// All objects of the dump in these bytes, if it can be opened; errors have a text, and counts do not exceed the memory.
-std::size_t walk_damaged(const std::string& bytes) {
-  const auto opened = open_dump_bytes(bytes);
-  if (!opened) {
-    EXPECT_FALSE(to_string(opened.error()).empty());
-    return 0;
-  }
-  for (std::size_t i = 0; i < opened->types.size(); ++i) {
-    const auto objects = opened->objects_of(i, 5);
-    if (!objects) {
-      EXPECT_FALSE(to_string(objects.error()).empty());
-      continue;
-    }
-    EXPECT_LE(objects->objects.size(), 5U);
-    EXPECT_LE(objects->count, kFakeMemoryBytes);
-  }
-  return 1;
-}
-
-TEST(LinuxObjects, OfADumpThatIsCutShortAnywhereAreAnErrorOrSome) {
-  const std::string whole = FakeLinuxDump(kernel_with_owners(SlabKernel::kSlabs)).elf();
-  std::size_t opened = 0;
-  for (std::size_t size = 0x4000; size < 0x80000; size += 40961) opened += walk_damaged(whole.substr(0, size));
-  EXPECT_GT(opened, 0U);
 }
 
 }  // namespace
