@@ -138,9 +138,6 @@ if(MEMSTAT_DAEMON)
   memstat_test_program(test_daemon unit/daemon memstat_daemon ZLIB::ZLIB)
   memstat_test_program(test_steady_state unit/steady_state memstat_daemon)
   memstat_test_program(test_ctl unit/ctl memstat_ctl)
-  if(TARGET test_c_api)
-    add_dependencies(test_c_api memstatd)  # makes recordings for it
-  endif()
   add_executable(instructions tests/bench/instructions.cpp)  # end_to_end/instructions_test.py counts its instructions
   target_link_libraries(instructions PRIVATE test_support memstat_daemon)
 endif()

@@ -11,9 +11,9 @@ namespace {
 using Type = struct memory_type;
 using List = struct memory_type_list;
 
-template <typename Expected, typename Actual>
-constexpr bool same(Actual) {
-  return std::is_same_v<Expected, Actual>;
+template <typename Expected, typename... Actual>
+constexpr bool same(Actual...) {
+  return (std::is_same_v<Expected, Actual> && ...);
 }
 
 static_assert(same<const char* (*)(int)>(memstat_strerror));
@@ -24,12 +24,8 @@ static_assert(same<Type* (*)(List*, int, const char*)>(memstat_mtl_find));
 static_assert(same<void (*)(List*)>(memstat_mtl_free));
 static_assert(same<int (*)(List*)>(memstat_mtl_geterror));
 
-static_assert(same<int (*)(List*, int)>(memstat_sysctl_all));
-static_assert(same<int (*)(List*, int)>(memstat_sysctl_malloc));
-static_assert(same<int (*)(List*, int)>(memstat_sysctl_uma));
-static_assert(same<int (*)(List*, void*)>(memstat_kvm_all));
-static_assert(same<int (*)(List*, void*)>(memstat_kvm_malloc));
-static_assert(same<int (*)(List*, void*)>(memstat_kvm_uma));
+static_assert(same<int (*)(List*, int)>(memstat_sysctl_all, memstat_sysctl_malloc, memstat_sysctl_uma));
+static_assert(same<int (*)(List*, void*)>(memstat_kvm_all, memstat_kvm_malloc, memstat_kvm_uma));
 
 static_assert(same<size_t (*)()>(memstat_malloc_zone_get_count));
 static_assert(same<size_t (*)(size_t)>(memstat_malloc_zone_get_size));
@@ -39,23 +35,11 @@ static_assert(same<const char* (*)(const Type*)>(memstat_get_name));
 static_assert(same<int (*)(const Type*)>(memstat_get_allocator));
 
 using Figure = uint64_t (*)(const Type*);
-static_assert(same<Figure>(memstat_get_countlimit));
-static_assert(same<Figure>(memstat_get_byteslimit));
-static_assert(same<Figure>(memstat_get_sizemask));
-static_assert(same<Figure>(memstat_get_size));
-static_assert(same<Figure>(memstat_get_rsize));
-static_assert(same<Figure>(memstat_get_memalloced));
-static_assert(same<Figure>(memstat_get_memfreed));
-static_assert(same<Figure>(memstat_get_numallocs));
-static_assert(same<Figure>(memstat_get_numfrees));
-static_assert(same<Figure>(memstat_get_bytes));
-static_assert(same<Figure>(memstat_get_count));
-static_assert(same<Figure>(memstat_get_free));
-static_assert(same<Figure>(memstat_get_failures));
-static_assert(same<Figure>(memstat_get_sleeps));
-static_assert(same<Figure>(memstat_get_xdomain));
-static_assert(same<Figure>(memstat_get_zonefree));
-static_assert(same<Figure>(memstat_get_kegfree));
+static_assert(same<Figure>(memstat_get_countlimit, memstat_get_byteslimit, memstat_get_sizemask, memstat_get_size,
+                           memstat_get_rsize, memstat_get_memalloced, memstat_get_memfreed, memstat_get_numallocs,
+                           memstat_get_numfrees, memstat_get_bytes, memstat_get_count, memstat_get_free,
+                           memstat_get_failures, memstat_get_sleeps, memstat_get_xdomain, memstat_get_zonefree,
+                           memstat_get_kegfree));
 
 static_assert(same<void* (*)(const Type*, int)>(memstat_get_caller_pointer));
 static_assert(same<void (*)(Type*, int, void*)>(memstat_set_caller_pointer));
@@ -63,12 +47,8 @@ static_assert(same<uint64_t (*)(const Type*, int)>(memstat_get_caller_uint64));
 static_assert(same<void (*)(Type*, int, uint64_t)>(memstat_set_caller_uint64));
 
 using CpuFigure = uint64_t (*)(const Type*, int);
-static_assert(same<CpuFigure>(memstat_get_percpu_memalloced));
-static_assert(same<CpuFigure>(memstat_get_percpu_memfreed));
-static_assert(same<CpuFigure>(memstat_get_percpu_numallocs));
-static_assert(same<CpuFigure>(memstat_get_percpu_numfrees));
-static_assert(same<CpuFigure>(memstat_get_percpu_sizemask));
-static_assert(same<CpuFigure>(memstat_get_percpu_free));
+static_assert(same<CpuFigure>(memstat_get_percpu_memalloced, memstat_get_percpu_memfreed, memstat_get_percpu_numallocs,
+                              memstat_get_percpu_numfrees, memstat_get_percpu_sizemask, memstat_get_percpu_free));
 static_assert(same<void* (*)(const Type*, int, int)>(memstat_get_percpu_caller_pointer));
 static_assert(same<void (*)(Type*, int, int, void*)>(memstat_set_percpu_caller_pointer));
 static_assert(same<uint64_t (*)(const Type*, int, int)>(memstat_get_percpu_caller_uint64));
@@ -86,39 +66,6 @@ static_assert(ALLOCATOR_VMALLOC == 4 && ALLOCATOR_CALL_SITE == 5 && ALLOCATOR_PA
 static_assert(ALLOCATOR_HUGETLB == 8 && ALLOCATOR_CMA == 9 && ALLOCATOR_ZSWAP == 10 && ALLOCATOR_MEMCG == 11);
 static_assert(ALLOCATOR_SOCKET == 12 && ALLOCATOR_TABLE == 13 && ALLOCATOR_PROCESS == 14);
 static_assert(MEMSTAT_ERROR_NOTPRESENT == 16 && MEMSTAT_ERROR_IO == 17 && MEMSTAT_ERROR_TIMEOUT == 18);
-static_assert(same<int (*)(List*, const char*)>(memstat_mtl_set_capture));
-static_assert(same<void (*)(List*, int)>(memstat_mtl_set_folding));
-static_assert(same<size_t (*)(const List*)>(memstat_mtl_get_count));
-static_assert(same<const char* (*)(const List*)>(memstat_mtl_get_message));
-static_assert(same<const char* (*)(const List*)>(memstat_mtl_get_notes));
-static_assert(same<int (*)(List*, int)>(memstat_linux_all));
-static_assert(same<int (*)(List*, int)>(memstat_linux_slab));
-static_assert(same<int (*)(List*, int)>(memstat_linux_vmalloc));
-static_assert(same<size_t (*)()>(memstat_source_get_count));
-static_assert(same<const char* (*)(size_t)>(memstat_source_get_name));
-static_assert(same<int (*)(List*, const char*, int)>(memstat_source_query));
-static_assert(same<int (*)(List*, const char*, void*, std::size_t*)>(memstat_sysctl_get));
-static_assert(same<int (*)(const Type*)>(memstat_get_cpu_count));
-static_assert(same<int (*)(const Type*)>(memstat_get_ordinal));
-static_assert(same<int (*)(const Type*)>(memstat_get_duplicates));
-static_assert(same<int (*)(const Type*)>(memstat_is_present));
-static_assert(same<int (*)(const Type*)>(memstat_fails_routinely));
-static_assert(same<int (*)(const Type*)>(memstat_is_container));
-static_assert(same<const char* (*)(const Type*)>(memstat_get_detail));
-static_assert(same<uint64_t (*)(const Type*)>(memstat_get_held_bytes));
-static_assert(same<uint32_t (*)(const Type*)>(memstat_get_figures));
-static_assert(same<int (*)(const Type*)>(memstat_get_node_count));
-static_assert(same<uint32_t (*)(const Type*)>(memstat_get_node_figures));
-static_assert(same<CpuFigure>(memstat_get_pernode_held_bytes));
-static_assert(same<CpuFigure>(memstat_get_pernode_count));
-static_assert(same<CpuFigure>(memstat_get_pernode_free));
-static_assert(same<CpuFigure>(memstat_get_pernode_slots));
-static_assert(same<int (*)(List*, struct memstat_kernel*)>(memstat_get_kernel));
-static_assert(same<int (*)(List*, struct memstat_memory*)>(memstat_get_memory));
-static_assert(same<int (*)(List*, uint64_t, struct memstat_memory_block*)>(memstat_find_memory_block));
-static_assert(same<int (*)(List*, int, struct memstat_process*)>(memstat_get_process));
-static_assert(same<size_t (*)(uint64_t, char*, size_t)>(memstat_bytes_to_string));
-static_assert(same<size_t (*)(const struct memstat_process*, char*, size_t)>(memstat_process_to_string));
 static_assert(sizeof(struct memstat_process) == 104 && sizeof(struct memstat_memory_block) == 32);
 
 TEST(Strerror, HasUniqueWordsForEveryErrorAndOneForAllOthers) {

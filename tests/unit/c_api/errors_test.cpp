@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Every failure: -1, the error of libmemstat's table, and the list with all its slots unchanged.
-#include "core/kernel/forwarding_view.h"
-#include "core/kernel/sysctl_read.h"
 #include "tests/support/c_list.h"
-#include "tests/support/source_cases.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -162,53 +159,6 @@ TEST_F(CApiErrors, ASuccessDoesNotClearTheError) {
   EXPECT_EQ(memstat_mtl_geterror(list_.get()), MEMSTAT_ERROR_VERSION) << "the last one counts";
 }
 
-TEST_F(CApiErrors, BytesBehindTheLastRecordAreAccepted) {
-  set_malloc(*kernel_, malloc_stream(2) + '\0');
-  set_uma(*kernel_, uma_stream(2) + std::string(200, '\xFF'));
-  EXPECT_EQ(memstat_sysctl_all(list_.get(), 0), 0);
-  EXPECT_EQ(memstat_get_memalloced(memstat_mtl_find(list_.get(), ALLOCATOR_MALLOC, "temp")), 264U);
-}
-
-/// A kernel whose reads of one sysctl fail without an errno, or call `call` through grow_and_retry.
-class OddKernel final : public ForwardingKernelView {
- public:
-  using ForwardingKernelView::ForwardingKernelView;
-
-  std::string name = {};
-  std::function<Result<void>(Buffer&)> answer = {};
-
-  Result<void> read_sysctl(std::string_view sysctl, Buffer& out, std::size_t size_hint) override {
-    return sysctl == name ? answer(out) : inner_.read_sysctl(sysctl, out, size_hint);
-  }
-};
-
-TEST_F(CApiErrors, AStreamThatCouldNotBeReadIsNotTakenForAnEmptyOne) {
-  const auto odd = std::make_shared<OddKernel>(*kernel_);
-  const ListPtr list = make_list(odd);
-  for (const char* stream : {"kern.malloc_stats", "vm.zone_stats"}) {
-    odd->name = stream;
-    odd->answer = [&](Buffer& out) {
-      out.clear();
-      return data_error(odd->name, 0, "a link that leaves the capture");
-    };
-    EXPECT_EQ(memstat_sysctl_all(list.get(), 0), -1) << stream;
-    EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_DATAERROR) << stream;
-  }
-}
-
-TEST_F(CApiErrors, OurLackOfMemoryIsDistinguishedFromTheKernels) {
-  const auto odd = std::make_shared<OddKernel>(*kernel_);
-  const ListPtr list = make_list(odd);
-  for (const Row& row : kTable) {
-    odd->name = row.sysctl;
-    odd->answer = [&](Buffer& out) {
-      return grow_and_retry(odd->name, out, 4, [](void*, std::size_t*) -> int { throw std::bad_alloc(); });
-    };
-    EXPECT_EQ(row.query(list.get(), 0), -1) << row.sysctl;
-    EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY) << row.sysctl;
-  }
-}
-
 TEST_F(CApiErrors, AnExceptionStaysInside) {
   for (const Row& row : kTable) {
     const auto kernel = make_kernel(malloc_stream(1), uma_stream(1));
@@ -219,20 +169,6 @@ TEST_F(CApiErrors, AnExceptionStaysInside) {
     EXPECT_EQ(row.query(list.get(), 0), -1) << row.sysctl;
     EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_IO);
     EXPECT_EQ(everything(list.get()), before);
-  }
-}
-
-TEST_F(CApiErrors, CrashDumpsFailWithTheKvmErrorAndChangeNothing) {
-  int handle = 0;
-  for (const auto query : {memstat_kvm_all, memstat_kvm_malloc, memstat_kvm_uma}) {
-    for (void* kvm : {static_cast<void*>(nullptr), static_cast<void*>(&handle)}) {
-      const ListPtr fresh = make_list(kernel_);
-      EXPECT_EQ(query(fresh.get(), kvm), -1);
-      EXPECT_EQ(memstat_mtl_geterror(fresh.get()), MEMSTAT_ERROR_KVM);
-      EXPECT_EQ(query(list_.get(), kvm), -1);
-      EXPECT_EQ(memstat_mtl_geterror(list_.get()), MEMSTAT_ERROR_KVM);
-      EXPECT_EQ(everything(list_.get()), before_);
-    }
   }
 }
 

@@ -36,21 +36,5 @@ TEST(CApiHeap, OfTheRealStreamsOf21MBIsBelow2MB) {
   EXPECT_LT(live_bytes.load() - before, 3'000'000) << "with every slot of every CPU";
 }
 
-TEST(CApiHeap, IsGivenBackWhole) {
-  if (!kCountsAllocations)
-    GTEST_SKIP() << "allocations cannot be counted here: malloc is a sanitizer's, or the C library is not glibc";
-  const auto kernel = make_kernel(MallocStream(64).add("m").bytes(), UmaStream(64).add({.name = "z"}).bytes(), 64);
-  ASSERT_EQ(memstat_sysctl_all(make_list(kernel).get(), 0), 0);
-  const std::int64_t before = live_bytes.load();
-  for (int i = 0; i < 10; ++i) {
-    const ListPtr list = make_list(kernel);
-    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0);
-    fill_slots(list.get());
-    EXPECT_EQ(memstat_mtl_set_capture(list.get(), "/nothing/here"), -1);
-    EXPECT_GT(live_bytes.load(), before);
-  }
-  EXPECT_EQ(live_bytes.load(), before);
-}
-
 }  // namespace
 }  // namespace memstat

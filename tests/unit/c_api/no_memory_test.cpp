@@ -4,7 +4,6 @@
 #include "tests/support/c_list.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/failing_allocations_new.h"
-#include "tests/support/fixtures.h"
 #include "tests/support/test.h"
 
 namespace memstat {
@@ -46,40 +45,6 @@ int fail_each(
   }
 }
 
-TEST(CApiNoMemory, AllocGivesNullAndErrno) {
-  memory_type_list* list = nullptr;
-  const int failed = fail_each(
-      [&] {
-        errno = 0;
-        list = memstat_mtl_alloc();
-        return list != nullptr;
-      },
-      [&](int, bool succeeded) {
-        if (!succeeded) {
-          EXPECT_EQ(errno, ENOMEM);
-        }
-      });
-  EXPECT_GE(failed, 1);
-  memstat_mtl_free(list);
-}
-
-TEST(CApiNoMemory, AQueryOfAFreshListLeavesWhatWasWhole) {
-  const auto kernel = make_kernel(malloc_stream(2, 20), uma_stream(2, 20));
-  ListPtr list;
-  const int failed = fail_each([&] { return memstat_sysctl_all(list.get(), 0) == 0; },
-                               [&](int n, bool succeeded) {
-                                 const std::size_t count = memstat_mtl_get_count(list.get());
-                                 if (!succeeded) {
-                                   EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY) << n;
-                                   EXPECT_TRUE(count == 0 || count == 20) << n << ": " << count << " types";
-                                 } else {
-                                   EXPECT_EQ(count, 43U) << n;  // it did not need the failed allocation
-                                 }
-                               },
-                               [&] { list = make_list(kernel); });
-  EXPECT_GT(failed, 50);
-}
-
 class CApiNoMemoryFilled : public testing::Test {
  protected:
   void SetUp() override {
@@ -109,31 +74,6 @@ TEST_F(CApiNoMemoryFilled, AQueryThatBringsTypesAndCpusChangesNothing) {
     EXPECT_GT(failed, 20);
   }
   EXPECT_EQ(memstat_mtl_get_count(list_.get()), 63U);
-}
-
-TEST_F(CApiNoMemoryFilled, AFoldedQueryChangesNothing) {
-  memstat_mtl_set_folding(list_.get(), 1);
-  set_uma(*kernel_, uma_stream(4, 9));
-  const int failed = fail_each([&] { return memstat_sysctl_uma(list_.get(), 0) == 0; },
-                               [&](int n, bool succeeded) {
-                                 if (!succeeded) expect_unchanged(n);
-                               });
-  EXPECT_GT(failed, 5);
-}
-
-TEST_F(CApiNoMemoryFilled, AFailingQueryFailsWithoutMemoryToo) {
-  kernel_->set("kern.malloc_stats", "short");
-  for (int n = 0; n < 200; ++n) {
-    const FailingAllocation failing(n);
-    const int result = memstat_sysctl_malloc(list_.get(), 0);
-    const bool has_failed = failing.has_failed();
-    EXPECT_EQ(result, -1);
-    const int error = memstat_mtl_geterror(list_.get());
-    EXPECT_TRUE(error == MEMSTAT_ERROR_VERSION || error == MEMSTAT_ERROR_NOMEMORY) << error;
-    EXPECT_NE(memstat_mtl_get_message(list_.get()), nullptr);
-    if (!has_failed) break;
-  }
-  EXPECT_EQ(everything(list_.get()), before_);
 }
 
 TEST_F(CApiNoMemoryFilled, SettersStoreOrSayEnomem) {
@@ -177,33 +117,6 @@ TEST_F(CApiNoMemoryFilled, FindAndTheAccessorsNeedNone) {
   EXPECT_NE(type, nullptr);
   EXPECT_EQ(none, nullptr);
   EXPECT_NE(sum, 0U);
-}
-
-TEST_F(CApiNoMemoryFilled, SetCaptureChangesNothing) {
-  const TemporaryDirectory directory;
-  write_text(directory.file("manifest.yaml"),
-             "format: 1\nos: freebsd\nrelease: x\nmachine: amd64\npage_size: 4096\ncpus_present: \"0-1\"\nnodes: 1\n");
-  write_text(directory.file("000000/poll.yaml"), "label: a\nrealtime: 2026-01-01T00:00:00Z\nmonotonic_ns: 1\n");
-  write_text(directory.file("000000/sysctl/kern.malloc_stats"), malloc_stream(2, 3));
-  write_text(directory.file("000000/sysctl/kern.malloc_count"), bytes_of(3));
-  write_text(directory.file("000000/sysctl/kern.smp.maxcpus"), bytes_of(2));
-  const ListPtr list = make_list();
-  const int failed = fail_each([&] { return memstat_mtl_set_capture(list.get(), directory.path().c_str()) == 0; },
-                               [&](int n, bool succeeded) {
-                                 if (succeeded) return;
-                                 EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY) << n;
-                                 EXPECT_EQ(memstat_mtl_get_count(list.get()), 0U);
-                               });
-  EXPECT_GT(failed, 5);
-  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
-  const std::string before = everything(list.get());
-  fail_each([&] { return memstat_sysctl_malloc(list.get(), 0) == 0; },
-            [&](int n, bool succeeded) {
-              if (succeeded) return;
-              EXPECT_EQ(memstat_mtl_geterror(list.get()), MEMSTAT_ERROR_NOMEMORY)
-                  << n << memstat_mtl_get_message(list.get());
-              EXPECT_EQ(everything(list.get()), before) << n;
-            });
 }
 
 }  // namespace

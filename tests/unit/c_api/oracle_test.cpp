@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Through the C API, real FreeBSD kernels look the same as with FreeBSD's own libmemstat: result, order, every accessor,
 // every CPU, in every captured poll that has such a dump.
-#include <deque>
-
+#include "tests/support/oracle.h"
 #include "tests/support/c_list.h"
 #include "tests/support/fixtures.h"
-#include "tests/support/oracle.h"
 #include "tests/support/source_cases.h"
 #include "tests/support/test.h"
 
@@ -103,40 +101,6 @@ TEST_P(CApiOracle, EveryPollIsTheSameOnAFreshList) {
     }
   }
   EXPECT_GE(compared, 2U);
-}
-
-TEST_P(CApiOracle, EveryPollIsTheSameOnAListThatSawTheOnesBefore) {
-  const ListPtr list = make_list(view_);
-  std::size_t compared = 0;
-  for (std::size_t poll = 0; poll < view_->poll_count(); ++poll) {
-    ASSERT_TRUE(view_->select_poll(poll));
-    ASSERT_EQ(memstat_sysctl_all(list.get(), 0), 0) << memstat_mtl_get_message(list.get());
-    // New types went to the head and vanished ones stay, so the order differs: each is found by its name.
-    std::map<std::pair<std::uint64_t, std::string>, std::deque<memory_type*>> present;
-    for (memory_type* type = memstat_mtl_first(list.get()); type != nullptr; type = memstat_mtl_next(type)) {
-      if (memstat_is_present(type) == 0) continue;
-      present[{static_cast<std::uint64_t>(memstat_get_allocator(type)), memstat_get_name(type)}].push_back(type);
-    }
-    for (const char* allocator : {"malloc", "uma"}) {
-      const auto dump = dump_of(GetParam(), poll, allocator);
-      if (!dump) continue;
-      for (const OracleType& oracle : dump->types) {
-        std::deque<memory_type*>& types = present[{oracle.figures.at("allocator"), oracle.name}];
-        ASSERT_FALSE(types.empty()) << oracle.name;
-        expect_equal(types.front(), oracle);
-        types.pop_front();
-        ++compared;
-      }
-    }
-  }
-  EXPECT_GT(compared, 300U);
-}
-
-TEST_P(CApiOracle, SizeClassesAreTheKernelsOwn) {
-  const ListPtr list = make_list(view_);
-  ASSERT_EQ(memstat_sysctl_malloc(list.get(), 0), 0);
-  ASSERT_EQ(memstat_malloc_zone_get_count(), 15U);
-  for (std::size_t i = 0; i < kSizeClasses13.size(); ++i) EXPECT_EQ(memstat_malloc_zone_get_size(i), kSizeClasses13[i]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, CApiOracle, shown_by("freebsd_uma"), name_of_capture);

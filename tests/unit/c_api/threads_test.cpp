@@ -38,25 +38,5 @@ TEST(CApiThreads, DifferentListsAreUsedAtOnce) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
-TEST(CApiThreads, TheLiveKernelIsReadByListsOfTheirOwn) {
-  const ListPtr alone = make_list();
-  const int result_alone = memstat_linux_all(alone.get(), 0);
-  const bool has_types = memstat_mtl_first(alone.get()) != nullptr;  // also if only root may read a part
-  EXPECT_TRUE(has_types || result_alone != 0);
-  std::atomic<int> different{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < 5; ++round) {
-        const ListPtr list = make_list();
-        different += memstat_linux_all(list.get(), 0) == result_alone ? 0 : 1;
-        different += (memstat_mtl_first(list.get()) != nullptr) == has_types ? 0 : 1;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(different.load(), 0);
-}
-
 }  // namespace
 }  // namespace memstat
