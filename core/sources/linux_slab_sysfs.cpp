@@ -14,7 +14,7 @@
 //
 // So `objects` is read only with the option count_objects, only of caches whose `partial` is small, and within a time
 // budget. slabinfo is read to list the caches, and where it replaces two files of each cache (linux_slabinfo reads it
-// anyway). `objects_partial` is never read (tests/bench/partial_slabs_bench.cpp).
+// anyway). `objects_partial` is never read (tests/bench/README.md).
 //
 // Since Linux 7.0 CPUs hold sheaves of objects instead of slabs, and cpu_slabs is always 0; the figure is then omitted. On
 // kernels with alloc_cpu_sheaf (6.18, 6.19) the counters include moves of objects between a sheaf and its slab. They do not

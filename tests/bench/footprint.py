@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The resources that memstatd takes, in one run and one table: footprint.py BUILD [--warm S] [--seconds S] [--skip PART...]
 
-BUILD is a tree with memstatd, and, for the parts that need them, polling_server_bench and scrape_server_bench. Needs root, cc
+BUILD is a tree with memstatd, and, for the scrapes, polling_server_bench. Needs root, cc
 and strace for the polls, Debian's package prometheus-node-exporter for the comparison with it; a part that lacks something is a
 row that says so. The parts, one after the other, so that none disturbs the next:
 
   process   threads with their names, descriptors, resident memory after --warm seconds with default sources, and what grows of
             the kernel's memory for open files (kmalloc-cg-4k of /proc/slabinfo, which other processes share)
   poll      poll_cost.py: CPU and switches of a poll compared with a plain C program that reads the same files
-  bare      scrape_server_bench: a scrape on its own connection compared with the same civetweb with a bare handler
   scrape    scrape_bench.py: a scrape on a new and on a kept connection beside node_exporter
   attack    front_attack.py: each attack over IPv4, IPv6 and a unix socket
 
@@ -20,13 +19,12 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).parent
-PARTS = ("process", "poll", "bare", "scrape", "attack")
+PARTS = ("process", "poll", "scrape", "attack")
 
 
 def row(figure, value, more=""):
@@ -83,20 +81,6 @@ def poll(build, options):
             continue
         name, polls, least, median, mean, switches = found.groups()
         row(f"CPU of a poll, ms: {name}", median, f"{polls} polls, least {least}, mean {mean}{f', {switches} voluntary switches a poll' if switches else ''}")
-
-
-def bare(build, _options):
-    # Client and server on one processor, as tests/bench/run has them: waking another processor takes longer than a scrape.
-    text = output_of("scrapes compared with a bare civetweb", "taskset", "-c", str(min(os.sched_getaffinity(0))), str(build / "bin/scrape_server_bench"), "--benchmark_filter=_fresh", "--benchmark_repetitions=9", "--benchmark_min_time=0.1",
-                     "--benchmark_enable_random_interleaving=true", "--benchmark_format=json")
-    if text is None:
-        return
-    figures = collections.defaultdict(list)
-    for run in json.loads(text)["benchmarks"]:
-        if run["run_type"] == "iteration":
-            figures[run["name"].split("/")[0]].append(run["server_us"])
-    ours, theirs = statistics.median(figures["ours_fresh"]), statistics.median(figures["bare_fresh"])
-    row("CPU of a scrape on a new connection: memstatd / bare civetweb", f"{ours / theirs:.2f}", f"{ours:.1f} us / {theirs:.1f} us, 1200 series")
 
 
 def scrape(build, _options):

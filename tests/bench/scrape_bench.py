@@ -200,11 +200,6 @@ def main():
             medians["memstatd_prometheus"], medians["node_exporter_prometheus"] = by_prometheus
         print(json.dumps({
             "cpu_us_per_scrape": {name: round(value, 1) for name, value in medians.items()},
-            "times_less_than_node_exporter": round(medians["node_exporter"] / medians["memstatd"], 1),
-            "times_less_with_gzip": round(medians["node_exporter_gzip"] / medians["memstatd_gzip"], 1),
-            "times_less_with_a_poll_each": round(medians["node_exporter"] / medians["memstatd_with_poll"], 1),
-            "times_less_with_a_poll_each_paced": round(medians["node_exporter_paced"] /
-                                                       medians["memstatd_with_poll_paced"], 1),
             "series": {"memstatd": ours.series(), "node_exporter": theirs.series()},
             "peak_resident_kib": {"memstatd": peak_resident_kib(ours.process.pid),
                                   "memstatd_with_poll": peak_resident_kib(polling.process.pid),
