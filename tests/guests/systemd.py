@@ -60,7 +60,7 @@ def make_package(directory):
 def make_library(directory):
     """The library that makes reads of /proc/slabinfo hang."""
     library = directory / "hanging_read.so"
-    kernels.run("cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(ROOT / "tests/support/hanging_read.c"), "-ldl")
+    kernels.run("cc", "-shared", "-fPIC", "-O1", "-I", str(ROOT), "-o", str(library), str(ROOT / "tests/support/hanging_read.c"), "-ldl")
     return library
 
 

@@ -4,21 +4,15 @@
  * below an open directory, no connection, no address, no signal to others, no program. What is refused fails with EPERM and
  * is said on standard error, a line each, also where the C library itself does it.
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
+#include "tests/support/preload.h"
+
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 enum rule { NEVER, AT, AT_TWICE, SELF, NO_ADDRESS };
 struct call {
@@ -164,11 +158,11 @@ int pthread_sigmask(int how, const sigset_t* set, sigset_t* before) {
     if (how != SIG_UNBLOCK) sigdelset(&without, SIGSYS);
     set = &without;
   }
-  return ((int (*)(int, const sigset_t*, sigset_t*))dlsym(RTLD_NEXT, "pthread_sigmask"))(how, set, before);
+  return NEXT(pthread_sigmask)(how, set, before);
 }
 
 void tzset(void) {
-  ((void (*)(void))dlsym(RTLD_NEXT, "tzset"))();
+  NEXT(tzset)();
   static int is_entered = 0;
   if (!is_entered) enter();
   is_entered = 1;

@@ -39,7 +39,7 @@ class Life:
         report, report_writer = os.pipe()
         reader, writer = os.pipe()
         config = os.path.join(directory, "memstatd.yaml")
-        environment = {**os.environ, **(environment or {}), "LD_PRELOAD": library, "MEMSTAT_TEST_FAIL_AT": str(fail_at),
+        environment = {**os.environ, "MEMSTAT_TEST_FAIL_CALL": "malloc", **(environment or {}), "LD_PRELOAD": library, "MEMSTAT_TEST_FAIL_AT": str(fail_at),
                        "MEMSTAT_TEST_FAIL_COUNT": str(count), "MEMSTAT_TEST_FAIL_REPORT": str(report_writer)}
         process = subprocess.Popen([*prefix, program.MEMSTATD, "--config", config, "--polls", str(POLLS), "--interval", "100ms",
                                     "--listen", "127.0.0.1:0"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -110,7 +110,7 @@ class Sweep:
     def __init__(self, directory):
         self.directory = directory
         captures.write_file(os.path.join(directory, "memstatd.yaml"), "tier: full\n")
-        self.library = preload.build_library(directory, "failing_malloc.c")
+        self.library = preload.build_library(directory, "failing_calls.c")
         self.endings = collections.Counter()  # runs, by how they ended
         self.problems = []
 

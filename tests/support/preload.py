@@ -18,7 +18,7 @@ def build_library(directory, source):
         raise unittest.SkipTest("no C compiler for the library that is loaded into memstatd")
     library = os.path.join(directory, os.path.splitext(source)[0] + ".so")
     path = os.path.join(program.SOURCE_DIR, "tests", "support", source)
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, path, "-ldl"], check=True)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-I", program.SOURCE_DIR, "-o", library, path, "-ldl"], check=True)
     return library
 
 
