@@ -7,7 +7,7 @@ find_package(GTest REQUIRED)
 # The start of a program takes longer than most tests, and so does unpacking a capture, so the tests of a program share processes.
 set(TEST_SHARDS 8)
 file(GLOB SUPPORT_FILES CONFIGURE_DEPENDS tests/support/*.cpp)
-list(FILTER SUPPORT_FILES EXCLUDE REGEX "/make_(machine|dump)\\.cpp$")
+list(FILTER SUPPORT_FILES EXCLUDE REGEX "/make_dump\\.cpp$")
 if(NOT dump_library_count EQUAL 3)  # also packs the pages that the tests make
   list(FILTER SUPPORT_FILES EXCLUDE REGEX "/compressed_dump\\.cpp$")
 endif()
@@ -18,8 +18,6 @@ target_link_libraries(test_support PRIVATE ${DUMP_LIBRARIES})
 target_compile_definitions(test_support PRIVATE MEMSTAT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                            PUBLIC MEMSTAT_SANITIZER="${MEMSTAT_SANITIZER}")
 
-add_executable(make_machine tests/support/make_machine.cpp)  # writes captures of made-up machines
-target_link_libraries(make_machine PRIVATE memstat_core)
 if(MEMSTAT_POSTMORTEM)
   add_executable(make_dump tests/support/make_dump.cpp)  # writes crash dumps of made-up kernels
   target_link_libraries(make_dump PRIVATE test_support)

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "core/kernel/kernel_view.h"
 
@@ -27,7 +27,6 @@ struct SyntheticOptions {
   std::uint32_t cpus_in_use = 0;  ///< About N CPUs have ever used a type, the others' figures are zero; 0: every CPU has.
   std::uint32_t idle_one_in = 0;  ///< One type in N was never used by any CPU; 0: none.
   std::uint32_t duplicate_one_in = 0;  ///< One slab cache in N has the name of the previous one; 0: none.
-  std::uint64_t seed = 1;
 };
 
 /// The five integers of a malloc(9) type's block of one CPU, in the order of the stream.
@@ -63,7 +62,7 @@ class SyntheticMachine final : public KernelView {
   }
   /// The content of a CPU's block; all 0 if the CPU never used the type.
   [[nodiscard]] SyntheticBlock block(std::uint32_t type, std::uint32_t cpu) const {
-    const std::uint64_t random = mix(options.seed * 0x9E3779B97F4A7C15U + (std::uint64_t{type} << 32U | cpu));
+    const std::uint64_t random = mix(0x9E3779B97F4A7C15U + (std::uint64_t{type} << 32U | cpu));
     const bool is_idle =
         cpu >= options.cpus || !is_used(type) || (options.cpus_in_use != 0 && random % options.cpus >= options.cpus_in_use);
     if (is_idle) return {};
@@ -74,7 +73,7 @@ class SyntheticMachine final : public KernelView {
   }
   /// The numbers of one line of slabinfo: objects in use, objects, B per object, pages per slab, slabs.
   [[nodiscard]] std::array<std::uint64_t, 5> cache(std::uint32_t cache) const {
-    const std::uint64_t random = mix(options.seed + cache);
+    const std::uint64_t random = mix(1 + cache);
     const std::uint64_t slabs = 1 + random % 5000;
     const std::uint64_t per_slab = 1 + (random >> 20U) % 64;
     const std::uint64_t objects = slabs * per_slab;
@@ -85,7 +84,14 @@ class SyntheticMachine final : public KernelView {
     if (os_ == OperatingSystem::kFreeBsd) {
       if (name == "kern.malloc_stats" && options.types != 0) return make_malloc_stats(out);
       if (name == "vm.zone_stats" && options.zones != 0) return make_zone_stats(out);
-      for (const auto& [known, value] : integers()) {
+      // The sysctls of 4 bytes that go with the streams.
+      for (const auto& [known, value] :
+           std::initializer_list<std::pair<std::string_view, std::uint32_t>>{{"kern.smp.maxcpus", slots()},
+                                                                             {"kern.smp.maxid", options.cpus - 1},
+                                                                             {"kern.malloc_count", options.types},
+                                                                             {"vm.zone_count", options.zones},
+                                                                             {"vm.malloc.zone_count", 13},
+                                                                             {"hw.pagesize", 4096}}) {
         if (name != known) continue;
         out.resize(0);
         put(out, value);
@@ -107,12 +113,6 @@ class SyntheticMachine final : public KernelView {
   Result<void> keep_open(std::string_view path) override {
     if (os_ != OperatingSystem::kLinux || path != "/proc/slabinfo") return system_error(path, ENOENT);
     return {};
-  }
-
-  /// The sysctls of 4 bytes that go with the streams.
-  [[nodiscard]] std::vector<std::pair<std::string_view, std::uint32_t>> integers() const {
-    return {{"kern.smp.maxcpus", slots()},    {"kern.smp.maxid", options.cpus - 1}, {"kern.malloc_count", options.types},
-            {"vm.zone_count", options.zones}, {"vm.malloc.zone_count", 13},         {"hw.pagesize", 4096}};
   }
 
  private:
