@@ -1,20 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parses a page in Prometheus text format 0.0.4 and finds all errors in it.
-
-As a command: page.py [FILE]... (default: standard input) prints the problems, one per line; exit status 1 if there are any. As a
-module: check(bytes) returns the Page and the list of problems. It is stricter than the format: memstatd's pages have no
-timestamps, comments or double blanks, and each family is contiguous under its HELP and TYPE. promtool does not detect duplicate
-series or split families.
+"""Parses a page in Prometheus text format 0.0.4 and finds all errors in it: check(bytes) returns the Page and the list of problems. It is
+stricter than the format: memstatd's pages have no timestamps, comments or double blanks, and each family is contiguous under its HELP and
+TYPE. promtool does not detect duplicate series or split families.
 """
 import dataclasses
 import math
 import re
-import sys
 
-METRIC_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")  # colons are for recording rules
-LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
+NAME = r"[a-zA-Z_][a-zA-Z0-9_]*"  # of a metric or label; colons are for recording rules
+LABEL = re.compile(rf'({NAME})="((?:[^"\\]|\\[\\"n])*)"')
+SAMPLE = re.compile(rf'({NAME})(?:\{{({LABEL.pattern}(?:,{LABEL.pattern})*)\}})? (NaN|[+-]Inf|[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)')
 SPECIAL = {"NaN": math.nan, "+Inf": math.inf, "-Inf": -math.inf}
 TYPES = ("counter", "gauge", "histogram", "summary", "untyped")
 SUFFIXES = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", "_count")}
@@ -71,59 +66,17 @@ class Page:
         return {sample.labels["type"]: sample.text for sample in self.series(name, allocator=allocator)}
 
 
-def _parse_labels(text):
-    """The labels of text after an opening brace, and what follows the closing one. ValueError names the error."""
-    labels = {}
-    at = 0
-    while True:
-        name = LABEL_NAME.match(text, at)
-        if not name:
-            raise ValueError("expected a label name")
-        if name.group() in labels:
-            raise ValueError(f"label {name.group()} appears twice")
-        if name.group().startswith("__"):
-            raise ValueError(f"label {name.group()}: names with two underscores in front are reserved")
-        at = name.end()
-        if text[at:at + 2] != '="':
-            raise ValueError(f'label {name.group()} is not followed by ="')
-        at += 2
-        value = []
-        while True:
-            if at >= len(text):
-                raise ValueError(f"the value of label {name.group()} has no end")
-            character = text[at]
-            at += 1
-            if character == '"':
-                break
-            if character == "\\":
-                escape = text[at:at + 1]
-                if escape not in ("\\", '"', "n"):
-                    raise ValueError(f"label {name.group()} has the unknown escape \\{escape}")
-                character = "\n" if escape == "n" else escape
-                at += 1
-            value.append(character)
-        labels[name.group()] = "".join(value)
-        if text[at:at + 1] == "}":
-            return labels, text[at + 1:]
-        if text[at:at + 1] != ",":
-            raise ValueError("labels are not separated by one comma")
-        at += 1
-
-
 def _parse_sample(line, number):
-    end = min((at for at in (line.find("{"), line.find(" ")) if at >= 0), default=len(line))
-    name, rest = line[:end], line[end:]
-    if not METRIC_NAME.match(name):
-        raise ValueError(f"{name!r} is no metric name")
-    labels = {}
-    if rest.startswith("{"):
-        labels, rest = _parse_labels(rest[1:])
-    if not rest.startswith(" "):
-        raise ValueError("expected one space before the value")
-    text = rest[1:]
-    if text not in SPECIAL and not NUMBER.match(text):
-        raise ValueError(f"{text!r} is no number (or something stands behind it)")
-    return Sample(name, labels, text, number)
+    match = SAMPLE.fullmatch(line)
+    if not match:
+        raise ValueError('not a sample: NAME{LABEL="VALUE",...} NUMBER')
+    labels = LABEL.findall(match[2] or "")
+    if len(dict(labels)) < len(labels):
+        raise ValueError("a label appears twice")
+    if any(name.startswith("__") for name, _ in labels):
+        raise ValueError("names of labels with two underscores in front are reserved")
+    values = {name: re.sub(r"\\(.)", lambda escape: "\n" if escape[1] == "n" else escape[1], value) for name, value in labels}
+    return Sample(match[1], values, match[match.re.groups], number)
 
 
 class _Checker:
@@ -137,26 +90,20 @@ class _Checker:
         self.problems.append(f"line {number}: {text}")
 
     def comment(self, number, line):
-        match = re.fullmatch(r"# (HELP|TYPE) (\S+) (.*)", line)
+        match = re.fullmatch(rf"# (HELP|TYPE) ({NAME}) (.*)", line)
         if not match:
             return self.problem(number, f"neither HELP nor TYPE with a name and a text: {line!r}")
         kind, name, text = match.groups()
-        if not METRIC_NAME.match(name):
-            self.problem(number, f"{name!r} is no metric name")
         if kind == "HELP":
             return self.begin(number, name, text)
         if self.family is None or self.family.name != name:
             self.problem(number, f"TYPE of {name} does not follow its HELP")
             self.begin(number, name, "")
-        if self.family.type:
-            self.problem(number, f"a second TYPE of {name}")
-        if self.family.samples:
-            self.problem(number, f"TYPE of {name} stands after its samples")
-        if text not in TYPES:
-            self.problem(number, f"{text!r} is no type")
+        for is_wrong, words in ((self.family.type, "a second TYPE"), (self.family.samples, "TYPE after its samples"), (text not in TYPES, f"{text!r} is no type"),
+                                ((text == "counter") != name.endswith("_total"), "counters end in _total, and nothing else does")):
+            if is_wrong:
+                self.problem(number, f"{name}: {words}")
         self.family.type = text
-        if (text == "counter") != name.endswith("_total"):
-            self.problem(number, f"{name}: counters end in _total, and nothing else does")
 
     def begin(self, number, name, text):
         self.end(number)
@@ -251,21 +198,3 @@ def check(content):
     checker = _Checker()
     checker.read(content)
     return checker.page, checker.problems
-
-
-def main(arguments):
-    failed = False
-    for name in arguments or ["-"]:
-        if name == "-":
-            content = sys.stdin.buffer.read()
-        else:
-            with open(name, "rb") as file:
-                content = file.read()
-        for problem in check(content)[1]:
-            print(f"{name}: {problem}")
-            failed = True
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
