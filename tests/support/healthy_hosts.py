@@ -1,13 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The alerts that the shipped rules raise for hosts with known pages. By hand, for a day of a live host in accelerated time:
-`healthy_hosts.py DIRECTORY SECONDS` reads the pages of memstatd in DIRECTORY (NUMBER.gz, taken SECONDS after each other), makes each a minute
-of a host, and prints the alerts with the minutes for which they fired. Counters keep their rates."""
-import gzip
+"""The alerts that the shipped rules raise for hosts with known pages."""
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -30,8 +25,7 @@ def is_counter(name, counters):
 
 
 def values(name, pages, counters, minutes, speed):
-    """The values of a series each minute: its pages in turn, a counter as fast as between its first and its last page, or page by page where
-    there is one for every minute."""
+    """The values of a series each minute: its pages in turn, a counter as fast as between its first and its last page."""
     shown = [page.get(name) for page in pages]
     if MOVES.match(name):
         return f"0+60x{minutes}"
@@ -41,14 +35,10 @@ def values(name, pages, counters, minutes, speed):
         if len(set(shown)) == 1:
             return f"{shown[0]:.17g}x{minutes}"
         shown = [shown[minute % len(shown)] for minute in range(minutes + 1)]
-    elif len(pages) > minutes:
-        first = next(value for value in shown if value is not None)
-        shown = [None if value is None else first + (value - first) * speed for value in shown[:minutes + 1]]
-    else:
-        known = [value for value in shown if value is not None]
-        step = max(known[-1] - known[0], 0) / max(len(known) - 1, 1) * speed
-        return f"{known[0]:.17g}+{step:.17g}x{minutes}"
-    return " ".join("_" if value is None else f"{value:.12g}" for value in shown)
+        return " ".join("_" if value is None else f"{value:.12g}" for value in shown)
+    known = [value for value in shown if value is not None]
+    step = max(known[-1] - known[0], 0) / max(len(known) - 1, 1) * speed
+    return f"{known[0]:.17g}+{step:.17g}x{minutes}"
 
 
 def host_series(instance, texts, minutes, speed):
@@ -84,21 +74,3 @@ def alerts(hosts, minutes):
         if label["alertname"] not in QUIET:
             found[label["alertname"], label.get("instance"), label.get("type") or label.get("source")] = float(value)
     return found
-
-
-def main():
-    if len(sys.argv) != 3:
-        print(__doc__)
-        return 2
-    texts = [gzip.decompress(path.read_bytes()).decode() for path in sorted(pathlib.Path(sys.argv[1]).glob("*.gz"))]
-    texts = [text for text in texts if text]
-    minutes = len(texts) - 1
-    fired = alerts({"live": host_series("live", texts, minutes, 60 / float(sys.argv[2]))}, minutes)
-    print(f"{len(texts)} pages as {minutes / 60:.1f} hours: {len(fired)} alerts")
-    for alert, count in sorted(fired.items(), key=str):
-        print(alert, f"{count:g} minutes")
-    return 1 if fired else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
