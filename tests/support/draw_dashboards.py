@@ -4,9 +4,8 @@
 
 Three hosts with a day of history are in a real Prometheus that evaluates the shipped rules: web1, a Linux with containers, db1, one that
 leaks, and bsd1, the FreeBSD at its limits. It answers every query of every panel, and headless Chromium draws the answers with Grafana's own
-chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none; the fleet of one host, of
-all three, and of 500. Needs prometheus, npm, chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only
-these."""
+chart and formatter of units: each dashboard of each host, of two hosts at once, and of a Prometheus that knows none; the fleet of one host and
+of all three. Needs prometheus, npm, chromium and a built memstatd; the pictures go to build/pictures. NAME, such as host-leaks: only these."""
 import json
 import os
 import shutil
@@ -27,7 +26,7 @@ import shipped_rules  # noqa: E402
 SCENES = {"containers": ("web1", "slab", "kmalloc-1k"), "leaks": ("db1", "slab", "kmalloc-1k"), "two": ("(web1|db1)", "slab", "kmalloc-1k"),
           "FreeBSD": ("bsd1", "uma", "mbuf_jumbo_page"), "empty": (".+", "slab", "kmalloc-1k")}
 # The hosts in the fleet's picture.
-FLEETS = {"1": "web1", "3": ".+", "500": ".+", "empty": ".+"}
+FLEETS = {"1": "web1", "3": ".+", "empty": ".+"}
 # The rules' current results are older than the history, which continues beyond now.
 CONFIG = """
 global: {{evaluation_interval: 2s}}
@@ -109,13 +108,9 @@ def main():
                     '--define:process.env.NODE_ENV="production"'], cwd=packages, check=True, stderr=subprocess.DEVNULL)
     names = sys.argv[2:]
     drawn = []
-    with program.temporary_directory() as data, program.temporary_directory() as fleet, program.temporary_directory() as nothing:
-        three = hosts(data)
-        pictured_hosts.store(data, three)
+    with program.temporary_directory() as data, program.temporary_directory() as nothing:
+        pictured_hosts.store(data, hosts(data))
         drawn += pictures(data, [*SCENES.keys() - {"empty"}, "1", "3"])
-        if not names or "fleet-500" in names:
-            pictured_hosts.store(fleet, pictured_hosts.many(three, 500))
-            drawn += pictures(fleet, ["500"])
         drawn += pictures(nothing, ["empty"])
     for name, scene, dashboard in drawn:
         if not names or f"{name}-{scene}" in names:

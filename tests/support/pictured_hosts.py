@@ -124,23 +124,6 @@ def history(host, at, now):
             yield f'{name}{{job="memstatd",instance="{host}"}} {value} {now - back}\n'
 
 
-# What the fleet dashboard and its rules need of a host, without most of its types.
-OF_A_FLEET = re.compile(r"memstat_(memory_(total|available)_bytes|accounted_bytes|unaccounted_bytes|pressure_stall|oom_kills|series|kernel_info|poll_timestamp|source_up|"
-                        r"type_limit_used_ratio|type_bytes\{.*type=\"(kmalloc-1k|dentry|inode_cache|mbuf_jumbo_page|filp|vm_area_struct)\")")
-
-
-def many(hosts, count):
-    """This many hosts: these and different copies of them, with the series that a fleet's picture shows and a third of the history."""
-    copies = {}
-    for index, (name, at) in enumerate((name, at) for _ in range(count // len(hosts) + 1) for name, at in hosts.items()):
-        if len(copies) < count:
-            share = 1 if index < len(hosts) else 0.5 + index % 89 / 89
-            copies[f"{name[:-1]}{index // len(hosts) + 1:03d}"] = [
-                (before, {series: value * share if re.match(r"memstat_(memory_(total|available)|accounted|unaccounted|type)_bytes", series) else value for series, value in page.items() if OF_A_FLEET.match(series)})
-                for before, page in at if before <= 6 * HOUR]
-    return copies
-
-
 def blocks(directory, lines):
     captures.write_file(os.path.join(directory, "history"), "".join(lines) + "# EOF\n")
     subprocess.run(["promtool", "tsdb", "create-blocks-from", "--max-block-duration=72h", "--quiet", "openmetrics", os.path.join(directory, "history"), os.path.join(directory, "data")],
