@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The resources that memstatd takes, in one run and one table: footprint.py BUILD [--warm S] [--seconds S] [--skip PART...]
 
-BUILD is a tree with memstatd, and, for the scrapes, polling_server_bench. Needs root, cc
-and strace for the polls, Debian's package prometheus-node-exporter for the comparison with it; a part that lacks something is a
-row that says so. The parts, one after the other, so that none disturbs the next:
+BUILD is a tree with memstatd. Needs root, cc and strace for the polls, Debian's package prometheus-node-exporter for the comparison with
+it; a part that lacks something is a row that says so. The parts, one after the other, so that none disturbs the next:
 
   process   threads with their names, descriptors, resident memory after --warm seconds with default sources, and what grows of
             the kernel's memory for open files (kmalloc-cg-4k of /proc/slabinfo, which other processes share)
@@ -84,7 +83,7 @@ def poll(build, options):
 
 
 def scrape(build, _options):
-    text = output_of("scrapes compared with node_exporter", sys.executable, str(HERE / "scrape_bench.py"), str(build / "bin/memstatd"), str(build / "bin/polling_server_bench"))
+    text = output_of("scrapes compared with node_exporter", sys.executable, str(HERE / "scrape_bench.py"), str(build / "bin/memstatd"))
     if text is None:
         return
     cpu = json.loads(text)["cpu_us_per_scrape"]

@@ -76,7 +76,7 @@ def scrape_rows(directory):
             ("a scrape in a tight loop, a connection of its own for each, gzip: node_exporter / memstatd", "node_exporter_fresh", "memstatd_fresh", None),
             ("CPU of a scrape on one kept connection, in a tight loop: node_exporter / memstatd", "node_exporter", "memstatd", 20),
             ("the same, gzip", "node_exporter_gzip", "memstatd_gzip", 20),
-            ("the same, memstatd making a poll of its own for each", "node_exporter", "memstatd_with_poll", 8),
+            ("the same, memstatd making a poll of its own for each, 2 ms apart", "node_exporter", "memstatd_with_poll", 8),
             ("the same, ten a second: caches are cold", "node_exporter_paced", "memstatd_with_poll_paced", None)):
         if ours in cpu:  # without Prometheus, not the first
             yield what, cpu[theirs] / cpu[ours], ">=" if bound else "", bound, f"{cpu[theirs]:,.0f} us / {cpu[ours]:,.0f} us"

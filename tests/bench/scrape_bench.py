@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """CPU of one scrape of this machine's slab caches: memstatd against Debian's prometheus-node-exporter with only its slabinfo
-collector, in one run, interleaved. Usage: scrape_bench.py MEMSTATD POLLING_SERVER [ROUNDS]. Needs root and the package
+collector, in one run, interleaved. Usage: scrape_bench.py MEMSTATD [ROUNDS]. Needs root and the package
 prometheus-node-exporter. Prints one JSON object.
 
-POLLING_SERVER is polling_server_bench: memstatd with a poll of its own for every scrape. Beside the scrapes in a tight loop there
+One memstatd polls at every scrape (`poll.on_scrape`), so its scrapes in a loop have a pause of 2 ms between them. Beside these there
 are scrapes ten a second, which find the caches of the processor cold; there the kernel's own walk over its slabs, which all
 have to pay, is most of the cost.
 
@@ -86,9 +86,10 @@ class Server:
     def series(self):
         return sum(1 for line in self.scrape().splitlines() if line and not line.startswith(b"#"))
 
-    def cpu_of_scrapes(self, count, coding="identity"):
+    def cpu_of_scrapes(self, count, coding="identity", pause=0):
         before = cpu_seconds(self.process.pid)
         for _ in range(count):
+            time.sleep(pause)
             self.scrape(coding)
         return (cpu_seconds(self.process.pid) - before) / count * 1e6
 
@@ -167,7 +168,7 @@ def only_slab_caches(memstatd):
 
 
 def main():
-    memstatd, polling_server, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    memstatd, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 5
     exporter = shutil.which("prometheus-node-exporter")
     if exporter is None or os.geteuid() != 0:
         print("skipped: needs root and Debian's package prometheus-node-exporter", file=sys.stderr)
@@ -177,8 +178,10 @@ def main():
         config.write(only_slab_caches(memstatd))
         config.flush()
         ours = Server([memstatd, "--config", config.name, "--listen", f"127.0.0.1:{ports[0]}", "--interval", "1h"], ports[0])
+        config.write("poll: {on_scrape: 1ms}\nevents: {mode: off}\n")
+        config.flush()
+        polling = Server([memstatd, "--config", config.name, "--listen", f"127.0.0.1:{ports[1]}"], ports[1])
     whole = Server([memstatd, "--listen", f"127.0.0.1:{ports[3]}"], ports[3])
-    polling = Server([polling_server, str(ports[1])], ports[1])
     theirs = Server([exporter, "--collector.disable-defaults", "--collector.slabinfo",
                      f"--web.listen-address=127.0.0.1:{ports[2]}"], ports[2])
     try:
@@ -191,7 +194,7 @@ def main():
             figures["node_exporter_gzip"].append(theirs.cpu_of_scrapes(SCRAPES, "gzip"))
             figures["memstatd_fresh"].append(cpu_of_fresh_scrapes(ours, ports[0], SCRAPES))
             figures["node_exporter_fresh"].append(cpu_of_fresh_scrapes(theirs, ports[2], SCRAPES))
-            figures["memstatd_with_poll"].append(polling.cpu_of_scrapes(SCRAPES))
+            figures["memstatd_with_poll"].append(polling.cpu_of_scrapes(SCRAPES, pause=0.002))
             figures["memstatd_with_poll_paced"].append(cpu_of_paced_scrapes(polling, 50))
             figures["node_exporter_paced"].append(cpu_of_paced_scrapes(theirs, 50))
         medians = {name: statistics.median(values) for name, values in figures.items()}
