@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/events/attach/live_tables.h"
+#include "core/events/sites/caller_table.h"
 #include "core/query.h"
 
 namespace memstat {
