@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tests/support/fake_linux_dump.h"
-
 namespace memstat {
 
 /// Offsets of members of structs.
@@ -318,12 +316,6 @@ void FakeFreeBsdDump::make_pages() {
 
 void FakeFreeBsdDump::make_types() {
   CtfBuilder types(options_.release >= 14 ? 3 : 2);
-  add_types(types);
-  types_ = types.bytes(options_.has_packed_types);
-}
-
-template <typename Builder>
-void FakeFreeBsdDump::add_types(Builder& types) const {
   const Layout& at = layout();
   const std::uint32_t u64 = types.add_integer("uint64_t", 8);
   const std::uint32_t u32 = types.add_integer("uint32_t", 4);
@@ -407,6 +399,7 @@ void FakeFreeBsdDump::add_types(Builder& types) const {
                    {{"vmd_pagequeues", types.add_array(queue, 4), at.domain_queues},
                     {"vmd_free_count", u32, at.domain_bytes - 64},
                     {"vmd_free_min", u32, at.domain_bytes - 60}});
+  types_ = types.bytes(options_.has_packed_types);
 }
 
 /// One page of four levels of tables; the root and those below it are made as they are needed.
@@ -482,11 +475,8 @@ std::string FakeFreeBsdDump::minidump() const {
   const bool has_ranges = options_.minidump_version >= (is_arm64 ? 2U : 3U);
   // Two ranges. Some pages of the first, and the first page of the second, are not in the dump.
   const std::uint64_t first_end = 40 * page - 100;
-  std::string ranges;
-  for (const std::uint64_t end :
-       {std::uint64_t{0}, first_end, kPhysical, kPhysical + memory_.size(), std::uint64_t{0}, std::uint64_t{0}}) {
-    ranges += raw_bytes(end);
-  }
+  std::string ranges =
+      raw_bytes(std::uint64_t{0}, first_end, kPhysical, kPhysical + memory_.size(), std::uint64_t{0}, std::uint64_t{0});
   pad_to(ranges, page);
   const std::uint64_t first_bit = has_ranges ? 40 : kPhysical / page;
   std::string bitmap(static_cast<std::size_t>((first_bit + pages() + 63) / 64 * 8), '\0');
@@ -497,10 +487,8 @@ std::string FakeFreeBsdDump::minidump() const {
   for (std::uint64_t i = 1; i < pages(); ++i) set(first_bit + i);
   std::string header = std::string("minidump FreeBSD/") + (is_arm64 ? "arm64" : "amd64");
   header.resize(24, '\0');
-  for (const std::uint64_t size : {std::uint64_t{options_.minidump_version}, kMessageBytes, std::uint64_t{bitmap.size()},
-                                   std::uint64_t{directory_.size()}}) {
-    header += raw_bytes(static_cast<std::uint32_t>(size));
-  }
+  const auto length = [](std::uint64_t bytes) { return static_cast<std::uint32_t>(bytes); };
+  header += raw_bytes(options_.minidump_version, length(kMessageBytes), length(bitmap.size()), length(directory_.size()));
   header += raw_bytes(kernel_base());
   if (is_arm64) header += raw_bytes(kArmDirectBegins);
   header += raw_bytes(direct_base()) + raw_bytes(direct_base() + (std::uint64_t{64} << 30U));
@@ -517,17 +505,9 @@ std::string FakeFreeBsdDump::minidump() const {
 }
 
 std::string FakeFreeBsdDump::elf() const {
-  std::string header("\177ELF\2\1\1\xff", 8);
-  header.resize(16, '\0');
-  const std::uint16_t machine = options_.machine == Machine::kX86 ? 62 : 183;
-  header += raw_bytes(std::uint16_t{4}) + raw_bytes(machine) + raw_bytes(std::uint32_t{1});
-  header += raw_bytes(std::uint64_t{0}) + raw_bytes(std::uint64_t{64}) + raw_bytes(std::uint64_t{0});
-  header += raw_bytes(std::uint32_t{0}) + raw_bytes(std::uint16_t{64}) + raw_bytes(std::uint16_t{56});
-  header += raw_bytes(std::uint16_t{1});
-  header.resize(64, '\0');
-  header += raw_bytes(std::uint32_t{1}) + raw_bytes(std::uint32_t{6}) + raw_bytes(kFakePage) + raw_bytes(std::uint64_t{0});
-  header += raw_bytes(physical(0)) + raw_bytes(std::uint64_t{memory_.size()}) + raw_bytes(std::uint64_t{memory_.size()});
-  header += raw_bytes(kFakePage);
+  const std::uint64_t size = memory_.size();
+  std::string header = elf_header(4, options_.machine, 1, '\xff');
+  header += raw_bytes(std::uint32_t{1}, std::uint32_t{6}, kFakePage, std::uint64_t{0}, physical(0), size, size, kFakePage);
   pad_to(header, kFakePage);
   return header + memory_;
 }
@@ -540,8 +520,7 @@ std::string FakeFreeBsdDump::kernel() const {
   std::string symbols(24, '\0');
   const auto add_symbol = [&](const std::string& name, std::uint64_t address, std::uint64_t size, bool is_global) {
     const std::uint16_t kind = is_global ? 0x11 : 0x01;
-    symbols += raw_bytes(static_cast<std::uint32_t>(names.size())) + raw_bytes(kind) + raw_bytes(std::uint16_t{1});
-    symbols += raw_bytes(address) + raw_bytes(size);
+    symbols += raw_bytes(static_cast<std::uint32_t>(names.size()), kind, std::uint16_t{1}, address, size);
     names += name + '\0';
   };
   add_symbol("unused", 1, 2, false);
@@ -562,22 +541,17 @@ std::string FakeFreeBsdDump::kernel() const {
                                         {15, 3, 0, &names, 0},
                                         {23, 3, 0, &section_names, 0},
                                         {33, 1, 0, &types_, 0}};
-  std::string file("\177ELF\2\1\1\x09", 8);
-  file.resize(16, '\0');
-  file += raw_bytes(std::uint16_t{2}) + raw_bytes(static_cast<std::uint16_t>(options_.machine == Machine::kX86 ? 62 : 183));
-  file.resize(64, '\0');
+  std::string file = elf_header(2, options_.machine, 0, '\x09');
   std::string table(64, '\0');
   for (const BuiltSection& section : sections) {
-    table += raw_bytes(section.name) + raw_bytes(section.type) + raw_bytes(std::uint64_t{0}) + raw_bytes(section.address);
-    table += raw_bytes(std::uint64_t{file.size()}) + raw_bytes(std::uint64_t{section.bytes->size()});
-    table += raw_bytes(section.link) + std::string(20, '\0');
+    table += raw_bytes(section.name, section.type, std::uint64_t{0}, section.address, std::uint64_t{file.size()},
+                       std::uint64_t{section.bytes->size()}, section.link) +
+             std::string(20, '\0');
     file += *section.bytes;
     pad_to(file, 8);
   }
   file.replace(40, 8, raw_bytes(std::uint64_t{file.size()}));
-  file.replace(58, 6,
-               raw_bytes(std::uint16_t{64}) + raw_bytes(static_cast<std::uint16_t>(sections.size() + 1)) +
-                   raw_bytes(std::uint16_t{4}));
+  file.replace(58, 6, raw_bytes(std::uint16_t{64}, static_cast<std::uint16_t>(sections.size() + 1), std::uint16_t{4}));
   return file + table;
 }
 

@@ -12,46 +12,38 @@
 #include <vector>
 
 #include "core/postmortem/container/physical_memory.h"
+#include "tests/support/fake_linux_dump.h"
 #include "tests/support/stream_builder.h"
 
 namespace memstat {
 
-/// The bytes of a CTF section that begins with these types.
-class CtfBuilder {
+/// The bytes of a CTF section, of version 2 or 3.
+class CtfBuilder final : public TypeBuilder {
  public:
   struct Member {
     std::string name;
     std::uint32_t type = 0;
     std::uint64_t offset = 0;  ///< B
   };
-  /// Version 2 or 3.
-  explicit CtfBuilder(unsigned version) : version_(version) {}
-  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
-  std::uint32_t add_pointer(std::uint32_t target);
-  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
-  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
+  explicit CtfBuilder(unsigned version)
+      : TypeBuilder({.integer = 1, .pointer = 3, .array = 4, .structure = 6, .enumeration = 8, .alias = 10}),
+        version_(version) {}
   std::uint32_t add_function(std::uint32_t arguments);
-  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
   std::uint32_t add_struct(const std::string& name, std::uint64_t size, const std::vector<Member>& members);
   /// In zlib's format, uncompressed.
   [[nodiscard]] std::string bytes(bool is_packed) const;
 
  private:
   std::uint32_t add(const std::string& name, std::uint32_t kind, std::uint32_t count, std::uint64_t last, bool is_size,
-                    std::string_view extra);
+                    std::string_view extra) override;
+  [[nodiscard]] std::string array(std::uint32_t element, std::uint32_t count) const override;
   [[nodiscard]] std::string word(std::uint32_t number) const;
-  std::uint32_t string_at(const std::string& text);
 
   unsigned version_;
-  std::string types_;
-  std::string strings_ = std::string(1, '\0');
-  std::uint32_t count_ = 0;
 };
 
 /// The same bytes in zstd's format, uncompressed; needs no library.
 std::string as_zstd(std::string_view bytes);
-/// In gzip's format.
-std::string as_gzip(std::string_view bytes);
 
 /// A malloc(9) type.
 struct FakeMallocType {
@@ -152,8 +144,6 @@ class FakeFreeBsdDump {
   std::uint64_t add_counter(const FakeZone& zone, std::size_t which);
   void make_variables();
   void make_types();
-  template <typename Builder>
-  void add_types(Builder& types) const;
   void make_malloc();
   void make_zones();
   std::uint64_t make_zone(const FakeZone& zone, std::uint64_t keg, std::uint64_t next);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tests/support/fake_freebsd_dump.h"
-#include "tests/support/fake_linux_dump.h"
 
 namespace memstat {
 

@@ -31,6 +31,16 @@ std::string hex_of(std::uint64_t number) {
 
 }  // namespace
 
+std::string elf_header(std::uint16_t type, Machine machine, std::uint16_t program_headers, char system) {
+  std::string header("\177ELF\2\1\1", 7);
+  header += system;
+  header.resize(16);
+  header += raw_bytes(type, static_cast<std::uint16_t>(machine == Machine::kX86 ? 62 : 183), 1U);
+  header += raw_bytes(std::uint64_t{0}, std::uint64_t{program_headers == 0 ? 0U : 64U}, std::uint64_t{0}, 0U);
+  header += raw_bytes(std::uint16_t{64}, std::uint16_t{56}, program_headers, std::uint16_t{64}, std::uint32_t{0});
+  return header;
+}
+
 FakeLinuxDump::FakeLinuxDump(FakeKernelOptions options) : options_(std::move(options)) {
   memory_.assign(kFakeMemoryBytes, '\0');
   memory_.resize(0x1000);  // so that no allocated object has offset 0
@@ -235,30 +245,18 @@ void FakeLinuxDump::make_info() {
   for (const std::string& line : lines) {
     if (options_.without.empty() || line.find(options_.without) == std::string::npos) info_ += line + "\n";
   }
-  info_ += options_.extra_info;
 }
 
 std::string FakeLinuxDump::headers(std::uint64_t empty_bytes) const {
   const auto padded = [](std::string text) { return text.append((4 - text.size() % 4) % 4, '\0'); };
-  std::string notes = raw_bytes(std::uint32_t{5}) + raw_bytes(std::uint32_t{4}) + raw_bytes(std::uint32_t{1}) +
-                      padded(std::string("CORE\0", 5)) + "regs";
-  notes += raw_bytes(std::uint32_t{11}) + raw_bytes(static_cast<std::uint32_t>(info_.size())) + raw_bytes(std::uint32_t{0});
-  notes += padded(std::string("VMCOREINFO\0", 11)) + padded(info_);
+  std::string notes = raw_bytes(5U, 4U, 1U) + padded(std::string("CORE\0", 5)) + "regs";
+  notes +=
+      raw_bytes(11U, static_cast<std::uint32_t>(info_.size()), 0U) + padded(std::string("VMCOREINFO\0", 11)) + padded(info_);
   const std::uint64_t load_offset = 0x4000;
   if (notes.size() > load_offset - 0x1000) std::abort();
-  const std::uint16_t count = empty_bytes == 0 ? 2 : 3;
-  std::string file("\177ELF\2\1\1", 7);
-  file.resize(16);
-  file += raw_bytes(std::uint16_t{4}) + raw_bytes(std::uint16_t(options_.machine == Machine::kX86 ? 62 : 183)) +
-          raw_bytes(std::uint32_t{1});
-  file += raw_bytes(std::uint64_t{0}) + raw_bytes(std::uint64_t{64}) + raw_bytes(std::uint64_t{0}) +
-          raw_bytes(std::uint32_t{0}) + raw_bytes(std::uint16_t{64});
-  file += raw_bytes(std::uint16_t{56}) + raw_bytes(count) + raw_bytes(std::uint16_t{64}) + raw_bytes(std::uint16_t{0}) +
-          raw_bytes(std::uint16_t{0});
+  std::string file = elf_header(4, options_.machine, empty_bytes == 0 ? 2 : 3);
   const auto program = [&](std::uint32_t type, std::uint64_t offset, std::uint64_t address, std::uint64_t size) {
-    file += raw_bytes(type) + raw_bytes(std::uint32_t{7}) + raw_bytes(offset) + raw_bytes(std::uint64_t{0}) +
-            raw_bytes(address) + raw_bytes(size) + raw_bytes(size);
-    file += raw_bytes(std::uint64_t{0});
+    file += raw_bytes(type, 7U, offset, std::uint64_t{0}, address, size, size, std::uint64_t{0});
   };
   program(4, 0x1000, 0, notes.size());
   if (empty_bytes != 0) program(1, load_offset + memory_.size(), kFakePhysical + (std::uint64_t{1} << 30U), empty_bytes);

@@ -15,11 +15,14 @@
 
 namespace memstat {
 
-/// A number as memory holds it.
-template <typename Number>
-std::string raw_bytes(Number number) {
-  return {reinterpret_cast<const char*>(&number), sizeof number};
+/// Numbers as memory holds them.
+template <typename... Numbers>
+std::string raw_bytes(Numbers... numbers) {
+  return (std::string(reinterpret_cast<const char*>(&numbers), sizeof numbers) + ...);
 }
+
+/// The header of a 64-bit ELF file of this type (2 a program, 4 a core), with its program headers behind it.
+std::string elf_header(std::uint16_t type, postmortem::Machine machine, std::uint16_t program_headers, char system = 0);
 
 /// The start of memory, and its size in bytes. It is mapped by one large page, and by 512 small ones.
 inline constexpr std::uint64_t kFakePhysical = 0x1000000;
@@ -65,10 +68,9 @@ struct FakeKernelOptions {
   postmortem::SymbolAddresses addresses = postmortem::SymbolAddresses::kPerCpuAbsolute;
   std::vector<std::uint32_t> cpus = {0, 1};
   std::uint32_t nodes = 1;
-  std::string extra_info = {};  ///< Lines added to VMCOREINFO.
-  std::string without = {};     ///< Lines of VMCOREINFO whose key contains this are omitted.
-  bool hides_symbols = false;   ///< As before Linux 6.0: VMCOREINFO does not have the addresses of the symbol tables.
-  bool has_memory = true;       ///< Zones, counters and areas of vmalloc; make_memory() says which.
+  std::string without = {};    ///< Lines of VMCOREINFO whose key contains this are omitted.
+  bool hides_symbols = false;  ///< As before Linux 6.0: VMCOREINFO does not have the addresses of the symbol tables.
+  bool has_memory = true;      ///< Zones, counters and areas of vmalloc; make_memory() says which.
   std::vector<FakeCache> caches = {};
 };
 
@@ -162,8 +164,39 @@ FakeKernelOptions small_kernel(SlabKernel slabs = SlabKernel::kSlabs);
 /// "tracked", whose objects have owners: two slabs of 8 objects, 3 of one in use.
 FakeCache tracked_cache();
 
-/// The bytes of a BTF description that begins with these types.
-class BtfBuilder {
+/// The bytes of a description of types that begins with these: a BTF's or a CTF's, by how they are written.
+class TypeBuilder {
+ public:
+  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
+  std::uint32_t add_pointer(std::uint32_t target);
+  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
+  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
+  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
+
+ protected:
+  /// The numbers of the kinds of type.
+  struct Kinds {
+    std::uint32_t integer, pointer, array, structure, enumeration, alias;
+  };
+  explicit TypeBuilder(const Kinds& kinds) : kinds_(kinds) {}
+  ~TypeBuilder() = default;
+  TypeBuilder(const TypeBuilder&) = default;
+  TypeBuilder& operator=(const TypeBuilder&) = delete;
+
+  /// `last` is a size, or the number of a type. Returns the number of the new type.
+  virtual std::uint32_t add(const std::string& name, std::uint32_t kind, std::uint32_t count, std::uint64_t last,
+                            bool is_size, std::string_view extra) = 0;
+  /// The bytes of an array's element, index type and length.
+  [[nodiscard]] virtual std::string array(std::uint32_t element, std::uint32_t count) const = 0;
+  std::uint32_t string_at(const std::string& text);
+
+  const Kinds kinds_;
+  std::string types_;
+  std::string strings_ = std::string(1, '\0');
+  std::uint32_t count_ = 0;
+};
+
+class BtfBuilder final : public TypeBuilder {
  public:
   struct Member {
     std::string name;
@@ -171,25 +204,21 @@ class BtfBuilder {
     std::uint32_t bit_offset = 0;
     std::uint32_t bit_size = 0;  ///< Of a bit field.
   };
-  std::uint32_t add_integer(const std::string& name, std::uint32_t size);
-  std::uint32_t add_pointer(std::uint32_t target);
-  std::uint32_t add_typedef(const std::string& name, std::uint32_t target);
-  std::uint32_t add_array(std::uint32_t element, std::uint32_t count);
-  std::uint32_t add_struct(const std::string& name, std::uint32_t size, const std::vector<Member>& members);
-  std::uint32_t add_union(const std::string& name, std::uint32_t size, const std::vector<Member>& members);
-  std::uint32_t add_enum(const std::string& name, const std::vector<std::pair<std::string, std::uint32_t>>& constants);
+  BtfBuilder() : TypeBuilder({.integer = 1, .pointer = 2, .array = 3, .structure = 4, .enumeration = 6, .alias = 8}) {}
+  std::uint32_t add_struct(const std::string& name, std::uint32_t size, const std::vector<Member>& members) {
+    return add_compound(kinds_.structure, name, size, members);
+  }
+  std::uint32_t add_union(const std::string& name, std::uint32_t size, const std::vector<Member>& members) {
+    return add_compound(kinds_.structure + 1, name, size, members);
+  }
   [[nodiscard]] std::string bytes() const;
 
  private:
-  std::uint32_t add(const std::string& name, std::uint32_t kind, std::uint32_t count, std::uint32_t last,
-                    std::string_view extra, bool flag = false);
+  std::uint32_t add(const std::string& name, std::uint32_t kind, std::uint32_t count, std::uint64_t last, bool is_size,
+                    std::string_view extra) override;
+  [[nodiscard]] std::string array(std::uint32_t element, std::uint32_t count) const override;
   std::uint32_t add_compound(std::uint32_t kind, const std::string& name, std::uint32_t size,
                              const std::vector<Member>& members);
-  std::uint32_t string_at(const std::string& text);
-
-  std::string types_;
-  std::string strings_ = std::string(1, '\0');
-  std::uint32_t count_ = 0;
 };
 
 /// A copy of the bytes with this number at `at`.
