@@ -2,9 +2,10 @@
 // Reads a delimited protobuf page strictly: a field that memstatd does not write is an error.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -84,110 +85,93 @@ class ProtobufReader {
 
 namespace protobuf_page {
 
-[[noreturn]] inline void unknown(std::uint64_t tag) {
-  throw std::runtime_error("unknown field, tag " + std::to_string(tag));
-}
+/// A field by its tag, and what reads it.
+struct Field {
+  std::uint64_t tag;
+  std::function<void(ProtobufReader&)> read;
+};
+constexpr std::uint64_t number_tag(unsigned field) { return field << 3U; }
+constexpr std::uint64_t double_tag(unsigned field) { return field << 3U | 1U; }
+constexpr std::uint64_t bytes_tag(unsigned field) { return field << 3U | 2U; }
 
-inline std::int64_t read_timestamp(ProtobufReader reader) {
-  std::int64_t nanoseconds = 0;
-  while (!reader.at_end()) {
-    switch (const std::uint64_t tag = reader.varint()) {
-      case 010: nanoseconds += static_cast<std::int64_t>(reader.varint()) * 1'000'000'000; break;
-      case 020: nanoseconds += static_cast<std::int64_t>(reader.varint()); break;
-      default: unknown(tag);
-    }
-  }
-  return nanoseconds;
-}
-
-/// A message of two numbers, each read by a function.
-template <typename First, typename Second>
-void read_pair(ProtobufReader reader, std::uint64_t first_tag, First first, std::uint64_t second_tag, Second second) {
-  while (!reader.at_end()) {
+/// Reads a message that has no other fields.
+inline void read(std::string_view bytes, const std::vector<Field>& fields) {
+  for (ProtobufReader reader(bytes); !reader.at_end();) {
     const std::uint64_t tag = reader.varint();
-    if (tag == first_tag) {
-      first(reader);
-    } else if (tag == second_tag) {
-      second(reader);
-    } else {
-      unknown(tag);
-    }
+    const auto known = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.tag == tag; });
+    if (known == fields.end()) throw std::runtime_error("unknown field, tag " + std::to_string(tag));
+    known->read(reader);
   }
 }
-
-inline ProtobufHistogram read_histogram(ProtobufReader reader, std::optional<std::int64_t>& created_ns) {
-  ProtobufHistogram histogram;
-  while (!reader.at_end()) {
-    switch (const std::uint64_t tag = reader.varint()) {
-      case 1 << 3: histogram.sample_count = reader.varint(); break;
-      case 2 << 3 | 1: histogram.sample_sum = reader.fixed(); break;
-      case 3 << 3 | 2: {
-        auto& one = histogram.buckets.emplace_back();
-        read_pair(
-            ProtobufReader(reader.bytes()), 1 << 3, [&](ProtobufReader& from) { one.second = from.varint(); }, 2 << 3 | 1,
-            [&](ProtobufReader& from) { one.first = from.fixed(); });
-        break;
-      }
-      case 5 << 3: histogram.schema = reader.zigzag(); break;
-      case 6 << 3 | 1: histogram.zero_threshold = reader.fixed(); break;
-      case 7 << 3: histogram.zero_count = reader.varint(); break;
-      case 12 << 3 | 2: {
-        auto& one = histogram.spans.emplace_back();
-        read_pair(
-            ProtobufReader(reader.bytes()), 1 << 3, [&](ProtobufReader& from) { one.first = from.zigzag(); }, 2 << 3,
-            [&](ProtobufReader& from) { one.second = from.varint(); });
-        break;
-      }
-      case 13 << 3: histogram.deltas.push_back(reader.zigzag()); break;
-      case 15 << 3 | 2: created_ns = read_timestamp(ProtobufReader(reader.bytes())); break;
-      default: unknown(tag);
-    }
-  }
-  return histogram;
+template <typename To>
+Field number(unsigned field, To& to) {
+  return {number_tag(field), [&to](ProtobufReader& from) { to = from.varint(); }};
+}
+template <typename To>
+Field signed_number(unsigned field, To& to) {
+  return {number_tag(field), [&to](ProtobufReader& from) { to = from.zigzag(); }};
+}
+template <typename To>
+Field fixed(unsigned field, To& to) {
+  return {double_tag(field), [&to](ProtobufReader& from) { to = from.fixed(); }};
+}
+inline Field text(unsigned field, std::string& to) {
+  return {bytes_tag(field), [&to](ProtobufReader& from) { to = from.bytes(); }};
+}
+/// A message, which may be repeated: `take` reads its bytes.
+template <typename Take>
+Field message(unsigned field, Take take) {
+  return {bytes_tag(field), [take](ProtobufReader& from) { take(from.bytes()); }};
 }
 
-inline ProtobufMetric read_metric(ProtobufReader reader) {
-  ProtobufMetric metric;
-  while (!reader.at_end()) {
-    const std::uint64_t tag = reader.varint();
-    if (tag == (7 << 3 | 2)) {
-      metric.histogram = read_histogram(ProtobufReader(reader.bytes()), metric.created_ns);
-      continue;
-    }
-    ProtobufReader part(reader.bytes());
-    if (tag == (1 << 3 | 2)) {
-      auto& label = metric.labels.emplace_back();
-      read_pair(
-          part, 1 << 3 | 2, [&](ProtobufReader& from) { label.first = from.bytes(); }, 2 << 3 | 2,
-          [&](ProtobufReader& from) { label.second = from.bytes(); });
-    } else if (tag == (2 << 3 | 2) || tag == (3 << 3 | 2)) {
-      std::optional<double>& value = tag >> 3 == 2 ? metric.gauge : metric.counter;
-      read_pair(
-          part, 1 << 3 | 1, [&](ProtobufReader& from) { value = from.fixed(); }, tag >> 3 == 3 ? 3 << 3 | 2 : 0,
-          [&](ProtobufReader& from) { metric.created_ns = read_timestamp(ProtobufReader(from.bytes())); });
-    } else {
-      unknown(tag);
-    }
-  }
-  return metric;
+inline Field created(unsigned field, std::optional<std::int64_t>& ns) {
+  return message(field, [&ns](std::string_view bytes) {
+    std::uint64_t seconds = 0, nanoseconds = 0;
+    read(bytes, {number(1, seconds), number(2, nanoseconds)});
+    ns = static_cast<std::int64_t>(seconds * 1'000'000'000 + nanoseconds);
+  });
+}
+
+inline void read_histogram(std::string_view bytes, ProtobufMetric& metric) {
+  ProtobufHistogram& to = metric.histogram.emplace();
+  const auto add_bucket = [&to](std::string_view bucket) {
+    auto& [bound, count] = to.buckets.emplace_back();
+    read(bucket, {number(1, count), fixed(2, bound)});
+  };
+  const auto add_span = [&to](std::string_view span) {
+    auto& [offset, length] = to.spans.emplace_back();
+    read(span, {signed_number(1, offset), number(2, length)});
+  };
+  read(bytes, {number(1, to.sample_count), fixed(2, to.sample_sum), message(3, add_bucket), signed_number(5, to.schema),
+               fixed(6, to.zero_threshold), number(7, to.zero_count), message(12, add_span),
+               Field{number_tag(13), [&to](ProtobufReader& from) { to.deltas.push_back(from.zigzag()); }},
+               created(15, metric.created_ns)});
+}
+
+inline void read_metric(std::string_view bytes, ProtobufMetric& to) {
+  read(bytes, {message(1,
+                       [&to](std::string_view label) {
+                         auto& [name, value] = to.labels.emplace_back();
+                         read(label, {text(1, name), text(2, value)});
+                       }),
+               message(2, [&to](std::string_view gauge) { read(gauge, {fixed(1, to.gauge)}); }),
+               message(3,
+                       [&to](std::string_view counter) {
+                         read(counter, {fixed(1, to.counter), created(3, to.created_ns)});
+                       }),
+               message(7, [&to](std::string_view histogram) { read_histogram(histogram, to); })});
 }
 
 }  // namespace protobuf_page
 
 inline std::vector<ProtobufFamily> read_protobuf_page(std::string_view page) {
+  using namespace protobuf_page;
   std::vector<ProtobufFamily> families;
   for (ProtobufReader reader(page); !reader.at_end();) {
-    ProtobufFamily& family = families.emplace_back();
-    for (ProtobufReader message(reader.bytes()); !message.at_end();) {
-      switch (const std::uint64_t tag = message.varint()) {
-        case 1 << 3 | 2: family.name = message.bytes(); break;
-        case 2 << 3 | 2: family.help = message.bytes(); break;
-        case 3 << 3: family.type = message.varint(); break;
-        case 4 << 3 | 2: family.metrics.push_back(protobuf_page::read_metric(ProtobufReader(message.bytes()))); break;
-        case 5 << 3 | 2: family.unit = message.bytes(); break;
-        default: protobuf_page::unknown(tag);
-      }
-    }
+    ProtobufFamily& to = families.emplace_back();
+    read(reader.bytes(),
+         {text(1, to.name), text(2, to.help), number(3, to.type),
+          message(4, [&to](std::string_view metric) { read_metric(metric, to.metrics.emplace_back()); }), text(5, to.unit)});
   }
   return families;
 }
