@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as a kernel's BTF, and the requests that a dump's reader makes to it.
-
 #include "core/postmortem/kernel/btf.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) { return dump.table("btf"); });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   const auto types = postmortem::Btf::parse(std::string(bytes));

@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "core/postmortem/container/freebsd_minidump.h"
 #include "core/postmortem/freebsd/files.h"
 #include "core/postmortem/freebsd/objects.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/fake_freebsd_dump.h"
 #include "tests/support/fixtures.h"
@@ -23,14 +21,6 @@ namespace {
 
 constexpr std::size_t kPlaceBytes = 12;
 constexpr std::size_t kMaxPlaces = 64;
-
-std::string seed() {
-  const std::uint32_t at = 32;
-  const std::uint64_t value = 4096;
-  std::string bytes(reinterpret_cast<const char*>(&at), sizeof at);
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  return bytes;
-}
 
 /// The kernel's file, read once.
 const KernelFile& kernel_file(const FakeFreeBsdDump& dump) {
@@ -74,13 +64,6 @@ BlockFile changed(const std::string& whole, std::string_view changes) {
 
 }  // namespace
 }  // namespace memstat::postmortem
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  const char* const directory = std::getenv("MEMSTAT_SEEDS");
-  if (directory == nullptr) return 0;
-  memstat::write_text(std::string(directory) + "/changed", memstat::postmortem::seed());
-  std::exit(0);
-}
 
 void memstat::fuzz(std::string_view bytes) {
   using namespace postmortem;

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as a kernel's table of symbols: 512 of the index, 2048 of the tokens, the names.
-
 #include "core/postmortem/linux/kallsyms.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {
 constexpr std::size_t kIndex = 512;
 constexpr std::size_t kTokens = 2048;
 }  // namespace
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) {
-    std::string tokens = dump.table("kallsyms_token_table");
-    tokens.resize(kTokens);
-    return dump.table("kallsyms_token_index") + tokens + dump.table("kallsyms_names");
-  });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   const std::string_view index = bytes.substr(0, kIndex);

@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as the read-only data of a kernel, which is searched for tables of symbols. Results must be
 // within it.
-
 #include "core/postmortem/linux/kallsyms.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& /*dump*/) {
-    memstat::FakeKernelOptions options = memstat::small_kernel();
-    options.hides_symbols = true;
-    return memstat::FakeLinuxDump(options).table("kallsyms");
-  });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   const auto found = postmortem::find_symbol_tables(bytes);

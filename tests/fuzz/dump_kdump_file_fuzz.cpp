@@ -4,16 +4,7 @@
 #include <unistd.h>
 
 #include "core/postmortem/container/kdump_file.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/support/compressed_dump.h"
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds(
-      [](const memstat::FakeLinuxDump& dump) { return memstat::compressed_dump(dump, memstat::PagePacking::kZstd, true); });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   UniqueFd fd(::memfd_create("fuzzed", MFD_CLOEXEC));

@@ -3,22 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "core/postmortem/freebsd/image.h"
 #include "core/postmortem/kernel/kernel_file.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/support/fake_freebsd_dump.h"
-#include "tests/support/fixtures.h"
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  const char* const directory = std::getenv("MEMSTAT_SEEDS");
-  if (directory == nullptr) return 0;
-  memstat::write_text(std::string(directory) + "/kernel", memstat::FakeFreeBsdDump(memstat::small_freebsd()).kernel());
-  std::exit(0);
-}
 
 void memstat::fuzz(std::string_view bytes) {
   const UniqueFd file(::memfd_create("fuzzed", MFD_CLOEXEC));

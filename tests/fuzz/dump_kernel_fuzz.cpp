@@ -8,9 +8,8 @@
 #include "core/postmortem/linux/files.h"
 #include "core/postmortem/linux/kernel_image.h"
 #include "core/postmortem/linux/objects.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/support/fake_linux_dump.h"
 
 namespace memstat::postmortem {
 namespace {
@@ -76,14 +75,6 @@ class ChangedMemory final : public PhysicalMemory {
 
 }  // namespace
 }  // namespace memstat::postmortem
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) {
-    const std::uint64_t changed[] = {0x5000, 0xdead000000000100, dump.address("slab_caches"), 0};
-    return std::string(reinterpret_cast<const char*>(changed), sizeof changed);
-  });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view changes) {
   using namespace postmortem;

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // libFuzzer target: any bytes as the notes of an ELF dump, and the VMCOREINFO found in them, which must be within the bytes.
-
 #include "core/postmortem/container/elf_core.h"
 #include "core/postmortem/container/vmcoreinfo.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) { return dump.elf().substr(0x1000, 0x2000); });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   const std::string_view found = postmortem::find_note(bytes, "VMCOREINFO");

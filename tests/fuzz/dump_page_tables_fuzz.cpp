@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include "core/postmortem/container/address_space.h"
-#include "tests/fuzz/dump_seeds.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace memstat::postmortem {
@@ -35,11 +33,6 @@ class FuzzedMemory final : public PhysicalMemory {
 
 }  // namespace
 }  // namespace memstat::postmortem
-
-extern "C" int LLVMFuzzerInitialize(int* /*count*/, char*** /*arguments*/) {
-  memstat::write_dump_seeds([](const memstat::FakeLinuxDump& dump) { return dump.elf().substr(0x4000, 0x8000); });
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   using namespace postmortem;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "daemon/serve/negotiation.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/header_lists.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The messages of the two processes that read the kernel together: any requests to one, any answers to the other, with
 // descriptors, and with memory of any size. The first byte selects which; then each message is a byte of flags, two of its
-// length, and its bytes. Seeds: MEMSTAT_SEEDS=DIRECTORY, as in dump_seeds.h.
+// length, and its bytes.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,7 +13,6 @@
 
 #include "core/kernel/reader_process.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/support/fixtures.h"
 
 namespace {
 
@@ -137,46 +136,7 @@ void answer_anything(const std::vector<Message>& messages) {
   (void)(*view)->seal();
 }
 
-std::string message(std::uint8_t flags, std::string_view fixed, std::string_view text = {}) {
-  const std::size_t size = fixed.size() + text.size();
-  std::string bytes{static_cast<char>(flags), static_cast<char>(size / 256), static_cast<char>(size % 256)};
-  return bytes.append(fixed).append(text);
-}
-std::string request(std::uint32_t word, std::string_view name, std::uint64_t number = 0) {
-  const ReadRequest fixed{.word = word, .name_size = static_cast<std::uint32_t>(name.size()), .number = number};
-  return message(1, packet_bytes(fixed), name);
-}
-std::string answer(std::uint8_t flags, const ReadAnswer& fixed, std::string_view text = {}) {
-  return message(flags, packet_bytes(fixed), text);
-}
-
-void write_seeds(const std::string& directory) {
-  std::string all("\1");
-  for (std::uint32_t word = ReadRequest::kFacts; word <= ReadRequest::kSeal; ++word) all += request(word, "/a/b", 1 << 20);
-  write_text(directory + "/requests", all);
-  write_text(directory + "/names", "\1" + request(ReadRequest::kSysctls, "vm.uma") +
-                                       request(ReadRequest::kSysctl, "vm.uma.a", 1 << 30) +
-                                       request(ReadRequest::kDirectory, "/d") + request(ReadRequest::kFile, "/d/../e"));
-  const std::string zero(1, '\0');
-  write_text(directory + "/answers",
-             zero + answer(0, {.size = 10}) + answer(7, {.size = 5, .memory = 65536}) +
-                 answer(0, {.flags = ReadAnswer::kIsError, .code = 17, .system_errno = 5, .path_size = 2, .detail_size = 3},
-                        "/bwhy"));
-  std::string sealed = zero;
-  for (int i = 0; i < 6; ++i) sealed += answer(0, {.size = 8});
-  write_text(directory + "/channels", sealed + answer(16, {}));
-  write_text(directory + "/facts", zero + answer(0x87, {.size = sizeof(ReaderFacts), .memory = 65536}));
-}
-
 }  // namespace
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  if (const char* const directory = std::getenv("MEMSTAT_SEEDS"); directory != nullptr) {
-    write_seeds(directory);
-    std::exit(0);
-  }
-  return 0;
-}
 
 void memstat::fuzz(std::string_view bytes) {
   if (bytes.empty()) return;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/capture/tar.h"
-#include "tests/fuzz/fuzz_source.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/pieces.h"
 
