@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel view that misbehaves on demand, around any other view: the Nth call fails, results are truncated or replaced,
-// calls hang.
+// A kernel view that misbehaves on demand, around any other view: the Nth call fails, results are replaced, calls hang.
 #pragma once
 
 #include <cerrno>
@@ -42,15 +41,6 @@ class FaultyKernelView final : public ForwardingKernelView {
   void fail_from(std::size_t nth, int system_errno) {
     set_failure(nth, std::numeric_limits<std::size_t>::max(), system_errno);
   }
-  /// Truncates the results of read_file and read_sysctl to `size` bytes: of everything, or of one path or sysctl.
-  void truncate_to(std::size_t size) {
-    const std::lock_guard lock(mutex_);
-    truncate_all_ = size;
-  }
-  void truncate_to(const std::string& name, std::size_t size) {
-    const std::lock_guard lock(mutex_);
-    truncated_[name] = size;
-  }
   /// read_file or read_sysctl of `name` returns `bytes` without calling the inner view.
   void replace(const std::string& name, std::string bytes) {
     const std::lock_guard lock(mutex_);
@@ -61,8 +51,6 @@ class FaultyKernelView final : public ForwardingKernelView {
     const std::lock_guard lock(mutex_);
     failed_names_[name] = system_errno;
   }
-  /// `name` does not exist.
-  void hide(const std::string& name) { fail_name(name, ENOENT); }
   /// cpu_count() returns `count`: a CPU was added or removed.
   void set_cpu_count(std::uint32_t count) {
     const std::lock_guard lock(mutex_);
@@ -72,8 +60,6 @@ class FaultyKernelView final : public ForwardingKernelView {
   void clear_faults() {
     const std::lock_guard lock(mutex_);
     first_failing_ = last_failing_ = 0;
-    truncate_all_.reset();
-    truncated_.clear();
     replaced_.clear();
     failed_names_.clear();
     cpu_count_.reset();
@@ -89,10 +75,6 @@ class FaultyKernelView final : public ForwardingKernelView {
   void wait_until_blocked() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return blocked_ > 0; });
-  }
-  [[nodiscard]] bool is_blocked() const {
-    const std::lock_guard lock(mutex_);
-    return blocked_ > 0;
   }
   /// Lets every hanging call continue, and forgets a block that no call has reached.
   void release() {
@@ -171,22 +153,14 @@ class FaultyKernelView final : public ForwardingKernelView {
   template <typename Inner>
   Result<void> read(std::string_view name, Buffer& out, Inner inner) {
     if (auto entered = enter(name); !entered) return entered;
-    bool is_replaced = false;
     {
       const std::lock_guard lock(mutex_);
       if (const auto replaced = replaced_.find(name); replaced != replaced_.end()) {
         out.assign(replaced->second);
-        is_replaced = true;
+        return {};
       }
     }
-    if (!is_replaced) {
-      if (auto result = inner(); !result) return result;
-    }
-    const std::lock_guard lock(mutex_);
-    std::size_t limit = truncate_all_.value_or(out.size());
-    if (const auto own = truncated_.find(name); own != truncated_.end()) limit = own->second;
-    if (limit < out.size()) out.resize(limit);
-    return {};
+    return inner();
   }
 
   mutable std::mutex mutex_;  // guards everything below
@@ -195,8 +169,6 @@ class FaultyKernelView final : public ForwardingKernelView {
   std::size_t first_failing_ = 0;
   std::size_t last_failing_ = 0;
   int failure_ = 0;
-  std::optional<std::size_t> truncate_all_;
-  std::map<std::string, std::size_t, std::less<>> truncated_;
   std::map<std::string, std::string, std::less<>> replaced_;
   std::map<std::string, int, std::less<>> failed_names_;
   std::optional<std::uint32_t> cpu_count_;
