@@ -74,33 +74,31 @@ class MemoryType {
   // Caller slots: 16 integers and 16 pointers, per type and per type and CPU. The caller owns them; they are 0 or nullptr
   // until set and live as long as the entry. Reading a slot or CPU that is out of range returns 0; setting it returns false.
   // The first use of a slot allocates (std::bad_alloc), later ones do not.
-  [[nodiscard]] std::uint64_t caller_uint64(std::size_t slot) const { return slots_->integers.get(slot, row_); }
-  bool set_caller_uint64(std::size_t slot, std::uint64_t value) { return slots_->integers.set(slot, row_, value); }
-  [[nodiscard]] void* caller_pointer(std::size_t slot) const { return slots_->pointers.get(slot, row_); }
-  bool set_caller_pointer(std::size_t slot, void* value) { return slots_->pointers.set(slot, row_, value); }
+  [[nodiscard]] std::uint64_t caller_uint64(std::size_t slot) const { return integers_.get(slot); }
+  bool set_caller_uint64(std::size_t slot, std::uint64_t value) { return integers_.set(slot, value); }
+  [[nodiscard]] void* caller_pointer(std::size_t slot) const { return pointers_.get(slot); }
+  bool set_caller_pointer(std::size_t slot, void* value) { return pointers_.set(slot, value); }
   [[nodiscard]] std::uint64_t cpu_caller_uint64(std::uint32_t cpu, std::size_t slot) const {
-    return slots_->cpu_integers.get(slot, row_, cpu);
+    return integers_.get(slot, cpu);
   }
   bool set_cpu_caller_uint64(std::uint32_t cpu, std::size_t slot, std::uint64_t value) {
-    return slots_->cpu_integers.set(slot, row_, cpu, cpu_count_, value);
+    return integers_.set(slot, cpu, cpu_count_, value);
   }
-  [[nodiscard]] void* cpu_caller_pointer(std::uint32_t cpu, std::size_t slot) const {
-    return slots_->cpu_pointers.get(slot, row_, cpu);
-  }
+  [[nodiscard]] void* cpu_caller_pointer(std::uint32_t cpu, std::size_t slot) const { return pointers_.get(slot, cpu); }
   bool set_cpu_caller_pointer(std::uint32_t cpu, std::size_t slot, void* value) {
-    return slots_->cpu_pointers.set(slot, row_, cpu, cpu_count_, value);
+    return pointers_.set(slot, cpu, cpu_count_, value);
   }
 
  private:
   friend class MemoryTypeList;
-  MemoryType(Allocator allocator, std::string_view name, std::uint32_t ordinal, CallerSlots* slots)
-      : slots_(slots), ordinal_(ordinal), allocator_(allocator), name_(name) {}
+  MemoryType(Allocator allocator, std::string_view name, std::uint32_t ordinal)
+      : ordinal_(ordinal), allocator_(allocator), name_(name) {}
 
   // Members that one poll touches come first, to share cache lines.
   MemoryType* next_ = nullptr;
   MemoryType* first_of_name_ = this;
-  CallerSlots* slots_;
-  std::size_t row_ = 0;
+  CallerSlots<std::uint64_t> integers_;
+  CallerSlots<void*> pointers_;
   FieldMask fields_;
   CpuFieldMask cpu_fields_;
   NodeFieldMask node_fields_;

@@ -6,7 +6,9 @@
 #include <new>
 
 namespace memstat {
-MemoryTypeList::~MemoryTypeList() = default;
+MemoryTypeList::~MemoryTypeList() {
+  while (head_ != nullptr) delete std::exchange(head_, head_->next_);
+}
 
 MemoryType* MemoryTypeList::find(std::optional<Allocator> allocator, std::string_view name) const noexcept {
   MemoryType* nearest = nullptr;
@@ -62,70 +64,39 @@ void MemoryTypeList::match(const CommitScope& scope, const Staging& staging, std
     if (ordinal < group.members.size()) {
       order[i] = group.members[ordinal];
     } else {
-      std::unique_ptr<MemoryType> type(new MemoryType(scope.allocator, staged[i].name, ordinal, &slots_));
+      std::unique_ptr<MemoryType> type(new MemoryType(scope.allocator, staged[i].name, ordinal));
       created.push_back(std::move(type));
       if (ordinal >= group.members.capacity()) group.members.reserve(2 * (std::size_t{ordinal} + 1));
       order[i] = created.back().get();
     }
   }
-  // From here until the created types are inserted nothing may throw, so reserve all room now.
-  types_.reserve(types_.size() + created.size());
-  free_rows_.reserve(types_.capacity());
-  slots_.integers.grow(std::bit_ceil(types_.size() + created.size()));
-  slots_.pointers.grow(std::bit_ceil(types_.size() + created.size()));
   std::reverse(created.begin(), created.end());  // restore the order of the records
 }
 
-std::vector<MemoryTypeList::Change<CpuFigures>> MemoryTypeList::prepare_cpu_figures(const CommitScope& scope,
-                                                                                    const Staging& staging,
-                                                                                    const std::vector<MemoryType*>& order) {
-  std::vector<Change<CpuFigures>> all;
-  const CpuFieldMask owned = staging.cpu_fields() & scope.cpu_fields;
-  if (owned.empty()) return all;
+MemoryTypeList::Changes MemoryTypeList::prepare(const CommitScope& scope, const Staging& staging,
+                                                const std::vector<MemoryType*>& order, bool has_details) {
+  Changes changes;
+  const CpuFieldMask cpu_fields = staging.cpu_fields() & scope.cpu_fields;
+  const NodeFieldMask node_fields = staging.node_fields() & scope.node_fields;
+  if (cpu_fields.empty() && node_fields.empty() && !has_details) return changes;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i] == nullptr || order[i]->cpu_figures_.has_room_for(staging, i, owned)) continue;
-    all.push_back({order[i], order[i]->cpu_figures_.with_room_for(staging, i, owned)});
-  }
-  return all;
-}
-
-std::vector<MemoryTypeList::Change<NodeFigures>> MemoryTypeList::prepare_node_figures(
-    const CommitScope& scope, const Staging& staging, const std::vector<MemoryType*>& order) {
-  std::vector<Change<NodeFigures>> all;
-  const NodeFieldMask owned = staging.node_fields() & scope.node_fields;
-  if (owned.empty()) return all;
-  for (MemoryType* type : order) {
-    if (type == nullptr || type->node_figures_.has_room_for(staging, owned)) continue;
-    all.push_back({type, type->node_figures_.with_room_for(staging, owned)});
-  }
-  return all;
-}
-
-std::vector<MemoryTypeList::Change<std::string>> MemoryTypeList::prepare_details(const Staging& staging,
-                                                                                 const std::vector<MemoryType*>& order) {
-  std::vector<Change<std::string>> all;
-  const std::vector<StagedType>& staged = staging.types();
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i]->detail_ != staged[i].detail) all.push_back({order[i], std::string(staged[i].detail)});
-  }
-  return all;
-}
-
-void MemoryTypeList::take_node_figures(const CommitScope& scope, const Staging& staging,
-                                       const std::vector<MemoryType*>& order) noexcept {
-  const NodeFieldMask owned = staging.node_fields() & scope.node_fields;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    MemoryType* type = order[i];
+    MemoryType* const type = order[i];
     if (type == nullptr) continue;
-    type->node_fields_ = (type->node_fields_ - scope.node_fields) | owned;
-    if (owned.empty()) continue;
-    type->node_count_ = std::max(type->node_count_, staging.node_count());
-    type->node_figures_.take(staging, staging.types()[i], owned);
+    if (!cpu_fields.empty() && !type->cpu_figures_.has_room_for(staging, i, cpu_fields)) {
+      changes.cpu_figures.emplace_back(type, type->cpu_figures_.with_room_for(staging, i, cpu_fields));
+    }
+    if (!type->node_figures_.has_room_for(staging, node_fields)) {
+      changes.node_figures.emplace_back(type, type->node_figures_.with_room_for(staging, node_fields));
+    }
+    if (const std::string_view detail = staging.types()[i].detail; has_details && type->detail_ != detail) {
+      changes.details.emplace_back(type, detail);
+    }
   }
+  return changes;
 }
 
 void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept {
-  MemoryType* entry = type.get();
+  MemoryType* const entry = type.release();
   entry->first_seen_generation_ = generation;
   last_sighting_ = generation;
   entry->insertion_ = ++insertions_;
@@ -133,14 +104,6 @@ void MemoryTypeList::insert(std::unique_ptr<MemoryType> type, std::uint64_t gene
   entry->next_ = head_;
   if (head_ != nullptr) head_->previous_ = entry;
   head_ = entry;
-  if (free_rows_.empty()) {
-    entry->row_ = types_.size();
-    types_.push_back(std::move(type));  // match() reserved the room
-  } else {
-    entry->row_ = free_rows_.back();
-    free_rows_.pop_back();
-    types_[entry->row_] = std::move(type);
-  }
   ++size_;
 }
 
@@ -211,6 +174,7 @@ void MemoryTypeList::take_figures(const CommitScope& scope, const Staging& stagi
                                   const std::vector<MemoryType*>& matched) noexcept {
   const std::vector<StagedType>& staged = staging.types();
   const CpuFieldMask owned_cpu_fields = staging.cpu_fields() & scope.cpu_fields;
+  const NodeFieldMask owned_node_fields = staging.node_fields() & scope.node_fields;
   const CpuFieldMask lacking_cpu_fields = scope.cpu_fields - owned_cpu_fields;
   for (std::size_t i = 0; i < staged.size(); ++i) {
     MemoryType* type = matched[i];
@@ -218,12 +182,16 @@ void MemoryTypeList::take_figures(const CommitScope& scope, const Staging& stagi
     for_each_of(scope.fields, [&](Field field) { type->figures_[field] = staged[i].figures[field]; });
     type->fields_ = (type->fields_ - scope.fields) | (staged[i].fields & scope.fields);
     if (!(type->cpu_fields_ & lacking_cpu_fields).empty()) clear_figures(*type, {}, lacking_cpu_fields, {});
-    if (owned_cpu_fields.empty()) continue;
-    type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
-    type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
-    type->cpu_figures_.take(staging, i, owned_cpu_fields);
+    if (!owned_cpu_fields.empty()) {
+      type->cpu_count_ = std::max(type->cpu_count_, staging.cpu_count());
+      type->cpu_fields_ = type->cpu_fields_ | owned_cpu_fields;
+      type->cpu_figures_.take(staging, i, owned_cpu_fields);
+    }
+    type->node_fields_ = (type->node_fields_ - scope.node_fields) | owned_node_fields;
+    if (owned_node_fields.empty()) continue;
+    type->node_count_ = std::max(type->node_count_, staging.node_count());
+    type->node_figures_.take(staging, staged[i], owned_node_fields);
   }
-  if (!scope.node_fields.empty()) take_node_figures(scope, staging, matched);
 }
 
 // Their types may have vanished, which only a commit that matches by name detects.
@@ -245,19 +213,16 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
     if (order[i] == nullptr) unknown.emplace_back(staging.types()[i].name);
   }
   const std::vector<MemoryType*>& matched = same_roster ? cursor.order : order;
-  std::vector<Change<CpuFigures>> grown = prepare_cpu_figures(scope, staging, matched);
-  std::vector<Change<NodeFigures>> grown_nodes = prepare_node_figures(scope, staging, matched);
   // Most sources have no details; then skip the pass over all types.
   const bool has_details = scope.is_roster && std::any_of(staging.types().begin(), staging.types().end(),
                                                           [](const StagedType& type) { return !type.detail.empty(); });
-  std::vector<Change<std::string>> details;
-  if (has_details || cursor.has_details) details = prepare_details(staging, matched);
+  Changes changes = prepare(scope, staging, matched, has_details || cursor.has_details);
 
   // Nothing below throws.
-  for (Change<CpuFigures>& more : grown) more.type->cpu_figures_ = std::move(more.value);
-  for (Change<NodeFigures>& more : grown_nodes) more.type->node_figures_ = std::move(more.value);
+  for (auto& [type, figures] : changes.cpu_figures) type->cpu_figures_ = std::move(figures);
+  for (auto& [type, figures] : changes.node_figures) type->node_figures_ = std::move(figures);
+  for (auto& [type, detail] : changes.details) type->detail_ = std::move(detail);
   cursor.has_details |= has_details;
-  for (Change<std::string>& changed : details) changed.type->detail_ = std::move(changed.value);
   insert_created(scope, order, created, generation);
   take_figures(scope, staging, matched);
   if (same_roster) {
@@ -288,9 +253,6 @@ Result<void> MemoryTypeList::commit(const CommitScope& scope, const Staging& sta
 }
 
 void MemoryTypeList::shrink() {
-  while (!types_.empty() && types_.back() == nullptr) types_.pop_back();
-  std::erase_if(free_rows_, [this](std::size_t row) { return row >= types_.size(); });  // keeps the room for erase()
-  slots_.shrink(types_.size());
   for (Groups& groups : groups_) groups.rehash(0);
   for (Cursor& cursor : cursors_) cursor.order.shrink_to_fit();
 }
@@ -309,10 +271,7 @@ void MemoryTypeList::erase(MemoryType* type) noexcept {
   std::vector<MemoryType*>& members = group->second.members;
   members.erase(std::find(members.begin(), members.end(), type));
   if (members.empty()) groups.erase(group);
-  const std::size_t row = type->row_;
-  slots_.clear_row(row);
-  free_rows_.push_back(row);  // match() reserved the room
-  types_[row].reset();
+  delete type;
   --size_;
   --vanished_count_;
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -110,24 +111,19 @@ class MemoryTypeList {
     bool has_details = false;                 // it has given a detail before, so some type may still have it
     std::optional<Allocator> roster_of = {};  // the allocator whose roster it is; an allocator may have two that alternate
   };
-  /// A part of a type that a commit replaces, allocated before the type is changed: figures with more room, or a detail.
-  template <typename Value>
-  struct Change {
-    MemoryType* type;
-    Value value;
+  /// The parts of types that a commit replaces, allocated before any type is changed: figures with more room, and details.
+  struct Changes {
+    std::vector<std::pair<MemoryType*, CpuFigures>> cpu_figures;
+    std::vector<std::pair<MemoryType*, NodeFigures>> node_figures;
+    std::vector<std::pair<MemoryType*, std::string>> details;
   };
 
   Cursor& cursor_of(std::string_view source);
   [[nodiscard]] bool cursor_matches(const Cursor& cursor, const CommitScope& scope, const Staging& staging) const;
   void match(const CommitScope& scope, const Staging& staging, std::vector<MemoryType*>& order,
              std::vector<std::unique_ptr<MemoryType>>& created);
-  static std::vector<Change<CpuFigures>> prepare_cpu_figures(const CommitScope& scope, const Staging& staging,
-                                                             const std::vector<MemoryType*>& order);
-  static std::vector<Change<NodeFigures>> prepare_node_figures(const CommitScope& scope, const Staging& staging,
-                                                               const std::vector<MemoryType*>& order);
-  static std::vector<Change<std::string>> prepare_details(const Staging& staging, const std::vector<MemoryType*>& order);
-  static void take_node_figures(const CommitScope& scope, const Staging& staging,
-                                const std::vector<MemoryType*>& order) noexcept;
+  static Changes prepare(const CommitScope& scope, const Staging& staging, const std::vector<MemoryType*>& order,
+                         bool has_details);
   void insert(std::unique_ptr<MemoryType> type, std::uint64_t generation) noexcept;
   void insert_created(const CommitScope& scope, const std::vector<MemoryType*>& order,
                       std::vector<std::unique_ptr<MemoryType>>& created, std::uint64_t generation) noexcept;
@@ -139,10 +135,7 @@ class MemoryTypeList {
   void clear_figures_of_unnamed(const CommitScope& scope, const std::vector<MemoryType*>& order) noexcept;
   void erase(MemoryType* type) noexcept;
 
-  CallerSlots slots_;
-  std::vector<std::unique_ptr<MemoryType>> types_;  // by slot row; nullptr where a type was evicted
-  MemoryType* head_ = nullptr;
-  std::vector<std::size_t> free_rows_;
+  MemoryType* head_ = nullptr;  // owns the types
   std::size_t size_ = 0;
   std::array<Groups, kAllocatorCount> groups_;
   std::vector<Cursor> cursors_;

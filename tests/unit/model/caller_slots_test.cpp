@@ -45,7 +45,7 @@ TEST_F(CallerSlotsTest, OutOfRangeIsRefusedAndReadsAsZero) {
   EXPECT_TRUE(type(0).set_caller_uint64(15, 1));
 }
 
-TEST_F(CallerSlotsTest, TheRowOfAnEvictedTypeIsUsedAgainAndIsZeroThen) {
+TEST_F(CallerSlotsTest, WordsOfATypeThatComesAgainAfterEvictionAreZero) {
   poll(3);
   for (std::size_t slot = 0; slot < kCallerSlotCount; ++slot) {
     type(2).set_caller_uint64(slot, 7);
