@@ -6,46 +6,38 @@
 
 namespace memstat {
 
-std::string_view reason(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kUndefined: return "undefined";
-    case ErrorCode::kNoMemory: return "no_memory";
-    case ErrorCode::kVersion: return "version";
-    case ErrorCode::kPermission: return "permission";
-    case ErrorCode::kTooManyCpus: return "too_many_cpus";
-    case ErrorCode::kData: return "data";
-    case ErrorCode::kKvm: return "kvm";
-    case ErrorCode::kKvmNoSymbol: return "kvm_no_symbol";
-    case ErrorCode::kKvmShortRead: return "kvm_short_read";
-    case ErrorCode::kNotPresent: return "not_present";
-    case ErrorCode::kIo: return "io";
-    case ErrorCode::kTimeout: return "timeout";
-  }
-  return "unknown";
-}
-
 namespace {
+struct CodeTexts {
+  ErrorCode code;
+  std::string_view reason;
+  std::string_view words;  // used when an error has neither detail nor errno
+};
 
-/// Used when an error has neither detail nor errno.
-std::string_view words_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNoMemory: return "out of memory";
-    case ErrorCode::kVersion: return "unknown format";
-    case ErrorCode::kPermission: return "not permitted";
-    case ErrorCode::kTooManyCpus: return "too many CPUs";
-    case ErrorCode::kData: return "damaged data";
-    case ErrorCode::kKvm: return "cannot read the dump";
-    case ErrorCode::kKvmNoSymbol: return "missing kernel symbol";
-    case ErrorCode::kKvmShortRead: return "the dump is truncated";
-    case ErrorCode::kNotPresent: return "not provided by this kernel";
-    case ErrorCode::kTimeout: return "timed out";
-    case ErrorCode::kIo: return "cannot be read";
-    case ErrorCode::kUndefined: break;
+constexpr std::string_view kUnknownError = "unknown error";
+constexpr CodeTexts kCodes[] = {
+    {ErrorCode::kUndefined, "undefined", kUnknownError},
+    {ErrorCode::kNoMemory, "no_memory", "out of memory"},
+    {ErrorCode::kVersion, "version", "unknown format"},
+    {ErrorCode::kPermission, "permission", "not permitted"},
+    {ErrorCode::kTooManyCpus, "too_many_cpus", "too many CPUs"},
+    {ErrorCode::kData, "data", "damaged data"},
+    {ErrorCode::kKvm, "kvm", "cannot read the dump"},
+    {ErrorCode::kKvmNoSymbol, "kvm_no_symbol", "missing kernel symbol"},
+    {ErrorCode::kKvmShortRead, "kvm_short_read", "the dump is truncated"},
+    {ErrorCode::kNotPresent, "not_present", "not provided by this kernel"},
+    {ErrorCode::kIo, "io", "cannot be read"},
+    {ErrorCode::kTimeout, "timeout", "timed out"},
+};
+
+CodeTexts texts_of(ErrorCode code) {
+  for (const CodeTexts& known : kCodes) {
+    if (known.code == code) return known;
   }
-  return "unknown error";
+  return {code, "unknown", kUnknownError};
 }
-
 }  // namespace
+
+std::string_view reason(ErrorCode code) { return texts_of(code).reason; }
 
 std::string to_string(const Error& error) {
   std::string text;
@@ -58,7 +50,7 @@ std::string to_string(const Error& error) {
   part(error.path);
   if (error.offset) part("offset " + std::to_string(*error.offset));
   const bool is_explained = error.system_errno != 0 || (!error.detail.empty() && error.code != ErrorCode::kNoMemory);
-  if (!is_explained) part(words_of(error.code));
+  if (!is_explained) part(texts_of(error.code).words);
   part(error.detail);
   if (error.system_errno != 0) {
     part(std::generic_category().message(error.system_errno) + " (errno " + std::to_string(error.system_errno) + ")");

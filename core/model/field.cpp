@@ -154,25 +154,12 @@ const FieldDescription<CpuField>& description(CpuField field) { return kCpuField
 const FieldDescription<NodeField>& description(NodeField field) { return kNodeFields[static_cast<std::size_t>(field)]; }
 
 std::string_view to_string(Allocator allocator) {
-  switch (allocator) {
-    case Allocator::kUnknown: break;
-    case Allocator::kMalloc: return "malloc";
-    case Allocator::kUma: return "uma";
-    case Allocator::kSlab: return "slab";
-    case Allocator::kVmalloc: return "vmalloc";
-    case Allocator::kCallSite: return "call_site";
-    case Allocator::kPage: return "page";
-    case Allocator::kPercpu: return "percpu";
-    case Allocator::kHugetlb: return "hugetlb";
-    case Allocator::kCma: return "cma";
-    case Allocator::kZswap: return "zswap";
-    case Allocator::kMemcg: return "memcg";
-    case Allocator::kSocket: return "socket";
-    case Allocator::kTable: return "table";
-    case Allocator::kProcess: return "process";
-    case Allocator::kKmallocSite: return "kmalloc_site";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"unknown", "malloc", "uma",     "slab",        "vmalloc", "call_site",
+                                         "page",    "percpu", "hugetlb", "cma",         "zswap",   "memcg",
+                                         "socket",  "table",  "process", "kmalloc_site"};
+  static_assert(std::size(kNames) == kAllocatorCount);
+  const auto number = static_cast<std::size_t>(allocator);
+  return kNames[number < kAllocatorCount ? number : 0];
 }
 
 std::string_view to_string(Field field) { return description(field).word; }

@@ -23,21 +23,13 @@ std::string_view cut(std::string_view text, std::size_t most) {
 }  // namespace
 
 std::string_view to_string(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::kGauge: return "gauge";
-    case MetricKind::kCounter: return "counter";
-    case MetricKind::kHistogram: return "histogram";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"gauge", "counter", "histogram"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string_view to_string(Tier tier) {
-  switch (tier) {
-    case Tier::kMinimal: return "minimal";
-    case Tier::kDefault: return "default";
-    case Tier::kFull: return "full";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[kTierCount] = {"minimal", "default", "full"};
+  return kNames[static_cast<std::size_t>(tier)];
 }
 
 std::string_view LabelValue::view(std::array<char, 20>& room) const {
