@@ -6,6 +6,7 @@
 // from open_view.h.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,8 +51,8 @@ class TextTableSource {
   /// open() and read() of a table that is made from reads of the calling live view; a recording stores only the table.
   /// open_on() reads everything that read_on() will, because a reader process allows no other names later. The defaults are
   /// for tables with descriptors of their own.
-  virtual Result<void> open_on(KernelView& machine);
-  virtual Result<void> read_on(KernelView& machine, Buffer& out);
+  virtual Result<void> open_on(KernelView& /*machine*/) { return open(); }
+  virtual Result<void> read_on(KernelView& /*machine*/, Buffer& out) { return read(out); }
   /// Converts the result of read() to text for a recording, replacing `text`. The default is for tables that are text
   /// already.
   virtual void write_text(std::string_view table, Buffer& text) const { text.assign(table); }
@@ -96,19 +97,23 @@ class KernelView {
   [[nodiscard]] virtual const Clock& clock() const { return system_clock(); }
 
   /// Reads the whole file in a loop (one read of /proc/slabinfo returns at most 4 KiB, whatever the buffer).
-  virtual Result<void> read_file(std::string_view path, Buffer& out);
+  virtual Result<void> read_file(std::string_view path, Buffer& /*out*/) { return system_error(path, ENOENT); }
   /// Opens a directory for read_near(). Views that have nothing to gain return one without a descriptor, as by default.
-  virtual NearDirectory come_near(std::string_view directory);
+  virtual NearDirectory come_near(std::string_view /*directory*/) { return {}; }
   /// As read_file(), for a file below that directory; faster on Linux. `path` is the whole path. The default is read_file().
-  virtual Result<void> read_near(const NearDirectory& directory, std::string_view path, Buffer& out);
+  virtual Result<void> read_near(const NearDirectory& /*directory*/, std::string_view path, Buffer& out) {
+    return read_file(path, out);
+  }
   /// Whether the file may be readable; false means that it cannot be opened now. For files that are usually absent and
   /// looked for repeatedly: on Linux this does not allocate, whereas a failed read allocates its error. The default is
   /// true.
-  [[nodiscard]] virtual bool may_read(std::string_view path);
+  [[nodiscard]] virtual bool may_read(std::string_view /*path*/) { return true; }
   /// The target of a symbolic link, as stored in the link.
-  virtual Result<std::string> read_link(std::string_view path);
+  virtual Result<std::string> read_link(std::string_view path) { return system_error(path, ENOENT); }
   /// Names in a directory without "." and "..", sorted.
-  virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& names);
+  virtual Result<void> list_directory(std::string_view path, std::vector<std::string>& /*names*/) {
+    return system_error(path, ENOENT);
+  }
   /// Names of the directories within a directory of /proc or /sys, in any order, each followed by a NUL. May omit links
   /// to directories. For trees that are walked at every read: on Linux it does not allocate in the steady state, and it
   /// skips directories whose link count shows no sub-directories. The default tries each name from list_directory().
@@ -117,17 +122,25 @@ class KernelView {
   [[nodiscard]] virtual std::uint64_t group_set() { return 0; }
   /// The raw bytes of a sysctl. `size_hint`: the expected size in bytes (0: unknown). If it has grown, it is read again
   /// with more room, a bounded number of times.
-  virtual Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint);
+  virtual Result<void> read_sysctl(std::string_view name, Buffer& /*out*/, std::size_t /*size_hint*/) {
+    return system_error(name, ENOENT);
+  }
   /// Reads sysctls that are numbers and calls `take` for each, in the order of `names`, until it returns false. The
   /// default reads them one by one into `scratch`. A view with a reader process requests all of them at once.
   virtual void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take);
   /// The full names of all sysctls below a prefix ("vm.uma"), sorted.
-  virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names);
+  virtual Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& /*names*/) {
+    return system_error(prefix, ENOENT);
+  }
 
   /// Opens a source's table on this machine. For a capture: checks that it has the table.
-  virtual Result<void> open_table(std::string_view source, TextTableSource& table);
+  virtual Result<void> open_table(std::string_view source, TextTableSource& /*table*/) {
+    return system_error(source, ENOENT);
+  }
   /// Reads a table: from `table` on this machine, from NNNNNN/source/SOURCE in a capture.
-  virtual Result<void> read_table(std::string_view source, TextTableSource& table, Buffer& out);
+  virtual Result<void> read_table(std::string_view source, TextTableSource& /*table*/, Buffer& /*out*/) {
+    return system_error(source, ENOENT);
+  }
 
   /// Whether each poll must be complete, because polls are being recorded and a replay may start with any of them.
   /// Sources then read even data that they have already.
@@ -139,12 +152,12 @@ class KernelView {
 
   /// Opens a file now and keeps it open, so that read_file() works after privileges are dropped. Views without
   /// descriptors only check that the file is readable.
-  virtual Result<void> keep_open(std::string_view path);
+  virtual Result<void> keep_open(std::string_view path) { return system_error(path, ENOENT); }
   /// Number of files kept open; 0 for views without descriptors.
   [[nodiscard]] virtual std::size_t kept_count() const { return 0; }
   /// Closes all kept files after the first `count`: those of a source that could not be opened. Call before the first
   /// read only, like keep_open.
-  virtual void close_kept_after(std::size_t count);
+  virtual void close_kept_after(std::size_t /*count*/) {}
 };
 
 /// Resource usage of this process, for the process_* series. Unavailable fields are 0.
