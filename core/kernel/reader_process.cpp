@@ -14,7 +14,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/fixed_path.h"
 #include "core/base/shared_memory.h"
 #include "core/base/text.h"
 #include "core/kernel/answer_memory.h"
@@ -31,17 +30,6 @@ Error refused(std::string_view name) {
 }
 
 bool is_of_sysctls(std::uint32_t word) { return word == ReadRequest::kSysctl || word == ReadRequest::kSysctls; }
-bool is_of_files(std::uint32_t word) { return word >= ReadRequest::kFile && word <= ReadRequest::kDirectories; }
-
-Result<void> put_names(Result<void> listed, const std::vector<std::string>& names, Buffer& out) {
-  out.clear();
-  if (!listed) return listed;
-  for (const std::string& name : names) {
-    out.append(name);
-    out.append({&kEndOfName, 1});
-  }
-  return {};
-}
 
 template <typename T>
 void put(T value, Buffer& out) {
@@ -89,25 +77,18 @@ struct ReadService::Work {
 ReadService::ReadService(KernelView& view) : view_(view), parent_(make_process_stats_reader_of(::getppid())) {}
 
 void ReadService::record_name(const Work& work) {
-  if (is_of_files(work.word)) files_.try_emplace(std::string(work.name));
+  if (work.word == ReadRequest::kFile) files_.try_emplace(std::string(work.name));
   if (is_of_sysctls(work.word)) sysctls_.try_emplace(std::string(work.name));
-  if (work.word == ReadRequest::kDirectory || work.word == ReadRequest::kDirectories)
-    directories_.try_emplace(std::string(work.name));
   if (work.word == ReadRequest::kSysctls && !work.name.empty()) prefixes_.try_emplace(std::string(work.name));
-  if (work.word == ReadRequest::kKeepOpen) files_.try_emplace(std::string(work.name));
 }
 
 bool ReadService::is_allowed(const Work& work) const {
-  const bool is_sysctl = is_of_sysctls(work.word);
   if (work.word == ReadRequest::kProcess || work.word == ReadRequest::kNumbers) return true;
-  if (!is_sysctl && !is_of_files(work.word)) return false;
-  const Names& names = is_sysctl ? sysctls_ : files_;
-  if (names.find(work.name) != names.end()) return true;
-  const char separator = is_sysctl ? '.' : '/';
-  const Names& parents = is_sysctl ? prefixes_ : directories_;
-  for (std::size_t at = work.name.find(separator); at != std::string_view::npos; at = work.name.find(separator, at + 1)) {
-    if (parents.find(work.name.substr(0, at)) == parents.end()) continue;
-    return is_sysctl || is_safe_relative_path(work.name.substr(at + 1));
+  if (work.word == ReadRequest::kFile) return files_.contains(work.name);
+  if (!is_of_sysctls(work.word)) return false;
+  if (sysctls_.contains(work.name)) return true;
+  for (std::size_t at = work.name.find('.'); at != std::string_view::npos; at = work.name.find('.', at + 1)) {
+    if (prefixes_.contains(work.name.substr(0, at))) return true;
   }
   return false;
 }
@@ -166,22 +147,13 @@ Result<void> ReadService::read(const Work& work, AnswerMemory& memory) {
       return put(facts, out), Result<void>();
     }
     case ReadRequest::kFile: return view_.read_file(work.name, out);
-    case ReadRequest::kMayRead: return put(static_cast<std::uint8_t>(view_.may_read(work.name)), out), Result<void>();
-    case ReadRequest::kLink: {
-      const Result<std::string> target = view_.read_link(work.name);
-      if (!target) return target.error();
-      return out.assign(*target), Result<void>();
-    }
-    case ReadRequest::kDirectory: return put_names(view_.list_directory(work.name, names), names, out);
-    case ReadRequest::kDirectories: return view_.list_directories(work.name, out);
     case ReadRequest::kSysctl: return read_sysctl(work, memory);
     case ReadRequest::kNumbers: return read_numbers(work.name, memory), Result<void>();
-    case ReadRequest::kSysctls: return put_names(view_.list_sysctls(work.name, names), names, out);
-    case ReadRequest::kKeepOpen: return view_.keep_open(work.name);
-    case ReadRequest::kKeptCount: return put(static_cast<std::uint64_t>(view_.kept_count()), out), Result<void>();
-    case ReadRequest::kCloseKept:
-      view_.close_kept_after(static_cast<std::size_t>(std::min<std::uint64_t>(work.number, SIZE_MAX)));
-      return {};
+    case ReadRequest::kSysctls: {
+      auto listed = view_.list_sysctls(work.name, names);
+      for (const std::string& name : names) out.append(name + kEndOfName);
+      return listed;
+    }
     case ReadRequest::kProcess: {
       const MutexLock lock(parent_mutex_);
       return put(parent_->read(), out), Result<void>();
@@ -477,40 +449,6 @@ Result<void> ReaderView::request(ReadRequest::Word word, std::string_view name, 
 
 Result<void> ReaderView::read_file(std::string_view path, Buffer& out) { return request(ReadRequest::kFile, path, 0, out); }
 
-bool ReaderView::may_read(std::string_view path) {
-  Buffer answer;
-  return request(ReadRequest::kMayRead, path, 0, answer) && answer.view() == std::string_view("\1");
-}
-
-Result<std::string> ReaderView::read_link(std::string_view path) {
-  Buffer target;
-  if (auto result = request(ReadRequest::kLink, path, 0, target); !result) return result.error();
-  return std::string(target.view());
-}
-
-Result<void> ReaderView::list(ReadRequest::Word word, std::string_view name, std::vector<std::string>& names) {
-  names.clear();
-  Buffer bytes;
-  if (auto result = request(word, name, 0, bytes); !result) return result;
-  std::string_view left = bytes.view();
-  while (!left.empty()) {
-    const std::size_t end = left.find(kEndOfName);
-    if (end == std::string_view::npos) return data_error(name, bytes.size(), "the last name has no end");
-    names.emplace_back(left.substr(0, end));
-    left.remove_prefix(end + 1);
-  }
-  return {};
-}
-
-Result<void> ReaderView::list_directory(std::string_view path, std::vector<std::string>& names) {
-  return list(ReadRequest::kDirectory, path, names);
-}
-Result<void> ReaderView::list_directories(std::string_view path, Buffer& names) {
-  auto result = request(ReadRequest::kDirectories, path, 0, names);
-  if (result && !names.empty() && names.view().back() != kEndOfName)
-    return data_error(path, names.size(), "the last name has no end");
-  return result;
-}
 Result<void> ReaderView::read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) {
   return request(ReadRequest::kSysctl, name, size_hint, out);
 }
@@ -539,25 +477,17 @@ void ReaderView::read_numbers(std::span<const std::string> names, Buffer& scratc
   }
 }
 Result<void> ReaderView::list_sysctls(std::string_view prefix, std::vector<std::string>& names) {
-  return list(ReadRequest::kSysctls, prefix, names);
+  names.clear();
+  Buffer bytes;
+  if (auto result = request(ReadRequest::kSysctls, prefix, 0, bytes); !result) return result;
+  std::string_view left = bytes.view();
+  for (std::string_view name; next_name(left, name);) names.emplace_back(name);
+  return left.empty() ? Result<void>() : data_error(prefix, bytes.size(), "the last name has no end");
 }
+
 Result<void> ReaderView::open_table(std::string_view /*source*/, TextTableSource& table) { return table.open_on(*this); }
 Result<void> ReaderView::read_table(std::string_view /*source*/, TextTableSource& table, Buffer& out) {
   return table.read_on(*this, out);
-}
-
-Result<void> ReaderView::keep_open(std::string_view path) {
-  Buffer nothing;
-  return request(ReadRequest::kKeepOpen, path, 0, nothing);
-}
-std::size_t ReaderView::kept_count() const {
-  Buffer bytes;
-  if (!request(ReadRequest::kKeptCount, {}, 0, bytes) || bytes.size() != sizeof(std::uint64_t)) return 0;
-  return static_cast<std::size_t>(load<std::uint64_t>(bytes.view(), 0));
-}
-void ReaderView::close_kept_after(std::size_t count) {
-  Buffer nothing;
-  (void)request(ReadRequest::kCloseKept, {}, count, nothing);
 }
 
 ProcessStats ReaderView::process_stats() const {

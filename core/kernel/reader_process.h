@@ -4,9 +4,9 @@
 // raw bytes in shared memory.
 //
 // Before the seal both processes are trusted: sources are opened through the view, one request after another, and the reader
-// records the requested names. After the seal the reader reads only these names, and what is below the listed prefixes and
-// directories. There are then several channels, each with its own thread and memory, so that a read that hangs in the kernel
-// does not block the others.
+// records the requested names. After the seal the reader reads only these names, and what is below the listed prefixes.
+// There are then several channels, each with its own thread and memory, so that a read that hangs in the kernel does not
+// block the others.
 #pragma once
 
 #include <sys/types.h>
@@ -50,19 +50,12 @@ struct ReadRequest {
   enum Word : std::uint32_t {
     kFacts = 1,  ///< ReaderFacts; the first request
     kFile,
-    kMayRead,  ///< a byte, 0 or 1
-    kLink,
-    kDirectory,    ///< names, each followed by a NUL
-    kDirectories,  ///< as kDirectory
     kSysctl,
-    kSysctls,    ///< as kDirectory
-    kKeepOpen,   ///< only before the seal, as the next three
-    kKeptCount,  ///< eight bytes
-    kCloseKept,  ///< `number`: how many files stay open
-    kProcess,    ///< ProcessStats of the client, which is the reader's parent; at any time
-    kSeal,       ///< returns the channels; this socket then accepts no more requests
-    kNumbers,    ///< sysctls: names, each followed by a NUL; the answer has for each the size of its bytes (32 bits) and
-                 ///< the bytes, or kNoNumber if it must be requested separately: it is long, or reading it failed
+    kSysctls,  ///< names, each followed by a NUL
+    kProcess,  ///< ProcessStats of the client, which is the reader's parent; at any time
+    kSeal,     ///< returns the channels; this socket then accepts no more requests
+    kNumbers,  ///< sysctls: names, each followed by a NUL; the answer has for each the size of its bytes (32 bits) and
+               ///< the bytes, or kNoNumber if it must be requested separately: it is long, or reading it failed
   };
   std::uint32_t word = 0;
   std::uint32_t name_size = 0;  ///< in bytes
@@ -143,8 +136,7 @@ class ReadService {
   bool is_sealed_ = false;
   Names files_;
   Names sysctls_;
-  Names directories_;  // that were listed
-  Names prefixes_;     // prefixes of listed sysctls
+  Names prefixes_;  // prefixes of listed sysctls
 };
 
 /// Serves a ReaderView until the client closes `socket`. At the seal, while the process has one thread, calls
@@ -154,7 +146,7 @@ void serve_reads(int socket, KernelView& view, const std::function<Result<void>(
 
 /// The client. Errors: those of the reader's view, unchanged; kPermission for a name that was not requested before the seal;
 /// kIo if the reader is gone or violated the protocol (its channel is then abandoned); kTimeout if all channels hang. Tables
-/// (TextTableSource) are made in this process.
+/// (TextTableSource) are made in this process. FreeBSD has no directories and links of statistics, so it shows none.
 /// Thread safety: as KernelView; call seal() before there are threads. Reads allocate nothing in the steady state.
 class ReaderView final : public KernelView {
  public:
@@ -173,13 +165,6 @@ class ReaderView final : public KernelView {
   [[nodiscard]] std::string os_release() const override { return release_; }
   [[nodiscard]] bool reads_this_machine() const override { return facts_.reads_this_machine != 0; }
   Result<void> read_file(std::string_view path, Buffer& out) override;
-  [[nodiscard]] bool may_read(std::string_view path) override;
-  Result<std::string> read_link(std::string_view path) override;
-  Result<void> list_directory(std::string_view path, std::vector<std::string>& names) override;
-  Result<void> list_directories(std::string_view path, Buffer& names) override;
-  Result<void> keep_open(std::string_view path) override;
-  [[nodiscard]] std::size_t kept_count() const override;
-  void close_kept_after(std::size_t count) override;
   Result<void> read_sysctl(std::string_view name, Buffer& out, std::size_t size_hint) override;
   void read_numbers(std::span<const std::string> names, Buffer& scratch, const TakeNumber& take) override;
   Result<void> list_sysctls(std::string_view prefix, std::vector<std::string>& names) override;
@@ -195,7 +180,6 @@ class ReaderView final : public KernelView {
 
   ReaderView() = default;
   Result<void> request_facts();
-  Result<void> list(ReadRequest::Word word, std::string_view name, std::vector<std::string>& names);
   /// Sends a request on a free channel. The answer is in `out`.
   Result<void> request(ReadRequest::Word word, std::string_view name, std::uint64_t number, Buffer& out) const;
 
