@@ -47,8 +47,4 @@ Result<std::unique_ptr<CaptureFiles>> open_capture_files(const std::string& path
 Result<void> pack_capture(const CaptureFiles& files, const std::string& archive_path, int fd,
                           const std::function<bool()>& must_stop = {});
 
-/// Packs the capture in `directory` as `archive_path`, with mode 0600. The archive is complete or absent: it is written to a
-/// temporary file and renamed. Errors: as above.
-Result<void> pack_capture(const std::string& directory, const std::string& archive_path);
-
 }  // namespace memstat

@@ -32,8 +32,7 @@ int remove_tree_at(int parent, const char* name, int depth) {
   const OpenDirectory directory = open_subdirectory(parent, name);
   if (!directory) return errno == ENOTDIR ? failure : errno;
   std::vector<std::string> names;  // read all names first: removing entries while reading may skip some
-  while (const char* entry = next_name(directory.get())) names.emplace_back(entry);
-  if (errno != 0) return errno;
+  if (const int unread = read_names(directory.get(), names); unread != 0) return unread;
   for (const std::string& entry : names) {
     if (const int inner = remove_tree_at(::dirfd(directory.get()), entry.c_str(), depth + 1); inner != 0) return inner;
   }
@@ -148,8 +147,7 @@ Result<void> DirectoryWriter::list(std::vector<std::string>& names) const {
   names.clear();
   const OpenDirectory directory = open_subdirectory(directory_.get(), ".");
   if (!directory) return error("", errno);
-  while (const char* name = next_name(directory.get())) names.emplace_back(name);
-  if (errno != 0) return error("", errno);
+  if (const int failure = read_names(directory.get(), names); failure != 0) return error("", failure);
   return {};
 }
 

@@ -76,8 +76,7 @@ class DirectoryFiles final : public CaptureFiles {
     if (!fd) return fd.error();
     const OpenDirectory stream = open_directory(*fd);
     if (!stream) return system_error(full_name(path), errno);
-    while (const char* name = next_name(stream.get())) names.emplace_back(name);
-    if (errno != 0) return system_error(full_name(path), errno);
+    if (const int failure = read_names(stream.get(), names); failure != 0) return system_error(full_name(path), failure);
     std::sort(names.begin(), names.end());
     return {};
   }

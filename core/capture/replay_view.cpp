@@ -102,12 +102,6 @@ Result<std::unique_ptr<ReplayKernelView>> ReplayKernelView::open(std::unique_ptr
   return std::unique_ptr<ReplayKernelView>(new ReplayKernelView(std::move(files), std::move(*manifest), std::move(polls)));
 }
 
-Result<std::unique_ptr<ReplayKernelView>> open_capture_directory(const std::string& directory) {
-  auto files = open_directory_files(directory);
-  if (!files) return files.error();
-  return ReplayKernelView::open(std::move(*files));
-}
-
 Result<void> ReplayKernelView::select_poll(std::size_t index) {
   if (index >= polls_.size()) {
     return make_error(

@@ -72,10 +72,8 @@ class ReplayKernelView final : public KernelView {
   std::atomic<const Poll*> selected_;  // points into polls_, which does not change
 };
 
-/// Opens a capture in a directory. Errors: those of ReplayKernelView::open, and system_error. For archives see archive.h.
-Result<std::unique_ptr<ReplayKernelView>> open_capture_directory(const std::string& directory);
-/// The same, but reads everything now, for a process about to lose the right to read the directory. kData if it exceeds
-/// `max_bytes`.
+/// Reads all of a capture in a directory, for a process about to lose the right to read it. Errors: those of
+/// ReplayKernelView::open and of the files; kData if it exceeds `max_bytes`.
 Result<std::unique_ptr<ReplayKernelView>> load_capture_directory(const std::string& directory,
                                                                  std::uint64_t max_bytes = kMaxCaptureBytes);
 

@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/unique_fd.h"
 
@@ -36,6 +38,12 @@ inline const char* next_name(DIR* directory) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") return entry->d_name;
   }
+}
+
+/// Appends the remaining names. Returns 0 or an errno.
+inline int read_names(DIR* directory, std::vector<std::string>& names) {
+  while (const char* name = next_name(directory)) names.emplace_back(name);
+  return errno;
 }
 
 }  // namespace memstat

@@ -180,14 +180,7 @@ Result<void> PosixFiles::list_directory(std::string_view path, std::vector<std::
   if (!fd) return access_error(path, errno);
   const OpenDirectory directory = open_directory(fd);
   if (!directory) return system_error(path, errno);
-  while (true) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) return system_error(path, errno);
+  if (const int failure = read_names(directory.get(), names); failure != 0) return system_error(path, failure);
   std::sort(names.begin(), names.end());
   return {};
 }

@@ -2,6 +2,11 @@
 // We read archives of other programs (fixtures/archives), and they read ours: GNU tar, libarchive (in cmake) and Python's
 // tarfile.
 #include "core/capture/archive.h"
+
+#include <fcntl.h>
+
+#include "core/base/unique_fd.h"
+#include "core/capture/files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/test.h"
 
@@ -88,7 +93,10 @@ TEST_F(Archivers, ReadOurArchives) {
   make_tree();
   const auto expected = open_directory_files(directory_.file("rec"));
   for (const char* name : {"packed.tar", "packed.tar.zst"}) {
-    const auto packed = pack_capture(directory_.file("rec"), directory_.file(name));
+    const auto files = open_directory_files(directory_.file("rec"));
+    ASSERT_TRUE(files);
+    const UniqueFd archive(::open(directory_.file(name).c_str(), O_WRONLY | O_CREAT, 0600));
+    const auto packed = pack_capture(**files, directory_.file(name), archive.get());
     if (!packed && packed.error().code == ErrorCode::kNotPresent) continue;  // this build has no zstd
     ASSERT_TRUE(packed) << to_string(packed.error());
     const bool is_packed = std::string_view(name).ends_with(".zst");

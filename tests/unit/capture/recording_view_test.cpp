@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/capture/archive.h"
 #include "core/capture/replay_view.h"
 #include "tests/support/child_process.h"
 #include "tests/support/fake_kernel_view.h"
@@ -45,7 +46,7 @@ class Recording : public testing::Test {
     return made ? std::move(*made) : nullptr;
   }
   std::unique_ptr<ReplayKernelView> replay() {
-    auto opened = open_capture_directory(path());
+    auto opened = open_capture(path());
     EXPECT_TRUE(opened) << to_string(opened.error());
     return opened ? std::move(*opened) : nullptr;
   }
@@ -397,7 +398,7 @@ TEST_F(Recording, ADamagedFileOfPollsIsRefused) {
   bytes.seekp(148 + 2 * 512 + 512);  // near a header's checksum
   for (int i = 0; i < 8000; ++i) bytes.put('x');
   bytes.close();
-  const auto opened = open_capture_directory(path());
+  const auto opened = open_capture(path());
   ASSERT_FALSE(opened);
   EXPECT_NE(to_string(opened.error()).find("000000.tar"), std::string::npos) << to_string(opened.error());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/capture/replay_view.h"
 
+#include "core/capture/archive.h"
 #include "core/capture/manifest.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/result_checks.h"
@@ -40,7 +41,7 @@ struct SmallCapture {
     check(**memory);
     const TemporaryDirectory directory;
     write_to(directory);
-    auto opened = open_capture_directory(directory.path());
+    auto opened = open_capture(directory.path());
     ASSERT_TRUE(opened) << to_string(opened.error());
     check(**opened);
     auto loaded = load_capture_directory(directory.path());
@@ -54,7 +55,7 @@ struct SmallCapture {
     EXPECT_NE(to_string(memory.error()).find(message), std::string::npos) << to_string(memory.error());
     const TemporaryDirectory directory;
     write_to(directory);
-    EXPECT_TRUE(fails(open_capture_directory(directory.path()), code));
+    EXPECT_TRUE(fails(open_capture(directory.path()), code));
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A program that links a target with its own sources has them in its table, in addition to those of core/sources.
+#include "core/capture/archive.h"
 #include "core/capture/recording_view.h"
 #include "core/capture/replay_view.h"
 #include "core/query.h"
@@ -61,7 +62,7 @@ TEST(LinkedSource, ItsTableIsRecordedAndReplayedWithoutItsSource) {
   const auto files = std::move(*open_directory_files(directory.file("rec")));
   EXPECT_EQ(*files->kind("000002/source/linked_source"), FileKind::kFile);
 
-  const auto replay = std::move(*open_capture_directory(directory.file("rec")));
+  const auto replay = std::move(*open_capture(directory.file("rec")));
   ASSERT_EQ(replay->poll_count(), 3U);
   SourceReader reader(*find_source("linked_source"));
   MemoryTypeList list;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When polls are due: absolute deadlines on the live kernel, the capture's own times in a replay.
 #include "daemon/poll/pacer.h"
+#include "core/capture/archive.h"
 
 #include "tests/support/fixtures.h"
 #include "tests/support/polled_daemon.h"
@@ -114,7 +115,7 @@ class ReplayPacerTest : public testing::Test {
       write_text(directory_.file(poll + "/poll.yaml"), "label: p\nrealtime: 2026-11-20T15:00:00Z\nmonotonic_ns: " +
                                                            std::to_string((100 + at[i]) * kSecond) + "\n");
     }
-    auto opened = open_capture_directory(directory_.path());
+    auto opened = open_capture(directory_.path());
     if (!opened) std::abort();
     capture_ = *std::move(opened);
     poller_ = std::make_unique<Poller>(capture_, clock_, metrics_, pool_, of_fake_kernel({}),

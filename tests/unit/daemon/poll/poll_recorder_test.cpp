@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Recorded polls: in place and by the recorder's own thread, the log when the disk refuses them, and the counts.
 #include "daemon/poll/poll_recorder.h"
+#include "core/capture/archive.h"
 
 #include "core/base/mutex.h"
 #include "core/capture/replay_view.h"
@@ -40,7 +41,7 @@ class PollRecorderTest : public testing::Test {
   }
   Result<void> stop() { return recorder_->stop(kTimeout); }
   [[nodiscard]] std::size_t recorded() const {
-    auto replay = open_capture_directory(directory_.file("rec"));
+    auto replay = open_capture(directory_.file("rec"));
     return replay ? (*replay)->poll_count() : 0;
   }
   [[nodiscard]] std::string counted(const std::string& result) const {
