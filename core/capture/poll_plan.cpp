@@ -7,7 +7,6 @@
 
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
-#include "core/capture/directory_writer.h"
 #include "core/capture/files.h"
 
 namespace memstat {
@@ -59,7 +58,6 @@ class Planner {
     }
     plan_.errors = errors(standing_errors);
     plan_.info = format_poll_info(info);
-    plan_.bytes = disk_use();
     return std::move(plan_);
   }
 
@@ -136,28 +134,6 @@ class Planner {
       all.push_back({.place = place, .name = name, .system_errno = system_errno});
     }
     return format_recorded_errors(all);
-  }
-
-  [[nodiscard]] std::uint64_t disk_use() const {
-    std::set<std::string> directories = plan_.empty_directories;
-    directories.insert("");  // the poll itself
-    const auto add_directories_above = [&directories](const std::string& path) {
-      for (std::size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/', slash - 1)) {
-        if (!directories.insert(path.substr(0, slash)).second) break;
-      }
-    };
-    std::uint64_t bytes = disk_bytes(plan_.info.size());
-    if (!plan_.errors.empty()) bytes += disk_bytes(plan_.errors.size());
-    for (const auto& [path, content] : plan_.files) {
-      bytes += disk_bytes(content.size());
-      add_directories_above(path);
-    }
-    for (const auto& [path, target] : plan_.links) {
-      bytes += disk_bytes(target.size());
-      add_directories_above(path);
-    }
-    for (const std::string& path : plan_.empty_directories) add_directories_above(path);
-    return bytes + directories.size() * disk_bytes(0);
   }
 
   std::span<PollRecord> records_;

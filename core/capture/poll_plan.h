@@ -32,7 +32,6 @@ struct PollPlan {
   std::set<std::string> empty_directories;  ///< Directories whose content is unknown.
   std::string errors;                       ///< errors.yaml, or "".
   std::string info;                         ///< poll.yaml
-  std::uint64_t bytes = 0;                  ///< Disk space in bytes; see disk_bytes.
 };
 
 /// Plans a poll. Later records override earlier ones of the same name, and content overrides errors. Zeroes the kernel

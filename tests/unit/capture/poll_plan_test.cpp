@@ -70,12 +70,6 @@ TEST_F(Plan, ErrorsAreKeptOnlyForUnknownContent) {
   EXPECT_EQ(made.errors, "- {path: /standing, errno: 13}\n- {path: /twice, errno: 13}\n- {sysctl: kern.x, errno: 1}\n");
 }
 
-TEST_F(Plan, CountsWholeBlocksOnTheDisk) {
-  add(Kind::kFile, "/proc/stat", std::string(4097, 'x'));
-  // The poll, fs and fs/proc; poll.yaml; two blocks of content.
-  EXPECT_EQ(plan().bytes, (3 + 1 + 2) * 4096U);
-}
-
 std::string zeroed(std::string text) {
   zero_kernel_addresses(text.data(), text.size());
   return text;
