@@ -111,62 +111,6 @@ Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   return read_control_groups(view, bounds, state.walk, raw.parts[kBundlePart]);
 }
 
-/// The content of a file.
-enum class Content : std::uint8_t {
-  kUsage,
-  kLimit,
-  kHigh,
-  kHits,
-  kEvents,
-  kKills,
-  kParts,
-  kKernel,
-  kSock,
-  kTasks,
-  kTasksLimit,
-  kPressure,
-  kSwap,
-  kSwapLimit,
-  kSwapEvents,
-  kLocalEvents,
-  kDying,
-  kKernelHits,
-  kBoth,
-  kBothLimit,
-  kBothHits
-};
-struct KnownFile {
-  std::string_view name;
-  bool is_version_1;
-  Content content;
-};
-constexpr KnownFile kKnownFiles[] = {
-    {"memory.current", false, Content::kUsage},
-    {"memory.max", false, Content::kLimit},
-    {"memory.high", false, Content::kHigh},
-    {"memory.events", false, Content::kEvents},
-    {"memory.stat", false, Content::kParts},
-    {"pids.current", false, Content::kTasks},
-    {"pids.max", false, Content::kTasksLimit},
-    {"memory.pressure", false, Content::kPressure},
-    {"memory.swap.current", false, Content::kSwap},
-    {"memory.swap.max", false, Content::kSwapLimit},
-    {"memory.swap.events", false, Content::kSwapEvents},
-    {"memory.events.local", false, Content::kLocalEvents},
-    {"cgroup.stat", false, Content::kDying},
-    {"memory.usage_in_bytes", true, Content::kUsage},
-    {"memory.limit_in_bytes", true, Content::kLimit},
-    {"memory.failcnt", true, Content::kHits},
-    {"memory.oom_control", true, Content::kKills},
-    {"memory.stat", true, Content::kParts},
-    {"memory.kmem.usage_in_bytes", true, Content::kKernel},
-    {"memory.kmem.tcp.usage_in_bytes", true, Content::kSock},
-    {"memory.kmem.failcnt", true, Content::kKernelHits},
-    {"memory.memsw.usage_in_bytes", true, Content::kBoth},
-    {"memory.memsw.limit_in_bytes", true, Content::kBothLimit},
-    {"memory.memsw.failcnt", true, Content::kBothHits},
-};
-
 /// A key of memory.stat: a part of a group's memory, or a kind of refaults. In the file's order.
 struct PartKey {
   std::string_view key;
@@ -274,47 +218,53 @@ class Parser {
   }
 
   Result<void> take_file(std::string_view file) {
+    struct KnownFile {
+      std::string_view name;
+      bool is_version_1;
+      Result<void> (*take)(Parser& parser);
+    };
+    static constexpr KnownFile kKnownFiles[] = {
+        {"memory.current", false, [](Parser& parser) { return parser.take_figure(Field::kBytes); }},
+        {"memory.max", false, [](Parser& parser) { return parser.take_limit(); }},
+        {"memory.high", false, [](Parser& parser) { return parser.take_bound(kMemcgHighBytes); }},
+        {"memory.events", false, [](Parser& parser) { return parser.take_events(); }},
+        {"memory.stat", false, [](Parser& parser) { return parser.take_parts(kParts2); }},
+        {"pids.current", false, [](Parser& parser) { return parser.take_number(kMemcgTasks); }},
+        {"pids.max", false, [](Parser& parser) { return parser.take_bound(kMemcgTasksLimit); }},
+        {"memory.pressure", false, [](Parser& parser) { return parser.take_pressure(); }},
+        {"memory.swap.current", false, [](Parser& parser) { return parser.take_number(kMemcgSwapBytes); }},
+        {"memory.swap.max", false, [](Parser& parser) { return parser.take_bound(kMemcgSwapLimit); }},
+        {"memory.swap.events", false,
+         [](Parser& parser) {
+           return parser.take_counts<3>({"high", "max", "fail"}, kMemcgSwapEvents);
+         }},
+        {"memory.events.local", false,
+         [](Parser& parser) {
+           return parser.take_counts<6>({"low", "high", "max", "oom", "oom_kill", "oom_group_kill"}, kMemcgLocalEvents);
+         }},
+        {"cgroup.stat", false, [](Parser& parser) { return parser.take_dying(); }},
+        {"memory.usage_in_bytes", true, [](Parser& parser) { return parser.take_figure(Field::kBytes); }},
+        {"memory.limit_in_bytes", true, [](Parser& parser) { return parser.take_limit(); }},
+        {"memory.failcnt", true, [](Parser& parser) { return parser.take_hits(); }},
+        {"memory.oom_control", true, [](Parser& parser) { return parser.take_kills(); }},
+        {"memory.stat", true, [](Parser& parser) { return parser.take_parts(kParts1); }},
+        {"memory.kmem.usage_in_bytes", true, [](Parser& parser) { return parser.take_part("kernel", parser.kernel_); }},
+        {"memory.kmem.tcp.usage_in_bytes", true, [](Parser& parser) { return parser.take_part("sock", parser.sockets_); }},
+        {"memory.kmem.failcnt", true, [](Parser& parser) { return parser.take_number(kMemcgKernelHits); }},
+        {"memory.memsw.usage_in_bytes", true, [](Parser& parser) { return parser.take_number(kMemcgBothBytes); }},
+        {"memory.memsw.limit_in_bytes", true, [](Parser& parser) { return parser.take_bound(kMemcgBothLimit); }},
+        {"memory.memsw.failcnt", true, [](Parser& parser) { return parser.take_both_hits(); }},
+    };
+    std::uint32_t bit = 1;
     for (const KnownFile& known : kKnownFiles) {
-      if (known.name != file || known.is_version_1 != is_version_1_) continue;
-      const std::uint32_t bit = 1U << static_cast<unsigned>(known.content);
-      if ((taken_ & bit) != 0) return bundle_error("the data of the groups has a file twice");
-      taken_ |= bit;
-      return take(known.content);
+      if (known.name == file && known.is_version_1 == is_version_1_) {
+        if ((taken_ & bit) != 0) return bundle_error("the data of the groups has a file twice");
+        taken_ |= bit;
+        return known.take(*this);
+      }
+      bit <<= 1U;
     }
     return {};
-  }
-  Result<void> take(Content content) {
-    switch (content) {
-      case Content::kUsage: return take_figure(Field::kBytes);
-      case Content::kLimit: return take_limit();
-      case Content::kHigh: return take_bound(kMemcgHighBytes);
-      case Content::kHits: return take_hits();
-      case Content::kEvents: return take_events();
-      case Content::kKills: return take_kills();
-      case Content::kParts: return is_version_1_ ? take_parts(kParts1) : take_parts(kParts2);
-      case Content::kKernel: return take_part("kernel", kernel_);
-      case Content::kSock: return take_part("sock", sockets_);
-      case Content::kTasks: return take_number(kMemcgTasks);
-      case Content::kTasksLimit: return take_bound(kMemcgTasksLimit);
-      default: return take_slow(content);
-    }
-  }
-  /// Files that are not read each time.
-  Result<void> take_slow(Content content) {
-    switch (content) {
-      case Content::kPressure: return take_pressure();
-      case Content::kSwap: return take_number(kMemcgSwapBytes);
-      case Content::kSwapLimit: return take_bound(kMemcgSwapLimit);
-      case Content::kSwapEvents: return take_counts<3>({"high", "max", "fail"}, kMemcgSwapEvents);
-      case Content::kLocalEvents:
-        return take_counts<6>({"low", "high", "max", "oom", "oom_kill", "oom_group_kill"}, kMemcgLocalEvents);
-      case Content::kDying: return take_dying();
-      case Content::kKernelHits: return take_number(kMemcgKernelHits);
-      case Content::kBoth: return take_number(kMemcgBothBytes);
-      case Content::kBothLimit: return take_bound(kMemcgBothLimit);
-      case Content::kBothHits: return take_both_hits();
-      default: return {};
-    }
   }
 
   [[nodiscard]] std::optional<std::uint64_t> number() const { return parse_u64(trim(content_)); }
