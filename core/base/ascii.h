@@ -45,6 +45,29 @@ class NumberDigits {
   std::size_t size_;
 };
 
+/// Texts and numbers one after another, on the stack. What exceeds `kCapacity` bytes is dropped.
+template <std::size_t kCapacity>
+class StackText {
+ public:
+  template <typename... Parts>
+  explicit StackText(const Parts&... parts) {
+    append(parts...);
+  }
+  template <typename... Parts>
+  void append(const Parts&... parts) {
+    (put(parts), ...);
+  }
+  /// Valid until the next append, and as long as this object.
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
+
+ private:
+  void put(std::string_view text) { size_ += text.copy(bytes_.data() + size_, kCapacity - size_); }
+  void put(std::uint64_t number) { put(NumberDigits(number).view()); }
+
+  std::array<char, kCapacity> bytes_;  // uninitialized beyond size_
+  std::size_t size_ = 0;
+};
+
 /// "0xffff888000001000"
 inline std::string hex(std::uint64_t number) { return std::string("0x").append(NumberDigits(number, 16).view()); }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
+
 namespace memstat {
 
 /// Parses all of `text` as a decimal number: at least one digit, digits only, at most 2^64-1.
@@ -30,6 +32,19 @@ std::optional<double> parse_decimal(std::string_view text);
 /// Removes the next line from `rest` and returns it without its newline. Returns false at the end. A last line without a
 /// newline counts.
 bool next_line(std::string_view& rest, std::string_view& line);
+
+/// Calls `take(line)` for each line from `begin` on, until it returns what is wrong with the line; nullptr: nothing. Errors:
+/// kData of `path`, also for a last line without a newline.
+template <typename Take>
+Result<void> for_each_whole_line(std::string_view path, std::string_view text, std::size_t begin, Take take) {
+  while (begin < text.size()) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string_view::npos) return data_error(path, begin, "ends within a line");
+    if (const char* const wrong = take(text.substr(begin, end - begin))) return data_error(path, begin, wrong);
+    begin = end + 1;
+  }
+  return {};
+}
 
 /// Calls `take(line)` for each line of a table between the first, `head`, and the last, "end". Returns the offset of the
 /// first line that is wrong or missing; nothing for a table that is whole.

@@ -2,7 +2,6 @@
 #include "core/collect/slab_directories.h"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include "core/base/text.h"
@@ -91,16 +90,10 @@ bool SlabCounts::find_from(SlabinfoReader lines, std::string_view cache) {
 }
 
 std::string_view SlabCounts::text_of(std::uint64_t count) {
-  char* const begin = text_.data();
-  char* const end = begin + text_.size();
-  char* at = std::to_chars(begin, end, count).ptr;
-  constexpr std::string_view kNode = " N0=";
-  if (has_nodes_ && count != 0) {  // nodes without objects are omitted
-    at += kNode.copy(at, kNode.size());
-    at = std::to_chars(at, end, count).ptr;
-  }
-  *at++ = '\n';
-  return {begin, static_cast<std::size_t>(at - begin)};
+  text_ = StackText<64>(count);
+  if (has_nodes_ && count != 0) text_.append(" N0=", count);  // nodes without objects are omitted
+  text_.append("\n");
+  return text_.view();
 }
 
 }  // namespace memstat

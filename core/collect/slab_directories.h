@@ -8,12 +8,12 @@
 // is not the one in slabinfo.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/ascii.h"
 #include "core/base/buffer.h"
 #include "core/kernel/kernel_view.h"
 #include "core/parse/slabinfo.h"
@@ -63,7 +63,7 @@ class SlabCounts {
   bool has_nodes_ = false;
   SlabinfoReader next_{{}};  // after the current cache
   SlabinfoLine line_;
-  std::array<char, 64> text_;
+  StackText<64> text_;
 };
 
 }  // namespace memstat

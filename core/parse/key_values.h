@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,11 +19,11 @@ struct KeyedNumber {
   std::optional<std::uint64_t> value;  ///< Nothing if the text has no such line. In bytes if the line is in kB.
 };
 
-/// Makes numbers without values, in the order of `keys`.
-template <std::size_t kCount>
-constexpr std::array<KeyedNumber, kCount> keyed_numbers(const std::array<std::string_view, kCount>& keys) {
+/// Makes numbers without values, in the order of `rows`; `key_of`: the key of a row.
+template <typename Row, std::size_t kCount, typename KeyOf = std::identity>
+constexpr std::array<KeyedNumber, kCount> keyed_numbers(const Row (&rows)[kCount], KeyOf key_of = {}) {
   std::array<KeyedNumber, kCount> numbers;
-  for (std::size_t i = 0; i < kCount; ++i) numbers[i].key = keys[i];
+  for (std::size_t i = 0; i < kCount; ++i) numbers[i].key = std::invoke(key_of, rows[i]);
   return numbers;
 }
 

@@ -124,8 +124,11 @@ bool SlabinfoColumns::take_slabs(std::string_view rest, std::uint64_t& slabs) co
 const char* SlabinfoColumns::read_line(std::string_view text, SlabinfoLine& line) const {
   std::uint64_t numbers[kMaxColumns];
   std::string_view rest;
-  if (!split(text, line.name, numbers, rest)) return kWrongNumbers;
-  if (!take_slabs(rest, line.slabs)) return kWrongSlabs;
+  if (!split(text, line.name, numbers, rest)) {
+    return "not a cache's line: expected a name, and before the colon as many numbers of at most 64 bits as the header "
+           "names";
+  }
+  if (!take_slabs(rest, line.slabs)) return "the number of slabs is missing or not a number";
   line.active = numbers[active_];
   line.slots = numbers[slots_];
   line.slot_size = numbers[slot_size_];

@@ -35,11 +35,6 @@ class SlabinfoColumns {
   static Result<SlabinfoColumns> read(std::string_view& rest, std::size_t size);
   /// Parses a line without its newline. Returns what is wrong, or nullptr.
   const char* read_line(std::string_view text, SlabinfoLine& line) const;
-  /// Number of values between the name and the first colon.
-  [[nodiscard]] std::size_t first_group() const { return first_group_; }
-
-  static constexpr const char* kWrongNumbers = "numbers";
-  static constexpr const char* kWrongSlabs = "the number of slabs is missing or not a number";
 
  private:
   bool split(std::string_view text, std::string_view& name, std::uint64_t* numbers, std::string_view& rest) const;

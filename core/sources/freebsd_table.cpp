@@ -37,59 +37,59 @@ constexpr std::size_t kBundlePart = 0;
 
 constexpr std::string_view kSfStat = "kern.ipc.sfstat";
 // Names without a dot are the two counters of kern.ipc.sfstat.
-constexpr auto kLeaves = std::to_array<std::string_view>({"kern.openfiles",
-                                                          "kern.maxfiles",
-                                                          "vfs.numvnodes",
-                                                          "vfs.freevnodes",
-                                                          "kern.maxvnodes",
-                                                          "vfs.vnodes_created",
-                                                          "vfs.vnode.stats.alloc_sleeps",
-                                                          "kern.ipc.numopensockets",
-                                                          "kern.ipc.maxsockets",
-                                                          "vm.uma.PROC.stats.current",
-                                                          "vm.uma.THREAD.stats.current",
-                                                          "kern.maxproc",
-                                                          "kern.maxthread",
-                                                          "kern.threads.max_threads_per_proc",
-                                                          "kern.threads.max_threads_hits",
-                                                          "kern.ipc.soacceptqueue",
-                                                          "kern.ipc.maxsockbuf",
-                                                          "kern.ipc.pipekva",
-                                                          "kern.ipc.maxpipekva",
-                                                          "kern.ipc.pipeallocfail",
-                                                          "kern.ipc.nsfbufsused",
-                                                          "kern.ipc.nsfbufs",
-                                                          "sf_allocfail",
-                                                          "sf_allocwait",
-                                                          "vfs.bufspace",
-                                                          "vfs.maxbufspace",
-                                                          "vfs.numbufallocfails",
-                                                          "vfs.getnewbufcalls",
-                                                          "kern.nbuf",
-                                                          "vfs.numfreebuffers",
-                                                          "vfs.aio.num_queue_count",
-                                                          "vfs.aio.max_aio_queue",
-                                                          "vfs.inotify.watches",
-                                                          "vfs.inotify.max_watches",
-                                                          "vm.uma_kmem_total",
-                                                          "vm.uma_kmem_limit",
-                                                          "vm.kmem_map_size",
-                                                          "vm.kmem_size",
-                                                          "vm.kvm_size",
-                                                          "vm.kvm_free",
-                                                          "vm.swap_reserved",
-                                                          "vm.swap_total",
-                                                          "vm.overcommit",
-                                                          "vm.stats.vm.v_user_wire_count",
-                                                          "vm.max_user_wired",
-                                                          "kern.ipc.piperesizefail",
-                                                          "kern.ipc.pipefragretry",
-                                                          "kern.ipc.shmmni",
-                                                          "kern.ipc.shmall",
-                                                          "kern.ipc.semmni",
-                                                          "kern.ipc.semmns",
-                                                          "kern.ipc.msgmni",
-                                                          "kern.ipc.msgtql"});
+constexpr std::string_view kLeaves[] = {"kern.openfiles",
+                                        "kern.maxfiles",
+                                        "vfs.numvnodes",
+                                        "vfs.freevnodes",
+                                        "kern.maxvnodes",
+                                        "vfs.vnodes_created",
+                                        "vfs.vnode.stats.alloc_sleeps",
+                                        "kern.ipc.numopensockets",
+                                        "kern.ipc.maxsockets",
+                                        "vm.uma.PROC.stats.current",
+                                        "vm.uma.THREAD.stats.current",
+                                        "kern.maxproc",
+                                        "kern.maxthread",
+                                        "kern.threads.max_threads_per_proc",
+                                        "kern.threads.max_threads_hits",
+                                        "kern.ipc.soacceptqueue",
+                                        "kern.ipc.maxsockbuf",
+                                        "kern.ipc.pipekva",
+                                        "kern.ipc.maxpipekva",
+                                        "kern.ipc.pipeallocfail",
+                                        "kern.ipc.nsfbufsused",
+                                        "kern.ipc.nsfbufs",
+                                        "sf_allocfail",
+                                        "sf_allocwait",
+                                        "vfs.bufspace",
+                                        "vfs.maxbufspace",
+                                        "vfs.numbufallocfails",
+                                        "vfs.getnewbufcalls",
+                                        "kern.nbuf",
+                                        "vfs.numfreebuffers",
+                                        "vfs.aio.num_queue_count",
+                                        "vfs.aio.max_aio_queue",
+                                        "vfs.inotify.watches",
+                                        "vfs.inotify.max_watches",
+                                        "vm.uma_kmem_total",
+                                        "vm.uma_kmem_limit",
+                                        "vm.kmem_map_size",
+                                        "vm.kmem_size",
+                                        "vm.kvm_size",
+                                        "vm.kvm_free",
+                                        "vm.swap_reserved",
+                                        "vm.swap_total",
+                                        "vm.overcommit",
+                                        "vm.stats.vm.v_user_wire_count",
+                                        "vm.max_user_wired",
+                                        "kern.ipc.piperesizefail",
+                                        "kern.ipc.pipefragretry",
+                                        "kern.ipc.shmmni",
+                                        "kern.ipc.shmall",
+                                        "kern.ipc.semmni",
+                                        "kern.ipc.semmns",
+                                        "kern.ipc.msgmni",
+                                        "kern.ipc.msgtql"};
 using Leaf = ListedName<kLeaves>;
 constexpr std::string_view kSegments = "kern.ipc.shmsegs";
 constexpr std::string_view kSets = "kern.ipc.sema";
@@ -189,10 +189,10 @@ constexpr SingleLimit kSingleLimits[] = {
     {"accept_queues", "kern.ipc.soacceptqueue", Field::kCountLimit},
     {"socket_buffers", "kern.ipc.maxsockbuf", Field::kBytesLimit}};
 
-using Numbers = std::array<KeyedNumber, kLeaves.size()>;
+using Numbers = std::array<KeyedNumber, std::size(kLeaves)>;
 
 std::optional<std::uint64_t> value_of(const Numbers& numbers, Leaf leaf) {
-  return leaf == kLeaves.size() ? std::nullopt : numbers[leaf].value;
+  return leaf == std::size(kLeaves) ? std::nullopt : numbers[leaf].value;
 }
 
 /// Index of sf_allocfail among `counters` counters; sf_allocwait follows it. 0: no known kernel has that many.
@@ -339,7 +339,7 @@ bool is_setting(std::string_view name) {
   constexpr std::string_view kOthers[] = {"vm.kmem_size",    "vm.overcommit",   "kern.ipc.shmmni",
                                           "kern.ipc.shmall", "kern.ipc.semmni", "kern.ipc.semmns",
                                           "kern.ipc.msgmni", "kern.ipc.msgtql", kSfStat};
-  const auto is_limit = [name](const auto& row) { return row.limit != kLeaves.size() && kLeaves[row.limit] == name; };
+  const auto is_limit = [name](const auto& row) { return row.limit != std::size(kLeaves) && kLeaves[row.limit] == name; };
   return std::any_of(std::begin(kTables), std::end(kTables), is_limit) ||
          std::any_of(std::begin(kSingleLimits), std::end(kSingleLimits), is_limit) ||
          std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers);

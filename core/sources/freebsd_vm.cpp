@@ -21,11 +21,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "core/base/arithmetic.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "core/collect/listed_name.h"
 #include "core/collect/sysctl_list.h"
@@ -62,46 +62,46 @@ constexpr std::string_view kDomainStats = ".stats.";
 constexpr std::string_view kDomainOutput = ".pidctrl.output";
 
 // The first three are also read by freebsd_table. They are adjacent, so that the others need one request.
-constexpr auto kLeaves = std::to_array<std::string_view>({"vm.stats.vm.v_user_wire_count",
-                                                          "vm.uma_kmem_total",
-                                                          "vfs.bufspace",
-                                                          "vm.stats.vm.v_page_count",
-                                                          "vm.stats.vm.v_free_count",
-                                                          "vm.stats.vm.v_wire_count",
-                                                          "vm.stats.vm.v_active_count",
-                                                          "vm.stats.vm.v_inactive_count",
-                                                          "vm.stats.vm.v_laundry_count",
-                                                          "vm.stats.vm.v_cache_count",
-                                                          "vm.stats.page.nofreeq_size",
-                                                          "vm.pmap.kernel_pt_page_count",
-                                                          "vm.pmap.user_pt_page_count",
-                                                          "vm.pmap.pv_page_count",
-                                                          "vfs.bufmallocspace",
-                                                          "vm.stats.vm.v_pageout_free_min",
-                                                          "vm.stats.vm.v_interrupt_free_min",
-                                                          "vm.stats.vm.v_free_min",
-                                                          "vm.stats.vm.v_free_reserved",
-                                                          "vm.stats.vm.v_free_severe",
-                                                          "vm.stats.vm.v_free_target",
-                                                          "vm.stats.vm.v_inactive_target",
-                                                          "vm.stats.vm.v_tfree",
-                                                          "vm.stats.vm.v_dfree",
-                                                          "vm.stats.vm.v_pdpages",
-                                                          "vm.stats.vm.v_pdwakeups",
-                                                          "vm.stats.vm.v_pdshortfalls",
-                                                          "vm.stats.vm.v_reactivated",
-                                                          "vm.stats.vm.v_intrans",
-                                                          "vm.pageout_lock_miss",
-                                                          "vm.reserv.broken",
-                                                          "vm.reserv.reclaimed",
-                                                          "vm.largepages.reclaim_tries",
-                                                          "vm.stats.vm.v_swappgsin",
-                                                          "vm.stats.vm.v_swappgsout",
-                                                          "vm.stats.vm.v_vnodepgsin",
-                                                          "vm.stats.vm.v_vnodepgsout",
-                                                          "kstat.zfs.misc.arcstats.size",
-                                                          "kstat.zfs.misc.arcstats.c",
-                                                          "kstat.zfs.misc.arcstats.c_min"});
+constexpr std::string_view kLeaves[] = {"vm.stats.vm.v_user_wire_count",
+                                        "vm.uma_kmem_total",
+                                        "vfs.bufspace",
+                                        "vm.stats.vm.v_page_count",
+                                        "vm.stats.vm.v_free_count",
+                                        "vm.stats.vm.v_wire_count",
+                                        "vm.stats.vm.v_active_count",
+                                        "vm.stats.vm.v_inactive_count",
+                                        "vm.stats.vm.v_laundry_count",
+                                        "vm.stats.vm.v_cache_count",
+                                        "vm.stats.page.nofreeq_size",
+                                        "vm.pmap.kernel_pt_page_count",
+                                        "vm.pmap.user_pt_page_count",
+                                        "vm.pmap.pv_page_count",
+                                        "vfs.bufmallocspace",
+                                        "vm.stats.vm.v_pageout_free_min",
+                                        "vm.stats.vm.v_interrupt_free_min",
+                                        "vm.stats.vm.v_free_min",
+                                        "vm.stats.vm.v_free_reserved",
+                                        "vm.stats.vm.v_free_severe",
+                                        "vm.stats.vm.v_free_target",
+                                        "vm.stats.vm.v_inactive_target",
+                                        "vm.stats.vm.v_tfree",
+                                        "vm.stats.vm.v_dfree",
+                                        "vm.stats.vm.v_pdpages",
+                                        "vm.stats.vm.v_pdwakeups",
+                                        "vm.stats.vm.v_pdshortfalls",
+                                        "vm.stats.vm.v_reactivated",
+                                        "vm.stats.vm.v_intrans",
+                                        "vm.pageout_lock_miss",
+                                        "vm.reserv.broken",
+                                        "vm.reserv.reclaimed",
+                                        "vm.largepages.reclaim_tries",
+                                        "vm.stats.vm.v_swappgsin",
+                                        "vm.stats.vm.v_swappgsout",
+                                        "vm.stats.vm.v_vnodepgsin",
+                                        "vm.stats.vm.v_vnodepgsout",
+                                        "kstat.zfs.misc.arcstats.size",
+                                        "kstat.zfs.misc.arcstats.c",
+                                        "kstat.zfs.misc.arcstats.c_min"};
 using Leaf = ListedName<kLeaves>;
 
 constexpr std::size_t kQueueCount = 5;
@@ -136,42 +136,14 @@ constexpr std::array<Threshold, kThresholdCount> kThresholds = {
 
 using Amount = std::optional<std::uint64_t>;
 
-/// One domain's figures, in pages.
-struct Domain {
-  Amount sizes[kQueueCount];
-  Amount scanned[kQueueCount];
-  Amount thresholds[kThresholdCount];
-};
-
 struct AllDomains {
-  std::uint64_t sizes[kQueueCount] = {};
+  Amount sizes[kQueueCount];
   std::uint64_t scanned[kQueueCount] = {};
-  bool has_size[kQueueCount] = {};
   bool has_scanned = false;
   bool has_thresholds = false;
 };
 
-/// A name made of a prefix and a word.
-class TypeName {
- public:
-  TypeName(std::string_view begin, std::string_view end) {
-    append(begin);
-    append(end);
-  }
-  TypeName(std::uint32_t domain, std::string_view end) {
-    append("domain ");
-    size_ = static_cast<std::size_t>(std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), domain).ptr -
-                                     bytes_.data());
-    append(" ");
-    append(end);
-  }
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
-
- private:
-  void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, bytes_.size() - size_); }
-  std::array<char, 64> bytes_;
-  std::size_t size_ = 0;
-};
+using TypeName = StackText<64>;
 
 void add_queue(std::string_view name, std::uint64_t pages, bool is_free, std::uint64_t page_size, Staging& staging) {
   const std::size_t count = staging.types().size();
@@ -189,26 +161,6 @@ void add_queue(std::string_view name, std::uint64_t pages, bool is_free, std::ui
   type.figures[Field::kCount] = pages;
 }
 
-void finish_domain(std::uint32_t number, const Domain& domain, std::uint64_t page_size, AllDomains& all, Staging& staging) {
-  for (std::size_t i = 0; i < kQueueCount; ++i) {
-    if (domain.sizes[i]) {
-      add_queue(TypeName(number, kQueues[i].word).view(), *domain.sizes[i], i == kFreeQueue, page_size, staging);
-      all.sizes[i] = saturating_sum(all.sizes[i], *domain.sizes[i]);
-      all.has_size[i] = true;
-    }
-    if (domain.scanned[i]) {
-      all.scanned[i] = saturating_sum(all.scanned[i], *domain.scanned[i]);
-      all.has_scanned = true;
-    }
-  }
-  for (std::size_t i = 0; i < kThresholdCount; ++i) {
-    if (!domain.thresholds[i]) continue;
-    staging.statistics().add(kZoneWatermarkBytes, saturating_product(*domain.thresholds[i], page_size),
-                             {std::uint64_t{number}, kThresholds[i].zone, kThresholds[i].word});
-    all.has_thresholds = true;
-  }
-}
-
 /// Splits "vm.domain.N.stats.LEAF". False for every other name.
 bool split_domain(std::string_view name, std::uint32_t& number, std::string_view& leaf) {
   if (!name.starts_with(kDomains)) return false;
@@ -223,22 +175,29 @@ bool split_domain(std::string_view name, std::uint32_t& number, std::string_view
 }
 
 /// False if the bytes are not a number.
-bool take_domain_leaf(std::string_view leaf, std::string_view bytes, Domain& domain) {
-  const auto take = [bytes](Amount& amount) {
-    amount = sysctl_number(bytes);
-    return amount.has_value();
-  };
+bool take_domain_leaf(std::uint32_t domain, std::string_view leaf, std::string_view bytes, std::uint64_t page_size,
+                      AllDomains& all, Staging& staging) {
+  const Amount pages = sysctl_number(bytes);
+  if (!pages) return false;
   for (std::size_t i = 0; i < kQueueCount; ++i) {
-    if (leaf == kQueues[i].size) return take(domain.sizes[i]);
-    if (leaf == kQueues[i].scanned) return take(domain.scanned[i]);
+    if (leaf == kQueues[i].size) {
+      add_queue(TypeName("domain ", domain, " ", kQueues[i].word).view(), *pages, i == kFreeQueue, page_size, staging);
+      all.sizes[i] = saturating_sum(all.sizes[i].value_or(0), *pages);
+    } else if (leaf == kQueues[i].scanned) {
+      all.scanned[i] = saturating_sum(all.scanned[i], *pages);
+      all.has_scanned = true;
+    }
   }
-  for (std::size_t i = 0; i < kThresholdCount; ++i) {
-    if (leaf == kThresholds[i].leaf) return take(domain.thresholds[i]);
+  for (const Threshold& threshold : kThresholds) {
+    if (leaf != threshold.leaf) continue;
+    staging.statistics().add(kZoneWatermarkBytes, saturating_product(*pages, page_size),
+                             {std::uint64_t{domain}, threshold.zone, threshold.word});
+    all.has_thresholds = true;
   }
   return true;
 }
 
-using Numbers = std::array<KeyedNumber, kLeaves.size()>;
+using Numbers = std::array<KeyedNumber, std::size(kLeaves)>;
 
 /// Adds the statistics of the ARC. Returns the bytes that it can give back.
 std::uint64_t add_arc(const Numbers& numbers, StagedStatistics& statistics) {
@@ -264,8 +223,8 @@ void add_accounts(const Numbers& numbers, const AllDomains& all, std::uint64_t p
   accounts.add("inactive", pages("vm.stats.vm.v_inactive_count"));
   accounts.add_if_reported("laundry", pages("vm.stats.vm.v_laundry_count"));  // since 11.2
   // The only queue without a total in vm.stats.
-  if (all.has_size[kUnswappable])
-    accounts.add_if_reported("unswappable", saturating_product(all.sizes[kUnswappable], page_size));
+  if (all.sizes[kUnswappable])
+    accounts.add_if_reported("unswappable", saturating_product(*all.sizes[kUnswappable], page_size));
   accounts.add_if_reported("cache",
                            pages("vm.stats.vm.v_cache_count"));  // until 11.2; later kernels count cached pages as free
   accounts.add_if_reported("set_aside",
@@ -360,17 +319,12 @@ bool take_output(std::string_view name, std::string_view bytes, StagedStatistics
   return pages.has_value();
 }
 
-/// The records of a domain are contiguous.
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   staging.reset({}, 0);
   const std::string_view bundle = raw.parts[kBundlePart].view();
   Numbers numbers = keyed_numbers(kLeaves);
   std::size_t cursor = 0;
   AllDomains all;
-  Domain domain;
-  std::optional<std::uint32_t> current;
-  std::uint32_t seen = 0;  // domains below this one have been seen
-  bool is_ordered = true;
   const auto take = [&](std::string_view name, std::string_view bytes) {
     std::uint32_t number = 0;
     std::string_view leaf;
@@ -379,23 +333,14 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
       return take_output(name, bytes, staging.statistics());
     }
     if (!split_domain(name, number, leaf)) return take_sysctl(name, bytes, sysctl_number, numbers, cursor);
-    if (current != number) {
-      if (current) finish_domain(*current, domain, raw.page_size, all, staging);
-      is_ordered = is_ordered && number >= seen;
-      seen = number + 1;
-      domain = {};
-      current = number;
-    }
-    return take_domain_leaf(leaf, bytes, domain);
+    return take_domain_leaf(number, leaf, bytes, raw.page_size, all, staging);
   };
   if (auto result = for_each_listed_sysctl(kOrigin, bundle, take); !result) return result;
-  if (current) finish_domain(*current, domain, raw.page_size, all, staging);
-  if (!is_ordered) return data_error(kOrigin, bundle.size(), "the domains are out of order");
   for (const Leaf leaf : {Leaf("vm.stats.vm.v_page_count"), Leaf("vm.stats.vm.v_free_count")}) {
     if (!numbers[leaf].value) return data_error(kOrigin, bundle.size(), std::string(kLeaves[leaf]) + " is missing");
   }
   for (std::size_t i = 0; i < kQueueCount; ++i) {
-    if (all.has_size[i] || kQueues[i].all == kLeaves.size() || !numbers[kQueues[i].all].value) continue;
+    if (all.sizes[i] || kQueues[i].all == std::size(kLeaves) || !numbers[kQueues[i].all].value) continue;
     add_queue(TypeName("all domains ", kQueues[i].word).view(), *numbers[kQueues[i].all].value, i == kFreeQueue,
               raw.page_size, staging);
   }

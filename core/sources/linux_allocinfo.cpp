@@ -19,7 +19,6 @@
 // figures or zeros. The source then reports kNotPresent. With "never" on the kernel's command line the file does not exist.
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/base/arithmetic.h"
 #include "core/base/text.h"
@@ -63,9 +62,7 @@ Result<Columns> parse_header(std::string_view& rest) {
   const std::size_t size = rest.size();
   std::string_view line;
   if (!rest.starts_with("allocinfo - version: ")) {
-    Error error = data_error(kFile, 0, "does not start with 'allocinfo - version: '");
-    error.code = ErrorCode::kVersion;
-    return error;
+    return data_error(kFile, 0, "does not start with 'allocinfo - version: '", ErrorCode::kVersion);
   }
   next_line(rest, line);
   Columns columns;
@@ -80,9 +77,7 @@ Result<Columns> parse_header(std::string_view& rest) {
     if (word == "<calls>") columns.calls = columns.count;
   }
   if (columns.count <= kMaxColumns && columns.size < columns.count && columns.calls < columns.count) return columns;
-  Error error = data_error(kFile, offset, "the columns <size> and <calls> before <tag info> are missing");
-  error.code = ErrorCode::kVersion;
-  return error;
+  return data_error(kFile, offset, "the columns <size> and <calls> before <tag info> are missing", ErrorCode::kVersion);
 }
 
 /// Parses a number that may be negative, which is taken as 0. False if there is none, or if it exceeds 64 bits.
@@ -139,7 +134,7 @@ std::string_view detail_of(std::string_view place, Staging& staging) {
 }
 
 bool add_site(const Site& site, Staging& staging) {
-  StagedType& type = staging.merge(SymbolName(site.function, site.module).view());
+  StagedType& type = staging.merge(symbol_name(site.function, site.module).view());
   std::vector<std::uint64_t>& notes = staging.notes();
   const std::size_t first = static_cast<std::size_t>(&type - staging.types().data()) * kNoteCount;
   if (type.fields.empty()) {
@@ -161,17 +156,10 @@ void finish_details(Staging& staging) {
   for (std::size_t index = 0; index * kNoteCount < notes.size(); ++index) {
     const std::uint64_t* const note = notes.data() + index * kNoteCount;
     if (note[kSiteCount] == 1 && note[kInaccurateSites] == 0) continue;
-    std::array<char, kMaxLabelBytes * kMaxPlaceSize + 64> bytes;
-    char* at = bytes.data();
-    const auto put = [&at](std::string_view text) { at = std::copy(text.begin(), text.end(), at); };
-    put(staging.types()[index].detail);
-    if (note[kSiteCount] > 1) {
-      put(" and ");
-      at = std::to_chars(at, bytes.data() + bytes.size(), note[kSiteCount] - 1).ptr;
-      put(" more");
-    }
-    if (note[kInaccurateSites] != 0) put(", not accurate");
-    staging.set_detail(index, {bytes.data(), static_cast<std::size_t>(at - bytes.data())});
+    StackText<kMaxLabelBytes * kMaxPlaceSize + 64> detail(staging.types()[index].detail);
+    if (note[kSiteCount] > 1) detail.append(" and ", note[kSiteCount] - 1, " more");
+    if (note[kInaccurateSites] != 0) detail.append(", not accurate");
+    staging.set_detail(index, detail.view());
   }
 }
 
@@ -181,20 +169,15 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   std::string_view rest = text;
   const auto columns = parse_header(rest);
   if (!columns) return columns.error();
-  while (!rest.empty()) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return data_error(kFile, offset, "ends within a line");
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end + 1);
-    if (line.empty()) continue;
+  const auto take = [&](std::string_view line) -> const char* {
+    if (line.empty()) return nullptr;
     Site site;
     if (!parse_site(line, *columns, site)) {
-      return data_error(kFile, offset,
-                        "not a call site's line: expected a size, a number of calls, file:line and func:name");
+      return "not a call site's line: expected a size, a number of calls, file:line and func:name";
     }
-    if (!add_site(site, staging)) return data_error(kFile, offset, "reports a function with more than 2^64 bytes or calls");
-  }
+    return add_site(site, staging) ? nullptr : "reports a function with more than 2^64 bytes or calls";
+  };
+  if (auto result = for_each_whole_line(kFile, text, text.size() - rest.size(), take); !result) return result;
   if (staging.types().empty()) return data_error(kFile, text.size(), "has no call site");
   finish_details(staging);
   return {};
@@ -213,13 +196,10 @@ bool is_switched_off(KernelView& view, State& state) {
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) {
   if (!is_switched_off(view, state)) return view.read_file(kFile, raw.parts[kTextPart]);
-  Error error;
-  error.code = ErrorCode::kNotPresent;
-  error.path = kFile;
-  error.detail =
+  return make_error(
+      ErrorCode::kNotPresent, kFile,
       "memory allocation profiling is off: sysctl vm.mem_profiling=1 switches it on (earlier allocations are not counted); "
-      "if it does not stay 1, the kernel's log has the reason";
-  return error;
+      "if it does not stay 1, the kernel's log has the reason");
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) {

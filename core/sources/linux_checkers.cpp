@@ -91,22 +91,16 @@ struct KfenceLine {
   std::uint64_t number = 0;
 };
 
-/// Calls `visit` for each line. Returns the offset of the first malformed line, or nothing.
+/// Calls `visit` for each line.
 template <typename Visit>
-std::optional<std::size_t> for_each_kfence_line(std::string_view text, Visit visit) {
-  std::string_view rest = text;
-  std::string_view line;
-  while (!rest.empty()) {
-    const std::size_t offset = text.size() - rest.size();
-    if (rest.find('\n') == std::string_view::npos) return offset;
-    next_line(rest, line);
+Result<void> for_each_kfence_line(std::string_view text, Visit visit) {
+  return for_each_whole_line(kPaths[kKfence], text, 0, [&](std::string_view line) -> const char* {
     const std::size_t colon = line.rfind(':');
-    if (colon == std::string_view::npos) return offset;
-    const auto number = parse_u64(trim(line.substr(colon + 1)));
-    if (!number) return offset;
+    const auto number = colon == std::string_view::npos ? std::nullopt : parse_u64(trim(line.substr(colon + 1)));
+    if (!number) return "expected a line with a name, a colon and a number";
     visit(KfenceLine{line.substr(0, colon), *number});
-  }
-  return std::nullopt;
+    return nullptr;
+  });
 }
 
 /// Adds a KFENCE figure. Of duplicates the first counts.
@@ -135,13 +129,11 @@ void add_kfence_line(const KfenceLine& line, Staging& staging) {
 Result<void> parse_kfence(const Contents& contents, Staging& staging) {
   if (!contents[kKfence]) return {};
   bool is_on = false;
-  const auto offset = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
+  const auto result = for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) {
     is_on = is_on || ((line.name == "enabled" || line.name == "total allocations") && line.number != 0);
   });
-  if (offset) return data_error(kPaths[kKfence], *offset, "expected a line with a name, a colon and a number");
-  if (!is_on) return {};
-  for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) { add_kfence_line(line, staging); });
-  return {};
+  if (!result || !is_on) return result;
+  return for_each_kfence_line(*contents[kKfence], [&](const KfenceLine& line) { add_kfence_line(line, staging); });
 }
 
 /// Parses a file that consists of one number. Leaves `number` unchanged if the file is absent.

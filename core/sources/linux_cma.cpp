@@ -71,10 +71,7 @@ Result<void> finish_area(const Area& area, std::size_t offset, std::uint64_t pag
       !set_bytes(type, Field::kMemFreed, area.released, page_size)) {
     return data_error(kDirectory, offset, "reports an area of more than 2^64 bytes");
   }
-  if (area.failed) {
-    type.fields.add(Field::kFailures);
-    type.figures[Field::kFailures] = *area.failed;
-  }
+  type.set(Field::kFailures, area.failed);
   return {};
 }
 

@@ -15,13 +15,12 @@
 // Free pages are not reported as free objects, because those count against a limit: a pool without overcommit would always
 // be at its limit. They are held_bytes - bytes, and the free objects of the nodes.
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "core/collect/file_list.h"
 #include "core/source.h"
@@ -69,25 +68,12 @@ std::uint64_t page_size_of(std::string_view directory) {
 }
 
 /// Formats a size as "64KiB", "2MiB", "16GiB": the largest unit without a fraction.
-class SizeName {
- public:
-  explicit SizeName(std::uint64_t bytes) {
-    std::size_t unit = 0;
-    while (unit + 1 < std::size(kUnits) && bytes != 0 && bytes % kKilobyte == 0) {
-      bytes /= kKilobyte;
-      ++unit;
-    }
-    char* end = std::to_chars(room_.data(), room_.data() + room_.size(), bytes).ptr;
-    end = std::copy(kUnits[unit].begin(), kUnits[unit].end(), end);
-    size_ = static_cast<std::size_t>(end - room_.data());
-  }
-  [[nodiscard]] std::string_view view() const { return {room_.data(), size_}; }
-
- private:
-  static constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::array<char, 24> room_;
-  std::size_t size_ = 0;
-};
+StackText<24> size_name(std::uint64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  for (; unit + 1 < std::size(kUnits) && bytes != 0 && bytes % kKilobyte == 0; ++unit) bytes /= kKilobyte;
+  return StackText<24>(bytes, kUnits[unit]);
+}
 
 /// Parses the node number from "/sys/devices/system/node/node3/hugepages/..."; `rest` is "hugepages/...".
 std::optional<std::uint32_t> node_of(std::string_view path, std::string_view& rest) {
@@ -117,7 +103,7 @@ Error too_much(std::size_t offset) { return data_error(kDirectory, offset, "repo
 Result<void> finish_pool(const Pool& pool, std::size_t offset, Staging& staging) {
   if (pool.size == 0) return {};
   if (!pool.pages) return data_error(kDirectory, offset, "does not report how many pages a pool has (nr_hugepages)");
-  const SizeName name(pool.size);
+  const auto name = size_name(pool.size);
   StagedType& type = staging.merge(name.view());
   Figures& figures = type.figures;
   type.fields = FieldMask(Field::kHeldBytes, Field::kSize);

@@ -132,19 +132,19 @@ struct State final : ReaderState {
 
 using Amount = std::optional<std::uint64_t>;  // bytes; nothing if not reported
 
-constexpr auto kLines = std::to_array<std::string_view>(
-    {"MemTotal",        "MemFree",           "MemAvailable",  "Buffers",      "Cached",       "SwapCached",   "Active",
-     "Inactive",        "Unevictable",       "Mlocked",       "SwapTotal",    "SwapFree",     "Zswap",        "Dirty",
-     "Writeback",       "AnonPages",         "Shmem",         "KReclaimable", "SReclaimable", "SUnreclaim",   "KernelStack",
-     "PageTables",      "SecPageTables",     "Bounce",        "WritebackTmp", "CommitLimit",  "Committed_AS", "VmallocUsed",
-     "Percpu",          "HardwareCorrupted", "AnonHugePages", "CmaTotal",     "Balloon",      "GPUActive",    "GPUReclaim",
-     "HugePages_Total", "Hugepagesize",      "Hugetlb"});
+constexpr std::string_view kLines[] = {
+    "MemTotal",        "MemFree",           "MemAvailable",  "Buffers",      "Cached",       "SwapCached",   "Active",
+    "Inactive",        "Unevictable",       "Mlocked",       "SwapTotal",    "SwapFree",     "Zswap",        "Dirty",
+    "Writeback",       "AnonPages",         "Shmem",         "KReclaimable", "SReclaimable", "SUnreclaim",   "KernelStack",
+    "PageTables",      "SecPageTables",     "Bounce",        "WritebackTmp", "CommitLimit",  "Committed_AS", "VmallocUsed",
+    "Percpu",          "HardwareCorrupted", "AnonHugePages", "CmaTotal",     "Balloon",      "GPUActive",    "GPUReclaim",
+    "HugePages_Total", "Hugepagesize",      "Hugetlb"};
 using Line = ListedName<kLines>;
 
-constexpr auto kCounters = std::to_array<std::string_view>(
-    {"nr_free_pages_blocks", "nr_zspages", "nr_isolated_anon", "nr_isolated_file", "nr_foll_pin_acquired",
-     "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold", "nr_memmap_pages", "balloon_inflate",
-     "balloon_deflate"});
+constexpr std::string_view kCounters[] = {
+    "nr_free_pages_blocks", "nr_zspages",           "nr_isolated_anon",   "nr_isolated_file",
+    "nr_foll_pin_acquired", "nr_foll_pin_released", "nr_dirty_threshold", "nr_dirty_background_threshold",
+    "nr_memmap_pages",      "balloon_inflate",      "balloon_deflate"};
 using Counter = ListedName<kCounters>;
 
 Amount sum_of(Amount a, Amount b) { return a || b ? Amount(saturating_sum(a.value_or(0), b.value_or(0))) : std::nullopt; }
@@ -285,7 +285,7 @@ bool are_stacks_mapped(Stacks known, Amount vmalloc, Amount stacks) {
 }
 
 /// Pages on the LRU lists that are neither mapped nor in a file.
-Amount unmapped_pages(const std::array<KeyedNumber, kLines.size()>& lines, Amount isolated) {
+Amount unmapped_pages(const std::array<KeyedNumber, std::size(kLines)>& lines, Amount isolated) {
   Amount lists = isolated.value_or(0);
   for (const Line line : {Line("Active"), Line("Inactive"), Line("Unevictable")}) {
     if (!lines[line].value) return std::nullopt;
@@ -295,8 +295,8 @@ Amount unmapped_pages(const std::array<KeyedNumber, kLines.size()>& lines, Amoun
   return lists;
 }
 
-using Lines = std::array<KeyedNumber, kLines.size()>;
-using Counters = std::array<KeyedNumber, kCounters.size()>;
+using Lines = std::array<KeyedNumber, std::size(kLines)>;
+using Counters = std::array<KeyedNumber, std::size(kCounters)>;
 
 /// A file that is truncated or malformed gives no values.
 Counters read_counters(std::string_view vmstat) {

@@ -103,8 +103,7 @@ constexpr Counter kVmCounters[] = {
 };
 
 Result<void> parse_counters(std::string_view text, Staging& staging) {
-  std::array<KeyedNumber, std::size(kVmCounters)> numbers;
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
+  auto numbers = keyed_numbers(kVmCounters, &Counter::key);
   ZoneCounters stalls("allocstall_");
   if (const auto offset = read_vm_counters(text, numbers, stalls)) {
     return data_error(kCountersFile, *offset, "expected a line with a counter and its value");

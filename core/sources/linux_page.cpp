@@ -13,9 +13,9 @@
 // zeros, so that names do not depend on the number of nodes. Types keep the kernel's order.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
+#include "core/base/ascii.h"
 #include "core/base/no_figure.h"
 #include "core/base/text.h"
 #include "core/model/page_metrics.h"
@@ -128,23 +128,10 @@ constexpr Counter kVmCounters[] = {
 constexpr std::size_t kMaxMigrateTypeSize = 64;
 constexpr std::size_t kMaxMigrateTypes = 16;
 
-/// Formats the name of a zone's type on the stack.
-class TypeName {
- public:
-  explicit TypeName(const ZoneKey& key) {
-    append("node ");
-    size_ = static_cast<std::size_t>(std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), key.node).ptr -
-                                     bytes_.data());
-    append(" ");
-    append(key.name);
-  }
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
-
- private:
-  void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, text.size()); }
-  std::array<char, ZoneKey::kMaxNameSize + 32> bytes_;
-  std::size_t size_ = 0;
-};
+/// Formats the name of a zone's type.
+StackText<ZoneKey::kMaxNameSize + 32> type_name(const ZoneKey& key) {
+  return StackText<ZoneKey::kMaxNameSize + 32>("node ", key.node, " ", key.name);
+}
 
 /// Iterates over the staged types along with a file that lists zones in the same order.
 class TypeCursor {
@@ -153,7 +140,7 @@ class TypeCursor {
   /// Makes the zone's type the current one. False if the zone has no type: it has no memory, or it appeared between two
   /// reads. Looks back no further than the current type, so a zone is found in one run of lines at most.
   bool find(const ZoneKey& key) {
-    const TypeName name(key);
+    const auto name = type_name(key);
     for (std::size_t i = next_ == 0 ? 0 : next_ - 1; i < types_.size(); ++i) {
       if (types_[i].name != name.view()) continue;
       is_new_ = i + 1 != next_;
@@ -171,21 +158,6 @@ class TypeCursor {
   bool is_new_ = false;
 };
 
-/// Calls `visit(line, offset)` for each line of a part, until one fails.
-template <typename Visit>
-Result<void> for_each_line(const RawBytes& raw, std::size_t part, Visit visit) {
-  const std::string_view text = raw.parts[part].view();
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return data_error(kFiles[part], offset, "ends within a line");
-    if (Result<void> result = visit(rest.substr(0, end), offset); !result) return result;
-    rest.remove_prefix(end + 1);
-  }
-  return {};
-}
-
 Error zones_error(std::size_t offset, std::string_view detail) { return data_error(kFiles[kZones], offset, detail); }
 
 Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& staging) {
@@ -196,7 +168,7 @@ Result<void> add_type(const ZoneInfo& zone, std::uint64_t page_size, Staging& st
     return zones_error(zone.offset, "has a zone of more than 2^64 bytes");
   }
   const std::size_t count = staging.types().size();
-  StagedType& type = staging.merge(TypeName(zone.key).view());
+  StagedType& type = staging.merge(type_name(zone.key).view());
   if (staging.types().size() == count) return zones_error(zone.offset, "has a zone twice");
   // The kernel does not read the two at the same instant.
   const std::uint64_t used = zone.managed - std::min(zone.managed, zone.free);
@@ -286,8 +258,7 @@ bool has_zone(const Staging& staging, std::string_view zone) {
 }
 
 Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
-  std::array<KeyedNumber, std::size(kVmCounters)> numbers;
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = {.key = kVmCounters[i].key, .value = {}};
+  auto numbers = keyed_numbers(kVmCounters, &Counter::key);
   ZoneCounters allocations("pgalloc_");
   if (const auto offset = read_vm_counters(raw.parts[kCounters].view(), numbers, allocations)) {
     return data_error(kFiles[kCounters], *offset, "expected a line with a counter and its value");
@@ -304,18 +275,18 @@ Result<void> parse_counters(const RawBytes& raw, Staging& staging) {
   return {};
 }
 
-constexpr std::string_view kWantsCounts = "expected a zone and its free blocks by order";
+constexpr const char* kWantsCounts = "expected a zone and its free blocks by order";
 
 Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
-  return for_each_line(raw, kBuddy, [&](std::string_view line, std::size_t offset) -> Result<void> {
-    if (trim(line).empty()) return {};
+  return for_each_whole_line(kFiles[kBuddy], raw.parts[kBuddy].view(), 0, [&](std::string_view line) -> const char* {
+    if (trim(line).empty()) return nullptr;
     ZoneKey key;
-    if (!take_zone(line, key)) return data_error(kFiles[kBuddy], offset, kWantsCounts);
+    if (!take_zone(line, key)) return kWantsCounts;
     const auto blocks = FreeBlocks::parse(trim(line));
-    if (!blocks) return data_error(kFiles[kBuddy], offset, kWantsCounts);
-    if (!cursor.find(key)) return {};
-    if (!cursor.is_new()) return data_error(kFiles[kBuddy], offset, "has a zone twice");
+    if (!blocks) return kWantsCounts;
+    if (!cursor.find(key)) return nullptr;
+    if (!cursor.is_new()) return "has a zone twice";
     StagedStatistics& statistics = staging.statistics();
     statistics.add(kZoneLargestFreeBlock, blocks->largest_block() * raw.page_size, {key.node, key.name});
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
@@ -323,7 +294,7 @@ Result<void> parse_buddy(const RawBytes& raw, Staging& staging) {
       statistics.add_double(kFragmentationIndex, blocks->fragmentation_index(order), {key.node, key.name, order});
       statistics.add_double(kUnusableFreeRatio, blocks->unusable_ratio(order), {key.node, key.name, order});
     }
-    return {};
+    return nullptr;
   });
 }
 
@@ -331,30 +302,30 @@ Result<void> parse_migrate_types(const RawBytes& raw, Staging& staging) {
   TypeCursor cursor(staging);
   std::array<std::string_view, kMaxMigrateTypes> seen;  // migrate types of the zone
   std::size_t seen_count = 0;
-  return for_each_line(raw, kMigrateTypes, [&](std::string_view line, std::size_t offset) -> Result<void> {
-    const auto wrong = [offset](std::string_view detail) { return data_error(kFiles[kMigrateTypes], offset, detail); };
+  const auto take = [&](std::string_view line) -> const char* {
     ZoneKey key;
     std::string_view type;
     // Another table names zones without a comma, and headings name none.
-    if (!take_zone(line, key) || !key.name.ends_with(',')) return {};
+    if (!take_zone(line, key) || !key.name.ends_with(',')) return nullptr;
     key.name.remove_suffix(1);
     if (!next_word(line, type) || type != "type" || !next_word(line, type) || !is_valid_label_text(type) ||
         type.size() > kMaxMigrateTypeSize) {
-      return wrong("expected a zone, a migrate type and its free blocks by order");
+      return "expected a zone, a migrate type and its free blocks by order";
     }
     const auto blocks = FreeBlocks::parse(trim(line));
-    if (!blocks) return wrong(kWantsCounts);
-    if (!cursor.find(key)) return {};
+    if (!blocks) return kWantsCounts;
+    if (!cursor.find(key)) return nullptr;
     if (cursor.is_new()) seen_count = 0;
     const auto end = seen.begin() + seen_count;
-    if (std::find(seen.begin(), end, type) != end) return wrong("has a migrate type twice");
-    if (seen_count == seen.size()) return wrong("has more migrate types than any kernel");
+    if (std::find(seen.begin(), end, type) != end) return "has a migrate type twice";
+    if (seen_count == seen.size()) return "has more migrate types than any kernel";
     seen[seen_count++] = type;
     for (std::size_t order = 0; order < blocks->orders(); ++order) {
       staging.statistics().add(kBuddyFreeBlocksByType, blocks->count(order), {key.node, key.name, type, order});
     }
-    return {};
-  });
+    return nullptr;
+  };
+  return for_each_whole_line(kFiles[kMigrateTypes], raw.parts[kMigrateTypes].view(), 0, take);
 }
 
 struct State final : ReaderState {

@@ -46,10 +46,7 @@ void add_statistics(std::string_view text, StagedType& type) {
     for (const Wanted& wanted : kWanted) {
       if (wanted.key != key || type.fields.has(wanted.field)) continue;
       if (!next_word(line, word) || word != ":" || !next_word(line, word)) continue;
-      if (const auto number = parse_u64(word)) {
-        type.figures[wanted.field] = *number;
-        type.fields.add(wanted.field);
-      }
+      type.set(wanted.field, parse_u64(word));
     }
   }
 }

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "core/base/ascii.h"
 #include "core/base/fixed_path.h"
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
@@ -99,8 +100,7 @@ class Walk {
     if (raw_.empty()) {
       return system_error(kRoot, ENOENT, "resctrl is mounted, but this CPU monitors neither cache nor memory bandwidth");
     }
-    std::array<char, 20> digits;
-    return bundle_.add(kEnd, LabelValue(left_out_).view(digits));
+    return bundle_.add(kEnd, NumberDigits(left_out_).view());
   }
 
  private:

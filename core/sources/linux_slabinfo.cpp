@@ -62,16 +62,11 @@ class SizeTable {
   bool is_current_ = true;
 };
 
-Result<void> parse_line(std::string_view text, std::size_t offset, const SlabinfoColumns& columns, std::uint64_t page_size,
-                        SizeTable& sizes, Staging& staging) {
+/// Returns what is wrong with the line, or nullptr.
+const char* parse_line(std::string_view text, const SlabinfoColumns& columns, std::uint64_t page_size, SizeTable& sizes,
+                       Staging& staging) {
   SlabinfoLine line;
-  if (const char* const wrong = columns.read_line(text, line); wrong == SlabinfoColumns::kWrongNumbers) {
-    return data_error(kFile, offset,
-                      "not a cache's line: expected a name and " + std::to_string(columns.first_group()) +
-                          " numbers of at most 64 bits before the colon");
-  } else if (wrong != nullptr) {
-    return data_error(kFile, offset, wrong);
-  }
+  if (const char* const wrong = columns.read_line(text, line)) return wrong;
   StagedType& cache = staging.add(line.name);
   cache.fields = kFields;
   Figures& figures = cache.figures;
@@ -84,9 +79,9 @@ Result<void> parse_line(std::string_view text, std::size_t offset, const Slabinf
   if (__builtin_mul_overflow(line.active, line.slot_size, &figures[Field::kBytes]) ||
       __builtin_mul_overflow(line.pages_per_slab, page_size, &slab_size) ||
       __builtin_mul_overflow(line.slabs, slab_size, &figures[Field::kHeldBytes])) {
-    return data_error(kFile, offset, "reports a cache of more than 2^64 bytes");
+    return "reports a cache of more than 2^64 bytes";
   }
-  return {};
+  return nullptr;
 }
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
@@ -96,16 +91,10 @@ Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   const auto columns = SlabinfoColumns::read(rest, text.size());
   if (!columns) return columns.error();
   SizeTable sizes(state.sizes);
-  while (!rest.empty()) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return data_error(kFile, offset, "ends within a line");
-    if (end != 0) {
-      if (auto result = parse_line(rest.substr(0, end), offset, *columns, raw.page_size, sizes, staging); !result)
-        return result;
-    }
-    rest.remove_prefix(end + 1);
-  }
+  const auto take = [&](std::string_view line) {
+    return line.empty() ? nullptr : parse_line(line, *columns, raw.page_size, sizes, staging);
+  };
+  if (auto result = for_each_whole_line(kFile, text, text.size() - rest.size(), take); !result) return result;
   if (staging.types().empty()) return data_error(kFile, text.size(), "has no cache");
   if (!sizes.is_current()) staging.set_incomplete();
   return {};

@@ -18,6 +18,7 @@
 // IP fragments that wait for reassembly are in /proc/net/sockstat and sockstat6 ("FRAG: inuse 0 memory 0", in bytes, limited
 // by ipfrag_high_thresh and ip6frag_high_thresh, in bytes). Events of our network namespace are in /proc/net/netstat and
 // snmp (a line of names, a line of values; net/ipv4/proc.c) and snmp6 (a name and a value per line).
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -105,16 +106,12 @@ constexpr Account kAccounts[] = {{"TCP", kTcpMem, 2, true}, {"UDP", kUdpMem, 0, 
 constexpr std::string_view kSharers[] = {"TCPv6", "MPTCP", "MPTCPv6", "UDPv6", "UDP-Lite", "UDPLITEv6", "SCTPv6"};
 
 const Account* account_of(std::string_view protocol) {
-  for (const Account& account : kAccounts) {
-    if (account.protocol == protocol) return &account;
-  }
-  return nullptr;
+  const auto* const found = std::find_if(std::begin(kAccounts), std::end(kAccounts),
+                                         [protocol](const Account& account) { return account.protocol == protocol; });
+  return found == std::end(kAccounts) ? nullptr : found;
 }
 bool is_sharer(std::string_view protocol) {
-  for (const std::string_view sharer : kSharers) {
-    if (sharer == protocol) return true;
-  }
-  return false;
+  return std::find(std::begin(kSharers), std::end(kSharers), protocol) != std::end(kSharers);
 }
 
 /// In the order of Linux 6.18.
@@ -132,28 +129,8 @@ constexpr std::string_view kUdp6Counters[] = {"Udp6RcvbufErrors",     "Udp6Sndbu
 constexpr std::string_view kTcpFailure = "TCPAbortOnMemory";
 constexpr std::string_view kUdpFailure = "MemErrors";
 
-/// Sums the counters that make up a protocol's failures. Nothing if the kernel has none of them.
-class Failures {
- public:
-  void add(const std::optional<std::uint64_t>& number) {
-    if (number) total_ = total_.value_or(0) + *number;
-  }
-  void give_to(StagedType& type) const {
-    if (!total_) return;
-    type.figures[Field::kFailures] = *total_;
-    type.fields.add(Field::kFailures);
-  }
-
- private:
-  std::optional<std::uint64_t> total_;
-};
-
-template <std::size_t N>
-std::array<KeyedNumber, N> numbers_of(const std::string_view (&names)[N]) {
-  std::array<KeyedNumber, N> numbers;
-  for (std::size_t i = 0; i < N; ++i) numbers[i] = {.key = names[i], .value = {}};
-  return numbers;
-}
+/// The sum of the counters that make up a protocol's failures. Nothing if the kernel has none of them.
+using Failures = std::optional<std::uint64_t>;
 
 Error no_counter(File file, std::size_t offset) {
   return data_error(kPaths[file], offset, "expected a line of names and a line of as many numbers");
@@ -161,7 +138,7 @@ Error no_counter(File file, std::size_t offset) {
 
 Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Staging& staging) {
   if (!contents[kNetstat]) return {};
-  auto numbers = numbers_of(kTcpCounters);
+  auto numbers = keyed_numbers(kTcpCounters);
   if (const auto offset = read_paired_numbers(*contents[kNetstat], "TcpExt:", numbers)) return no_counter(kNetstat, *offset);
   for (const KeyedNumber& number : numbers) {
     if (!number.value) continue;
@@ -170,7 +147,7 @@ Result<void> parse_tcp_events(const Contents& contents, Failures& failures, Stag
       continue;
     }
     if (number.key == kTcpFailure) {
-      failures.add(number.value);
+      failures = number.value;
     } else {
       staging.statistics().add(kSocketEvents, *number.value, {"TCP", number.key});
     }
@@ -182,7 +159,7 @@ void add_udp_event(std::string_view protocol, std::string_view kind, const std::
                    Failures& failures, Staging& staging) {
   if (!number) return;
   if (kind == kUdpFailure) {
-    failures.add(number);
+    failures = failures.value_or(0) + *number;
   } else {
     staging.statistics().add(kSocketEvents, *number, {protocol, kind});
   }
@@ -197,12 +174,12 @@ Result<void> parse_udp_events(const Contents& contents, Failures& failures, Stag
   constexpr Lines kLines[] = {{"Udp:", "UDP"}, {"UdpLite:", "UDP-Lite"}};
   for (const Lines& lines : kLines) {
     if (!contents[kSnmp]) break;
-    auto numbers = numbers_of(kUdpCounters);
+    auto numbers = keyed_numbers(kUdpCounters);
     if (const auto offset = read_paired_numbers(*contents[kSnmp], lines.prefix, numbers)) return no_counter(kSnmp, *offset);
     for (const KeyedNumber& number : numbers) add_udp_event(lines.protocol, number.key, number.value, failures, staging);
   }
   if (!contents[kSnmp6]) return {};
-  auto numbers = numbers_of(kUdp6Counters);
+  auto numbers = keyed_numbers(kUdp6Counters);
   if (const auto offset = read_keyed_numbers(*contents[kSnmp6], numbers)) {
     return data_error(kPaths[kSnmp6], *offset, "expected a line with a counter and its value");
   }
@@ -226,10 +203,7 @@ Result<void> parse_limits(const Contents& contents, const Account& account, std:
     if (__builtin_mul_overflow(*pages, page_size, &value)) value = 0;
   }
   if (account.has_pressure && bytes[1] != 0) staging.statistics().add(kSocketPressureBytes, bytes[1], {account.protocol});
-  if (const std::uint64_t limit = bytes[account.limit_place]; limit != 0) {
-    type.figures[Field::kBytesLimit] = limit;
-    type.fields.add(Field::kBytesLimit);
-  }
+  if (bytes[account.limit_place] != 0) type.set(Field::kBytesLimit, bytes[account.limit_place]);
   return {};
 }
 
@@ -272,12 +246,8 @@ Protocol read_protocol(std::string_view line, const Columns& columns) {
 
 /// Sets the figures from a protocol's line.
 Result<void> fill_type(const Protocol& protocol, std::size_t offset, std::uint64_t page_size, StagedType& type) {
-  type.figures[Field::kSize] = *protocol.size;
-  type.fields = FieldMask(Field::kSize);
-  if (*protocol.sockets >= 0) {
-    type.figures[Field::kCount] = static_cast<std::uint64_t>(*protocol.sockets);
-    type.fields.add(Field::kCount);
-  }
+  type.set(Field::kSize, *protocol.size);
+  if (*protocol.sockets >= 0) type.set(Field::kCount, static_cast<std::uint64_t>(*protocol.sockets));
   if (*protocol.memory < 0 || is_sharer(protocol.name)) return {};
   if (__builtin_mul_overflow(static_cast<std::uint64_t>(*protocol.memory), page_size, &type.figures[Field::kBytes])) {
     return data_error(kPaths[kProtocols], offset, "reports a protocol with more than 2^64 bytes");
@@ -311,8 +281,8 @@ Result<void> parse_protocols(const Contents& contents, std::uint64_t page_size, 
     const std::uint32_t bit = 1U << static_cast<unsigned>(account - kAccounts);
     if ((known & bit) != 0) continue;
     known |= bit;
-    if (account->limits == kTcpMem) tcp.give_to(type);
-    if (account->limits == kUdpMem) udp.give_to(type);
+    if (account->limits == kTcpMem) type.set(Field::kFailures, tcp);
+    if (account->limits == kUdpMem) type.set(Field::kFailures, udp);
     if (protocol.pressure == "yes" || protocol.pressure == "no") {
       staging.statistics().add(kSocketPressure, protocol.pressure == "yes" ? 1 : 0, {protocol.name});
     }
@@ -363,14 +333,12 @@ Result<void> parse_fragments(const Contents& contents, File file, File limit_fil
     }
     if (!count || !bytes) return data_error(kPaths[file], offset, "expected the numbers of inuse and memory");
     StagedType& type = staging.add(name);
-    type.fields = FieldMask(Field::kBytes, Field::kCount);
-    type.figures[Field::kCount] = *count;
-    type.figures[Field::kBytes] = *bytes;
+    type.set(Field::kCount, *count);
+    type.set(Field::kBytes, *bytes);
     if (!contents[limit_file]) return {};
     const auto limit = parse_u64(trim(*contents[limit_file]));
     if (!limit) return data_error(kPaths[limit_file], 0, "expected a number of bytes");
-    type.fields.add(Field::kBytesLimit);
-    type.figures[Field::kBytesLimit] = *limit;
+    type.set(Field::kBytesLimit, *limit);
     return {};
   }
   return {};

@@ -53,14 +53,9 @@ constexpr SystemMetric kNegativeDentries =
 constexpr std::size_t kBundlePart = 0;
 constexpr std::size_t kSettingsPart = 1;
 
-void set(StagedType& type, Field field, const Number& value) {
-  if (!value) return;
-  type.figures[field] = *value;
-  type.fields.add(field);
-}
-/// Like set(), for limits: kernels express "unlimited" as the largest signed long.
+/// Sets a limit: kernels express "unlimited" as the largest signed long.
 void set_limit(StagedType& type, Field field, const Number& limit) {
-  if (limit && *limit < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) set(type, field, limit);
+  if (limit && *limit < static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) type.set(field, limit);
 }
 
 /// A table with one file each for count and limit.
@@ -82,7 +77,7 @@ void add_counted(TableFiles& files, const CountedTable& table, Staging& staging)
   const Number count = files.number(table.count);
   if (!count) return;
   StagedType& type = staging.add(table.name);
-  set(type, Field::kCount, count);
+  type.set(Field::kCount, count);
   const Number limit = files.number(table.limit);
   if (limit && *limit > table.kept_back) set_limit(type, Field::kCountLimit, *limit - table.kept_back);
 }
@@ -93,7 +88,7 @@ void add_files(TableFiles& files, Staging& staging) {
   const Number most = files.number("/proc/sys/fs/file-nr", 2);
   if (!allocated || !free || !most) return;
   StagedType& type = staging.add("files");
-  set(type, Field::kCount, *allocated - std::min(*allocated, *free));
+  type.set(Field::kCount, *allocated - std::min(*allocated, *free));
   set_limit(type, Field::kCountLimit, most);
 }
 
@@ -104,8 +99,8 @@ void add_cached(TableFiles& files, std::string_view name, File file, Staging& st
   if (!all || !unused) return;
   StagedType& type = staging.add(name);
   const std::uint64_t free = std::min(*all, *unused);  // the two are counted separately
-  set(type, Field::kCount, *all - free);
-  set(type, Field::kFree, free);
+  type.set(Field::kCount, *all - free);
+  type.set(Field::kFree, free);
 }
 
 void add_negative_dentries(TableFiles& files, Staging& staging) {
@@ -133,14 +128,14 @@ void add_conntrack(TableFiles& files, Staging& staging) {
   if (!count) return;
   constexpr std::string_view kName = "conntrack";
   StagedType& type = staging.add(kName);
-  set(type, Field::kCount, count);
+  type.set(Field::kCount, count);
   if (const Number limit = files.number("/proc/sys/net/netfilter/nf_conntrack_max"); limit && *limit != 0)
     set_limit(type, Field::kCountLimit, limit);
   std::array<ColumnTotal, 4> columns = {ColumnTotal{"insert_failed"}, {"drop"}, {"early_drop"}, {"entries"}};
   std::size_t rows = 0;
   if (!sum_file(files, "/proc/net/stat/nf_conntrack", Digits::kHexadecimal, columns, rows)) return;
-  if (columns[3].is_present && rows != 0) set(type, Field::kCount, columns[3].first);  // read at each poll
-  if (columns[1].is_present) set(type, Field::kFailures, columns[1].sum);
+  if (columns[3].is_present && rows != 0) type.set(Field::kCount, columns[3].first);  // read at each poll
+  if (columns[1].is_present) type.set(Field::kFailures, columns[1].sum);
   add_event(kName, columns[0], staging);
   add_event(kName, columns[2], staging);
 }
@@ -155,8 +150,8 @@ void add_neighbours(TableFiles& files, std::string_view name, File stat, File so
     return;
   }
   StagedType& type = staging.add(name);
-  set(type, Field::kCount, columns[0].first);
-  if (columns[3].is_present) set(type, Field::kFailures, columns[3].sum);
+  type.set(Field::kCount, columns[0].first);
+  if (columns[3].is_present) type.set(Field::kFailures, columns[3].sum);
   // Permanent neighbours, and entries learned by routing daemons (NTF_EXT_LEARNED), are in the table but do not count
   // against the limit (__neigh_create() in net/core/neighbour.c, since Linux commit 58956317c8de ("neighbor: Improve garbage
   // collection") (v5.0)). If the table exceeds the limit and no entry was ever refused, the excess is of that kind.
@@ -187,7 +182,7 @@ void add_threads(TableFiles& files, Staging& staging) {
     return;
   }
   StagedType& type = staging.add("threads");
-  set(type, Field::kCount, count);
+  type.set(Field::kCount, count);
   const Number threads_max = files.number("/proc/sys/kernel/threads-max");
   const Number pid_max = files.number("/proc/sys/kernel/pid_max");
   const Number numbers = pid_max && *pid_max > kReservedPids ? Number(*pid_max - kReservedPids) : pid_max;
@@ -239,8 +234,8 @@ void add_keys(TableFiles& files, Staging& staging) {
     bytes_ratio = std::max(bytes_ratio, ratio_of(*byte_quota));
   }
   StagedType& type = staging.add("keys");
-  set(type, Field::kCount, keys);
-  set(type, Field::kBytes, bytes);
+  type.set(Field::kCount, keys);
+  type.set(Field::kBytes, bytes);
   staging.statistics().add_double(kTableUserUsedRatio, keys_ratio, {"keys", "count"});
   staging.statistics().add_double(kTableUserUsedRatio, bytes_ratio, {"keys", "bytes"});
 }
@@ -254,7 +249,7 @@ StagedType* add_ipc(TableFiles& files, std::string_view name, File file, ColumnT
     return nullptr;
   }
   StagedType& type = staging.add(name);
-  set(type, Field::kCount, rows);
+  type.set(Field::kCount, rows);
   return &type;
 }
 
@@ -274,7 +269,7 @@ void add_held_segments(TableFiles& files, Staging& staging) {
 void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) {
   ColumnTotal size{"size"};
   if (StagedType* const type = add_ipc(files, "sysv_shm", "/proc/sysvipc/shm", size, staging)) {
-    set(*type, Field::kBytes, size.sum);
+    type->set(Field::kBytes, size.sum);
     set_limit(*type, Field::kCountLimit, files.number("/proc/sys/kernel/shmmni"));
     const Number pages = files.number("/proc/sys/kernel/shmall");
     std::uint64_t limit = 0;
@@ -285,12 +280,12 @@ void add_system_v(TableFiles& files, std::uint64_t page_size, Staging& staging) 
   if (StagedType* const type = add_ipc(files, "sysv_sem", "/proc/sysvipc/sem", semaphores, staging)) {
     set_limit(*type, Field::kCountLimit, files.number("/proc/sys/kernel/sem", 3));
     StagedType& each = staging.add("sysv_semaphores");
-    set(each, Field::kCount, semaphores.sum);
+    each.set(Field::kCount, semaphores.sum);
     set_limit(each, Field::kCountLimit, files.number("/proc/sys/kernel/sem", 1));
   }
   ColumnTotal bytes{"cbytes"};
   if (StagedType* const type = add_ipc(files, "sysv_msg", "/proc/sysvipc/msg", bytes, staging)) {
-    set(*type, Field::kBytes, bytes.sum);
+    type->set(Field::kBytes, bytes.sum);
     set_limit(*type, Field::kCountLimit, files.number("/proc/sys/kernel/msgmni"));
   }
 }
@@ -320,14 +315,14 @@ void add_tcp(TableFiles& files, Staging& staging) {
   }
   if (!orphans) return;
   StagedType& waiting_to_send = staging.add("tcp_orphans");
-  set(waiting_to_send, Field::kCount, orphans);
+  waiting_to_send.set(Field::kCount, orphans);
   const Number most = files.number("/proc/sys/net/ipv4/tcp_max_orphans");
   set_limit(waiting_to_send, Field::kCountLimit, most);
   // A connection whose peer accepts no data or is unreachable counts fourfold (tcp_out_of_resources() in
   // net/ipv4/tcp_timer.c).
   if (most) staging.statistics().add(kTableSoftLimit, *most / 4, {"tcp_orphans"});
   StagedType& waiting = staging.add("tcp_time_wait");
-  set(waiting, Field::kCount, time_wait);
+  waiting.set(Field::kCount, time_wait);
   set_limit(waiting, Field::kCountLimit, files.number("/proc/sys/net/ipv4/tcp_max_tw_buckets"));
   const auto netstat = files.text("/proc/net/netstat");
   if (!netstat) return;
@@ -336,7 +331,7 @@ void add_tcp(TableFiles& files, Staging& staging) {
     files.refuse("/proc/net/netstat", *offset, "expected a line of names and a line of as many numbers");
     return;
   }
-  set(waiting, Field::kFailures, overflows.value);
+  waiting.set(Field::kFailures, overflows.value);
 }
 
 void add_user_limits(TableFiles& files, Staging& staging) {
@@ -368,7 +363,7 @@ void add_committed(TableFiles& files, Staging& staging) {
   }
   if (!lines[1].value) return;
   StagedType& type = staging.add("committed");
-  set(type, Field::kBytes, lines[1].value);
+  type.set(Field::kBytes, lines[1].value);
   set_limit(type, Field::kBytesLimit, lines[0].value);
 }
 
@@ -382,7 +377,7 @@ void add_accept_queues(TableFiles& files, Staging& staging) {
     return files.refuse("/proc/net/netstat", *offset, "expected a line of names and a line of as many numbers");
   }
   StagedType& type = staging.add("accept_queues");
-  set(type, Field::kFailures, overflows.value);
+  type.set(Field::kFailures, overflows.value);
   set_limit(type, Field::kCountLimit, limit);
 }
 

@@ -157,12 +157,8 @@ bool parse_area(std::string_view line, Area& area) {
 
 /// "function" or "function [module]"; for everything except plain vmalloc "function (kind)".
 SymbolName name_of(const Area& area) {
-  SymbolName name(area.caller.empty() ? kUnknownCaller : area.caller, area.module);
-  if (area.kind != Kind::kVmalloc) {
-    name.append(" (");
-    name.append(kKindNames[static_cast<std::size_t>(area.kind)]);
-    name.append(")");
-  }
+  SymbolName name = symbol_name(area.caller.empty() ? kUnknownCaller : area.caller, area.module);
+  if (area.kind != Kind::kVmalloc) name.append(" (", kKindNames[static_cast<std::size_t>(area.kind)], ")");
   return name;
 }
 
@@ -194,31 +190,20 @@ bool add_area(const Area& area, std::uint64_t page_size, Staging& staging) {
   return true;
 }
 
-Result<void> parse_line(std::string_view line, std::size_t offset, std::uint64_t page_size, Staging& staging) {
-  Area area;
-  if (!parse_area(line, area)) {
-    return data_error(kFile, offset,
-                      "not an area's line: expected two addresses, a size and, if the area has one, a number of pages");
-  }
-  if (!add_area(area, page_size, staging)) return data_error(kFile, offset, "reports a caller with more than 2^64 bytes");
-  return {};
-}
-
 Result<void> parse(const RawBytes& raw, Staging& staging) {
   const std::string_view text = raw.parts[kTextPart].view();
   staging.reset({}, 0);
   staging.set_nodes(NodeFieldMask(NodeField::kHeldBytes), node_count_of(text));
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t offset = text.size() - rest.size();
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return data_error(kFile, offset, "ends within a line");
-    const std::string_view line = trim(rest.substr(0, end));
-    if (!line.empty()) {
-      if (auto result = parse_line(line, offset, raw.page_size, staging); !result) return result;
+  const auto take = [&](std::string_view line) -> const char* {
+    line = trim(line);
+    if (line.empty()) return nullptr;
+    Area area;
+    if (!parse_area(line, area)) {
+      return "not an area's line: expected two addresses, a size and, if the area has one, a number of pages";
     }
-    rest.remove_prefix(end + 1);
-  }
+    return add_area(area, raw.page_size, staging) ? nullptr : "reports a caller with more than 2^64 bytes";
+  };
+  if (auto result = for_each_whole_line(kFile, text, 0, take); !result) return result;
   if (staging.types().empty()) return data_error(kFile, text.size(), "has no area");
   // Areas are ordered by address, so the order of callers changes all the time.
   staging.sort_by_name();

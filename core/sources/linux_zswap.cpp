@@ -74,15 +74,11 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (!bytes) return data_error(kMeminfo, text.size(), "has no line Zswap, and debugfs reports no pool");
 
   StagedType& type = staging.add("zswap");
-  const auto set = [&](Field field, std::uint64_t value) {
-    type.fields.add(field);
-    type.figures[field] = value;
-  };
-  set(Field::kBytes, *bytes);
+  type.set(Field::kBytes, *bytes);
   if (lines[kZswapped].value) {
-    set(Field::kCount, *lines[kZswapped].value / raw.page_size);
+    type.set(Field::kCount, *lines[kZswapped].value / raw.page_size);
   } else if (files.stored_pages) {
-    set(Field::kCount, *files.stored_pages);
+    type.set(Field::kCount, *files.stored_pages);
   }
   // The kernel multiplies pages, so the product cannot overflow if the total is real.
   std::uint64_t product = 0;
@@ -90,9 +86,9 @@ Result<void> parse(const RawBytes& raw, Staging& staging) {
   if (files.percent && *files.percent != 0 &&
       !__builtin_mul_overflow(*lines[kMemTotal].value / raw.page_size, *files.percent, &product) &&
       !__builtin_mul_overflow(product / kWhole, raw.page_size, &product)) {
-    set(Field::kBytesLimit, product);
+    type.set(Field::kBytesLimit, product);
   }
-  if (files.refusal_count == std::size(kRefusals)) set(Field::kFailures, files.refusals);
+  if (files.refusal_count == std::size(kRefusals)) type.set(Field::kFailures, files.refusals);
   return {};
 }
 

@@ -37,8 +37,8 @@ void add_near(Inspector& inspector, const FoundGroup& group, std::string_view na
 
 /// Program memory, tmpfs, and kernel memory: what reclaim cannot free without swap.
 Number fixed_bytes(Inspector& inspector, const FoundGroup& group, bool is_version_1) {
-  std::array<KeyedNumber, 4> numbers = is_version_1 ? keyed_numbers<4>({"rss", "shmem", "-", "--"})
-                                                    : keyed_numbers<4>({"anon", "kernel", "shmem", "slab_reclaimable"});
+  std::array<KeyedNumber, 4> numbers = is_version_1 ? keyed_numbers<std::string_view>({"rss", "shmem", "-", "--"})
+                                                    : keyed_numbers<std::string_view>({"anon", "kernel", "shmem", "slab_reclaimable"});
   if (read_keyed_numbers(inspector.read(group.directory + "/memory.stat"), numbers) || !numbers[0].value) return {};
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < 3; ++i) sum = saturating_sum(sum, numbers[i].value.value_or(0));
@@ -49,14 +49,14 @@ void look_at_memory(Inspector& inspector, const FoundGroup& group, bool is_versi
   const Number limit = number_in(inspector, group, is_version_1 ? "/memory.limit_in_bytes" : "/memory.max");
   if (limit) add_near(inspector, group, "memory", fixed_bytes(inspector, group, is_version_1), limit);
   if (is_version_1) {
-    std::array numbers = keyed_numbers<1>({"under_oom"});
+    std::array numbers = keyed_numbers<std::string_view>({"under_oom"});
     (void)read_keyed_numbers(inspector.read(group.directory + "/memory.oom_control"), numbers);
     if (numbers[0].value.value_or(0) != 0) add_row(inspector, group, "waits without memory", 1, {});
     return;
   }
   add_near(inspector, group, "swap", number_in(inspector, group, "/memory.swap.current"),
            number_in(inspector, group, "/memory.swap.max"));
-  std::array numbers = keyed_numbers<2>({"high", "oom_kill"});
+  std::array numbers = keyed_numbers<std::string_view>({"high", "oom_kill"});
   (void)read_keyed_numbers(inspector.read(group.directory + "/memory.events.local"), numbers);
   if (numbers[0].value.value_or(0) != 0) add_row(inspector, group, "throttled", *numbers[0].value, {});
   if (numbers[1].value.value_or(0) != 0) add_row(inspector, group, "kills", *numbers[1].value, {});
