@@ -106,6 +106,10 @@ class Staging {
   /// the next reset.
   void sort_by_name();
 
+  /// Ends merging until the next reset.
+  void drop_types_without_figures() {
+    std::erase_if(types_, [](const StagedType& type) { return type.fields.empty(); });
+  }
   /// Does what libmemstat does with duplicate names: keeps one type in the place of the first, with the figures of the last.
   /// Throws std::bad_alloc.
   void fold_duplicates();

@@ -23,7 +23,4 @@ struct ProcessMemory {
 /// Nothing if `text` does not begin with six numbers, or if one overflows 64 bits in bytes. Ignores additional columns.
 std::optional<ProcessMemory> parse_statm(std::string_view text, std::uint64_t page_size);
 
-/// Whether the process is a kernel thread or a zombie.
-inline bool is_without_memory(const ProcessMemory& memory) { return memory.size == 0; }
-
 }  // namespace memstat

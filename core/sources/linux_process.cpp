@@ -12,10 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
+#include "core/base/arithmetic.h"
+#include "core/base/ascii.h"
 #include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/parse/statm.h"
@@ -74,22 +75,10 @@ std::uint64_t number_of(const ReaderState& state, Option option) {
 }
 bool has_pattern(const ReaderState& state) { return kNames < state.options.size() && state.options[kNames].matches; }
 
-/// Formats "/proc/1234/statm" on the stack.
-class ProcessPath {
- public:
-  ProcessPath(std::string_view process, std::string_view file) {
-    append(kDirectory);
-    append("/");
-    append(process);
-    append(file);
-  }
-  [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
-
- private:
-  void append(std::string_view text) { size_ += text.copy(bytes_.data() + size_, bytes_.size() - size_); }
-  std::array<char, 64> bytes_;
-  std::size_t size_ = 0;
-};
+/// "/proc/1234/statm"
+StackText<64> path_of(std::string_view process, std::string_view file) {
+  return StackText<64>(kDirectory, "/", process, file);
+}
 
 /// Whether a directory in /proc is a process. Kernels have IDs of at most seven digits.
 bool is_process(std::string_view name) {
@@ -101,7 +90,7 @@ bool is_process(std::string_view name) {
 bool is_statm_path(std::string_view path) {
   if (path.size() <= kDirectory.size() + 1 + kStatm.size()) return false;
   const std::string_view process = path.substr(kDirectory.size() + 1, path.size() - kDirectory.size() - 1 - kStatm.size());
-  return (process == kSelf || is_process(process)) && path == ProcessPath(process, kStatm).view();
+  return (process == kSelf || is_process(process)) && path == path_of(process, kStatm).view();
 }
 
 /// The name in a comm file, without its newline.
@@ -123,16 +112,14 @@ class Reader {
   Result<void> run() {
     // To select by size, all names are needed; to select by name, only the sizes of matches.
     by_size_ = number_of(state_, kLargest) != 0;
-    if (auto result = view_.read_file(ProcessPath(kSelf, kStatm).view(), state_.statm); !result) return result;
-    if (auto result = view_.read_file(ProcessPath(kSelf, kComm).view(), state_.comm); !result) return result;
+    if (auto result = view_.read_file(path_of(kSelf, kStatm).view(), state_.statm); !result) return result;
+    if (auto result = view_.read_file(path_of(kSelf, kComm).view(), state_.comm); !result) return result;
     if (auto result = add(kSelf); !result) return result;
     std::uint64_t left_out = 0;
     if (by_size_ || has_pattern(state_)) {
       if (auto result = read_others(left_out); !result) return result;
     }
-    std::array<char, 20> digits;
-    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), left_out).ptr;
-    return bundle_.add(kEnd, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+    return bundle_.add(kEnd, NumberDigits(left_out).view());
   }
 
  private:
@@ -158,12 +145,12 @@ class Reader {
   }
 
   Result<void> read_process(std::string_view process) {
-    const ProcessPath name(process, kComm);
+    const auto name = path_of(process, kComm);
     if (!by_size_) {
       if (auto result = view_.read_file(name.view(), state_.comm); !result) return result;
       if (!state_.options[kNames].matches(name_in(state_.comm.view()))) return {};
     }
-    if (auto result = view_.read_file(ProcessPath(process, kStatm).view(), state_.statm); !result) return result;
+    if (auto result = view_.read_file(path_of(process, kStatm).view(), state_.statm); !result) return result;
     if (state_.statm.view().starts_with("0 ")) return {};
     if (by_size_) {
       if (auto result = view_.read_file(name.view(), state_.comm); !result) return result;
@@ -172,8 +159,8 @@ class Reader {
   }
 
   Result<void> add(std::string_view process) {
-    if (auto result = bundle_.add(ProcessPath(process, kStatm).view(), state_.statm.view()); !result) return result;
-    return bundle_.add(ProcessPath(process, kComm).view(), state_.comm.view());
+    if (auto result = bundle_.add(path_of(process, kStatm).view(), state_.statm.view()); !result) return result;
+    return bundle_.add(path_of(process, kComm).view(), state_.comm.view());
   }
 
   KernelView& view_;
@@ -184,158 +171,83 @@ class Reader {
 
 Result<void> read(KernelView& view, RawBytes& raw, State& state) { return Reader(view, raw, state).run(); }
 
-/// Makes types from a bundle. Keeps its notes on processes and names in Staging::notes(), whose storage is reused.
-class Parser {
- public:
-  Parser(const RawBytes& raw, const State& state, Staging& staging)
-      : page_size_(raw.page_size),
-        state_(state),
-        bundle_(raw.parts[kBundlePart].view()),
-        notes_(staging.notes()),
-        staging_(staging) {}
+/// Sums per type, in Staging::notes(); the indexes of all types follow them.
+enum Note : std::size_t { kShared, kText, kData, kNoteCount };
 
-  Result<void> run() {
-    if (auto result = take_records(); !result) return result;
-    order_by_name();
-    if (auto result = add_up(); !result) return result;
-    choose_largest();
-    for (std::size_t group = 0; group < group_count_; ++group) add_type(group);
-    staging_.statistics().add(kProcessesLeftOut, left_out_);
-    return {};
-  }
+/// Adds a process to the type of its name. Returns false if a sum exceeds 64 bits.
+bool add_process(const ProcessMemory& memory, std::string_view name, Staging& staging) {
+  StagedType& type = staging.merge(name);
+  std::vector<std::uint64_t>& notes = staging.notes();
+  const std::size_t first = static_cast<std::size_t>(&type - staging.types().data()) * kNoteCount;
+  if (first == notes.size()) notes.resize(first + kNoteCount, 0);
+  ++type.figures[Field::kCount];
+  return add_to(type.figures[Field::kBytes], memory.resident) && add_to(type.figures[Field::kAddressSpace], memory.size) &&
+         add_to(notes[first + kShared], memory.shared) && add_to(notes[first + kText], memory.text) &&
+         add_to(notes[first + kData], memory.data);
+}
 
- private:
-  // Per process: the position of its name in the bundle, and its figures. This process is number 0.
-  enum Word : std::size_t { kNameAt, kNameSize, kSize, kResident, kShared, kText, kData, kWords };
-  static constexpr std::size_t kFirstFigure = kSize;
-  // Per name: its first process in name order, whether it is listed, and the sums.
-  enum GroupWord : std::size_t { kBegin, kIsChosen, kGroupFigures, kGroupWords = kGroupFigures + kWords - kFirstFigure };
-
-  [[nodiscard]] Error damaged(std::string_view what) const { return data_error(kOrigin, bundle_.size(), what); }
-
-  Result<void> take_records() {
-    FileBundleReader records(bundle_);
-    std::string_view path;
-    std::string_view content;
-    while (records.next(path, content)) {
-      if (path == kEnd) {
-        const auto left_out = parse_u64(content);
-        if (!left_out || process_count_ == 0 || records.next(path, content) || records.is_cut()) break;
-        left_out_ = *left_out;
-        return {};
-      }
-      if (!path.ends_with(kStatm)) break;
-      const auto memory = parse_statm(content, page_size_);
-      if (!memory) {
-        Error error = data_error(kOrigin, 0, "expected six numbers of pages, in bytes at most 2^64 - 1 each");
-        if (is_statm_path(path)) error.path = path;
-        return error;
-      }
-      std::string_view name;
-      if (!records.next(path, name) || !path.ends_with(kComm)) break;
-      name = name_in(name);
-      notes_.insert(notes_.end(), {static_cast<std::uint64_t>(name.data() - bundle_.data()), name.size(), memory->size,
-                                   memory->resident, memory->shared, memory->text, memory->data});
-      ++process_count_;
+/// Adds up the processes by name. This process comes first.
+Result<void> take_records(const RawBytes& raw, Staging& staging, std::uint64_t& left_out) {
+  const std::string_view bundle = raw.parts[kBundlePart].view();
+  FileBundleReader records(bundle);
+  std::string_view path;
+  std::string_view content;
+  while (records.next(path, content)) {
+    if (path == kEnd) {
+      const auto number = parse_u64(content);
+      if (!number || staging.types().empty() || records.next(path, content) || records.is_cut()) break;
+      left_out = *number;
+      return {};
     }
-    return damaged("the data of the processes is truncated, or not in pairs of statm and comm");
-  }
-
-  [[nodiscard]] std::uint64_t word(std::size_t process, std::size_t word) const { return notes_[process * kWords + word]; }
-  [[nodiscard]] std::string_view name(std::size_t process) const {
-    return bundle_.substr(word(process, kNameAt), word(process, kNameSize));
-  }
-  [[nodiscard]] std::size_t in_order(std::size_t place) const { return notes_[process_count_ * kWords + place]; }
-  [[nodiscard]] std::uint64_t& group_word(std::size_t group, std::size_t word) {
-    return notes_[process_count_ * (kWords + 1) + group * kGroupWords + word];
-  }
-
-  [[nodiscard]] std::uint64_t& group_figure(std::size_t group, std::size_t word) {
-    return group_word(group, kGroupFigures + word - kFirstFigure);
-  }
-
-  void order_by_name() {
-    for (std::size_t i = 0; i < process_count_; ++i) notes_.push_back(i);
-    const auto begin = notes_.begin() + static_cast<std::ptrdiff_t>(process_count_ * kWords);
-    // Also by index, so that this process, the first one, begins its group.
-    std::sort(begin, notes_.end(), [this](std::uint64_t a, std::uint64_t b) {
-      const int order = name(a).compare(name(b));
-      return order != 0 ? order < 0 : a < b;
-    });
-  }
-
-  Result<void> add_up() {
-    for (std::size_t place = 0; place < process_count_; ++place) {
-      const std::size_t process = in_order(place);
-      if (place == 0 || name(in_order(place - 1)) != name(process)) {
-        const bool is_wanted = process == 0 || (has_pattern(state_) && state_.options[kNames].matches(name(process)));
-        notes_.resize(notes_.size() + kGroupWords, 0);
-        group_word(group_count_, kBegin) = place;
-        group_word(group_count_, kIsChosen) = is_wanted ? 1 : 0;
-        ++group_count_;
-      }
-      for (std::size_t i = kFirstFigure; i < kWords; ++i) {
-        std::uint64_t& sum = group_figure(group_count_ - 1, i);
-        if (__builtin_add_overflow(sum, word(process, i), &sum)) {
-          return damaged("reports more than 2^64 - 1 bytes for the processes of one name");
-        }
-      }
+    if (!path.ends_with(kStatm)) break;
+    const auto memory = parse_statm(content, raw.page_size);
+    if (!memory) {
+      return data_error(is_statm_path(path) ? path : kOrigin, 0,
+                        "expected six numbers of pages, in bytes at most 2^64 - 1 each");
     }
-    return {};
+    if (!records.next(path, content) || !path.ends_with(kComm)) break;
+    if (add_process(*memory, name_in(content), staging)) continue;
+    return data_error(kOrigin, bundle.size(), "reports more than 2^64 - 1 bytes for the processes of one name");
   }
+  return data_error(kOrigin, bundle.size(), "the data of the processes is truncated, or not in pairs of statm and comm");
+}
 
-  void choose_largest() {
-    const std::uint64_t top = number_of(state_, kLargest);
-    const std::size_t begin = notes_.size();
-    for (std::size_t group = 0; group < group_count_; ++group) notes_.push_back(group);
-    const auto first = notes_.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto resident = [this](std::size_t group) { return group_figure(group, kResident); };
-    if (top < group_count_) {
-      std::nth_element(first, first + static_cast<std::ptrdiff_t>(top), notes_.end(), [&](std::uint64_t a, std::uint64_t b) {
-        return resident(a) != resident(b) ? resident(a) > resident(b) : a < b;
-      });
-    }
-    for (std::size_t i = 0; i < std::min<std::uint64_t>(top, group_count_); ++i) {
-      group_word(notes_[begin + i], kIsChosen) = 1;
-    }
-  }
-
-  void add_type(std::size_t group) {
-    if (group_word(group, kIsChosen) == 0) return;
-    const std::size_t begin = group_word(group, kBegin);
-    const std::size_t end = group + 1 < group_count_ ? group_word(group + 1, kBegin) : process_count_;
-    const auto figure = [&](std::size_t which) { return group_figure(group, which); };
-    const std::size_t known = staging_.types().size();
-    StagedType& type = staging_.merge(name(in_order(begin)));
-    // Names may become equal after invalid bytes are replaced; keep the first one.
-    if (staging_.types().size() == known) {
-      left_out_ += end - begin;
-      return;
-    }
+/// Lists the name of this process, the names that match, and those with most resident memory.
+void choose(const State& state, Staging& staging) {
+  const std::vector<StagedType>& types = staging.types();
+  std::vector<std::uint64_t>& notes = staging.notes();
+  for (std::size_t i = 0; i < types.size(); ++i) notes.push_back(i);
+  const auto first = notes.end() - static_cast<std::ptrdiff_t>(types.size());
+  const auto largest =
+      first + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(number_of(state, kLargest), types.size()));
+  const auto is_before = [&](std::uint64_t a, std::uint64_t b) { return types[a].name < types[b].name; };
+  std::nth_element(first, largest, notes.end(), [&](std::uint64_t a, std::uint64_t b) {
+    const std::uint64_t bytes = types[a].figures[Field::kBytes];
+    return bytes != types[b].figures[Field::kBytes] ? bytes > types[b].figures[Field::kBytes] : is_before(a, b);
+  });
+  const auto end = std::partition(largest, notes.end(), [&](std::uint64_t i) {
+    return i == 0 || (has_pattern(state) && state.options[kNames].matches(types[i].name));
+  });
+  std::sort(first, end, is_before);
+  for (auto chosen = first; chosen != end; ++chosen) {
+    StagedType& type = staging.merge(types[*chosen].name);
     type.fields = FieldMask(Field::kBytes, Field::kCount, Field::kAddressSpace);
-    type.figures[Field::kBytes] = figure(kResident);
-    type.figures[Field::kCount] = end - begin;
-    type.figures[Field::kAddressSpace] = figure(kSize);
-    StagedStatistics& statistics = staging_.statistics();
-    statistics.add(kProcessPartBytes, figure(kShared), {type.name, "shared"});
-    statistics.add(kProcessPartBytes, figure(kText), {type.name, "text"});
-    statistics.add(kProcessPartBytes, figure(kData), {type.name, "data"});
+    const auto sums = notes.begin() + static_cast<std::ptrdiff_t>(*chosen * kNoteCount);
+    staging.statistics().add(kProcessPartBytes, sums[kShared], {type.name, "shared"});
+    staging.statistics().add(kProcessPartBytes, sums[kText], {type.name, "text"});
+    staging.statistics().add(kProcessPartBytes, sums[kData], {type.name, "data"});
   }
-
-  std::uint64_t page_size_;
-  const State& state_;
-  std::string_view bundle_;
-  // [process][word], the processes in name order, [group][word], then the groups by size.
-  std::vector<std::uint64_t>& notes_;
-  Staging& staging_;
-  std::size_t process_count_ = 0;
-  std::size_t group_count_ = 0;
-  std::uint64_t left_out_ = 0;
-};
+  staging.drop_types_without_figures();
+  staging.sort_by_name();
+}
 
 Result<void> parse(const RawBytes& raw, const State& state, Staging& staging) {
   staging.reset({}, 0);
-  return Parser(raw, state, staging).run();
+  std::uint64_t left_out = 0;
+  if (auto result = take_records(raw, staging, left_out); !result) return result;
+  choose(state, staging);
+  staging.statistics().add(kProcessesLeftOut, left_out);
+  return {};
 }
 
 Result<void> open(KernelView& view, RawBytes& raw, State& state) { return read(view, raw, state); }
