@@ -33,11 +33,6 @@ Result<void> FileBundleWriter::add_file(KernelView& view, std::string_view path,
   return add(name, scratch_.view());
 }
 
-Result<void> FileBundleWriter::add_sysctl(KernelView& view, std::string_view name, std::size_t size_hint) {
-  if (auto result = view.read_sysctl(name, scratch_, size_hint); !result) return result;
-  return add(name, scratch_.view());
-}
-
 bool FileBundleReader::next(std::string_view& name, std::string_view& content) {
   if (rest_.empty()) return false;
   if (rest_.size() >= kPrefix) {

@@ -4,12 +4,6 @@
 // the content.
 #pragma once
 
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "core/base/buffer.h"
 #include "core/kernel/kernel_view.h"
 
 namespace memstat {
@@ -24,7 +18,6 @@ class FileBundleWriter {
   /// missing or unreadable file matters.
   Result<void> add_file(KernelView& view, std::string_view path, std::string_view name);
   Result<void> add_file(KernelView& view, std::string_view path) { return add_file(view, path, path); }
-  Result<void> add_sysctl(KernelView& view, std::string_view name, std::size_t size_hint = 0);
   /// KernelView::read_numbers with this writer's scratch buffer; `take` may call add().
   void add_numbers(KernelView& view, std::span<const std::string> names, const KernelView::TakeNumber& take) {
     view.read_numbers(names, scratch_, take);

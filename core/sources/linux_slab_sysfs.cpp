@@ -21,26 +21,47 @@
 // count allocations and are omitted. On other kernels they are 32 bits wide and wrap. They are rates, not a balance: some
 // kernels do not count bulk allocations. A file ends at 4 KiB, so above about 250 CPUs the figures of the last CPUs are
 // missing, but not TOTAL.
-#include <algorithm>
-#include <bit>
-#include <cerrno>
-#include <chrono>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "core/base/text.h"
 #include "core/collect/file_bundle.h"
 #include "core/collect/root_only.h"
 #include "core/collect/round_robin.h"
 #include "core/collect/slab_directories.h"
-#include "core/collect/slab_files.h"
 #include "core/parse/indexed_counts.h"
 #include "core/source.h"
 
 namespace memstat::sources::linux_slab_sysfs {
 namespace {
+
+/// The files in a cache's directory that are read.
+enum File : std::uint8_t {
+  kSlabsFile,
+  kTotalObjectsFile,
+  kPartialFile,
+  kCpuSlabsFile,
+  kObjectsFile,
+  kAllocFastpathFile,
+  kAllocSlowpathFile,
+  kFreeFastpathFile,
+  kFreeSlowpathFile,
+  kFreeRcuSheafFile,
+  kFileCount
+};
+constexpr std::array<std::string_view, kFileCount> kFileNames = {
+    "slabs",          "total_objects",  "partial",       "cpu_slabs",     "objects",
+    "alloc_fastpath", "alloc_slowpath", "free_fastpath", "free_slowpath", "free_rcu_sheaf"};
+constexpr std::string_view kAllocFromSheafFile = "alloc_cpu_sheaf";
+
+using FileSet = std::uint32_t;  // a bit for each File
+constexpr FileSet bit(File file) { return FileSet{1} << file; }
+constexpr FileSet kAllocFiles = bit(kAllocFastpathFile) | bit(kAllocSlowpathFile);
+constexpr FileSet kNeededFreeFiles = bit(kFreeFastpathFile) | bit(kFreeSlowpathFile);
+constexpr FileSet kFreeFiles = kNeededFreeFiles | bit(kFreeRcuSheafFile);
+// Zero if a cache has no slabs, and then not read: the kernel allocates a page when an open file is first read.
+constexpr FileSet kPartsOfSlabs = bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile) | bit(kObjectsFile);
+constexpr std::string_view kNoSlabs = "0\n";
+constexpr FileSet kDerivedFiles =
+    bit(kSlabsFile) | bit(kTotalObjectsFile);  // derived from slabinfo, see core/collect/slab_directories.h
+constexpr FileSet kAllButCounters = bit(kSlabsFile) | bit(kTotalObjectsFile) | bit(kPartialFile) | bit(kCpuSlabsFile);
 
 constexpr std::string_view kDirectory = "/sys/kernel/slab";
 
